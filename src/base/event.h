@@ -1,0 +1,119 @@
+// Event: set once by anyone, awaited by at most one task. Gate: a first-come first-served lock for tasks.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <cstdint>
+
+#include "base/executor.h"
+#include "base/spin_lock.h"
+
+namespace musubi {
+
+class Event {
+ public:
+  // Any thread. The event may be destroyed by the waiter as soon as it is resumed; set() touches nothing after that.
+  void set() noexcept {
+    Waiter* waiter = state_.exchange(set_mark(), std::memory_order_acq_rel);
+    if (waiter != nullptr && waiter != set_mark()) waiter->executor->ready(waiter->task);
+  }
+  bool is_set() const noexcept { return state_.load(std::memory_order_acquire) == set_mark(); }
+  // REQUIRES: nobody waits.
+  void reset() noexcept { state_.store(nullptr, std::memory_order_relaxed); }
+
+  auto operator co_await() noexcept { return Awaiter{*this, {}}; }
+
+ private:
+  struct Waiter {
+    Executor* executor;
+    std::coroutine_handle<> task;
+  };
+  struct Awaiter {
+    Event& event;
+    Waiter waiter;
+
+    bool await_ready() const noexcept { return event.is_set(); }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> task) noexcept {
+      waiter = Waiter{&task.promise().executor(), task};
+      Waiter* expected = nullptr;
+      return event.state_.compare_exchange_strong(expected, &waiter, std::memory_order_acq_rel);
+    }
+    void await_resume() const noexcept {}
+  };
+  static Waiter* set_mark() noexcept { return reinterpret_cast<Waiter*>(std::uintptr_t{1}); }
+
+  std::atomic<Waiter*> state_{nullptr};
+};
+
+class Gate {
+ public:
+  // Held until destroyed.
+  class [[nodiscard]] Pass {
+   public:
+    explicit Pass(Gate& gate) noexcept : gate_(&gate) {}
+    Pass(Pass&& other) noexcept : gate_(other.gate_) { other.gate_ = nullptr; }
+    Pass& operator=(Pass&&) = delete;
+    ~Pass() {
+      if (gate_ != nullptr) gate_->leave();
+    }
+
+   private:
+    Gate* gate_;
+  };
+
+  // co_await gate.enter() gives a Pass, in order of arrival.
+  auto enter() noexcept { return Awaiter{*this, nullptr, {}, nullptr}; }
+
+ private:
+  struct Awaiter {
+    Gate& gate;
+    Executor* executor;
+    std::coroutine_handle<> task;
+    Awaiter* next;
+
+    bool await_ready() noexcept {
+      gate.lock_.lock();
+      const bool free = !gate.held_;
+      gate.held_ = true;
+      gate.lock_.unlock();
+      return free;
+    }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> waiting) noexcept {
+      executor = &waiting.promise().executor();
+      task = waiting;
+      gate.lock_.lock();
+      if (!gate.held_) {  // left between the two looks
+        gate.held_ = true;
+        gate.lock_.unlock();
+        return false;
+      }
+      (gate.last_ != nullptr ? gate.last_->next : gate.first_) = this;
+      gate.last_ = this;
+      gate.lock_.unlock();
+      return true;
+    }
+    Pass await_resume() const noexcept { return Pass{gate}; }
+  };
+
+  void leave() noexcept {
+    lock_.lock();
+    Awaiter* next = first_;
+    if (next == nullptr) {
+      held_ = false;
+    } else {  // hand over: held_ stays true
+      first_ = next->next;
+      if (first_ == nullptr) last_ = nullptr;
+    }
+    lock_.unlock();
+    if (next != nullptr) next->executor->ready(next->task);
+  }
+
+  SpinLock lock_;
+  bool held_ = false;
+  Awaiter* first_ = nullptr;
+  Awaiter* last_ = nullptr;
+};
+
+}  // namespace musubi

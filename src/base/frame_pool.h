@@ -1,0 +1,14 @@
+// Memory for coroutine frames. Tasks start inside a signal handler, where malloc is forbidden, and in great
+// numbers in the simulator: frames come from per-thread free lists over memory taken with mmap.
+#pragma once
+
+#include <cstddef>
+
+namespace musubi {
+
+// Never fails (ends the process when the system gives no memory). The block is 16-byte aligned.
+void* frame_allocate(std::size_t bytes) noexcept;
+// May be called on another thread than frame_allocate; the block then joins that thread's free list.
+void frame_free(void* frame, std::size_t bytes) noexcept;
+
+}  // namespace musubi

@@ -1,0 +1,136 @@
+// PORT fabric: what RDMA hardware promises, and nothing more.
+//
+// One-sided operations on registered regions of peers, and small messages. Words of 8 bytes (aligned) are atomic;
+// anything longer may be seen torn. Steps of one batch take effect in order, each complete before the next begins;
+// between batches there is no order unless one is awaited before the next is posted. A rank may post to itself.
+//
+// Failure: a driver never reports a dead peer here. The bootstrap ends the job when a rank dies.
+// Drivers: shm (peers on one host), sim (virtual time). Every driver passes tests/conformance/fabric.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/event.h"
+#include "base/ids.h"
+
+namespace musubi::fabric {
+
+// A registered region: the same number on every rank, symmetric sizes.
+using RegionId = StrongId<struct RegionTag, std::uint8_t>;
+inline constexpr std::size_t region_count_max = 8;
+
+enum class Verb : std::uint8_t {
+  get,           // remote [offset, offset+bytes) -> local
+  put,           // local -> remote
+  compare_swap,  // *local = old value; remote = operand if old == compare. 8 bytes, aligned
+  fetch_add,     // *local = old value; remote += operand
+  swap,          // *local = old value; remote = operand
+};
+
+struct Step {
+  Verb verb;
+  RegionId region;
+  std::uint64_t offset;
+  void* local;
+  std::size_t bytes;
+  std::uint64_t operand = 0;
+  std::uint64_t compare = 0;
+};
+
+inline Step get(RegionId region, std::uint64_t offset, void* local, std::size_t bytes) {
+  return Step{Verb::get, region, offset, local, bytes};
+}
+inline Step put(RegionId region, std::uint64_t offset, const void* local, std::size_t bytes) {
+  return Step{Verb::put, region, offset, const_cast<void*>(local), bytes};
+}
+inline Step compare_swap(RegionId region, std::uint64_t offset, std::uint64_t* old, std::uint64_t compare,
+                         std::uint64_t desired) {
+  return Step{Verb::compare_swap, region, offset, old, 8, desired, compare};
+}
+inline Step fetch_add(RegionId region, std::uint64_t offset, std::uint64_t* old, std::uint64_t amount) {
+  return Step{Verb::fetch_add, region, offset, old, 8, amount};
+}
+inline Step swap(RegionId region, std::uint64_t offset, std::uint64_t* old, std::uint64_t desired) {
+  return Step{Verb::swap, region, offset, old, 8, desired};
+}
+
+enum class Outcome : std::uint8_t {
+  done,     // complete: results are in place, puts are visible at the target
+  pending,  // the completion will be set
+  busy,     // nothing was taken: make progress and try again
+};
+
+struct Capabilities {
+  bool ordered = false;               // batches to one peer take effect in the order in which they were posted
+  bool cpu_atomics_coherent = false;  // processor atomics on a region mix with fabric atomics on it
+  bool needs_target_progress = true;  // operations wait until the target calls progress()
+  bool local_pointer = false;         // direct() gives an address
+};
+
+// What a message is for. One listener per kind and rank.
+enum class MessageKind : std::uint8_t { lock_granted, barrier, control, heap, test, count };
+
+// When a message is looked at. `when_polled`: the receiver will poll by itself (it waits for the message);
+// `promptly`: its service thread is woken when nobody polls.
+enum class Urgency : std::uint8_t { when_polled, promptly };
+
+inline constexpr std::size_t message_bytes_max = 1984;
+
+class Listener {
+ public:
+  // Called inside progress(), on the thread that polls; one call at a time per rank, in order per sender. Must not
+  // block, must not call progress(); may send (and must then cope with busy).
+  virtual void on_message(Rank from, std::span<const std::byte> body) noexcept = 0;
+
+ protected:
+  ~Listener() = default;
+};
+
+// Memory that peers may reach. `file` is the memfd behind `base` (at `file_offset`) for drivers that map peers.
+struct RegionMemory {
+  RegionId id;
+  std::byte* base = nullptr;
+  std::size_t bytes = 0;
+  int file = -1;
+  std::uint64_t file_offset = 0;
+};
+
+class Fabric {
+ public:
+  virtual ~Fabric() = default;
+
+  virtual Rank self() const noexcept = 0;
+  virtual std::uint32_t ranks() const noexcept = 0;
+  virtual Capabilities capabilities() const noexcept = 0;
+
+  // Posts the steps as one batch. Steps and their local buffers stay untouched and alive until the batch is complete.
+  // Any thread. Never blocks. Bounds are checked (MUSUBI_CHECK). On `pending`, `completion` is set at the end;
+  // it may be set before post() returns.
+  virtual Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept = 0;
+
+  // Sends a small message (<= message_bytes_max); the body is copied. Result: done or busy. Any thread.
+  virtual Outcome send(Rank peer, MessageKind kind, Urgency urgency, std::span<const std::byte> body) noexcept = 0;
+
+  // Before the first message can arrive. `listener` outlives the fabric's last progress().
+  virtual void listen(MessageKind kind, Listener* listener) noexcept = 0;
+
+  // Delivers what has arrived. Result: whether anything was done. Any thread.
+  virtual bool progress() noexcept = 0;
+
+  // Sleeps until something may have arrived, wake() is called, or `ready` is true; spurious returns are allowed.
+  // The caller has just found progress() idle. Spins, yields or sleeps by the driver's measured policy.
+  virtual void wait(const std::atomic<bool>& ready) noexcept = 0;
+  // Makes every thread of this rank return from wait(). Any thread, signal-safe.
+  virtual void wake() noexcept = 0;
+  // The service thread's sleep: returns when a `promptly` message arrived while nobody waited, or after wake_service().
+  virtual void wait_for_service() noexcept = 0;
+  virtual void wake_service() noexcept = 0;
+
+  // The peer's region as an address of this process, or null without the capability local_pointer.
+  virtual std::byte* direct(Rank peer, RegionId region) noexcept = 0;
+};
+
+}  // namespace musubi::fabric

@@ -1,0 +1,47 @@
+// PORT vm: protection of the user view, and delivery of faults.
+//
+// Each rank maps its own memory twice: the user view, which the program sees and whose access this port changes,
+// and the system view, always readable and writable, through which the runtime fills a block before it is opened.
+// Drivers: sigsegv (mprotect), soft (a software MMU). Every driver passes tests/conformance/vm.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.h"
+
+namespace musubi::vm {
+
+enum class Access : std::uint8_t { none, read, write };
+
+// `count` blocks from `first` on, all in one segment.
+struct BlockRun {
+  BlockId first;
+  std::uint64_t count = 1;
+};
+
+// All operations: any thread, never block, take effect for all threads of the rank before they return.
+// At start every block is closed. The caller serialises operations on one block.
+class Vm {
+ public:
+  virtual ~Vm() = default;
+
+  virtual void open_read(BlockRun run) noexcept = 0;   // none -> read
+  virtual void open_write(BlockRun run) noexcept = 0;  // none -> write, without a stop at read
+  virtual void upgrade(BlockRun run) noexcept = 0;     // read -> write
+  virtual void downgrade(BlockRun run) noexcept = 0;   // write -> read
+  virtual void close(BlockRun run) noexcept = 0;       // read or write -> none
+};
+
+// Receives faults of the user view.
+class FaultSink {
+ public:
+  // The thread touched `block` without the access it needs; returns when the access may be tried again. Runs on the
+  // faulting thread, inside a signal handler for drivers of real pages. A driver that cannot tell reads from writes
+  // says read first and write when the block was readable.
+  virtual void on_fault(BlockId block, Access wanted) noexcept = 0;
+
+ protected:
+  ~FaultSink() = default;
+};
+
+}  // namespace musubi::vm
