@@ -18,6 +18,10 @@ void set_check_prefix(const char* prefix) noexcept {
   std::snprintf(check_prefix, sizeof check_prefix, "%s", prefix);
 }
 
+void check_failed(const char* file, int line, const char* condition) noexcept {
+  check_failed(file, line, condition, "%s", "");
+}
+
 void check_failed(const char* file, int line, const char* condition, const char* format, ...) noexcept {
   char text[512];
   int used = std::snprintf(text, sizeof text, "musubi: %s%sinternal error at %s:%d: %s", check_prefix,

@@ -6,6 +6,7 @@
 namespace musubi {
 
 // Prints one line (where, what, rank and thread when known) with write(2) and aborts. Safe in a signal handler.
+[[noreturn]] void check_failed(const char* file, int line, const char* condition) noexcept;
 [[noreturn]] void check_failed(const char* file, int line, const char* condition, const char* format, ...) noexcept
     __attribute__((format(printf, 4, 5)));
 
@@ -17,5 +18,5 @@ void set_check_prefix(const char* prefix) noexcept;
 #define MUSUBI_CHECK(condition, ...)                                                          \
   do {                                                                                        \
     if (__builtin_expect(!(condition), 0))                                                    \
-      ::musubi::check_failed(__FILE__, __LINE__, #condition, "" __VA_ARGS__);                 \
+      ::musubi::check_failed(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__);      \
   } while (false)
