@@ -35,10 +35,11 @@ class Vm {
 // Receives faults of the user view.
 class FaultSink {
  public:
-  // The thread touched `block` without the access it needs; returns when the access may be tried again. Runs on the
-  // faulting thread, inside a signal handler for drivers of real pages. A driver that cannot tell reads from writes
-  // says read first and write when the block was readable.
-  virtual void on_fault(BlockId block, Access wanted) noexcept = 0;
+  // The thread touched `block` without the access it needs; returns true when the access may be tried again, false
+  // when the program has no right to it (a guard page of a stack): the driver then treats it as the user's crash.
+  // Runs on the faulting thread, inside a signal handler for drivers of real pages. A driver that cannot tell reads
+  // from writes says read first and write when the block was readable.
+  virtual bool on_fault(BlockId block, Access wanted) noexcept = 0;
 
  protected:
   ~FaultSink() = default;
