@@ -1,0 +1,30 @@
+// The registered words of one block at one rank, and the regions in which a rank's shared state lies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "fabric/fabric.h"
+
+namespace musubi::coherence {
+
+// In registered memory, symmetric, zero at start. Own words are read and written with processor atomics.
+struct BlockWords {
+  std::uint64_t owner;      // OwnerWord
+  std::uint64_t write_ts;   // authoritative at the home only
+  std::uint64_t read_ts;    // authoritative at the home only; raised by readers with compare-and-swap
+  std::uint64_t public_ts;  // write timestamp of the public copy at this rank, 0 = none
+};
+static_assert(sizeof(BlockWords) == 32);
+
+// Region numbers of the job. words: BlockWords per block. published: the public copies, laid out by Space offsets.
+// control: signatures, barriers, locks, team words (each part at the offset that its owner documents).
+inline constexpr fabric::RegionId words_region{0};
+inline constexpr fabric::RegionId published_region{1};
+inline constexpr fabric::RegionId control_region{2};
+
+inline constexpr std::uint64_t word_offset(BlockId block, std::size_t member) {
+  return block.value * sizeof(BlockWords) + member;
+}
+
+}  // namespace musubi::coherence

@@ -1,0 +1,33 @@
+// The sizes and limits of the protocol, as constructor arguments: a test can use a signature of two notices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace musubi::coherence {
+
+// Faults put into the protocol on purpose, to prove that the checkers of the simulator find such faults
+// (coherence.md section 9). Always `none` outside tests.
+enum class InjectedBug : std::uint8_t {
+  none,
+  handover_skipped,           // unlock forgets the rank that waits
+  notice_forgotten,           // a release adds no notice
+  lease_not_rechecked,        // a reader does not look at the owner word again after it has extended the lease
+  wrong_twin,                 // a merge takes the fetched bytes as the twin
+  less_for_less_or_equal,     // a copy is kept although its lease ends before the notice's version
+  silent_after_lease,         // a home releases silently although a reader holds a lease
+  version_not_raised,         // unlock leaves the version of the owner word
+  overflow_without_minimum,   // a full signature drops a notice and does not raise its minimum
+};
+
+struct Parameters {
+  std::uint64_t lease_ticks = 10;
+  std::size_t signature_notices_max = 1024;
+  std::size_t release_window = 32;             // blocks released at the same time
+  std::uint32_t downgrade_after_releases = 8;  // compared in a row without a change
+  std::uint32_t read_retries_max = 16;         // then a reader takes the lock
+  std::uint32_t lease_probe_releases = 16;     // every so many leased releases one without, to see who still reads
+  InjectedBug injected_bug = InjectedBug::none;
+};
+
+}  // namespace musubi::coherence

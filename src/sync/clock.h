@@ -1,0 +1,27 @@
+// The clock of the job: one word at rank 0 that releases raise and acquires read (coherence.md section 7).
+#pragma once
+
+#include "base/task.h"
+#include "coherence/protocol.h"
+#include "fabric/fabric.h"
+
+namespace musubi::sync {
+
+class Clock {
+ public:
+  // The word lies in the control region of rank 0 at `offset`.
+  Clock(fabric::Fabric& fabric, coherence::Protocol& protocol, std::uint64_t offset)
+      : fabric_(fabric), protocol_(protocol), offset_(offset) {}
+
+  // Releases everything and raises the job's clock to cover it.
+  Task<> release();
+  // Makes everything visible here that was released by the clock before.
+  Task<> acquire();
+
+ private:
+  fabric::Fabric& fabric_;
+  coherence::Protocol& protocol_;
+  std::uint64_t offset_;
+};
+
+}  // namespace musubi::sync

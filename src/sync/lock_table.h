@@ -1,0 +1,37 @@
+// The user locks of the job: queue locks whose payload is the signature of the last holder (coherence.md section 7).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/ids.h"
+#include "base/task.h"
+#include "coherence/protocol.h"
+#include "fabric/fabric.h"
+#include "remote_lock/queue_lock.h"
+#include "trace/counters.h"
+
+namespace musubi::sync {
+
+class LockTable {
+ public:
+  // `words` (words_bytes(count)) lies in the control region at `words_offset`; the protocol's signature of each rank
+  // in the control region at `signature_offset`. Lock i starts at rank i mod ranks.
+  LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
+            remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset, std::size_t count,
+            std::uint64_t signature_offset, std::size_t notices_max);
+  ~LockTable();
+  static std::size_t words_bytes(std::size_t count) { return count * sizeof(std::uint64_t); }
+
+  // Not recursive; the tasks of one rank that want the same lock queue up in order of arrival.
+  Task<> lock(LockId lock);
+  Task<bool> try_lock(LockId lock);
+  Task<> unlock(LockId lock);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace musubi::sync
