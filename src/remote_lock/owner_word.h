@@ -6,7 +6,7 @@
 
 #include "base/ids.h"
 
-namespace musubi::coherence {
+namespace musubi::remote_lock {
 
 // What the word says about the rank in whose memory it lies.
 enum class Ownership : std::uint8_t {
@@ -43,4 +43,4 @@ struct OwnerWord {
   constexpr OwnerWord as_unlocked_next() const { return make(Ownership::unlocked, Rank{}, version() + 1); }
 };
 
-}  // namespace musubi::coherence
+}  // namespace musubi::remote_lock
