@@ -1,0 +1,25 @@
+// The environment of this process. The one place that reads it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/configuration.h"
+
+namespace musubi::config {
+
+// The variable by which a launcher invites a process into a job (bootstrap/local/invitation.h). No setting.
+inline constexpr const char* job_variable = "MUSUBI_JOB";
+
+std::optional<std::string> environment_variable(const char* name);
+
+// All variables, as `NAME=value`.
+std::vector<std::string> environment_variables();
+
+// Takes every MUSUBI_<NAME> of the environment into the configuration. A MUSUBI_ variable that names no
+// setting is an error: a misspelt setting must not be ignored.
+Result<void> read_environment(Configuration& configuration);
+
+}  // namespace musubi::config

@@ -1,0 +1,182 @@
+#include "config/value.h"
+
+#include <bit>
+#include <charconv>
+#include <span>
+
+namespace musubi::config {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  std::uint64_t factor;
+};
+// Largest first: formatting takes the first that divides the value.
+constexpr Unit byte_units[] = {{"TiB", TiB}, {"GiB", GiB}, {"MiB", MiB}, {"KiB", KiB}, {"B", 1}};
+constexpr Unit time_units[] = {
+    {"min", 60'000'000'000}, {"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}};
+
+// Splits off the leading decimal number. Refuses signs, blanks and leading zeros (is 010 ten or eight?).
+std::optional<std::uint64_t> take_number(std::string_view& text) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, failure] = std::from_chars(text.data(), end, number);
+  if (failure != std::errc{}) return std::nullopt;
+  if (text[0] == '0' && rest - text.data() > 1) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  return number;
+}
+
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  const auto number = take_number(text);
+  return text.empty() ? number : std::nullopt;
+}
+
+std::optional<std::uint64_t> parse_with_unit(std::string_view text, std::span<const Unit> units,
+                                             bool bare_allowed) {
+  const auto number = take_number(text);
+  if (!number) return std::nullopt;
+  if (text.empty()) return bare_allowed || *number == 0 ? number : std::nullopt;
+  for (const Unit& unit : units) {
+    if (text != unit.name) continue;
+    std::uint64_t product = 0;
+    if (__builtin_mul_overflow(*number, unit.factor, &product)) return std::nullopt;
+    return product;
+  }
+  return std::nullopt;
+}
+
+std::string format_with_unit(std::uint64_t number, std::span<const Unit> units) {
+  if (number == 0) return "0";
+  for (const Unit& unit : units) {
+    if (number % unit.factor == 0) return std::to_string(number / unit.factor) + std::string(unit.name);
+  }
+  return std::to_string(number);
+}
+
+std::string format_number(Kind kind, std::uint64_t number) {
+  switch (kind) {
+    case Kind::bytes:
+    case Kind::block_bytes:
+      return format_with_unit(number, byte_units);
+    case Kind::duration:
+      return format_with_unit(number, time_units);
+    default:
+      return std::to_string(number);
+  }
+}
+
+std::string_view form_of(Kind kind) {
+  switch (kind) {
+    case Kind::bytes:
+    case Kind::block_bytes:
+      return "a whole number with an optional unit B, KiB, MiB, GiB or TiB";
+    case Kind::count:
+      return "a whole number";
+    case Kind::automatic_count:
+      return "a whole number or auto";
+    case Kind::duration:
+      return "a whole number with a unit ns, us, ms, s or min (or just 0)";
+    case Kind::boolean:
+      return "true or false";
+    case Kind::choice:
+      return "one of";
+  }
+  return "";
+}
+
+Error refusal(const Declaration& declaration, std::string_view text) {
+  std::string message = std::string(declaration.name) + " cannot be " + quoted(text) + ": give ";
+  message += form_of(declaration.kind);
+  if (declaration.kind == Kind::choice)
+    message += " " + format_range(declaration);
+  else if (declaration.kind != Kind::boolean)
+    message += ", from " + format_range(declaration);
+  return Error{message};
+}
+
+bool in_range(const Declaration& declaration, std::uint64_t number) {
+  if (declaration.kind == Kind::block_bytes && !std::has_single_bit(number)) return false;
+  return number >= declaration.low && number <= declaration.high;
+}
+
+bool is_word_of(std::string_view words, std::string_view text) {
+  while (true) {
+    const std::size_t end = words.find('|');
+    if (words.substr(0, end) == text) return !text.empty();
+    if (end == std::string_view::npos) return false;
+    words.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace
+
+Result<Value> parse_value(const Declaration& declaration, std::string_view text) {
+  std::optional<std::uint64_t> number;
+  switch (declaration.kind) {
+    case Kind::boolean:
+      if (text == "true") return Value(true);
+      if (text == "false") return Value(false);
+      return refusal(declaration, text);
+    case Kind::choice:
+      if (is_word_of(declaration.words, text)) return Value(std::string(text));
+      return refusal(declaration, text);
+    case Kind::automatic_count:
+      if (text == "auto") return Value(std::optional<std::uint64_t>());
+      number = parse_count(text);
+      break;
+    case Kind::count:
+      number = parse_count(text);
+      break;
+    case Kind::bytes:
+    case Kind::block_bytes:
+      number = parse_with_unit(text, byte_units, true);
+      break;
+    case Kind::duration:
+      number = parse_with_unit(text, time_units, false);
+      break;
+  }
+  if (!number || !in_range(declaration, *number)) return refusal(declaration, text);
+  if (declaration.kind == Kind::automatic_count) return Value(std::optional<std::uint64_t>(*number));
+  if (declaration.kind == Kind::duration) {
+    return Value(std::chrono::nanoseconds(static_cast<std::int64_t>(*number)));
+  }
+  return Value(*number);
+}
+
+std::string format_value(const Declaration& declaration, const Value& value) {
+  if (const auto* number = std::get_if<std::uint64_t>(&value))
+    return format_number(declaration.kind, *number);
+  if (const auto* maybe = std::get_if<std::optional<std::uint64_t>>(&value)) {
+    return *maybe ? std::to_string(**maybe) : "auto";
+  }
+  if (const auto* time = std::get_if<std::chrono::nanoseconds>(&value)) {
+    return format_number(Kind::duration, static_cast<std::uint64_t>(time->count()));
+  }
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  return std::get<std::string>(value);
+}
+
+std::string format_range(const Declaration& declaration) {
+  if (declaration.kind == Kind::boolean) return "true or false";
+  if (declaration.kind == Kind::choice) {
+    std::string words(declaration.words);
+    for (std::size_t at; (at = words.find('|')) != std::string::npos;) words.replace(at, 1, " or ");
+    return words;
+  }
+  std::string range = format_number(declaration.kind, declaration.low) + " to " +
+                      format_number(declaration.kind, declaration.high);
+  if (declaration.kind == Kind::block_bytes) range += ", a power of two";
+  if (declaration.kind == Kind::automatic_count) range += ", or auto";
+  return range;
+}
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t shown_max = 60;
+  std::string result = "\"";
+  for (const char c : text.substr(0, shown_max)) result += c >= ' ' && c <= '~' ? c : '?';
+  result += text.size() > shown_max ? "...\"" : "\"";
+  return result;
+}
+
+}  // namespace musubi::config

@@ -1,0 +1,27 @@
+// Text to value and back. The parser is strict: whatever is not exactly one of the documented forms is
+// refused.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "config/settings.h"
+
+namespace musubi::config {
+
+// The value that `text` gives this setting, or an error that names the setting, the text, the form expected
+// and the range. Forms: bytes `65536`, `64KiB`; count `16`; duration `1ms` (ns us ms s min) or `0`; `true` /
+// `false`; `auto`.
+Result<Value> parse_value(const Declaration& declaration, std::string_view text);
+
+// The shortest form that parse_value reads back as the same value.
+std::string format_value(const Declaration& declaration, const Value& value);
+
+// The range as users read it: `4KiB to 2MiB, a power of two`.
+std::string format_range(const Declaration& declaration);
+
+// Foreign text made fit for a message: in quotes, shortened, without control characters.
+std::string quoted(std::string_view text);
+
+}  // namespace musubi::config
