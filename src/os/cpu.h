@@ -1,0 +1,22 @@
+// The processor. Instructions that differ between architectures stand here and nowhere else in os.
+#pragma once
+
+#include <cstdint>
+
+namespace musubi::os {
+
+// Tells the processor that the caller spins: frees execution units and power for the sibling.
+inline void pause_instruction() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");  // `yield` does nothing on most cores; isb waits about as long as a pause
+#else
+  asm volatile("" ::: "memory");
+#endif
+}
+
+// Cores on which this process may run (its affinity mask, not what the machine has). At least 1.
+std::uint32_t allowed_cores() noexcept;
+
+}  // namespace musubi::os

@@ -1,0 +1,87 @@
+// Memory that processes share without names: memory files (memfd), their mappings, and the files of peers.
+// Nothing made here outlives the processes that hold it, however they end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/result.h"
+
+namespace musubi::os {
+
+std::size_t page_bytes() noexcept;
+
+// An open file, closed when destroyed.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int number) noexcept : number_(number) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  ~FileDescriptor() { close(); }
+
+  int number() const noexcept { return number_; }  // -1 when there is none
+  int release() noexcept;                          // gives the number away; the caller closes it
+  void close() noexcept;
+
+ private:
+  int number_ = -1;
+};
+
+enum class AcrossExec : std::uint8_t { closed, kept };
+
+// A memory file of `bytes` zero bytes. Sparse: a page takes memory when it is first written. `name` shows up
+// in /proc/PID/maps only.
+Result<FileDescriptor> create_memory_file(const char* name, std::size_t bytes,
+                                          AcrossExec across_exec = AcrossExec::closed);
+
+// Opens file `number` of process `pid` for reading and writing. Needs the same user and one PID namespace;
+// the peer must keep the file open until this has returned.
+Result<FileDescriptor> open_file_of_process(pid_t pid, int number);
+
+enum class Protection : std::uint8_t { none, read, read_write };
+
+// What a mapping shows: a part of a file (shared), or, without a file, fresh zero memory (private).
+struct Source {
+  int file = -1;
+  std::uint64_t offset = 0;  // whole pages
+};
+
+// A range of addresses, unmapped when destroyed. Never reserves swap: address space is free, pages come at
+// first touch.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(Mapping&& other) noexcept;
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping() { unmap(); }
+
+  // Wherever there is room.
+  static Result<Mapping> anywhere(std::size_t bytes, Protection protection, Source source = {});
+  // At `address` (whole pages). Fails, and changes nothing, when something is mapped there.
+  static Result<Mapping> at(void* address, std::size_t bytes, Protection protection, Source source = {});
+
+  std::byte* data() const noexcept { return data_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  explicit operator bool() const noexcept { return data_ != nullptr; }
+
+  std::byte* release() noexcept;  // the range stays mapped for good
+  void unmap() noexcept;
+
+ private:
+  Mapping(std::byte* data, std::size_t bytes) noexcept : data_(data), bytes_(bytes) {}
+
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+// Maps over whatever stands at [address, address+bytes): REQUIRES that the caller owns that range (a
+// reservation, the image of the program). Who owned the range goes on to unmap it.
+Result<void> map_over(void* address, std::size_t bytes, Protection protection, Source source);
+
+// Changes the protection of mapped pages.
+Result<void> protect(void* address, std::size_t bytes, Protection protection);
+
+}  // namespace musubi::os
