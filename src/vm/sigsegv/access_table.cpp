@@ -1,0 +1,122 @@
+#include "vm/sigsegv/access_table.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace musubi::vm {
+namespace {
+
+constexpr std::uint8_t access_mask = 3;
+constexpr unsigned applied_shift = 2;
+
+std::uint8_t* reserve(std::size_t bytes) {
+  void* memory =
+      ::mmap(nullptr, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  MUSUBI_CHECK(memory != MAP_FAILED, "no address space for a table of %zu bytes", bytes);
+  return static_cast<std::uint8_t*>(memory);
+}
+
+std::uint64_t groups_in(const Segment& segment) {
+  return (segment.blocks + AccessTable::group_blocks - 1) / AccessTable::group_blocks;
+}
+
+}  // namespace
+
+AccessTable::AccessTable(const Space& space) : space_(space) {
+  for (const Segment& segment : space.segments()) groups_ += groups_in(segment);
+  cells_ = reserve(space.blocks());
+  group_borders_ = reserve(groups_);
+}
+
+AccessTable::~AccessTable() {
+  ::munmap(cells_, space_.blocks() + 1);
+  ::munmap(group_borders_, groups_ + 1);
+}
+
+Access AccessTable::granted(BlockId block) const noexcept {
+  return static_cast<Access>(cells_[block.value] & access_mask);
+}
+
+Access AccessTable::applied(BlockId block) const noexcept {
+  return static_cast<Access>((cells_[block.value] >> applied_shift) & access_mask);
+}
+
+Access AccessTable::most_applied(BlockRun run) const noexcept {
+  Access most = Access::none;
+  for (std::uint64_t i = 0; i < run.count; ++i) most = std::max(most, applied(BlockId{run.first.value + i}));
+  return most;
+}
+
+Access AccessTable::least_granted(BlockRun run) const noexcept {
+  Access least = Access::write;
+  for (std::uint64_t i = 0; i < run.count; ++i)
+    least = std::min(least, granted(BlockId{run.first.value + i}));
+  return least;
+}
+
+void AccessTable::grant(BlockRun run, Access from_least, Access from_most, Access to) noexcept {
+  for (std::uint64_t block = run.first.value; block < run.first.value + run.count; ++block) {
+    const Access from = granted(BlockId{block});
+    MUSUBI_CHECK(from_least <= from && from <= from_most, "block %lu has access %d and was to be given %d",
+                 static_cast<unsigned long>(block), static_cast<int>(from), static_cast<int>(to));
+    cells_[block] = static_cast<std::uint8_t>((cells_[block] & ~access_mask) | static_cast<std::uint8_t>(to));
+  }
+}
+
+void AccessTable::apply(const Segment& segment, BlockRun run, Access to) noexcept {
+  const std::uint64_t segment_begin = segment.first_block.value;
+  const std::uint64_t segment_end = segment_begin + segment.blocks;
+  const std::uint64_t groups_before = first_group(segment);
+  const std::uint64_t end = run.first.value + run.count;
+  // A border belongs to the block behind it; the first block of a segment has none.
+  const auto change_border = [&](std::uint64_t block, bool was, bool is) {
+    if (was == is) return;
+    borders_ += is ? 1 : std::size_t(-1);
+    const std::uint64_t index = block - segment_begin;
+    if (index % group_blocks != 0) group_borders_[groups_before + index / group_blocks] += is ? 1 : -1;
+  };
+  Access before = run.first.value > segment_begin ? applied(BlockId{run.first.value - 1}) : to;
+  for (std::uint64_t block = run.first.value; block < end; ++block) {
+    const Access old = applied(BlockId{block});
+    if (block > segment_begin) {
+      const bool is = block == run.first.value && before != to;
+      change_border(block, before != old, is);
+    }
+    cells_[block] = static_cast<std::uint8_t>((cells_[block] & ~(access_mask << applied_shift)) |
+                                              (static_cast<std::uint8_t>(to) << applied_shift));
+    before = old;
+  }
+  if (end < segment_end) {
+    const Access behind = applied(BlockId{end});
+    change_border(end, before != behind, to != behind);
+  }
+}
+
+std::uint64_t AccessTable::first_group(const Segment& segment) const noexcept {
+  std::uint64_t groups = 0;
+  for (const Segment& other : space_.segments()) {
+    if (other.first_block == segment.first_block) break;
+    groups += groups_in(other);
+  }
+  return groups;
+}
+
+std::uint64_t AccessTable::group_of(const Segment& segment, BlockId block) const noexcept {
+  return first_group(segment) + (block.value - segment.first_block.value) / group_blocks;
+}
+
+BlockRun AccessTable::blocks_of(std::uint64_t group) const noexcept {
+  for (const Segment& segment : space_.segments()) {
+    if (group < groups_in(segment)) {
+      const std::uint64_t begin = group * group_blocks;
+      return BlockRun{BlockId{segment.first_block.value + begin},
+                      std::min(group_blocks, segment.blocks - begin)};
+    }
+    group -= groups_in(segment);
+  }
+  MUSUBI_CHECK(false, "no such group of blocks");
+  __builtin_unreachable();
+}
+
+}  // namespace musubi::vm

@@ -1,0 +1,33 @@
+// Driver of the vm port without pages: a table that the simulator, and compiled checks, read before each
+// access.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "vm/vm.h"
+
+namespace musubi::vm {
+
+// Not for several threads at once: a simulated node has one.
+class SoftVm final : public Vm {
+ public:
+  explicit SoftVm(std::uint64_t blocks) : access_(blocks, Access::none) {}
+
+  // Each operation checks that every block of the run is in the state it starts from.
+  void open_read(BlockRun run) noexcept override { change(run, Access::none, Access::none, Access::read); }
+  void open_write(BlockRun run) noexcept override { change(run, Access::none, Access::none, Access::write); }
+  void upgrade(BlockRun run) noexcept override { change(run, Access::read, Access::read, Access::write); }
+  void downgrade(BlockRun run) noexcept override { change(run, Access::write, Access::write, Access::read); }
+  void close(BlockRun run) noexcept override { change(run, Access::read, Access::write, Access::none); }
+
+  Access access(BlockId block) const noexcept { return access_[block.value]; }
+  bool allows(BlockId block, Access wanted) const noexcept { return access_[block.value] >= wanted; }
+
+ private:
+  void change(BlockRun run, Access from_least, Access from_most, Access to) noexcept;
+
+  std::vector<Access> access_;
+};
+
+}  // namespace musubi::vm
