@@ -1,0 +1,29 @@
+// What the bare kernel and processor charge for the steps that no implementation on pages and processes can
+// avoid. Call them before a runtime takes hold of this process: the fault floors install a SIGSEGV handler
+// for their duration, and the process floors fork.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "rows.h"
+
+namespace musubi::bench {
+
+// SIGSEGV, copy of a 32 KiB block, mprotect, return. Three rows: read of an invalid block, write of an
+// invalid block (both filled through a second mapping), write of a readable block (a twin is kept).
+std::vector<Row> fault_floors(std::size_t rounds);
+
+// Barrier of 2 processes that spin, pinned on 2 cores.
+Row spin_barrier_floor(std::size_t rounds);
+
+// Barrier of 4 processes on 2 cores that yield up to 50 times, then sleep in a futex.
+Row yielding_barrier_floor(std::size_t rounds);
+
+// A fair mutex passed to and fro between 2 processes on 2 cores, from release to acquisition; two rows: the
+// waiter spins before it sleeps, the waiter sleeps at once.
+std::vector<Row> mutex_floors(std::size_t rounds);
+
+std::vector<Row> all_floors(std::size_t rounds);
+
+}  // namespace musubi::bench

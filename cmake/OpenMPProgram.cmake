@@ -1,0 +1,33 @@
+# Programs that stand for the user's: ordinary OpenMP programs, compiled by plain gcc against libgomp, whatever
+# compiler builds Musubi itself (clang would call another runtime interface).
+
+find_program(MUSUBI_GCC NAMES gcc-12 gcc REQUIRED DOC "C compiler of the OpenMP programs")
+find_program(MUSUBI_GXX NAMES g++-12 g++ REQUIRED DOC "C++ compiler of the OpenMP programs")
+set(MUSUBI_PROGRAM_FLAGS -O2 -fopenmp -Wall -Wextra CACHE STRING "Flags of the OpenMP programs")
+
+# openmp_program(<name> <source>... [FOLDER <folder>] [ARGUMENTS <argument>...]): builds <folder>/<name> in the
+# build tree (folder defaults to the last component of the source directory), and adds the test native_<name>,
+# which runs it under libgomp with ARGUMENTS. The target's property OPENMP_PROGRAM holds the path.
+function(openmp_program name)
+  cmake_parse_arguments(PROGRAM "" "FOLDER" "ARGUMENTS" ${ARGN})
+  if(NOT PROGRAM_FOLDER)
+    get_filename_component(PROGRAM_FOLDER ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  endif()
+  set(program ${CMAKE_BINARY_DIR}/${PROGRAM_FOLDER}/${name})
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/${PROGRAM_FOLDER})
+  set(sources ${PROGRAM_UNPARSED_ARGUMENTS})
+  list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set(compiler ${MUSUBI_GCC})
+  if(sources MATCHES "\\.cpp")
+    set(compiler ${MUSUBI_GXX})
+  endif()
+  add_custom_command(OUTPUT ${program}
+    COMMAND ${compiler} ${MUSUBI_PROGRAM_FLAGS} -o ${program} ${sources} -lm
+    DEPENDS ${sources} COMMENT "Building OpenMP program ${PROGRAM_FOLDER}/${name}" VERBATIM)
+  add_custom_target(${name} ALL DEPENDS ${program})
+  set_target_properties(${name} PROPERTIES OPENMP_PROGRAM ${program})
+
+  add_test(NAME native_${name} COMMAND ${program} ${PROGRAM_ARGUMENTS})
+  set_tests_properties(native_${name} PROPERTIES TIMEOUT 60 LABELS native
+    ENVIRONMENT "OMP_NUM_THREADS=2;OMP_WAIT_POLICY=passive")
+endfunction()
