@@ -7,7 +7,8 @@ set(MUSUBI_PROGRAM_FLAGS -O2 -fopenmp -Wall -Wextra CACHE STRING "Flags of the O
 
 # openmp_program(<name> <source>... [FOLDER <folder>] [ARGUMENTS <argument>...]): builds <folder>/<name> in the
 # build tree (folder defaults to the last component of the source directory), and adds the test native_<name>,
-# which runs it under libgomp with ARGUMENTS. The target's property OPENMP_PROGRAM holds the path.
+# which runs it under libgomp with ARGUMENTS. The property OPENMP_PROGRAM of the target program_<name> holds the
+# path (the target cannot be called <name>: ninja would take <folder>/<name> for it).
 function(openmp_program name)
   cmake_parse_arguments(PROGRAM "" "FOLDER" "ARGUMENTS" ${ARGN})
   if(NOT PROGRAM_FOLDER)
@@ -24,8 +25,8 @@ function(openmp_program name)
   add_custom_command(OUTPUT ${program}
     COMMAND ${compiler} ${MUSUBI_PROGRAM_FLAGS} -o ${program} ${sources} -lm
     DEPENDS ${sources} COMMENT "Building OpenMP program ${PROGRAM_FOLDER}/${name}" VERBATIM)
-  add_custom_target(${name} ALL DEPENDS ${program})
-  set_target_properties(${name} PROPERTIES OPENMP_PROGRAM ${program})
+  add_custom_target(program_${name} ALL DEPENDS ${program})
+  set_target_properties(program_${name} PROPERTIES OPENMP_PROGRAM ${program})
 
   add_test(NAME native_${name} COMMAND ${program} ${PROGRAM_ARGUMENTS})
   set_tests_properties(native_${name} PROPERTIES TIMEOUT 60 LABELS native
