@@ -1,0 +1,43 @@
+// How fast the simulated network is, and how badly it behaves within the contract of fabric.h.
+#pragma once
+
+#include <cstdint>
+
+namespace musubi::fabric::sim {
+
+// One way: latency_ns + jitter (uniform in [0, jitter_ns]); a step of n bytes takes step_ns + n *
+// ns_per_256_bytes / 256.
+struct LatencyModel {
+  std::uint64_t latency_ns = 1000;
+  std::uint64_t jitter_ns = 0;
+  std::uint64_t step_ns = 20;
+  std::uint64_t ns_per_256_bytes = 10;
+  std::uint64_t resume_ns = 30;  // from "ready" to the task's next instruction
+
+  // Peers on one host: a cache miss or two, about 10 GB/s.
+  static constexpr LatencyModel shared_memory() { return {100, 20, 30, 25, 30}; }
+  // InfiniBand HDR: 0.9 us one way, 25 GB/s.
+  static constexpr LatencyModel infiniband() { return {900, 100, 20, 10, 30}; }
+  // TCP over 25 GbE: 12 us one way through two kernels, 3 GB/s.
+  static constexpr LatencyModel tcp_25_gbe() { return {12000, 3000, 300, 85, 200}; }
+};
+
+// Percentages unless named otherwise; all zero is a perfectly calm world (constant latency, never busy).
+struct Hostility {
+  unsigned torn = 0;  // long gets and puts that land in pieces
+  unsigned late = 0;  // batches and messages that take up to late_factor times longer
+  unsigned late_factor = 20;
+  unsigned late_completion = 0;  // completions that come long after the last step took effect
+  unsigned busy = 0;             // posts and sends refused
+  unsigned at_once = 0;          // batches to peers that complete inside post()
+  unsigned self_delayed = 0;     // batches to the own rank that take a while
+  unsigned slow_nodes = 0;       // nodes that run everything up to slow_factor times slower
+  unsigned slow_factor = 30;
+  unsigned freeze_per_mille = 0;  // of a node's resumptions: stands still for up to freeze_ns
+  std::uint64_t freeze_ns = 200000;
+  unsigned operations_max = 0;  // posted batches in flight per node, then busy; 0: no limit
+
+  static constexpr Hostility calm() { return {}; }
+};
+
+}  // namespace musubi::fabric::sim

@@ -1,0 +1,269 @@
+#include "fabric/sim/sim_fabric.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/check.h"
+
+namespace musubi::fabric::sim {
+namespace {
+
+constexpr std::uint64_t end_of_step = ~std::uint64_t{0};
+constexpr std::uint64_t completed = end_of_step - 1;
+
+bool is_atomic(Verb verb) {
+  return verb != Verb::get && verb != Verb::put;
+}
+
+}  // namespace
+
+struct SimFabric::Message {
+  Message* next;
+  MessageKind kind;
+  std::uint32_t bytes;
+  std::byte* body() { return reinterpret_cast<std::byte*>(this + 1); }
+};
+
+// One batch on its way. Its events: pieces of the present step land (argument: begin and end in bytes), the
+// step ends, the completion arrives.
+struct SimFabric::Operation final : Occurrence {
+  Operation(SimFabric& source_, SimFabric& target_, std::span<const Step> steps_, Event* completion_)
+      : Occurrence(source_.self_.value << 4 | 2),
+        source(source_),
+        target(target_),
+        steps(steps_),
+        completion(completion_) {}
+
+  static Operation* create(SimFabric& source, SimFabric& target, std::span<const Step> steps,
+                           Event* completion) {
+    return new (frame_allocate(sizeof(Operation))) Operation(source, target, steps, completion);
+  }
+
+  void occur(std::uint64_t argument) noexcept override;
+  void begin_step() noexcept;
+  void land(const Step& step, std::size_t begin, std::size_t end) noexcept;
+  void run_at_once() noexcept {
+    for (const Step& step : steps) land(step, 0, step.bytes);
+  }
+
+  SimFabric& source;
+  SimFabric& target;
+  std::span<const Step> steps;
+  Event* completion;
+  std::size_t present = 0;
+  unsigned pieces = 0;  // of the present step, still to land
+};
+
+void SimFabric::Operation::land(const Step& step, std::size_t begin, std::size_t end) noexcept {
+  std::byte* remote = target.regions_[step.region.value].base + step.offset;
+  auto* local = static_cast<std::byte*>(step.local);
+  if (step.verb == Verb::get) {
+    std::memcpy(local + begin, remote + begin, end - begin);
+    return;
+  }
+  if (step.verb == Verb::put) {
+    std::memcpy(remote + begin, local + begin, end - begin);
+    return;
+  }
+  auto* word = reinterpret_cast<std::uint64_t*>(remote);
+  const std::uint64_t old = *word;
+  if (step.verb == Verb::fetch_add) *word = old + step.operand;
+  if (step.verb == Verb::swap || (step.verb == Verb::compare_swap && old == step.compare))
+    *word = step.operand;
+  std::memcpy(local, &old, sizeof(old));
+}
+
+void SimFabric::Operation::begin_step() noexcept {
+  World& world = source.world_;
+  const LatencyModel& model = source.network_.model();
+  const Step& step = steps[present];
+  const std::uint64_t duration = model.step_ns + step.bytes * model.ns_per_256_bytes / 256;
+  const std::uint64_t first_boundary = 8 - step.offset % 8;  // words of the target stay whole
+  const bool long_step = !is_atomic(step.verb) && step.bytes > first_boundary;
+  if (!long_step || !world.random().chance(source.network_.hostility().torn)) {
+    pieces = 1;
+    world.after(duration, *this, step.bytes);
+    return;
+  }
+  world.reached("fabric.torn");
+  const std::uint64_t boundaries = (step.bytes - first_boundary + 7) / 8;
+  const unsigned cuts =
+      static_cast<unsigned>(world.random().between(1, std::min<std::uint64_t>(boundaries, 4)));
+  const std::uint64_t longest = duration + model.latency_ns;
+  std::array<std::uint64_t, 16> at{};
+  for (unsigned i = 0; i < cuts; ++i) at[i] = first_boundary + 8 * world.random().below(boundaries);
+  at[cuts] = step.bytes;
+  std::sort(at.begin(), at.end());  // unused cuts are empty pieces at the front
+  pieces = cuts + 1;
+  for (std::size_t i = at.size() - cuts - 2; i + 1 < at.size(); ++i) {
+    world.after(world.random().between(1, longest), *this, at[i] << 32 | at[i + 1]);
+  }
+}
+
+void SimFabric::Operation::occur(std::uint64_t argument) noexcept {
+  World& world = source.world_;
+  if (argument == completed) {
+    Event* event = completion;
+    --source.in_flight_;
+    this->~Operation();
+    frame_free(this, sizeof(Operation));
+    event->set();
+    return;
+  }
+  if (argument != end_of_step) {
+    land(steps[present], argument >> 32, argument & 0xffffffffu);
+    if (--pieces != 0) return;
+    ++present;
+  }
+  if (present < steps.size()) return begin_step();
+  std::uint64_t delay = source.travel_ns(1);
+  const Hostility& hostility = source.network_.hostility();
+  if (hostility.late_completion != 0 && world.random().chance(hostility.late_completion)) {
+    delay += world.random().below(source.network_.model().latency_ns * hostility.late_factor + 1);
+  }
+  world.after(delay, *this, completed);
+}
+
+SimFabric::Link::Link(SimFabric& receiver_, Rank sender_)
+    : Occurrence(receiver_.self_.value << 4 | 3), receiver(receiver_), sender(sender_) {}
+
+void SimFabric::Link::occur(std::uint64_t argument) noexcept {
+  World& world = receiver.world_;
+  const std::uint64_t frozen_until = receiver.executor_.frozen_until_ns();
+  if (world.now_ns() < frozen_until) {
+    world.after(frozen_until - world.now_ns(), *this, argument);
+    return;
+  }
+  Message* message = first;
+  first = message->next;
+  if (first == nullptr) last = nullptr;
+  Listener* listener = receiver.listeners_[static_cast<std::size_t>(message->kind)];
+  MUSUBI_CHECK(listener != nullptr, "message of kind %u without a listener",
+               static_cast<unsigned>(message->kind));
+  listener->on_message(sender, {message->body(), message->bytes});
+  frame_free(message, sizeof(Message) + message->bytes);
+}
+
+SimFabric::SimFabric(Network& network, Rank self)
+    : network_(network),
+      world_(network.world()),
+      self_(self),
+      executor_(network.world(), self.value, network.model(), network.hostility()) {}
+
+SimFabric::~SimFabric() {
+  for (auto& [sender, link] : links_) {
+    while (Message* message = link->first) {
+      link->first = message->next;
+      frame_free(message, sizeof(Message) + message->bytes);
+    }
+  }
+}
+
+void SimFabric::attach(const RegionMemory& memory) {
+  MUSUBI_CHECK(memory.id.value < region_count_max && memory.base != nullptr);
+  regions_[memory.id.value] = memory;
+}
+
+std::uint64_t SimFabric::travel_ns(unsigned slowness) noexcept {
+  const LatencyModel& model = network_.model();
+  const Hostility& hostility = network_.hostility();
+  std::uint64_t time = model.latency_ns;
+  if (model.jitter_ns != 0) time += world_.random().below(model.jitter_ns + 1);
+  if (hostility.late != 0 && world_.random().chance(hostility.late)) {
+    time += world_.random().below(model.latency_ns * hostility.late_factor + 1);
+  }
+  return time * slowness;
+}
+
+void SimFabric::count(Rank peer, std::span<const Step> steps) noexcept {
+  if (peer == self_) return;
+  std::uint64_t bytes = 0;
+  for (const Step& step : steps) bytes += step.bytes;
+  counters_.add(trace::Counter::remote_operations);
+  counters_.add(trace::Counter::remote_bytes, bytes);
+}
+
+Outcome SimFabric::post(Rank peer, std::span<const Step> steps, Event& completion) noexcept {
+  MUSUBI_CHECK(peer.value < network_.ranks());
+  SimFabric& target = network_.node(peer);
+  for (const Step& step : steps) {
+    const RegionMemory& region = target.regions_[step.region.value];
+    MUSUBI_CHECK(step.offset <= region.bytes && step.bytes <= region.bytes - step.offset,
+                 "step outside region %u: offset %lu, %zu bytes", step.region.value, step.offset, step.bytes);
+    MUSUBI_CHECK(!is_atomic(step.verb) || (step.offset % 8 == 0 && step.bytes == 8));
+  }
+  const Hostility& hostility = network_.hostility();
+  Random& random = world_.random();
+  const bool full = hostility.operations_max != 0 && in_flight_ >= hostility.operations_max;
+  if (full || (hostility.busy != 0 && random.chance(hostility.busy))) {
+    world_.reached("fabric.busy");
+    return Outcome::busy;
+  }
+  count(peer, steps);
+  const bool at_once = peer == self_ ? hostility.self_delayed == 0 || !random.chance(hostility.self_delayed)
+                                     : hostility.at_once != 0 && random.chance(hostility.at_once);
+  if (at_once) {
+    Operation(*this, target, steps, &completion).run_at_once();
+    if (hostility.at_once == 0 || random.chance(70)) return Outcome::done;
+    completion.set();
+    return Outcome::pending;
+  }
+  ++in_flight_;
+  Operation* operation = Operation::create(*this, target, steps, &completion);
+  world_.after(
+      peer == self_ ? 1 + random.below(network_.model().latency_ns + 1) : travel_ns(executor_.slowness()),
+      *operation, end_of_step);
+  return Outcome::pending;
+}
+
+SimFabric::Link& SimFabric::link_from(Rank sender) {
+  std::unique_ptr<Link>& link = links_[sender.value];
+  if (link == nullptr) link = std::make_unique<Link>(*this, sender);
+  return *link;
+}
+
+Outcome SimFabric::send(Rank peer, MessageKind kind, Urgency, std::span<const std::byte> body) noexcept {
+  MUSUBI_CHECK(peer.value < network_.ranks() && body.size() <= message_bytes_max);
+  if (network_.hostility().busy != 0 && world_.random().chance(network_.hostility().busy))
+    return Outcome::busy;
+  if (peer != self_) counters_.add(trace::Counter::messages);
+  auto* message = static_cast<Message*>(frame_allocate(sizeof(Message) + body.size()));
+  *message = Message{nullptr, kind, static_cast<std::uint32_t>(body.size())};
+  if (!body.empty()) std::memcpy(message->body(), body.data(), body.size());
+  Link& link = network_.node(peer).link_from(self_);
+  (link.last != nullptr ? link.last->next : link.first) = message;
+  link.last = message;
+  const std::uint64_t arrival = std::max(link.last_arrival_ns, world_.now_ns() + travel_ns(1));
+  link.last_arrival_ns = arrival;
+  world_.after(arrival - world_.now_ns(), link, 0);
+  return Outcome::done;
+}
+
+void SimFabric::listen(MessageKind kind, Listener* listener) noexcept {
+  listeners_[static_cast<std::size_t>(kind)] = listener;
+}
+
+void SimFabric::wait(const std::atomic<bool>&) noexcept {
+  MUSUBI_CHECK(false, "nothing waits in virtual time");
+}
+void SimFabric::wait_for_service() noexcept {
+  MUSUBI_CHECK(false, "nothing waits in virtual time");
+}
+
+Network::Network(World& world, std::uint32_t ranks, const LatencyModel& model, const Hostility& hostility)
+    : world_(world), model_(model), hostility_(hostility) {
+  nodes_.reserve(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    nodes_.push_back(std::make_unique<SimFabric>(*this, Rank{rank}));
+  }
+}
+
+Network::~Network() = default;
+
+void Network::become_calm() noexcept {
+  hostility_ = Hostility::calm();
+  for (auto& node : nodes_) node->executor().thaw();
+}
+
+}  // namespace musubi::fabric::sim

@@ -1,0 +1,106 @@
+// The fabric driver `sim`: peers in one process and in virtual time, as bad as the contract of fabric.h
+// allows. Batches overtake each other, long steps land in pieces, completions come late, posts are refused at
+// random; it neither drops nor repeats, and messages of one sender to one receiver stay in order. One thread;
+// not for use outside of World::step() except to start tasks.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/frame_pool.h"
+#include "fabric/fabric.h"
+#include "fabric/sim/hostility.h"
+#include "fabric/sim/sim_executor.h"
+#include "fabric/sim/world.h"
+#include "trace/counters.h"
+
+namespace musubi::fabric::sim {
+
+class SimFabric;
+
+// All nodes of a world and what lies between them.
+class Network {
+ public:
+  Network(World& world, std::uint32_t ranks, const LatencyModel& model, const Hostility& hostility);
+  ~Network();
+
+  World& world() noexcept { return world_; }
+  const LatencyModel& model() const noexcept { return model_; }
+  const Hostility& hostility() const noexcept { return hostility_; }
+  std::uint32_t ranks() const noexcept { return static_cast<std::uint32_t>(nodes_.size()); }
+  SimFabric& node(Rank rank) noexcept { return *nodes_[rank.value]; }
+
+  // From now on the world behaves: for the phase that demands progress.
+  void become_calm() noexcept;
+
+ private:
+  World& world_;
+  LatencyModel model_;
+  Hostility hostility_;
+  std::vector<std::unique_ptr<SimFabric>> nodes_;
+};
+
+class SimFabric final : public Fabric {
+ public:
+  SimFabric(Network& network, Rank self);
+  ~SimFabric();
+
+  // Registers memory at this node; before use.
+  void attach(const RegionMemory& memory);
+  SimExecutor& executor() noexcept { return executor_; }
+  trace::Counters& counters() noexcept { return counters_; }
+  unsigned operations_in_flight() const noexcept { return in_flight_; }
+
+  Rank self() const noexcept override { return self_; }
+  std::uint32_t ranks() const noexcept override { return network_.ranks(); }
+  Capabilities capabilities() const noexcept override {
+    return {.ordered = false,
+            .cpu_atomics_coherent = true,
+            .needs_target_progress = false,
+            .local_pointer = false};
+  }
+  Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
+  Outcome send(Rank peer, MessageKind kind, Urgency urgency,
+               std::span<const std::byte> body) noexcept override;
+  void listen(MessageKind kind, Listener* listener) noexcept override;
+  // Everything arrives by events of the world: there is nothing to poll and nobody to wake.
+  bool progress() noexcept override { return false; }
+  void wait(const std::atomic<bool>&) noexcept override;
+  void wake() noexcept override {}
+  void wait_for_service() noexcept override;
+  void wake_service() noexcept override {}
+  std::byte* direct(Rank, RegionId) noexcept override { return nullptr; }
+
+ private:
+  struct Message;
+  struct Operation;
+  // Messages of one sender on their way to this node: arrivals are events, each takes the oldest one, so that
+  // a frozen receiver cannot reorder them.
+  struct Link final : Occurrence {
+    Link(SimFabric& receiver_, Rank sender_);
+    void occur(std::uint64_t argument) noexcept override;
+    SimFabric& receiver;
+    Rank sender;
+    Message* first = nullptr;
+    Message* last = nullptr;
+    std::uint64_t last_arrival_ns = 0;
+  };
+
+  std::uint64_t travel_ns(unsigned slowness) noexcept;
+  Link& link_from(Rank sender);
+  void count(Rank peer, std::span<const Step> steps) noexcept;
+
+  Network& network_;
+  World& world_;
+  Rank self_;
+  SimExecutor executor_;
+  trace::Counters counters_;
+  std::array<RegionMemory, region_count_max> regions_{};
+  std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};
+  std::unordered_map<std::uint32_t, std::unique_ptr<Link>> links_;
+  unsigned in_flight_ = 0;
+};
+
+}  // namespace musubi::fabric::sim
