@@ -16,6 +16,14 @@ inline void pause_instruction() noexcept {
 #endif
 }
 
+// Whether a sequentially consistent read-modify-write also orders the plain stores before it against the
+// plain loads behind it.
+#if defined(__x86_64__) || defined(__i386__)
+inline constexpr bool atomics_are_full_fences = true;
+#else
+inline constexpr bool atomics_are_full_fences = false;
+#endif
+
 // Cores on which this process may run (its affinity mask, not what the machine has). At least 1.
 std::uint32_t allowed_cores() noexcept;
 

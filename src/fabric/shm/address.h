@@ -1,0 +1,32 @@
+// What a rank tells its peers at start, so that they can map its memory.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "fabric/fabric.h"
+
+namespace musubi::fabric {
+
+struct ShmAddress {
+  struct Region {
+    std::uint64_t bytes = 0;  // 0: there is no such region
+    std::uint64_t file_offset = 0;
+    std::int32_t file = -1;
+  };
+
+  pid_t process = 0;
+  std::int32_t mailbox_file = -1;
+  std::array<Region, region_count_max> regions{};
+};
+
+std::string encode(const ShmAddress& address);
+// Fails when the blob is not one of encode().
+Result<ShmAddress> decode_shm_address(std::string_view blob);
+
+}  // namespace musubi::fabric

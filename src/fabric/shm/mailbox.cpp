@@ -1,0 +1,61 @@
+#include "fabric/shm/mailbox.h"
+
+#include <cstring>
+
+#include "base/check.h"
+
+namespace musubi::fabric {
+namespace {
+
+constexpr std::uint64_t fill_check_interval = 32;  // looking ahead costs a cache line: not for every message
+constexpr std::uint64_t fill_check_distance = 64;
+
+// Whether fewer than a quarter of the slots is free behind `ticket`.
+bool nearly_full(const Mailbox& mailbox, std::uint64_t ticket) noexcept {
+  if (ticket % fill_check_interval != 0) return false;
+  const std::uint64_t ahead = ticket + fill_check_distance;
+  const std::uint64_t turn = mailbox.slots[ahead % mailbox_slots].turn.load(std::memory_order_relaxed);
+  return turn < ahead / mailbox_slots * 2;
+}
+
+}  // namespace
+
+Posting mailbox_post(Mailbox& mailbox, Rank from, MessageKind kind, Urgency urgency,
+                     std::span<const std::byte> body) noexcept {
+  MUSUBI_CHECK(body.size() <= message_bytes_max, "a message of %zu bytes", body.size());
+  std::uint64_t ticket = mailbox.tickets.load(std::memory_order_relaxed);
+  for (;;) {
+    const std::uint64_t turn = mailbox.slots[ticket % mailbox_slots].turn.load(std::memory_order_acquire);
+    const std::uint64_t free_turn = ticket / mailbox_slots * 2;
+    if (turn < free_turn) return Posting::full;
+    if (turn > free_turn) {  // another producer was faster
+      ticket = mailbox.tickets.load(std::memory_order_relaxed);
+    } else if (mailbox.tickets.compare_exchange_weak(ticket, ticket + 1, std::memory_order_relaxed)) {
+      break;
+    }
+  }
+  // Before publication, so that the consumer never counts below zero.
+  if (urgency == Urgency::promptly) mailbox.prompt_messages.fetch_add(1, std::memory_order_relaxed);
+  MailboxSlot& slot = mailbox.slots[ticket % mailbox_slots];
+  slot.from = from.value;
+  slot.bytes = static_cast<std::uint16_t>(body.size());
+  slot.kind = kind;
+  slot.urgency = urgency;
+  if (!body.empty()) std::memcpy(slot.body, body.data(), body.size());
+  slot.turn.store(ticket / mailbox_slots * 2 + 1, std::memory_order_release);
+  return nearly_full(mailbox, ticket) ? Posting::posted_nearly_full : Posting::posted;
+}
+
+const MailboxSlot* MailboxReader::head() const noexcept {
+  return arrived() ? &slot(head_.load(std::memory_order_relaxed)) : nullptr;
+}
+
+void MailboxReader::drop() noexcept {
+  const std::uint64_t ticket = head_.load(std::memory_order_relaxed);
+  MailboxSlot& taken = slot(ticket);
+  if (taken.urgency == Urgency::promptly) mailbox_->prompt_messages.fetch_sub(1, std::memory_order_relaxed);
+  taken.turn.store(full_turn(ticket) + 1, std::memory_order_release);
+  head_.store(ticket + 1, std::memory_order_release);
+}
+
+}  // namespace musubi::fabric

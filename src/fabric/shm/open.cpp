@@ -1,0 +1,123 @@
+// Opening: who maps what. Runs once, before threads exist; everything else of the driver is in
+// shm_fabric.cpp.
+#include <unistd.h>
+
+#include <utility>
+
+#include "fabric/shm/shm_fabric.h"
+
+namespace musubi::fabric {
+namespace {
+
+ShmAddress own_address(std::span<const RegionMemory> regions, int mailbox_file) {
+  ShmAddress address;
+  address.process = ::getpid();
+  address.mailbox_file = mailbox_file;
+  for (const RegionMemory& region : regions) {
+    MUSUBI_CHECK(region.id.value < region_count_max && address.regions[region.id.value].bytes == 0,
+                 "region %u is out of range or given twice", unsigned{region.id.value});
+    address.regions[region.id.value] = {region.bytes, region.file_offset, region.file};
+  }
+  return address;
+}
+
+Result<os::Mapping> map_file_of(pid_t process, int file, std::uint64_t offset, std::size_t bytes) {
+  auto opened = os::open_file_of_process(process, file);
+  if (!opened) return opened.error();
+  return os::Mapping::anywhere(bytes, os::Protection::read_write, {opened.value().number(), offset});
+}
+
+// Every rank says how it fared, so that all succeed or all fail, with one and the same line. It is also the
+// moment after which the files may be closed: all have mapped them.
+Result<void> agree(const Result<void>& own, const ShmFabric::Exchange& exchange) {
+  auto outcomes = exchange(own.ok() ? std::string_view{} : std::string_view{own.error().message});
+  if (!outcomes) return outcomes.error();
+  for (std::size_t rank = 0; rank < outcomes.value().size(); ++rank) {
+    const std::string& message = outcomes.value()[rank];
+    if (!message.empty()) return Error{"rank " + std::to_string(rank) + ": " + message};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t ranks,
+                                                   std::span<const RegionMemory> regions,
+                                                   const Exchange& exchange, trace::Counters& counters,
+                                                   WaitingPolicy policy) {
+  // A failure before the first exchange still takes part in it, with an empty blob: the peers must not hang.
+  auto file = os::create_memory_file("musubi-mailbox", sizeof(Mailbox));
+  Result<os::Mapping> memory = os::Mapping{};
+  if (file) {
+    memory = os::Mapping::anywhere(sizeof(Mailbox), os::Protection::read_write, {file.value().number()});
+  }
+  const bool prepared = file.ok() && memory.ok();
+  const ShmAddress own = prepared ? own_address(regions, file.value().number()) : ShmAddress{};
+  auto blobs = exchange(prepared ? encode(own) : std::string{});
+  if (!blobs) return blobs.error();
+  if (!prepared) {
+    const Error cause = file.ok() ? memory.error() : file.error();
+    auto agreed = agree(cause, exchange);
+    return agreed.ok() ? cause : agreed.error();
+  }
+
+  auto* mailbox = reinterpret_cast<Mailbox*>(memory.value().data());  // zeros are an empty mailbox
+  std::unique_ptr<ShmFabric> fabric(new ShmFabric(self, ranks, *mailbox, counters, policy));
+  fabric->map_own(regions, std::move(memory).value());
+  auto agreed = agree(fabric->map_peers(own, blobs.value()), exchange);
+  if (!agreed) return agreed.error();
+  return fabric;
+}
+
+ShmFabric::ShmFabric(Rank self, std::uint32_t ranks, Mailbox& mailbox, trace::Counters& counters,
+                     WaitingPolicy policy)
+    : self_(self), counters_(counters), policy_(policy), peers_(ranks), mailbox_(mailbox), reader_(mailbox) {}
+
+void ShmFabric::map_own(std::span<const RegionMemory> regions, os::Mapping mailbox) {
+  Peer& own = peers_[self_.value];
+  own.mailbox = &mailbox_;
+  own.mappings.push_back(std::move(mailbox));
+  for (const RegionMemory& region : regions) own.regions[region.id.value] = {region.base, region.bytes};
+}
+
+Result<void> ShmFabric::map_peers(const ShmAddress& own, const std::vector<std::string>& blobs) {
+  if (blobs.size() != peers_.size()) {
+    return Error{"the exchange of addresses gave " + std::to_string(blobs.size()) + " answers for " +
+                 std::to_string(peers_.size()) + " ranks; start all ranks by one musubi run"};
+  }
+  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+    if (Rank{rank} == self_ || blobs[rank].empty()) continue;  // empty: that rank reports its failure itself
+    auto mapped = map_peer(Rank{rank}, own, blobs[rank]);
+    if (!mapped) return mapped;
+  }
+  return {};
+}
+
+Result<void> ShmFabric::map_peer(Rank rank, const ShmAddress& own, std::string_view blob) {
+  auto address = decode_shm_address(blob);
+  if (!address) return address.error();
+  const ShmAddress& theirs = address.value();
+  Peer& peer = peers_[rank.value];
+  auto mailbox = map_file_of(theirs.process, theirs.mailbox_file, 0, sizeof(Mailbox));
+  if (!mailbox) return mailbox.error();
+  peer.mailbox = reinterpret_cast<Mailbox*>(mailbox.value().data());
+  peer.mappings.push_back(std::move(mailbox).value());
+
+  for (std::size_t id = 0; id < region_count_max; ++id) {
+    const ShmAddress::Region& region = theirs.regions[id];
+    if (region.bytes != own.regions[id].bytes) {
+      return Error{"region " + std::to_string(id) + " has " + std::to_string(region.bytes) +
+                   " bytes on rank " + std::to_string(rank.value) + " and " +
+                   std::to_string(own.regions[id].bytes) +
+                   " here; give every rank the same program and the same settings"};
+    }
+    if (region.bytes == 0) continue;
+    auto mapping = map_file_of(theirs.process, region.file, region.file_offset, region.bytes);
+    if (!mapping) return mapping.error();
+    peer.regions[id] = {mapping.value().data(), region.bytes};
+    peer.mappings.push_back(std::move(mapping).value());
+  }
+  return {};
+}
+
+}  // namespace musubi::fabric

@@ -1,0 +1,127 @@
+#include "fabric/shm/shm_fabric.h"
+
+#include <sched.h>
+
+#include "base/check.h"
+#include "fabric/shm/doorbell.h"
+#include "os/cpu.h"
+#include "os/futex.h"
+
+namespace musubi::fabric {
+
+Outcome ShmFabric::post(Rank peer, std::span<const Step> steps, Event&) noexcept {
+  MUSUBI_CHECK(peer.value < peers_.size(), "no rank %u", peer.value);
+  if (steps.empty()) return Outcome::done;
+  const std::uint64_t moved = perform(peers_[peer.value].regions, steps);
+  if (peer != self_) {
+    counters_.add(trace::Counter::remote_operations);
+    counters_.add(trace::Counter::remote_bytes, moved);
+  }
+  return Outcome::done;
+}
+
+Outcome ShmFabric::send(Rank peer, MessageKind kind, Urgency urgency,
+                        std::span<const std::byte> body) noexcept {
+  MUSUBI_CHECK(peer.value < peers_.size(), "no rank %u", peer.value);
+  MUSUBI_CHECK(kind < MessageKind::count);
+  Mailbox& mailbox = *peers_[peer.value].mailbox;
+  const Posting posting = mailbox_post(mailbox, self_, kind, urgency, body);
+  // A full mailbox is rung for as well: its owner may be computing, with only the service thread to empty it.
+  ring(mailbox, urgency == Urgency::promptly || posting != Posting::posted);
+  if (posting == Posting::full) return Outcome::busy;
+  if (peer != self_) counters_.add(trace::Counter::messages);
+  return Outcome::done;
+}
+
+void ShmFabric::listen(MessageKind kind, Listener* listener) noexcept {
+  MUSUBI_CHECK(kind < MessageKind::count);
+  listeners_[static_cast<std::size_t>(kind)] = listener;
+}
+
+bool ShmFabric::progress() noexcept {
+  std::uint64_t delivered = 0;
+  while (reader_.arrived()) {
+    if (delivering_.exchange(true, std::memory_order_acquire))
+      break;  // the one who delivers looks again below
+    delivered += deliver();
+    delivering_.store(false, std::memory_order_release);
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // see doorbell.h, 4
+    if (delivered >= mailbox_slots) {  // a steady stream must not keep this thread for good
+      if (reader_.arrived()) ring(mailbox_, true);
+      break;
+    }
+  }
+  return delivered != 0;
+}
+
+// Takes what lies in the mailbox, at most one lap. REQUIRES: delivering_ is held.
+std::uint32_t ShmFabric::deliver() noexcept {
+  std::uint32_t delivered = 0;
+  for (; delivered < mailbox_slots; ++delivered) {
+    const MailboxSlot* message = reader_.head();
+    if (message == nullptr) break;
+    MUSUBI_CHECK(message->kind < MessageKind::count && message->bytes <= message_bytes_max,
+                 "a damaged message");
+    Listener* listener = listeners_[static_cast<std::size_t>(message->kind)];
+    MUSUBI_CHECK(listener != nullptr, "nobody listens to messages of kind %u",
+                 static_cast<unsigned>(message->kind));
+    listener->on_message(Rank{message->from}, std::span<const std::byte>{message->body, message->bytes});
+    reader_.drop();
+  }
+  return delivered;
+}
+
+// Whether wait() should end by itself. A message that another thread is delivering does not count: that
+// thread looks again when it is done, and this one would spin.
+bool ShmFabric::called(const std::atomic<bool>& ready) const noexcept {
+  return ready.load(std::memory_order_acquire) ||
+         (reader_.arrived() && !delivering_.load(std::memory_order_relaxed));
+}
+
+void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
+  {
+    Stay stay(mailbox_);
+    bool ended = called(ready) || stay.rung();
+    for (std::uint32_t i = 0; !ended && i < policy_.spin_checks; ++i) {
+      os::pause_instruction();
+      ended = called(ready) || stay.rung();
+    }
+    for (std::uint32_t i = 0; !ended && i < policy_.yields; ++i) {
+      ::sched_yield();
+      ended = called(ready) || stay.rung();
+    }
+    if (!ended) {
+      stay.announce_sleep();
+      if (!called(ready)) stay.sleep();
+    }
+  }
+  progress();
+}
+
+void ShmFabric::wake() noexcept {
+  ring_all_waiters(mailbox_);
+}
+
+void ShmFabric::wait_for_service() noexcept {
+  std::uint32_t bell = mailbox_.service_bell.load(std::memory_order_seq_cst);
+  while (bell == service_bell_seen_) {
+    mailbox_.service_asleep.store(1, std::memory_order_seq_cst);
+    // The kernel compares again: a ring between our look and our sleep has changed the bell.
+    os::futex_wait(mailbox_.service_bell, bell);
+    bell = mailbox_.service_bell.load(std::memory_order_seq_cst);
+  }
+  mailbox_.service_asleep.store(0, std::memory_order_relaxed);
+  service_bell_seen_ = bell;
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // see doorbell.h, 5
+}
+
+void ShmFabric::wake_service() noexcept {
+  ring_service(mailbox_);
+}
+
+std::byte* ShmFabric::direct(Rank peer, RegionId region) noexcept {
+  MUSUBI_CHECK(peer.value < peers_.size() && region.value < region_count_max);
+  return peers_[peer.value].regions[region.value].base;
+}
+
+}  // namespace musubi::fabric

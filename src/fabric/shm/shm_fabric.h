@@ -1,0 +1,94 @@
+// Fabric driver for ranks of one host: each maps the memory files of the others. One-sided operations are
+// loads, stores and atomic instructions of the caller, complete when post() returns; messages go through a
+// mailbox per rank. Nothing has a name in the file system, so nothing is left behind however a process ends.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "fabric/fabric.h"
+#include "fabric/shm/address.h"
+#include "fabric/shm/mailbox.h"
+#include "fabric/shm/steps.h"
+#include "fabric/shm/waiting_policy.h"
+#include "os/memory.h"
+#include "trace/counters.h"
+
+namespace musubi::fabric {
+
+class ShmFabric final : public Fabric {
+ public:
+  // Collective: gives every rank's blob to every rank, by rank.
+  using Exchange = std::function<Result<std::vector<std::string>>(std::string_view blob)>;
+
+  // Collective; calls `exchange` twice. `regions` has the same ids and sizes on every rank; each with bytes
+  // needs a file, open for reading and writing, at least until this returns; `base` maps it and outlives the
+  // fabric, as do `counters`. Address space is taken for all regions of all ranks, memory for none. Fails on
+  // all ranks or on none.
+  static Result<std::unique_ptr<ShmFabric>> open(Rank self, std::uint32_t ranks,
+                                                 std::span<const RegionMemory> regions,
+                                                 const Exchange& exchange, trace::Counters& counters,
+                                                 WaitingPolicy policy);
+
+  Rank self() const noexcept override { return self_; }
+  std::uint32_t ranks() const noexcept override { return static_cast<std::uint32_t>(peers_.size()); }
+  Capabilities capabilities() const noexcept override {
+    return {
+        .ordered = true, .cpu_atomics_coherent = true, .needs_target_progress = false, .local_pointer = true};
+  }
+
+  // Always `done`; takes no lock.
+  Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
+  Outcome send(Rank peer, MessageKind kind, Urgency urgency,
+               std::span<const std::byte> body) noexcept override;
+  void listen(MessageKind kind, Listener* listener) noexcept override;
+  bool progress() noexcept override;
+
+  // Delivers what has arrived before it returns, so that no message depends on what the caller does next.
+  // When another thread delivers a message that this thread waits for, it must set `ready` and call wake().
+  void wait(const std::atomic<bool>& ready) noexcept override;
+  void wake() noexcept override;
+  // One thread of the rank. A wake-up that comes before the sleep is not lost.
+  void wait_for_service() noexcept override;
+  void wake_service() noexcept override;
+
+  std::byte* direct(Rank peer, RegionId region) noexcept override;
+
+ private:
+  struct Peer {
+    std::array<RegionView, region_count_max> regions{};
+    Mailbox* mailbox = nullptr;
+    std::vector<os::Mapping> mappings;  // own all that stands above, except the own regions
+  };
+
+  ShmFabric(Rank self, std::uint32_t ranks, Mailbox& mailbox, trace::Counters& counters,
+            WaitingPolicy policy);
+
+  void map_own(std::span<const RegionMemory> regions, os::Mapping mailbox);
+  Result<void> map_peer(Rank peer, const ShmAddress& own, std::string_view blob);
+  Result<void> map_peers(const ShmAddress& own, const std::vector<std::string>& blobs);
+
+  bool called(const std::atomic<bool>& ready) const noexcept;
+  std::uint32_t deliver() noexcept;
+
+  const Rank self_;
+  trace::Counters& counters_;
+  const WaitingPolicy policy_;
+  std::vector<Peer> peers_;
+  Mailbox& mailbox_;
+  std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};
+
+  alignas(64) MailboxReader reader_;
+  std::atomic<bool> delivering_{false};  // a lock that is only ever tried: one thread takes messages
+  std::uint32_t service_bell_seen_ = 0;  // service thread only
+};
+
+}  // namespace musubi::fabric
