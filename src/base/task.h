@@ -148,4 +148,18 @@ struct Pause {
 };
 inline Pause pause(unsigned attempt) { return Pause{attempt}; }
 
+// co_await this_executor(): the executor on which the awaiting task runs.
+struct ThisExecutor {
+  Executor* executor = nullptr;
+
+  bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> task) noexcept {
+    executor = &task.promise().executor();
+    return false;
+  }
+  Executor& await_resume() const noexcept { return *executor; }
+};
+inline ThisExecutor this_executor() { return {}; }
+
 }  // namespace musubi

@@ -42,9 +42,9 @@ class Protocol {
   // `quiescent`: no thread of the rank runs program code until the matching acquire has ended (a barrier).
   virtual Task<> release(bool quiescent) = 0;
 
-  // Makes everything visible here that the signature covers, and merges the signature into the rank's own (what this
-  // rank releases later covers it too).
-  virtual Task<> acquire(SignatureView signature) = 0;
+  // Makes everything visible here that the signature covers. Unless everyone has it (the end of a barrier), it is
+  // merged into the rank's own: what this rank releases later covers it too.
+  virtual Task<> acquire(SignatureView signature, bool everyone_has_it) = 0;
 
   // Copies the rank's own signature out. Result: a mark for forget().
   virtual std::uint64_t signature(SignatureSink& sink) = 0;

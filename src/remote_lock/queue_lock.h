@@ -3,6 +3,7 @@
 // blocks and for user locks.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,7 +12,7 @@
 #include "base/spin_lock.h"
 #include "base/task.h"
 #include "fabric/fabric.h"
-#include "trace/counters.h"
+#include "remote_lock/owner_word.h"
 
 namespace musubi::remote_lock {
 
@@ -32,6 +33,8 @@ class Grants final : public fabric::Listener {
     Waiter* next = nullptr;
   };
   void expect(Waiter& waiter) noexcept;
+  // The waiter got the lock by itself after all. REQUIRES: it can no longer be granted.
+  void withdraw(Waiter& waiter) noexcept;
   void on_message(Rank from, std::span<const std::byte> body) noexcept override;
 
  private:
@@ -49,38 +52,35 @@ struct WordArray {
 
 class QueueLock {
  public:
-  struct Options {
-    bool skip_handover = false;       // injected faults, see coherence/core/parameters.h
-    bool skip_version = false;
-  };
-  QueueLock(fabric::Fabric& fabric, Grants& grants, trace::Counters& counters, WordArray words, bool user_locks,
-            Options options)
-      : fabric_(fabric), grants_(grants), counters_(counters), words_(words), user_locks_(user_locks),
-        options_(options) {}
+  // `skip_handover` is an injected fault (coherence/core/parameters.h).
+  QueueLock(fabric::Fabric& fabric, Grants& grants, WordArray words, bool user_locks, bool skip_handover = false)
+      : fabric_(fabric), grants_(grants), words_(words), user_locks_(user_locks), skip_handover_(skip_handover) {}
 
   // Takes lock `index`. At most one task of a rank may be between lock and unlock of one index (the caller's gate).
   // Result: the rank that held it before (this rank: nobody else had it since).
   Task<Rank> lock(std::uint64_t index, Rank initial_home);
-  // Takes it only if it is free at the end of the chain of links, without waiting.
-  Task<bool> try_lock(std::uint64_t index, Rank initial_home, Rank* previous);
+  // Whether the lock was free a moment ago.
+  Task<bool> looks_free(std::uint64_t index, Rank initial_home);
+  // Takes it if this rank is its home and it is free; no remote operation.
+  bool try_lock_at_home(std::uint64_t index, Rank initial_home);
   Task<> unlock(std::uint64_t index);
+  // Unlocks if nobody waits; otherwise unlock() must be called.
+  bool unlock_unwatched(std::uint64_t index);
 
  private:
   LockKey key(std::uint64_t index) const {
     return user_locks_ ? LockKey::of_user_lock(index) : LockKey::of_block(index);
   }
   std::uint64_t offset(std::uint64_t index) const { return words_.offset + index * words_.stride; }
-  std::uint64_t& own(std::uint64_t index) const {
-    return *reinterpret_cast<std::uint64_t*>(words_.own + index * words_.stride);
+  std::atomic_ref<std::uint64_t> own(std::uint64_t index) const {
+    return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(words_.own + index * words_.stride));
   }
-  Task<bool> swap_word(Rank peer, std::uint64_t index, std::uint64_t* seen, std::uint64_t desired);
 
   fabric::Fabric& fabric_;
   Grants& grants_;
-  trace::Counters& counters_;
   WordArray words_;
   bool user_locks_;
-  Options options_;
+  bool skip_handover_;
 };
 
 }  // namespace musubi::remote_lock

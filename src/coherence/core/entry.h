@@ -19,19 +19,19 @@ enum class State : std::uint8_t {
 // Local, guarded by the block's gate. Zero bytes are the initial state, so that the table costs nothing while idle.
 struct Entry {
   State state;
-  bool pinned;           // always open for writing here; `state` then says how it would stand otherwise
-  bool stale;            // pinned only: a notice came for it, merge at the end of the acquire
-  bool unchanged_known;  // writable, but compared since any thread could write (a barrier): counts as clean
-  bool in_use;           // read or written since the last invalidation
-  std::uint8_t queued;   // in the queue of readable blocks
+  bool pinned;            // always open for writing here, whatever the protocol thinks of the copy
+  bool listed;            // among the blocks that a release looks at
+  bool queued;            // in the queue of readable blocks
+  bool published_equals;  // clean: the public copy here has the same bytes as the private one
+  bool bytes_lost;        // a fetch that failed has overwritten the version that write_ts names
   std::uint16_t idle_releases;    // compared in a row without a change
   std::uint16_t leased_releases;  // in a row with a lease given in advance
-  Rank home_guess;                // where the home was last seen; meaningful when home_known
+  std::uint32_t quiet_mark;       // the quiescent release that found private and public equal; see Migrating
+  Rank home_guess;                // where the home was last seen
   bool home_known;
-  bool hint_valid;
-  Rank hint_writer;
-  LogicalTime write_ts;  // of the version cached; 0 with a valid state: all zeros
-  LogicalTime read_ts;   // until when the cached version may be held
+  Rank hint_writer;        // the newest notice; hint_write_ts 0: none
+  LogicalTime write_ts;    // of the version cached; 0: all bytes zero
+  LogicalTime read_ts;     // until when the cached version may be held
   LogicalTime hint_write_ts;
   LogicalTime hint_read_ts;
 };
