@@ -1,0 +1,48 @@
+// Where the parts of the control region lie: the same on every rank, computed from the sizes of the job.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sync/barrier.h"
+#include "sync/lock_table.h"
+
+namespace musubi::sync {
+
+struct ControlSizes {
+  std::uint32_t ranks = 1;
+  std::size_t notices_max = 1024;
+  std::size_t signature_bytes = 0;  // of the protocol's own signature
+  std::size_t lock_count = 0;
+  std::size_t team_words = 0;
+};
+
+// Offsets in the region; each part starts on a cache line of its own, so that parts with different writers do
+// not disturb each other. The clock word counts at rank 0 only.
+struct ControlLayout {
+  std::uint64_t clock_word;
+  std::uint64_t signature;
+  std::uint64_t barrier_board;
+  std::uint64_t lock_words;
+  std::uint64_t team_words;
+  std::size_t bytes;  // of the whole region
+
+  static ControlLayout of(const ControlSizes& sizes) {
+    ControlLayout layout{};
+    std::uint64_t end = 0;
+    const auto place = [&end](std::size_t bytes) {
+      const std::uint64_t offset = end;
+      end += (bytes + 63) / 64 * 64;
+      return offset;
+    };
+    layout.clock_word = place(sizeof(std::uint64_t));
+    layout.signature = place(sizes.signature_bytes);
+    layout.barrier_board = place(Barrier::board_bytes(sizes.ranks, sizes.notices_max));
+    layout.lock_words = place(LockTable::words_bytes(sizes.lock_count));
+    layout.team_words = place(sizes.team_words * sizeof(std::uint64_t));
+    layout.bytes = end;
+    return layout;
+  }
+};
+
+}  // namespace musubi::sync
