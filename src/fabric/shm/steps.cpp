@@ -26,9 +26,15 @@ MUSUBI_RACES_BY_CONTRACT void copy_bytes(std::byte*& destination, const std::byt
   }
 }
 
-template <class Unit>
-MUSUBI_RACES_BY_CONTRACT void copy_unit(std::byte* destination, const std::byte* source) noexcept {
-  *reinterpret_cast<volatile Unit*>(destination) = *reinterpret_cast<const volatile Unit*>(source);
+// (Two functions and not a template: template arguments lose the attributes of the access types.)
+MUSUBI_RACES_BY_CONTRACT void copy_word(std::byte* destination, const std::byte* source) noexcept {
+  *reinterpret_cast<volatile UnalignedWord*>(destination) =
+      *reinterpret_cast<const volatile UnalignedWord*>(source);
+}
+
+MUSUBI_RACES_BY_CONTRACT void copy_pair(std::byte* destination, const std::byte* source) noexcept {
+  *reinterpret_cast<volatile UnalignedPair*>(destination) =
+      *reinterpret_cast<const volatile UnalignedPair*>(source);
 }
 
 std::byte* resolve(RegionViews regions, const Step& step) noexcept {
@@ -71,12 +77,12 @@ MUSUBI_RACES_BY_CONTRACT void copy_words(void* destination, const void* source, 
   copy_bytes(to, from, head);
   bytes -= head;
   for (; bytes >= 64; bytes -= 64, to += 64, from += 64) {
-    copy_unit<UnalignedPair>(to, from);
-    copy_unit<UnalignedPair>(to + 16, from + 16);
-    copy_unit<UnalignedPair>(to + 32, from + 32);
-    copy_unit<UnalignedPair>(to + 48, from + 48);
+    copy_pair(to, from);
+    copy_pair(to + 16, from + 16);
+    copy_pair(to + 32, from + 32);
+    copy_pair(to + 48, from + 48);
   }
-  for (; bytes >= 8; bytes -= 8, to += 8, from += 8) copy_unit<UnalignedWord>(to, from);
+  for (; bytes >= 8; bytes -= 8, to += 8, from += 8) copy_word(to, from);
   copy_bytes(to, from, bytes);
 }
 
