@@ -1,0 +1,118 @@
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "atomics/site.h"
+
+namespace musubi::atomics {
+namespace {
+
+class File {
+ public:
+  explicit File(const char* path) : descriptor_(::open(path, O_RDONLY | O_CLOEXEC)) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  bool is_open() const { return descriptor_ >= 0; }
+  bool read(void* target, std::size_t bytes, std::uint64_t offset) const {
+    return ::pread(descriptor_, target, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
+  }
+  std::uint64_t bytes() const {
+    struct stat status;
+    return ::fstat(descriptor_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+  }
+
+ private:
+  int descriptor_;
+};
+
+std::vector<CodeRange> executable_segments(const dl_phdr_info& object) {
+  std::vector<CodeRange> ranges;
+  for (unsigned i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = object.dlpi_phdr[i];
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
+    ranges.push_back({object.dlpi_addr + header.p_vaddr, header.p_filesz});
+  }
+  return ranges;
+}
+
+bool lies_within(CodeRange inner, const std::vector<CodeRange>& outer) {
+  return std::any_of(outer.begin(), outer.end(), [inner](const CodeRange& range) {
+    return inner.begin >= range.begin && inner.begin - range.begin <= range.bytes &&
+           inner.bytes <= range.bytes - (inner.begin - range.begin);
+  });
+}
+
+// Empty when the file has no section headers, or none that make sense.
+std::vector<CodeRange> executable_sections(const File& file, std::uintptr_t load_bias) {
+  ElfW(Ehdr) header;
+  if (!file.read(&header, sizeof header, 0) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
+  if (header.e_shoff == 0 || header.e_shnum == 0 || header.e_shentsize != sizeof(ElfW(Shdr))) return {};
+  std::vector<ElfW(Shdr)> sections(header.e_shnum);
+  if (!file.read(sections.data(), sections.size() * sizeof(ElfW(Shdr)), header.e_shoff)) return {};
+  if (header.e_shstrndx >= sections.size()) return {};
+  const ElfW(Shdr)& name_section = sections[header.e_shstrndx];
+  if (name_section.sh_size > file.bytes()) return {};
+  std::vector<char> names(name_section.sh_size + 1, '\0');
+  if (!file.read(names.data(), name_section.sh_size, name_section.sh_offset)) return {};
+  std::vector<CodeRange> ranges;
+  for (const ElfW(Shdr) & section : sections) {
+    if (section.sh_type != SHT_PROGBITS || (section.sh_flags & SHF_EXECINSTR) == 0 || section.sh_size == 0)
+      continue;
+    const char* name = section.sh_name < names.size() ? &names[section.sh_name] : "";
+    if (std::strncmp(name, ".plt", 4) == 0) continue;
+    ranges.push_back({load_bias + section.sh_addr, section.sh_size});
+  }
+  return ranges;
+}
+
+int keep_first(dl_phdr_info* info, std::size_t, void* context) {
+  *static_cast<dl_phdr_info*>(context) = *info;
+  return 1;
+}
+
+}  // namespace
+
+Result<std::vector<CodeRange>> code_of_object(const dl_phdr_info& object, const std::string& path) {
+  const File file(path.c_str());
+  if (!file.is_open()) {
+    return Error{"cannot read " + path + " to find its atomics: " + std::strerror(errno) +
+                 "; make the file readable, or run without patching atomics"};
+  }
+  const std::vector<CodeRange> segments = executable_segments(object);
+  std::vector<CodeRange> ranges = executable_sections(file, object.dlpi_addr);
+  // A file that was replaced after the start does not describe what is loaded.
+  std::erase_if(ranges, [&segments](CodeRange range) { return !lies_within(range, segments); });
+  return ranges.empty() ? segments : ranges;
+}
+
+Result<std::vector<CodeRange>> code_of_program() {
+  dl_phdr_info program{};
+  ::dl_iterate_phdr(keep_first, &program);
+  return code_of_object(program, "/proc/self/exe");
+}
+
+Scan find_sites(const std::vector<CodeRange>& ranges) {
+  Scan all;
+  for (const CodeRange& range : ranges) {
+    Scan part = find_sites(reinterpret_cast<const void*>(range.begin), range.bytes, range.begin);
+    all.sites.insert(all.sites.end(), part.sites.begin(), part.sites.end());
+    all.instructions += part.instructions;
+    all.unsupported += part.unsupported;
+    all.undecodable_bytes += part.undecodable_bytes;
+  }
+  std::sort(all.sites.begin(), all.sites.end(),
+            [](const Site& a, const Site& b) { return a.address < b.address; });
+  return all;
+}
+
+}  // namespace musubi::atomics

@@ -1,0 +1,75 @@
+#include "atomics/near_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+namespace musubi::atomics {
+namespace {
+
+constexpr std::uintptr_t page = 4096;
+constexpr std::uintptr_t lowest = 64 * 1024;  // what vm.mmap_min_addr leaves to programs
+
+std::uintptr_t rounded_up(std::uintptr_t value) {
+  return (value + page - 1) & ~(page - 1);
+}
+
+// What is not mapped, ascending.
+std::vector<AddressRange> free_ranges() {
+  std::vector<AddressRange> gaps;
+  std::FILE* maps = std::fopen("/proc/self/maps", "re");
+  if (maps == nullptr) return gaps;
+  std::uintptr_t free_from = lowest;
+  char line[512];
+  bool at_line_start = true;
+  while (std::fgets(line, sizeof line, maps) != nullptr) {
+    unsigned long begin, end;
+    if (at_line_start && std::sscanf(line, "%lx-%lx", &begin, &end) == 2) {
+      if (begin > free_from) gaps.push_back({free_from, begin});
+      free_from = std::max<std::uintptr_t>(free_from, end);
+    }
+    at_line_start = std::char_traits<char>::find(line, std::char_traits<char>::length(line), '\n') != nullptr;
+  }
+  std::fclose(maps);
+  return gaps;
+}
+
+std::uint8_t* try_map(std::uintptr_t at, std::size_t bytes) {
+  void* wanted = reinterpret_cast<void*>(at);
+  void* mapped =
+      ::mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  if (mapped == wanted) return static_cast<std::uint8_t*>(mapped);
+  ::munmap(mapped, bytes);  // a kernel that takes the address for a hint
+  return nullptr;
+}
+
+}  // namespace
+
+Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t reach,
+                               const SharedRanges& reserved) {
+  bytes = rounded_up(bytes);
+  const std::uintptr_t low = std::max(lowest, code.end > reach ? rounded_up(code.end - reach) : 0);
+  const std::uintptr_t high = code.begin + reach;
+  std::vector<std::uintptr_t> below, above;
+  for (const AddressRange& gap : free_ranges()) {
+    const std::uintptr_t begin = std::max(gap.begin, low);
+    const std::uintptr_t end = std::min(gap.end, high) & ~(page - 1);
+    if (end < begin || end - begin < bytes || reserved.overlaps({end - bytes, end})) continue;
+    (end <= code.begin ? below : above).push_back(end - bytes);
+  }
+  std::reverse(below.begin(), below.end());
+  // Above, the farthest first: what lies close behind a program is the room of its heap.
+  std::reverse(above.begin(), above.end());
+  below.insert(below.end(), above.begin(), above.end());
+  for (std::uintptr_t candidate : below) {
+    if (std::uint8_t* mapped = try_map(candidate, bytes)) return mapped;
+  }
+  return Error{
+      "found no free memory within 2 GiB of the program's code for the stubs of its atomics; "
+      "link it position-independent (-pie)"};
+}
+
+}  // namespace musubi::atomics

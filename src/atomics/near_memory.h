@@ -1,0 +1,18 @@
+// Memory that jumps of limited reach get to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "atomics/ranges.h"
+#include "base/result.h"
+
+namespace musubi::atomics {
+
+// Maps `bytes` bytes (rounded up to pages), readable and writable, of which every byte is less than `reach`
+// away from every byte of `code`, outside of `reserved`. Below the code if possible, so that the heap behind
+// it can grow.
+Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t reach,
+                               const SharedRanges& reserved);
+
+}  // namespace musubi::atomics

@@ -1,0 +1,54 @@
+// The parts of the address space that are shared, as the patched code and the fault handler look at them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+
+namespace musubi::atomics {
+
+struct AddressRange {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;  // one past the last byte
+};
+
+class SharedRanges {
+ public:
+  static constexpr std::size_t count_max = 32;
+  // What patched code compares against before it asks `contains`.
+  static constexpr std::size_t filter_count_max = 4;
+
+  SharedRanges() = default;
+  // Sorts, and joins what touches. Fails when more than count_max remain.
+  static Result<SharedRanges> make(std::span<const AddressRange> ranges);
+
+  std::span<const AddressRange> all() const { return {ranges_.data(), count_}; }
+  // At most filter_count_max ranges that together cover all: the smallest gaps are bridged.
+  std::span<const AddressRange> filter() const { return {filter_.data(), filter_count_}; }
+  // Signal-safe.
+  bool contains(std::uintptr_t address) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (address >= ranges_[i].begin && address < ranges_[i].end) return true;
+    }
+    return false;
+  }
+  bool overlaps(AddressRange other) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (other.begin < ranges_[i].end && ranges_[i].begin < other.end) return true;
+    }
+    return false;
+  }
+
+ private:
+  void make_filter();
+
+  std::size_t count_ = 0;
+  std::size_t filter_count_ = 0;
+  std::array<AddressRange, count_max> ranges_{};
+  std::array<AddressRange, count_max> filter_{};
+};
+
+}  // namespace musubi::atomics

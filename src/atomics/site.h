@@ -1,0 +1,50 @@
+// Finding the atomics of finished machine code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+struct dl_phdr_info;
+
+namespace musubi::atomics {
+
+enum class SiteKind : std::uint8_t { read_modify_write, fence };
+
+struct Site {
+  std::uintptr_t address = 0;  // of the instruction
+  std::uint8_t bytes = 0;      // its length
+  SiteKind kind = SiteKind::read_modify_write;
+  // Other code jumps behind its first byte (over the lock prefix, when it knows that it is alone), so that
+  // only this byte may be replaced.
+  bool entered_inside = false;
+};
+
+struct Scan {
+  std::vector<Site> sites;            // by ascending address
+  std::size_t instructions = 0;       // walked over
+  std::size_t unsupported = 0;        // atomic, but of a form that stays as it is
+  std::size_t undecodable_bytes = 0;  // data between code
+};
+
+struct CodeRange {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+};
+
+// Looks at `bytes` bytes at `code` as machine code that runs at `address`. Any bytes will do.
+Scan find_sites(const void* code, std::size_t bytes, std::uintptr_t address);
+// The same for code of this process, where it lies. REQUIRES: readable.
+Scan find_sites(const std::vector<CodeRange>& ranges);
+
+// The code of a loaded object: its executable sections without the linker's own (.plt...), by the section
+// headers of the file at `path`; its executable segments if the file has none. Fails when the file cannot be
+// read.
+Result<std::vector<CodeRange>> code_of_object(const dl_phdr_info& object, const std::string& path);
+// The same for the main program, which the dynamic linker lists first.
+Result<std::vector<CodeRange>> code_of_program();
+
+}  // namespace musubi::atomics

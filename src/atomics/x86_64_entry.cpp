@@ -1,0 +1,248 @@
+#include "atomics/x86_64_entry.h"
+
+#include <cpuid.h>
+#include <signal.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "atomics/x86_64_semantics.h"
+#include "base/check.h"
+
+namespace musubi::atomics::x86_64 {
+
+// How the entry saves vector registers: read by assembly, at fixed offsets.
+struct VectorState {
+  std::uint64_t bytes;  // of the area, without alignment
+  std::uint32_t mask_low;
+  std::uint32_t mask_high;
+  std::uint32_t compact;  // whether the processor has XSAVEC
+};
+
+extern "C" {
+// Written once at the start: the assembly below has no other place to look.
+__attribute__((visibility("hidden"), used)) VectorState musubi_atomics_vector_state{};
+}
+
+namespace {
+
+struct Traps {
+  const TrapSite* sites;
+  std::size_t count;
+};
+
+// Patched machine code and the handler of SIGTRAP are entered without any argument, so that what they need
+// has to be found at a fixed place: one per process, written before threads exist.
+struct Attachment {
+  AtomicSink* sink = nullptr;
+  SharedRanges ranges;
+  std::array<Traps, 64> traps{};
+  std::size_t trap_tables = 0;
+  struct sigaction previous {};
+} attachment;
+
+// What the entry pushes.
+struct Frame {
+  Registers registers;
+  std::uint64_t return_address;
+};
+
+extern "C" __attribute__((visibility("hidden"), used)) void musubi_atomics_serve(Frame* frame) {
+  const std::uintptr_t behind_exits = frame->return_address + 2 * exit_bytes;
+  const auto& record = *reinterpret_cast<const StubRecord*>((behind_exits + alignof(StubRecord) - 1) &
+                                                            ~(alignof(StubRecord) - 1));
+  const int saved_errno = errno;
+  if (record.instruction.is_fence()) {
+    attachment.sink->fence();
+    errno = saved_errno;
+    return;
+  }
+  Registers& registers = frame->registers;
+  registers.general[rsp] = reinterpret_cast<std::uintptr_t>(frame + 1) + red_zone_bytes;
+  const std::uintptr_t address =
+      effective_address(record.instruction, registers, record.next_instruction, fs_base());
+  if (!attachment.ranges.contains(address)) return;
+  const AtomicValue old = attachment.sink->execute(address, operation_of(record.instruction, registers));
+  complete(record.instruction, old, registers);
+  frame->return_address += exit_bytes;
+  errno = saved_errno;
+}
+
+const TrapSite* find_trap(std::uintptr_t address) {
+  for (std::size_t i = 0; i < attachment.trap_tables; ++i) {
+    const Traps& table = attachment.traps[i];
+    const TrapSite* end = table.sites + table.count;
+    const TrapSite* found =
+        std::lower_bound(table.sites, end, address,
+                         [](const TrapSite& site, std::uintptr_t wanted) { return site.address < wanted; });
+    if (found != end && found->address == address) return found;
+  }
+  return nullptr;
+}
+
+void pass_on(int signal, siginfo_t* info, void* context) {
+  const struct sigaction& previous = attachment.previous;
+  if ((previous.sa_flags & SA_SIGINFO) != 0) {
+    previous.sa_sigaction(signal, info, context);
+  } else if (previous.sa_handler == SIG_DFL) {
+    ::signal(signal, SIG_DFL);
+    ::raise(signal);
+  } else if (previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(signal);
+  }
+}
+
+void on_trap(int signal, siginfo_t* info, void* context) {
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  // The breakpoint is one byte long and has been executed. Positive codes come from the kernel, not from
+  // kill.
+  const TrapSite* site =
+      info->si_code > 0 ? find_trap(static_cast<std::uintptr_t>(registers[REG_RIP]) - 1) : nullptr;
+  if (site == nullptr) {
+    pass_on(signal, info, context);
+    return;
+  }
+  registers[REG_RIP] = static_cast<greg_t>(site->stub);
+}
+
+// All state components that the kernel has enabled, save the tiles of AMX: 8 KiB that our code does not
+// touch.
+bool find_vector_state() {
+  unsigned a, b, c, d;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return false;
+  if (__get_cpuid_count(0xd, 0, &a, &b, &c, &d) == 0) return false;
+  constexpr std::uint64_t tiles = std::uint64_t{3} << 17;
+  const std::uint64_t mask = (std::uint64_t{d} << 32 | a) & ~tiles;
+  std::uint64_t bytes = 512 + 64;
+  for (unsigned component = 2; component < 63; ++component) {
+    if (((mask >> component) & 1) == 0) continue;
+    __get_cpuid_count(0xd, component, &a, &b, &c, &d);
+    bytes = std::max<std::uint64_t>(bytes, std::uint64_t{a} + b);  // size and offset
+  }
+  __get_cpuid_count(0xd, 1, &a, &b, &c, &d);
+  musubi_atomics_vector_state = {bytes, static_cast<std::uint32_t>(mask),
+                                 static_cast<std::uint32_t>(mask >> 32), (a >> 1) & 1};
+  return true;
+}
+
+Result<void> take_signal() {
+  struct sigaction action {};
+  action.sa_sigaction = on_trap;
+  // On its own stack if there is one: the thread's may be a protected page of the shared space.
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  struct sigaction previous {};
+  if (::sigaction(SIGTRAP, &action, &previous) != 0) {
+    return Error{"cannot handle SIGTRAP, which short atomics need; run without patching atomics"};
+  }
+  if ((previous.sa_flags & SA_SIGINFO) == 0 || previous.sa_sigaction != on_trap)
+    attachment.previous = previous;
+  return {};
+}
+
+}  // namespace
+
+// Saves everything: the compiler of the program does not know that there is a call. MXCSR gets its default,
+// as the ABI promises to C++; xrstor brings the program's back.
+__attribute__((naked, visibility("hidden"))) void musubi_atomics_entry() {
+  asm(R"(
+      pushfq
+      push %r15
+      push %r14
+      push %r13
+      push %r12
+      push %r11
+      push %r10
+      push %r9
+      push %r8
+      push %rdi
+      push %rsi
+      push %rbp
+      push %rsp
+      push %rbx
+      push %rdx
+      push %rcx
+      push %rax
+      cld
+      mov %rsp, %rdi
+      mov %rsp, %rbx
+      sub musubi_atomics_vector_state(%rip), %rsp
+      and $-64, %rsp
+      xor %eax, %eax
+      mov %rax, 512(%rsp)
+      mov %rax, 520(%rsp)
+      mov %rax, 528(%rsp)
+      mov %rax, 536(%rsp)
+      mov %rax, 544(%rsp)
+      mov %rax, 552(%rsp)
+      mov %rax, 560(%rsp)
+      mov %rax, 568(%rsp)
+      mov 8 + musubi_atomics_vector_state(%rip), %eax
+      mov 12 + musubi_atomics_vector_state(%rip), %edx
+      cmpl $0, 16 + musubi_atomics_vector_state(%rip)
+      je 1f
+      xsavec64 (%rsp)
+      jmp 2f
+  1:  xsave64 (%rsp)
+  2:  mov %rsp, %r12
+      pushq $0x1f80
+      ldmxcsr (%rsp)
+      mov %r12, %rsp
+      call musubi_atomics_serve
+      mov 8 + musubi_atomics_vector_state(%rip), %eax
+      mov 12 + musubi_atomics_vector_state(%rip), %edx
+      xrstor64 (%rsp)
+      mov %rbx, %rsp
+      pop %rax
+      pop %rcx
+      pop %rdx
+      pop %rbx
+      lea 8(%rsp), %rsp
+      pop %rbp
+      pop %rsi
+      pop %rdi
+      pop %r8
+      pop %r9
+      pop %r10
+      pop %r11
+      pop %r12
+      pop %r13
+      pop %r14
+      pop %r15
+      popfq
+      ret
+  )");
+}
+
+const SharedRanges& attached_ranges() {
+  return attachment.ranges;
+}
+bool is_attached() {
+  return attachment.sink != nullptr;
+}
+
+bool add_traps(const TrapSite* traps, std::size_t count) {
+  if (attachment.trap_tables == attachment.traps.size()) return false;
+  attachment.traps[attachment.trap_tables] = {traps, count};
+  ++attachment.trap_tables;
+  return true;
+}
+
+}  // namespace musubi::atomics::x86_64
+
+namespace musubi::atomics {
+
+Result<void> attach(AtomicSink& sink, const SharedRanges& ranges) {
+  if (!x86_64::find_vector_state()) {
+    return Error{
+        "this processor or kernel lacks XSAVE, which patched atomics need; run without patching atomics"};
+  }
+  x86_64::attachment.sink = &sink;
+  x86_64::attachment.ranges = ranges;
+  return x86_64::take_signal();
+}
+
+}  // namespace musubi::atomics

@@ -1,0 +1,39 @@
+// From patched code into the runtime and back.
+#pragma once
+
+#include <cstdint>
+
+#include "atomics/patch.h"
+#include "atomics/x86_64_instruction.h"
+
+namespace musubi::atomics::x86_64 {
+
+// Code below the stack pointer that belongs to the interrupted function.
+inline constexpr unsigned red_zone_bytes = 128;
+
+// What the entry needs to know about a stub. It lies behind the stub's call, at the next multiple of its
+// alignment after two exits of `exit_bytes` each: the first goes on with the original instruction, the second
+// behind it.
+struct StubRecord {
+  Instruction instruction;
+  std::uintptr_t next_instruction = 0;  // the address behind the site
+};
+inline constexpr unsigned exit_bytes = 13;
+
+// What stubs call, with the stack pointer red_zone_bytes below the program's, all registers and flags as the
+// program has them. Returns to one of the two exits.
+extern "C" void musubi_atomics_entry();
+
+// A site that is a breakpoint.
+struct TrapSite {
+  std::uintptr_t address;
+  std::uintptr_t stub;
+};
+
+const SharedRanges& attached_ranges();
+bool is_attached();
+// Makes breakpoints known, sorted by address; the array must live for ever. False when there are too many
+// tables.
+bool add_traps(const TrapSite* traps, std::size_t count);
+
+}  // namespace musubi::atomics::x86_64

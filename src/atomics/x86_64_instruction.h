@@ -1,0 +1,73 @@
+// What an x86-64 atomic instruction does, as read from its bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace musubi::atomics::x86_64 {
+
+// Named after the mnemonics.
+enum class Mnemonic : std::uint8_t {
+  add,
+  or_,
+  adc,
+  sbb,
+  and_,
+  sub,
+  xor_,
+  inc,
+  dec,
+  not_,
+  neg,
+  xadd,
+  xchg,
+  cmpxchg,
+  bts,
+  btr,
+  btc,
+  cmpxchg_pair,  // cmpxchg8b, cmpxchg16b
+  mfence,
+};
+
+enum class Source : std::uint8_t { none, immediate, general_register };
+enum class SegmentBase : std::uint8_t { none, fs };
+
+inline constexpr std::uint8_t no_register = 0xff;
+inline constexpr unsigned instruction_bytes_max = 15;
+
+// Registers are numbered as the processor does: rax rcx rdx rbx rsp rbp rsi rdi r8 ... r15.
+enum Register : std::uint8_t { rax = 0, rcx = 1, rdx = 2, rbx = 3, rsp = 4 };
+
+struct Instruction {
+  Mnemonic mnemonic{};
+  std::uint8_t length = 0;       // of the instruction
+  std::uint8_t bytes = 0;        // width of the memory operand
+  Source source = Source::none;  // the operand that is not memory
+  std::uint8_t source_register = no_register;
+  bool source_is_high_byte = false;  // ah, ch, dh, bh
+  std::int64_t immediate = 0;        // sign-extended; only its low `bytes` bytes count
+  // The address: segment + base + index * scale + displacement, or next instruction + displacement.
+  SegmentBase segment = SegmentBase::none;
+  bool rip_relative = false;
+  bool address_is_32_bit = false;  // prefix 67: the sum is cut to 32 bits before the segment's base is added
+  std::uint8_t base = no_register;
+  std::uint8_t index = no_register;
+  std::uint8_t scale = 1;
+  std::uint8_t displacement_at = 0;  // byte offset of the displacement in the instruction; for rip_relative
+  std::int64_t displacement = 0;
+
+  // mfence, or a locked operation that leaves a word of the stack as it was: what compilers make of a full
+  // fence.
+  bool is_fence() const;
+};
+
+// Decodes one instruction. Result: nothing unless it is a fence or an indivisible read-modify-write of memory
+// that can be emulated (not: gs segment; a result in rsp). Signal-safe; reads no byte beyond the instruction.
+std::optional<Instruction> decode(const void* code, std::size_t available) noexcept;
+
+// A cheap first look: false means that decode would find no read-modify-write. Reads no byte beyond the
+// opcode.
+bool may_be_atomic(const void* code) noexcept;
+
+}  // namespace musubi::atomics::x86_64
