@@ -1,0 +1,28 @@
+// Signal calls as the kernel sees them. The runtime exports its own sigaction, sigprocmask, ... to the
+// program; the runtime itself must not meet them.
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+
+namespace musubi::os {
+
+// Bit n-1 stands for signal n: the kernel's form of a sigset_t.
+using SignalBits = std::uint64_t;
+
+constexpr SignalBits signal_bit(int signal) {
+  return SignalBits{1} << (signal - 1);
+}
+SignalBits signal_bits(const sigset_t& set) noexcept;
+// Sets the low 64 signals; glibc knows no others.
+sigset_t signal_set(SignalBits bits) noexcept;
+
+// As sigaction(2): 0, or -1 with errno.
+int set_signal_action(int signal, const struct sigaction* action, struct sigaction* old) noexcept;
+// As sigprocmask(2) for the calling thread. Result: the mask before.
+SignalBits set_signal_mask(int how, SignalBits bits) noexcept;
+// Sends `signal` to the calling thread.
+void raise_signal(int signal) noexcept;
+
+}  // namespace musubi::os

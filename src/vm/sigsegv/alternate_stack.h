@@ -1,0 +1,52 @@
+// The stack on which a thread handles signals: its own stack may be shared memory that is closed just now, or
+// full.
+#pragma once
+
+#include <signal.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/result.h"
+#include "os/signal_calls.h"
+
+namespace musubi::vm {
+
+// One per thread that touches shared memory; lives on that thread from install() to its end.
+class AlternateStack {
+ public:
+  // The protocol runs on it, a handler of the program's above that, and the crash report above both.
+  static constexpr std::size_t default_bytes = 512 * 1024;
+
+  AlternateStack() = default;
+  ~AlternateStack();
+  AlternateStack(const AlternateStack&) = delete;
+  AlternateStack& operator=(const AlternateStack&) = delete;
+
+  // Gives the calling thread `bytes` of stack for its handlers, with a guard page below. Once per object.
+  // Errors: no memory.
+  Result<void> install(std::size_t bytes = default_bytes);
+
+  // The calling thread's, or null. Any thread, also inside a handler.
+  static AlternateStack* current() noexcept;
+
+  bool contains(std::uintptr_t address) const noexcept { return address - low_ < bytes_; }
+
+  // What the handlers remember of this thread.
+  struct UserView {
+    os::SignalBits blocked = 0;  // signals that the program believes to have blocked, though they are not
+    os::SignalBits blocked_in_handler = 0;
+    std::uintptr_t handler_frame =
+        0;  // below this address of the stack the program's handler runs; 0 = none does
+    std::uintptr_t runtime_frame = 0;       // below this address the runtime's handler runs; 0 = it does not
+    stack_t stack{nullptr, SS_DISABLE, 0};  // what the program gave to sigaltstack
+  };
+  UserView user;
+
+ private:
+  std::byte* memory_ = nullptr;
+  std::uintptr_t low_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace musubi::vm

@@ -1,0 +1,18 @@
+// The name of a place in the program's code, found inside a signal handler.
+#pragma once
+
+#include <cstdint>
+
+#include "vm/sigsegv/crash_text.h"
+
+namespace musubi::vm {
+
+// Appends "function+0x12 (object)", or "object+0x1234" where no symbol covers the address (addr2line takes
+// that), or "no code". Reads the symbol table from the object's file. No malloc; takes the dynamic linker's
+// lock.
+void append_code_location(CrashText& text, std::uintptr_t address) noexcept;
+
+// Whether a loaded object covers the address.
+bool is_code(std::uintptr_t address) noexcept;
+
+}  // namespace musubi::vm

@@ -1,0 +1,169 @@
+#include "vm/sigsegv/crash_report.h"
+
+#include <execinfo.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "os/fault_context.h"
+#include "vm/sigsegv/code_location.h"
+#include "vm/sigsegv/crash_text.h"
+
+namespace musubi::vm {
+namespace {
+
+constexpr std::size_t frames_shown = 32;
+// Frames of the handlers themselves lie above those of the program.
+constexpr std::size_t frames_read = frames_shown + 32;
+
+struct SignalText {
+  int signal;
+  const char* name;
+  const char* meaning;
+};
+constexpr SignalText signal_texts[] = {
+    {SIGSEGV, "SIGSEGV", "segmentation fault"},
+    {SIGBUS, "SIGBUS", "bus error"},
+    {SIGFPE, "SIGFPE", "arithmetic error"},
+    {SIGILL, "SIGILL", "illegal instruction"},
+    {SIGABRT, "SIGABRT", "abort"},
+    {SIGTRAP, "SIGTRAP", "breakpoint or trap"},
+};
+
+const char* arithmetic_error(int code) {
+  switch (code) {
+    case FPE_INTDIV:
+      return "integer division by zero";
+    case FPE_INTOVF:
+      return "integer overflow";
+    case FPE_FLTDIV:
+      return "floating-point division by zero";
+    case FPE_FLTOVF:
+      return "floating-point overflow";
+    case FPE_FLTUND:
+      return "floating-point underflow";
+    case FPE_FLTRES:
+      return "inexact floating-point result";
+    case FPE_FLTINV:
+      return "invalid floating-point operation";
+    default:
+      return "arithmetic error";
+  }
+}
+
+const char* access_text(os::FaultAccess access) {
+  switch (access) {
+    case os::FaultAccess::read:
+      return "read of address ";
+    case os::FaultAccess::write:
+      return "write of address ";
+    case os::FaultAccess::execute:
+      return "execution of address ";
+  }
+  __builtin_unreachable();
+}
+
+void append_signal(CrashText& text, int signal) {
+  for (const SignalText& known : signal_texts) {
+    if (known.signal == signal) {
+      text << known.name << " (" << known.meaning << ")";
+      return;
+    }
+  }
+  (text << "signal ").decimal(static_cast<std::uint64_t>(signal));
+}
+
+void append_address(CrashText& text, const CrashReport::Crash& crash, const os::FaultContext& context) {
+  constexpr std::uintptr_t null_bytes = 64 * 1024;  // no program maps these by default (vm.mmap_min_addr)
+  constexpr std::uintptr_t near_bytes = 64 * 1024;  // of the stack pointer: within one frame
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(crash.information.si_addr);
+  if (crash.information.si_code == SI_KERNEL) {
+    text << "access to an address that no pointer can hold (not canonical, or misaligned)";
+    return;
+  }
+  (text << access_text(context.access)).hexadecimal(address);
+  if (crash.overflown != nullptr) {
+    (text << ": the stack overflowed; it ends at ").hexadecimal(crash.overflown->low) << " and has ";
+    text.decimal((crash.overflown->high - crash.overflown->low) / 1024)
+        << " KiB; raise its size (OMP_STACKSIZE, "
+           "ulimit -s)";
+  } else if (address < null_bytes) {
+    text << ": a null pointer";
+  } else if (crash.remark != nullptr) {
+    text << ": " << crash.remark;
+  } else if (address + near_bytes - context.stack_pointer < 2 * near_bytes) {
+    text << ": next to the stack pointer, so the stack has probably overflowed";
+  }
+}
+
+void append_cause(CrashText& text, const CrashReport::Crash& crash, const os::FaultContext& context) {
+  if (crash.information.si_code <= 0) {
+    if (crash.signal == SIGABRT && crash.information.si_pid == ::getpid()) {
+      text << "abort() was called";
+    } else {
+      (text << "sent by process ").decimal(static_cast<std::uint64_t>(crash.information.si_pid));
+    }
+  } else if (crash.signal == SIGSEGV || crash.signal == SIGBUS) {
+    append_address(text, crash, context);
+  } else if (crash.signal == SIGFPE) {
+    text << arithmetic_error(crash.information.si_code);
+  } else {
+    append_signal(text, crash.signal);
+  }
+  (text << " at pc ").hexadecimal(context.program_counter) << " in ";
+  append_code_location(text, context.program_counter);
+}
+
+void append_frame(CrashText& text, std::size_t number, std::uintptr_t address, std::uintptr_t lookup) {
+  (text << "  #").decimal(number) << " ";
+  text.hexadecimal(address) << " in ";
+  append_code_location(text, lookup);
+  text << "\n";
+}
+
+void write_backtrace(CrashText& text, const os::FaultContext& context) {
+  std::array<void*, frames_read> frames;
+  const int got = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  const auto end = frames.begin() + got;
+  const auto interrupted = std::find(frames.begin(), end, reinterpret_cast<void*>(context.program_counter));
+  append_frame(text, 0, context.program_counter, context.program_counter);
+  if (interrupted == end) {
+    // A call through a bad pointer: the unwinder knows nothing there, but the return address was just pushed.
+    const std::uintptr_t caller = *reinterpret_cast<const std::uintptr_t*>(context.stack_pointer);
+    if (!is_code(context.program_counter) && is_code(caller)) append_frame(text, 1, caller, caller - 1);
+    text.flush();
+    return;
+  }
+  std::size_t number = 1;
+  for (auto frame = interrupted + 1; frame != end && number < frames_shown; ++frame, ++number) {
+    const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(*frame);
+    append_frame(text, number, address, address - 1);  // of a return address: the call before it
+  }
+  if (number == frames_shown) text << "  ... and more\n";
+  text.flush();
+}
+
+}  // namespace
+
+void CrashReport::prepare() const noexcept {
+  std::array<void*, 4> frames;
+  ::backtrace(frames.data(), static_cast<int>(frames.size()));
+}
+
+void CrashReport::write(const Crash& crash) const noexcept {
+  const os::FaultContext context = os::fault_context(crash.context);
+  CrashText text;
+  (text << "musubi: rank ").decimal(rank_.value);
+  text << (crash.in_runtime ? ": the runtime itself failed (a bug of Musubi): killed by "
+                            : ": the program was killed by ");
+  append_signal(text, crash.signal);
+  text << ": ";
+  append_cause(text, crash, context);
+  text << "\n";
+  text.flush();  // first, as walking a broken stack may end the report
+  write_backtrace(text, context);
+}
+
+}  // namespace musubi::vm

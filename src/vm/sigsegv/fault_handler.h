@@ -1,0 +1,68 @@
+// The process's handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT (and of what further owners take).
+// Each signal is offered to the owners, then to the program's own handler; what nobody wants ends the program
+// with a report and by the same signal.
+#pragma once
+
+#include <signal.h>
+#include <ucontext.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+#include "base/ids.h"
+#include "vm/sigsegv/crash_report.h"
+#include "vm/sigsegv/signal_owner.h"
+#include "vm/sigsegv/stack_registry.h"
+#include "vm/sigsegv/user_signals.h"
+
+namespace musubi::vm {
+
+class FaultHandler {
+ public:
+  // `rank` stands in the crash reports.
+  explicit FaultHandler(Rank rank) noexcept : report_(rank) {}
+  // Gives the signals back to the program.
+  ~FaultHandler();
+  FaultHandler(const FaultHandler&) = delete;
+  FaultHandler& operator=(const FaultHandler&) = delete;
+
+  // Takes the signals. REQUIRES: no other handler is installed in this process. Threads that touch shared
+  // memory each need an AlternateStack.
+  void install() noexcept;
+  // The one that is installed, or null. Any thread.
+  static FaultHandler* installed() noexcept;
+
+  // Lets `owner` see `signal`, and takes the signal if need be. `owner` outlives this. After install().
+  void add_owner(int signal, SignalOwner& owner) noexcept;
+
+  // A stack [low, high) whose lowest `guard_bytes` are never accessible. Any thread.
+  void register_stack(std::uintptr_t low, std::uintptr_t high, std::size_t guard_bytes) noexcept {
+    stacks_.add({low, high, guard_bytes});
+  }
+  void unregister_stack(std::uintptr_t low) noexcept { stacks_.remove(low); }
+
+  UserSignals& user_signals() noexcept { return user_signals_; }
+
+ private:
+  static void handle(int signal, siginfo_t* information, void* context);
+  void dispatch(int signal, siginfo_t& information, ucontext_t& context, int saved_errno) noexcept;
+  SignalVerdict ask_owners(int signal, const siginfo_t& information, ucontext_t& context) noexcept;
+  [[noreturn]] void end_program(int signal, const CrashReport::Crash& crash) noexcept;
+
+  struct Ownership {
+    int signal;
+    SignalOwner* owner;
+  };
+  static constexpr std::size_t owners_max = 16;
+
+  std::array<Ownership, owners_max> owners_{};
+  std::atomic<std::size_t> owner_count_{0};
+  StackRegistry stacks_;
+  UserSignals user_signals_;
+  CrashReport report_;
+  std::atomic<int> reporting_thread_{0};
+  int reported_signal_ = 0;
+};
+
+}  // namespace musubi::vm

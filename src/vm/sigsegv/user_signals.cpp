@@ -1,0 +1,220 @@
+#include "vm/sigsegv/user_signals.h"
+
+#include <errno.h>
+
+#include "os/fault_context.h"
+#include "vm/sigsegv/alternate_stack.h"
+
+namespace musubi::vm {
+namespace {
+
+bool has_handler(const struct sigaction& action) {
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+bool can_be_handled(int signal) {
+  return signal >= 1 && signal < 65 && signal != SIGKILL && signal != SIGSTOP;
+}
+
+}  // namespace
+
+class UserSignals::Hold {
+ public:
+  explicit Hold(UserSignals& signals) noexcept
+      : signals_(signals), mask_(os::set_signal_mask(SIG_SETMASK, ~protected_signals)) {
+    signals_.lock_.lock();
+  }
+  ~Hold() {
+    signals_.lock_.unlock();
+    os::set_signal_mask(SIG_SETMASK, mask_);
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  UserSignals& signals_;
+  os::SignalBits mask_;
+};
+
+void UserSignals::begin(KernelHandler kernel_handler) noexcept {
+  kernel_handler_ = kernel_handler;
+  for (int signal = 1; signal < signals_end; ++signal) {
+    struct sigaction now {};
+    if (!can_be_handled(signal) || os::set_signal_action(signal, nullptr, &now) != 0) continue;
+    if (has_handler(now)) with_handler_ |= os::signal_bit(signal);
+  }
+}
+
+void UserSignals::take(int signal) noexcept {
+  const Hold hold(*this);
+  if (owns(signal)) return;
+  Record& record = records_[static_cast<std::size_t>(signal)];
+  if (!record.known) os::set_signal_action(signal, nullptr, &record.action);
+  record.known = true;
+  owned_ |= os::signal_bit(signal);
+  with_handler_ &= ~os::signal_bit(signal);
+  install(signal);
+}
+
+void UserSignals::give_back() noexcept {
+  const Hold hold(*this);
+  for (int signal = 1; signal < signals_end; ++signal) {
+    if (owns(signal))
+      os::set_signal_action(signal, &records_[static_cast<std::size_t>(signal)].action, nullptr);
+  }
+  owned_ = 0;
+}
+
+// While the runtime handles a fault, no handler of the program may interrupt it on the same thread: that
+// handler could touch shared memory, and wait for ever for what the interrupted code holds. Signals without a
+// handler stay unblocked, so that an interrupt from the terminal still ends a program that waits in a fault.
+void UserSignals::install(int signal) noexcept {
+  struct sigaction action {};
+  action.sa_sigaction = kernel_handler_;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+  action.sa_mask = os::signal_set(with_handler_ & ~protected_signals);
+  os::set_signal_action(signal, &action, nullptr);
+}
+
+int UserSignals::action(int signal, const struct sigaction* set, struct sigaction* old) noexcept {
+  if (!can_be_handled(signal)) return os::set_signal_action(signal, set, old);
+  // Copies: the program's structures may lie in shared memory, and fault.
+  struct sigaction wanted {};
+  struct sigaction before {};
+  if (set != nullptr) wanted = *set;
+  int result = 0;
+  {
+    const Hold hold(*this);
+    if (owns(signal)) {
+      Record& record = records_[static_cast<std::size_t>(signal)];
+      before = record.action;
+      if (set != nullptr) record.action = wanted;
+    } else {
+      result = forward(signal, set != nullptr ? &wanted : nullptr, &before);
+    }
+  }
+  if (result == 0 && old != nullptr) *old = before;
+  return result;
+}
+
+// Holds the lock.
+int UserSignals::forward(int signal, const struct sigaction* set, struct sigaction* old) noexcept {
+  Record& record = records_[static_cast<std::size_t>(signal)];
+  struct sigaction altered {};
+  if (set != nullptr) {
+    altered = *set;
+    altered.sa_mask = without_protected(set->sa_mask);
+    if (has_handler(*set)) altered.sa_flags |= SA_ONSTACK;
+  }
+  const int result = os::set_signal_action(signal, set != nullptr ? &altered : nullptr, old);
+  if (result != 0) return result;
+  // A handler that was to run once may have run: then the kernel knows better than the record.
+  if (record.known && old->sa_handler == record.action.sa_handler) *old = record.action;
+  if (set == nullptr) return 0;
+  record = Record{*set, true};
+  const os::SignalBits bit = os::signal_bit(signal);
+  const os::SignalBits with_handler = has_handler(*set) ? with_handler_ | bit : with_handler_ & ~bit;
+  if (with_handler != with_handler_) {
+    with_handler_ = with_handler;
+    for (int other = 1; other < signals_end; ++other) {
+      if (owns(other)) install(other);
+    }
+  }
+  return 0;
+}
+
+sighandler_t UserSignals::handler(int signal, sighandler_t function) noexcept {
+  struct sigaction set {};
+  struct sigaction old {};
+  set.sa_handler = function;
+  set.sa_flags = SA_RESTART;
+  return action(signal, &set, &old) == 0 ? old.sa_handler : SIG_ERR;
+}
+
+int UserSignals::mask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  if (set != nullptr && how != SIG_BLOCK && how != SIG_UNBLOCK && how != SIG_SETMASK) return EINVAL;
+  AlternateStack* const thread = AlternateStack::current();
+  const os::SignalBits wanted = set != nullptr ? os::signal_bits(*set) : 0;
+  const os::SignalBits believed_before = thread != nullptr ? thread->user.blocked : 0;
+  const os::SignalBits before = os::set_signal_mask(
+      set != nullptr ? how : SIG_BLOCK, how == SIG_UNBLOCK ? wanted : wanted & ~protected_signals);
+  if (thread != nullptr && set != nullptr) {
+    const os::SignalBits kept = wanted & protected_signals;
+    os::SignalBits& blocked = thread->user.blocked;
+    blocked = how == SIG_BLOCK ? blocked | kept : how == SIG_UNBLOCK ? blocked & ~kept : kept;
+  }
+  if (old != nullptr) *old = os::signal_set(before | believed_before);
+  return 0;
+}
+
+int UserSignals::alternate_stack(const stack_t* set, stack_t* old) noexcept {
+  AlternateStack* const thread = AlternateStack::current();
+  stack_t none{nullptr, SS_DISABLE, 0};
+  stack_t& remembered = thread != nullptr ? thread->user.stack : none;
+  const stack_t before = remembered;
+  if (set != nullptr) {
+    if ((set->ss_flags & ~(SS_DISABLE | SS_ONSTACK)) != 0) {
+      errno = EINVAL;
+      return -1;
+    }
+    if ((set->ss_flags & SS_DISABLE) == 0 && set->ss_size < 2048) {  // the kernel's MINSIGSTKSZ
+      errno = ENOMEM;
+      return -1;
+    }
+    remembered = (set->ss_flags & SS_DISABLE) != 0 ? stack_t{nullptr, SS_DISABLE, 0} : *set;
+  }
+  if (old != nullptr) *old = before;
+  return 0;
+}
+
+sigset_t UserSignals::without_protected(const sigset_t& mask) noexcept {
+  return os::signal_set(os::signal_bits(mask) & ~protected_signals);
+}
+
+UserSignals::Delivery UserSignals::deliver(int signal, siginfo_t& information, ucontext_t& context) noexcept {
+  const bool forced = information.si_code > 0;  // by the processor: the instruction cannot go on
+  const os::SignalBits bit = os::signal_bit(signal);
+  const std::uintptr_t stack_pointer = os::fault_context(context).stack_pointer;
+  AlternateStack* const thread = AlternateStack::current();
+  if (forced && thread != nullptr) {
+    // As in the kernel: a forced signal that is blocked ends the program.
+    if (thread->user.blocked & bit) return Delivery::unwanted;
+    const bool in_handler = thread->contains(stack_pointer) && stack_pointer < thread->user.handler_frame;
+    if (in_handler && (thread->user.blocked_in_handler & bit) != 0) return Delivery::unwanted;
+  }
+  struct sigaction action {};
+  {
+    const Hold hold(*this);
+    Record& record = records_[static_cast<std::size_t>(signal)];
+    action = record.action;
+    if (has_handler(action) && (action.sa_flags & SA_RESETHAND)) record.action.sa_handler = SIG_DFL;
+  }
+  if (!has_handler(action)) {
+    return action.sa_handler == SIG_IGN && !forced ? Delivery::ignored : Delivery::unwanted;
+  }
+
+  os::SignalBits in_handler = os::signal_bits(action.sa_mask);
+  if ((action.sa_flags & SA_NODEFER) == 0) in_handler |= bit;
+  AlternateStack::UserView outer;
+  if (thread != nullptr) {
+    outer = thread->user;
+    thread->user.blocked_in_handler = in_handler & protected_signals;
+    thread->user.handler_frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    thread->user.runtime_frame = 0;
+  }
+  // The kernel wrote 8 bytes of the interrupted mask. It restores them itself when the outer handler returns.
+  os::set_signal_mask(SIG_SETMASK, (os::signal_bits(context.uc_sigmask) | in_handler) & ~protected_signals);
+  if (action.sa_flags & SA_SIGINFO) {
+    action.sa_sigaction(signal, &information, &context);
+  } else {
+    action.sa_handler(signal);
+  }
+  if (thread != nullptr) {
+    thread->user.blocked_in_handler = outer.blocked_in_handler;
+    thread->user.handler_frame = outer.handler_frame;
+    thread->user.runtime_frame = outer.runtime_frame;
+  }
+  return Delivery::handled;
+}
+
+}  // namespace musubi::vm

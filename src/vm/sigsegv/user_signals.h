@@ -1,0 +1,78 @@
+// The program's own signal handlers. The runtime takes some signals for itself; the program goes on seeing
+// what it asked for, and its handlers are called when a signal turns out not to be the runtime's.
+//
+// An interposer exports sigaction, signal, sigprocmask, pthread_sigmask and sigaltstack to the program and
+// calls the functions of the same meaning here.
+#pragma once
+
+#include <signal.h>
+#include <ucontext.h>
+
+#include <array>
+#include <cstdint>
+
+#include "base/spin_lock.h"
+#include "os/signal_calls.h"
+
+namespace musubi::vm {
+
+class UserSignals {
+ public:
+  // Never blocked for the program: a fault of shared memory, or a patched atomic, would kill it.
+  static constexpr os::SignalBits protected_signals =
+      os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) | os::signal_bit(SIGTRAP);
+
+  // ---- For the interposer: results and errno as those of the C library. Any thread.
+
+  // Of signals that the runtime owns, only the record changes. Handlers of the others run on the alternate
+  // stack, as the thread's own stack may be closed shared memory, and never block the protected signals.
+  int action(int signal, const struct sigaction* set, struct sigaction* old) noexcept;
+  // signal(3) of BSD and glibc: the handler stays, interrupted calls go on.
+  sighandler_t handler(int signal, sighandler_t function) noexcept;
+  // pthread_sigmask(3): 0 or an error number; sigprocmask(2) is made of it. The program sees the mask it set.
+  int mask(int how, const sigset_t* set, sigset_t* old) noexcept;
+  // sigaltstack(2): remembered, never installed, as the runtime needs its own.
+  int alternate_stack(const stack_t* set, stack_t* old) noexcept;
+  // For sigsuspend, ppoll, pselect, epoll_pwait: the mask that may be given to the kernel.
+  static sigset_t without_protected(const sigset_t& mask) noexcept;
+
+  // ---- For FaultHandler.
+
+  using KernelHandler = void (*)(int, siginfo_t*, void*);
+  // Reads what the program has installed so far. Once, before take().
+  void begin(KernelHandler kernel_handler) noexcept;
+  // From now on `signal` belongs to the runtime; what was installed becomes the program's record.
+  void take(int signal) noexcept;
+  // Installs the program's own dispositions again.
+  void give_back() noexcept;
+
+  enum class Delivery : std::uint8_t {
+    handled,   // the program's handler has returned
+    ignored,   // the program ignores the signal, and may
+    unwanted,  // there is no handler, or it cannot be called now: the default action is due
+  };
+  // Inside the runtime's handler. Calls the program's handler as the kernel would have; it may never return.
+  Delivery deliver(int signal, siginfo_t& information, ucontext_t& context) noexcept;
+
+ private:
+  struct Record {
+    struct sigaction action {};
+    bool known = false;  // the program has set it, or it was read from the kernel
+  };
+  // Blocks all signals and takes the lock: a handler on this thread must not meet its own thread's lock.
+  class Hold;
+
+  bool owns(int signal) const noexcept { return (owned_ & os::signal_bit(signal)) != 0; }
+  void install(int signal) noexcept;
+  int forward(int signal, const struct sigaction* set, struct sigaction* old) noexcept;
+
+  static constexpr int signals_end = 65;
+
+  SpinLock lock_;
+  KernelHandler kernel_handler_ = nullptr;
+  os::SignalBits owned_ = 0;
+  os::SignalBits with_handler_ = 0;  // signals not owned for which the program has a handler
+  std::array<Record, signals_end> records_{};
+};
+
+}  // namespace musubi::vm

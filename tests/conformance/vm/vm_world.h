@@ -1,0 +1,63 @@
+// A driver of the vm port, with the means to touch its blocks and to hear of its faults.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vm/space.h"
+#include "vm/vm.h"
+
+namespace musubi::vm {
+
+struct Fault {
+  BlockId block;
+  Access wanted;
+  friend bool operator==(const Fault&, const Fault&) = default;
+};
+
+// Two segments, the last block of the first one cut short.
+inline Space two_segments(std::size_t block_bytes, std::size_t granule) {
+  Space space(2);
+  Segment first;
+  first.name = "first";
+  first.base = 0x510000000000;
+  first.bytes = 299 * block_bytes + granule;
+  first.block_bytes = block_bytes;
+  space.add(first);
+  Segment second = first;
+  second.name = "second";
+  second.base = 0x520000000000;
+  second.bytes = 20 * block_bytes;
+  space.add(second);
+  return space;
+}
+
+class VmWorld : public FaultSink {
+ public:
+  virtual ~VmWorld() = default;
+  virtual Vm& vm() = 0;
+  virtual const Space& space() const = 0;
+  // Touches the first and the last byte of the block. False when the sink refused the fault.
+  virtual bool try_read(BlockId block) = 0;
+  virtual bool try_write(BlockId block) = 0;
+
+  std::vector<Fault> faults;
+  std::function<bool(Fault)> answer = [](Fault) { return false; };
+
+  bool on_fault(BlockId block, Access wanted) noexcept override {
+    faults.push_back({block, wanted});  // the test's memory is not shared: the allocator may run here
+    return answer({block, wanted});
+  }
+};
+
+struct VmWorldMaker {
+  std::string name;
+  std::unique_ptr<VmWorld> (*make)();
+};
+
+std::vector<VmWorldMaker> soft_worlds();
+std::vector<VmWorldMaker> sigsegv_worlds();
+
+}  // namespace musubi::vm
