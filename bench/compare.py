@@ -3,8 +3,9 @@
 
   compare.py -k 5 -c native "OMP_NUM_THREADS=2 ./cg A" -c musubi "musubi run -n 2 ./cg A"
 
-The first command is the base of the ratios. Alternation spreads whatever else the machine does over all of them;
-the first round warms up and does not count. A command that fails is reported and makes the exit status 1.
+The first command is the base of the ratios. Alternation spreads whatever else the machine does over all of
+them; the first round warms up and does not count. A command that fails is reported, and makes the exit
+status 1.
 """
 
 import argparse
@@ -124,8 +125,10 @@ def write_csv(path, rows, notes=()):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-c", "--command", nargs=2, action="append", metavar=("NAME", "COMMAND"), required=True)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-c", "--command", nargs=2, action="append", metavar=("NAME", "COMMAND"),
+                        required=True)
     parser.add_argument("-k", "--rounds", type=int, default=5, help="counted rounds (default 5)")
     time_source = parser.add_mutually_exclusive_group()
     time_source.add_argument("--pattern", default=PROGRAM_TIME,

@@ -1,14 +1,14 @@
-# Programs that stand for the user's: ordinary OpenMP programs, compiled by plain gcc against libgomp, whatever
-# compiler builds Musubi itself (clang would call another runtime interface).
+# Programs that stand for the user's: ordinary OpenMP programs, compiled by plain gcc against libgomp,
+# whatever compiler builds Musubi itself (clang would call another runtime interface).
 
 find_program(MUSUBI_GCC NAMES gcc-12 gcc REQUIRED DOC "C compiler of the OpenMP programs")
 find_program(MUSUBI_GXX NAMES g++-12 g++ REQUIRED DOC "C++ compiler of the OpenMP programs")
 set(MUSUBI_PROGRAM_FLAGS -O2 -fopenmp -Wall -Wextra CACHE STRING "Flags of the OpenMP programs")
 
-# openmp_program(<name> <source>... [FOLDER <folder>] [ARGUMENTS <argument>...]): builds <folder>/<name> in the
-# build tree (folder defaults to the last component of the source directory), and adds the test native_<name>,
-# which runs it under libgomp with ARGUMENTS. The property OPENMP_PROGRAM of the target program_<name> holds the
-# path (the target cannot be called <name>: ninja would take <folder>/<name> for it).
+# openmp_program(<name> <source>... [FOLDER <folder>] [ARGUMENTS <argument>...]): builds <folder>/<name> in
+# the build tree (folder defaults to the last component of the source directory), and adds the test
+# native_<name>, which runs it under libgomp with ARGUMENTS. The property OPENMP_PROGRAM of the target
+# program_<name> holds the path (a target <name> would collide with the file <folder>/<name> in ninja).
 function(openmp_program name)
   cmake_parse_arguments(PROGRAM "" "FOLDER" "ARGUMENTS" ${ARGN})
   if(NOT PROGRAM_FOLDER)

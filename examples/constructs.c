@@ -34,11 +34,13 @@ static void sections_single_master(void) {
       singles++;
     }
     differing = from_single != 4711;
+#pragma omp single
+    singles++;
 #pragma omp master
     masters += omp_get_thread_num() + 1;
   }
   check("sections", section_runs[0] == 1 && section_runs[1] == 1 && section_runs[2] == 1);
-  check("single copyprivate", singles == 1 && differing == 0);
+  check("single copyprivate", singles == 2 && differing == 0);
   check("master", masters == 1);
 }
 
@@ -46,12 +48,15 @@ static void ordered_and_critical(void) {
   int next = 0, disordered = 0;
   int largest = INT_MIN, smallest = INT_MAX;
   long sum = 0;
-#pragma omp parallel for ordered schedule(dynamic, 3)
+  double work = 0.0;
+#pragma omp parallel for ordered schedule(dynamic, 3) reduction(+ : work)
   for (int i = 0; i < 200; i++) {
+    for (int k = 0; k < i * 7919 % 20000; k++)
+      work += 1.0 / (k + 1);  // later iterations are often ready first
 #pragma omp ordered
     disordered += i != next++;
   }
-  check("ordered", disordered == 0 && next == 200);
+  check("ordered", disordered == 0 && next == 200 && work > 0.0);
 #pragma omp parallel for schedule(static)
   for (int i = 0; i < COUNT; i++) {
     const int value = (i * 37) % COUNT;
@@ -69,8 +74,7 @@ static void ordered_and_critical(void) {
 
 static void atomics(void) {
   static int tickets[COUNT];
-  int next = 0;
-  int bits = 0;
+  int next = 0, bits = 0, taken = 0, seen;
   double real = 0.0;
 #pragma omp parallel for schedule(static, 7)
   for (int i = 0; i < COUNT; i++) {
@@ -83,11 +87,9 @@ static void atomics(void) {
 #pragma omp atomic
     bits |= 1 << (i % 20);
   }
-  int taken = 0;
   for (int i = 0; i < COUNT; i++) taken += tickets[i];
 #pragma omp atomic write
   bits = bits + 1;
-  int seen;
 #pragma omp atomic read
   seen = bits;
   check("atomic capture", next == COUNT && taken == COUNT);
@@ -115,8 +117,7 @@ static void schedules(void) {
     }
   }
   const char* names[] = {"static", "static chunk", "dynamic", "guided", "runtime", "collapse"};
-  for (int kind = 0; kind < 6; kind++) {
-    int once = 0;
+  for (int kind = 0, once = 0; kind < 6; kind++, once = 0) {
     for (int i = 0; i < COUNT; i++) once += runs[kind][i] == 1;
     check(names[kind], once == COUNT);
   }

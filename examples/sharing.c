@@ -20,7 +20,7 @@ static void check(const char* name, int passed) {
 static void reductions(void) {
   long sum = 5;
   int product = 1, smallest = COUNT, largest = -1, every = 1, parity = 0;
-  int histogram[4] = {0, 0, 0, 100};
+  long columns[COUNT] = {100, 0};
   long double wide = 0.0L;
   double complex turned = 0.0;
 #pragma omp parallel for reduction(+ : sum)
@@ -41,14 +41,16 @@ static void reductions(void) {
     parity ^= i;
   }
   check("reduction && ^", every == 1 && parity == 0);
-#pragma omp parallel for reduction(+ : histogram)
-  for (int i = 0; i < COUNT; i++) histogram[i % 4]++;
-  check("reduction array", histogram[0] == COUNT / 4 && histogram[3] == COUNT / 4 + 100);
-#pragma omp parallel for reduction(+ : wide, turned)
-  for (int i = 0; i < COUNT; i++) {
-    wide += 0.5L;
-    turned += 1.0 - 2.0 * I;
+#pragma omp parallel
+  for (int round = 0; round < COUNT / 10; round++) {  // the team combines its parts at the end of every round
+#pragma omp for reduction(+ : wide, turned, columns)
+    for (int i = 0; i < 10; i++) {
+      wide += 0.5L;
+      turned += 1.0 - 2.0 * I;
+      for (int k = 0; k < COUNT; k++) columns[k]++;
+    }
   }
+  check("reduction array", columns[0] == COUNT + 100 && columns[1] == COUNT && columns[COUNT - 1] == COUNT);
   check("reduction long double", wide == COUNT * 0.5L);
   check("reduction complex", creal(turned) == COUNT && cimag(turned) == -2.0 * COUNT);
 }
