@@ -75,8 +75,8 @@ std::unique_ptr<FabricWorld> make_sleepy(std::uint32_t ranks, std::size_t region
 }
 
 INSTANTIATE_TEST_SUITE_P(Shm, FabricSuite,
-                         ::testing::Values(Driver{"by_cores", &make_by_cores, 25},
-                                           Driver{"sleepy", &make_sleepy, 25}),
+                         ::testing::Values(Driver{"by_cores", &make_by_cores, 200},
+                                           Driver{"sleepy", &make_sleepy, 200}),
                          driver_name);
 
 }  // namespace
