@@ -1,0 +1,64 @@
+// The frames that a rank and its launcher exchange over a socket pair of type SOCK_SEQPACKET: each packet is
+// one frame, whole or not at all, so a frame sent from a signal handler never lands inside another.
+//
+// No secret guards these sockets: they have no name, and only the processes that inherit them can reach them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace musubi::bootstrap::local {
+
+enum class FrameKind : std::uint32_t {
+  join = 1,  // rank: the runtime is here
+  gather,    // rank: a piece of its blob
+  gathered,  // launcher: a piece of everybody's blobs
+  finish,    // rank: the program has ended in order with `status`
+  abort,     // rank: the job is to end now as a failure; body: the reason
+};
+
+inline constexpr std::uint32_t frame_magic = 0x6d757375;
+inline constexpr std::size_t frame_body_bytes_max = 32 * 1024;
+inline constexpr std::uint64_t blob_bytes_max = 1 << 20;         // what one rank may give to an all-gather
+inline constexpr std::uint64_t gathered_bytes_max = 1ull << 32;  // what an all-gather may give back
+
+struct Frame {
+  FrameKind kind = FrameKind::join;
+  std::int32_t status = 0;
+  std::uint64_t total_bytes = 0;  // of the blob of which the body is a piece
+  std::string body;
+};
+
+// Sends one frame. Signal-safe. Result: 0 or errno (EAGAIN when it would block and dont_wait is set).
+// REQUIRES: body of at most frame_body_bytes_max.
+int send_frame(int socket, FrameKind kind, std::int32_t status, std::uint64_t total_bytes,
+               std::string_view body, bool dont_wait) noexcept;
+
+enum class Received {
+  frame,
+  nothing,  // dont_wait only
+  closed,   // the other side is gone
+  broken,   // not a frame of this protocol
+};
+Received receive_frame(int socket, bool dont_wait, Frame& frame);
+
+// Puts the pieces of one blob together.
+class BlobAssembler {
+ public:
+  explicit BlobAssembler(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
+
+  // False when the piece does not fit what came before.
+  [[nodiscard]] bool add(const Frame& frame);
+  bool complete() const { return started_ && blob_.size() == total_bytes_; }
+  // Gives the blob away and starts anew. REQUIRES: complete().
+  std::string take();
+
+ private:
+  std::uint64_t bytes_max_;
+  std::uint64_t total_bytes_ = 0;
+  bool started_ = false;
+  std::string blob_;
+};
+
+}  // namespace musubi::bootstrap::local

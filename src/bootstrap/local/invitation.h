@@ -1,0 +1,27 @@
+// How the launcher tells a process that it is a rank: the environment variable MUSUBI_JOB.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace musubi::bootstrap::local {
+
+inline constexpr std::uint32_t ranks_max = 4096;
+
+struct Invitation {
+  int socket = -1;  // the rank's end of the socket pair
+  Rank rank;
+  std::uint32_t ranks = 0;
+  int process_id = 0;  // of the rank: what the rank starts inherits the variable, but is no rank
+};
+
+// `0007:0002:0016:0000004711` (socket, rank, ranks, pid). Fixed width: the environment lies at the top of the
+// stack, and its size must not move the stack of one rank against another's.
+std::string format_invitation(const Invitation& invitation);
+Result<Invitation> parse_invitation(std::string_view text);
+
+}  // namespace musubi::bootstrap::local

@@ -1,0 +1,116 @@
+#include "bootstrap/local/local_bootstrap.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "bootstrap/local/frame.h"
+#include "bootstrap/local/gather.h"
+#include "bootstrap/local/invitation.h"
+#include "config/environment.h"
+
+namespace musubi::bootstrap {
+namespace {
+
+using namespace local;
+
+bool is_packet_socket(int descriptor) {
+  int type = 0;
+  socklen_t length = sizeof type;
+  return ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_SEQPACKET;
+}
+
+// Moves the socket out of the numbers that the program's own open() would get, and out of the programs it
+// starts.
+int move_aside(int descriptor) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const auto lowest = static_cast<int>(std::clamp<rlim_t>(limit.rlim_cur, 128, 4096) - 64);
+  const int moved = ::fcntl(descriptor, F_DUPFD_CLOEXEC, lowest);
+  if (moved < 0) {
+    ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    return descriptor;
+  }
+  ::close(descriptor);
+  return moved;
+}
+
+Error launcher_gone() {
+  return Error{"the launcher of this job is gone; start the program anew with `musubi run`"};
+}
+
+}  // namespace
+
+bool LocalBootstrap::invited() {
+  const auto text = config::environment_variable(config::job_variable);
+  if (!text) return false;
+  auto invitation = parse_invitation(*text);
+  return invitation.ok() && invitation.value().process_id == ::getpid();
+}
+
+Result<std::unique_ptr<LocalBootstrap>> LocalBootstrap::join() {
+  const auto text = config::environment_variable(config::job_variable);
+  if (!text) return Error{"this process is not part of a job; start the program with `musubi run`"};
+  auto parsed = parse_invitation(*text);
+  if (!parsed) return parsed.error();
+  const Invitation invitation = parsed.value();
+  if (invitation.process_id != ::getpid()) {
+    return Error{
+        "this process was started by a rank and is none itself; start it without Musubi's libraries"};
+  }
+  if (!is_packet_socket(invitation.socket)) {
+    return Error{
+        "the launcher's socket was closed before the program joined the job; keep inherited files open"};
+  }
+  os::FileDescriptor socket(move_aside(invitation.socket));
+  if (send_frame(socket.number(), FrameKind::join, 0, 0, {}, false) != 0) return launcher_gone();
+  return std::unique_ptr<LocalBootstrap>(
+      new LocalBootstrap(std::move(socket), invitation.rank, invitation.ranks));
+}
+
+Result<std::vector<std::string>> LocalBootstrap::all_gather(std::string_view blob) {
+  if (blob.size() > blob_bytes_max) {
+    return Error{"a rank gave " + std::to_string(blob.size()) +
+                 " bytes to an all-gather; at most 1 MiB fits"};
+  }
+  const std::uint64_t total = blob.size();
+  do {
+    const std::string_view piece = blob.substr(0, frame_body_bytes_max);
+    if (send_frame(socket_.number(), FrameKind::gather, 0, total, piece, false) != 0) return launcher_gone();
+    blob.remove_prefix(piece.size());
+  } while (!blob.empty());
+
+  BlobAssembler gathered(gathered_bytes_max);
+  while (!gathered.complete()) {
+    Frame frame;
+    const Received received = receive_frame(socket_.number(), false, frame);
+    if (received == Received::closed) return launcher_gone();
+    if (received != Received::frame || frame.kind != FrameKind::gathered || !gathered.add(frame)) {
+      return Error{"the launcher sent something unexpected; launcher and runtime must be of one version"};
+    }
+  }
+  std::vector<std::string> blobs = split_gathered(gathered.take(), ranks_);
+  if (blobs.empty()) {
+    return Error{
+        "the launcher gathered a wrong number of blobs; launcher and runtime must be of one version"};
+  }
+  return blobs;
+}
+
+void LocalBootstrap::finish(int status) noexcept {
+  const int saved_errno = errno;
+  send_frame(socket_.number(), FrameKind::finish, status, 0, {}, false);
+  errno = saved_errno;
+}
+
+void LocalBootstrap::abort(int status, std::string_view reason) noexcept {
+  constexpr std::size_t reason_bytes_max = 1024;
+  send_frame(socket_.number(), FrameKind::abort, status, 0, reason.substr(0, reason_bytes_max), false);
+  ::_exit(status);
+}
+
+}  // namespace musubi::bootstrap

@@ -1,0 +1,37 @@
+// DRIVER of the bootstrap port for ranks that `musubi run` started on this host. The launcher at the other
+// end of an inherited socket pair gathers blobs and ends the job.
+#pragma once
+
+#include <memory>
+
+#include "bootstrap/bootstrap.h"
+#include "os/memory.h"
+
+namespace musubi::bootstrap {
+
+class LocalBootstrap final : public Bootstrap {
+ public:
+  // True when this process was started as a rank by a launcher (and is not merely a child of one).
+  static bool invited();
+
+  // Joins the job that the launcher's invitation names. At most once per process.
+  // Errors: no invitation (start the program with `musubi run`), or one that is not for this process.
+  static Result<std::unique_ptr<LocalBootstrap>> join();
+
+  Rank self() const noexcept override { return self_; }
+  std::uint32_t ranks() const noexcept override { return ranks_; }
+  // A blob may have up to 1 MiB. One thread at a time.
+  Result<std::vector<std::string>> all_gather(std::string_view blob) override;
+  void finish(int status) noexcept override;
+  [[noreturn]] void abort(int status, std::string_view reason) noexcept override;
+
+ private:
+  LocalBootstrap(os::FileDescriptor socket, Rank self, std::uint32_t ranks)
+      : socket_(std::move(socket)), self_(self), ranks_(ranks) {}
+
+  os::FileDescriptor socket_;
+  Rank self_;
+  std::uint32_t ranks_;
+};
+
+}  // namespace musubi::bootstrap

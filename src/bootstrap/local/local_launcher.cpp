@@ -1,0 +1,58 @@
+#include "bootstrap/local/local_launcher.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bootstrap/local/rank_process.h"
+#include "bootstrap/local/supervisor.h"
+#include "bootstrap/local/user_signals.h"
+
+namespace musubi::bootstrap {
+namespace {
+
+using namespace local;
+
+// Or a pipe of a rank would get the number of stdout.
+void open_missing_standard_files() {
+  int descriptor = 0;
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDWR);
+  if (descriptor >= 0) ::close(descriptor);
+}
+
+// Four files per rank.
+rlimit raise_limit_of_open_files() {
+  rlimit original{};
+  ::getrlimit(RLIMIT_NOFILE, &original);
+  const rlimit raised{original.rlim_max, original.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &raised);
+  return original;
+}
+
+void kill_and_reap(const std::vector<RankProcess>& ranks) {
+  for (const RankProcess& rank : ranks) ::kill(rank.process_id, SIGKILL);
+  for (const RankProcess& rank : ranks) ::waitpid(rank.process_id, nullptr, 0);
+}
+
+}  // namespace
+
+Result<int> LocalLauncher::run(const LaunchPlan& plan) {
+  open_missing_standard_files();
+  UserSignals signals;
+  const InheritedState inherited{signals.original_mask(), signals.original_pipe_action(),
+                                 raise_limit_of_open_files()};
+  // Holds a number that no rank's inherited file has.
+  const os::FileDescriptor socket_slot(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  std::vector<RankProcess> ranks;
+  for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
+    auto started = start_rank(plan, Rank(rank), socket_slot.number(), inherited);
+    if (!started) {
+      kill_and_reap(ranks);
+      return started.error();
+    }
+    ranks.push_back(std::move(started).value());
+  }
+  return Supervisor(plan, signals, std::move(ranks)).run();
+}
+
+}  // namespace musubi::bootstrap

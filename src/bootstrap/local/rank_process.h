@@ -1,0 +1,42 @@
+// Starts one rank as a child of the launcher.
+#pragma once
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <optional>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "bootstrap/local/launch_plan.h"
+#include "bootstrap/local/verdict.h"
+#include "os/memory.h"
+
+namespace musubi::bootstrap::local {
+
+struct RankProcess {
+  pid_t process_id = -1;
+  os::FileDescriptor process;  // pidfd: readable when the rank has ended
+  os::FileDescriptor socket;   // the launcher's end
+  os::FileDescriptor output;   // read ends of the rank's stdout and stderr, non-blocking
+  os::FileDescriptor error;
+};
+
+// What the launcher changed for itself and every rank gets back as it was.
+struct InheritedState {
+  sigset_t signal_mask;
+  struct sigaction pipe_action;
+  rlimit open_files;
+};
+
+// Starts rank `rank` of the plan and returns when it runs the program. `socket_slot` is a file of the
+// launcher whose number the rank's socket takes, the same in all ranks. Errors: out of processes or files,
+// the program cannot be executed, the kernel refuses what a rank needs.
+Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, int socket_slot,
+                               const InheritedState& inherited);
+
+// Once, when the pidfd is readable: how it ended; empty when it still runs.
+std::optional<Ending> reap(const RankProcess& process);
+
+}  // namespace musubi::bootstrap::local

@@ -1,0 +1,70 @@
+// The launcher's loop: one thread that hears of everything by epoll.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bootstrap/local/frame.h"
+#include "bootstrap/local/gather.h"
+#include "bootstrap/local/launch_plan.h"
+#include "bootstrap/local/output_relay.h"
+#include "bootstrap/local/rank_process.h"
+#include "bootstrap/local/user_signals.h"
+#include "bootstrap/local/verdict.h"
+
+namespace musubi::bootstrap::local {
+
+class Supervisor final : private PipeWatcher {
+ public:
+  Supervisor(const LaunchPlan& plan, UserSignals& signals, std::vector<RankProcess> ranks);
+
+  // Until all ranks have ended and their output is written. Result: the job's exit status.
+  int run();
+
+ private:
+  enum class Subject : std::uint32_t { output, error, frames, process, signals, progress };
+  struct Member {
+    RankProcess process;
+    bool alive = true;
+    std::shared_ptr<const std::string> reply;  // to the all-gather, being sent
+    std::size_t reply_sent = 0;
+  };
+
+  void watch(int descriptor, Rank rank, Stream stream) override;
+  void unwatch(int descriptor) override;
+  void watch_subject(int descriptor, Subject subject, std::uint32_t rank, std::uint32_t events);
+
+  void wait_and_handle();
+  int timeout_ms(std::uint64_t now_ns) const;
+  void handle(Subject subject, Rank rank, std::uint32_t events);
+  void weigh_endings();
+  void read_frames(Rank rank);
+  void take_frame(Rank rank, Frame& frame);
+  void broken_protocol(Rank rank);
+  void send_reply(Rank rank);
+  void handle_signal(UserSignal signal);
+  void signal_all(int number);
+  void follow_verdict();
+
+  const LaunchPlan& plan_;
+  UserSignals& signals_;
+  os::FileDescriptor epoll_;
+  os::FileDescriptor progress_event_;
+  std::vector<Member> members_;
+  GatherRound gather_;
+  Verdict verdict_;
+  OutputRelay relay_;
+  Insistence insistence_;
+  Phase acted_on_ = Phase::running;
+  std::optional<std::uint64_t> kill_at_ns_;
+  std::vector<std::pair<Rank, Frame>> aborts_;  // read, but not yet weighed against deaths
+  bool deaths_pending_ = false;
+  bool abandoned_ = false;  // the user insists: not even the output is waited for
+};
+
+}  // namespace musubi::bootstrap::local
