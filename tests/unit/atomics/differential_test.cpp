@@ -1,0 +1,416 @@
+// Emulated atomics against the processor: every form, every way of addressing, random registers, flags and
+// memory.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "atomics/fault.h"
+#include "atomics/patch.h"
+#include "base/random.h"
+#include "forms.h"
+#include "machine.h"
+
+namespace musubi::atomics {
+namespace {
+
+constexpr unsigned rsp = 4;
+constexpr std::size_t code_slot_bytes = 32;
+constexpr std::size_t area_bytes = 128 * 1024;
+constexpr std::size_t target_offset = 96 * 1024;  // below it: room for the stack that the code runs on
+constexpr std::size_t window_bytes = 4608;        // more than bit tests reach
+constexpr unsigned states_per_site = 200;         // of each form: times the ways of addressing
+constexpr std::uint64_t settable_flags = 1 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 11;
+
+// Carries out operations on plain memory, and spoils every register that a C++ function may.
+class PlainSink final : public AtomicSink {
+ public:
+  AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
+    ++executed;
+    AtomicValue old = 0;
+    std::memcpy(&old, reinterpret_cast<const void*>(address), operation.bytes);
+    const AtomicValue result = apply(operation, old);
+    std::memcpy(reinterpret_cast<void*>(address), &result, operation.bytes);
+    spoil();
+    return old;
+  }
+  void fence() noexcept override {
+    ++fences;
+    spoil();
+  }
+
+  unsigned executed = 0, fences = 0;
+  bool default_rounding = true;
+
+ private:
+  void spoil() {
+    default_rounding = default_rounding && (__builtin_ia32_stmxcsr() & 0xffc0) == 0x1f80;
+    errno = 77;
+    asm volatile("pcmpeqd %%xmm0, %%xmm0; pcmpeqd %%xmm7, %%xmm7; pcmpeqd %%xmm15, %%xmm15; fninit" ::
+                     : "xmm0", "xmm7", "xmm15");
+    if (__builtin_cpu_supports("avx")) asm volatile("vzeroall" ::: "xmm0", "xmm1");
+    if (__builtin_cpu_supports("avx512f"))
+      asm volatile("vpxord %zmm17, %zmm17, %zmm17; kxnorw %k1, %k1, %k1");
+  }
+};
+
+std::uint8_t* map_low(std::size_t bytes, int protection) {
+  void* mapped = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+  EXPECT_NE(mapped, MAP_FAILED);
+  return static_cast<std::uint8_t*>(mapped);
+}
+
+std::uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
+
+std::uint64_t thread_pointer() {
+  std::uint64_t base;
+  asm("mov %%fs:0, %0" : "=r"(base));
+  return base;
+}
+
+struct TestSite {
+  Form form;
+  Encoding encoding;
+  bool is_private;  // when the address is part of the code
+  std::size_t slot;
+  std::size_t length;
+};
+
+class Bench {
+ public:
+  Bench()
+      : sites_(choose_sites()),
+        native_(map_low(sites_.size() * code_slot_bytes, PROT_READ | PROT_WRITE | PROT_EXEC)),
+        patched_(map_low(sites_.size() * code_slot_bytes, PROT_READ | PROT_WRITE | PROT_EXEC)) {
+    const AddressRange shared[] = {{address_of(shared_), address_of(shared_) + area_bytes}, {16, 32}};
+    ranges_ = SharedRanges::make(shared).value();
+    for (TestSite& site : sites_) {
+      site.length = write_code(site, native_);
+      write_code(site, patched_);
+    }
+  }
+
+  void patch_all() {
+    std::vector<Site> found;
+    for (const TestSite& site : sites_) {
+      const std::uint8_t* code = patched_ + site.slot;
+      const Scan scan = find_sites(code, site.length, address_of(code));
+      ASSERT_EQ(scan.sites.size(), 1u) << site.form.name;
+      ASSERT_EQ(scan.sites[0].bytes, site.length) << site.form.name;
+      ASSERT_EQ(scan.sites[0].kind, SiteKind::read_modify_write) << site.form.name;
+      found.push_back(scan.sites[0]);
+    }
+    ASSERT_TRUE(attach(sink_, ranges_).ok());
+    Result<PatchReport> report = patch(found);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_EQ(report.value().skipped, 0u);
+    EXPECT_GT(report.value().jumps, 300u);
+    EXPECT_GT(report.value().traps, 50u);
+  }
+
+  const std::vector<TestSite>& sites() const { return sites_; }
+  PlainSink& sink() { return sink_; }
+  Random& random() { return random_; }
+
+  // One random state through the processor, the patched code, and the emulation of a fault.
+  void check(const TestSite& site);
+
+ private:
+  std::vector<TestSite> choose_sites();
+  Encoding choose_encoding(const Form& form, Addressing addressing, std::uint64_t target);
+  std::size_t write_code(const TestSite& site, std::uint8_t* buffer);
+  void choose_state(const TestSite& site, std::uint8_t* target);
+  void choose_bit(const TestSite& site);
+  void choose_memory(const TestSite& site, std::uint8_t* target);
+  void run_native();
+  void compare(const Machine& result, const char* how);
+  void check_patched();
+  void check_fault();
+
+  Random random_{20240611};
+  PlainSink sink_;
+  std::uint8_t* shared_ = map_low(area_bytes, PROT_READ | PROT_WRITE);
+  std::uint8_t* private_ = map_low(area_bytes, PROT_READ | PROT_WRITE);
+  std::vector<TestSite> sites_;
+  std::uint8_t* native_;
+  std::uint8_t* patched_;
+  SharedRanges ranges_;
+
+  // The state under test.
+  const TestSite* site_ = nullptr;
+  bool is_private_ = false;
+  Machine before_{};
+  Machine expected_{};
+  std::uint8_t* window_ = nullptr;  // of memory that is set and compared
+  std::size_t window_size_ = 0;
+  std::uint8_t memory_before_[2 * window_bytes];
+  std::uint8_t memory_expected_[2 * window_bytes];
+};
+
+std::vector<TestSite> Bench::choose_sites() {
+  std::vector<TestSite> sites;
+  for (const Form& form : all_forms()) {
+    for (unsigned i = 0; i < addressing_count; ++i) {
+      TestSite site{form, {}, random_.chance(30), sites.size() * code_slot_bytes, 0};
+      const std::uint8_t* area = site.is_private ? private_ : shared_;
+      site.encoding = choose_encoding(form, static_cast<Addressing>(i), address_of(area + target_offset));
+      sites.push_back(site);
+    }
+  }
+  return sites;
+}
+
+unsigned any_but_rsp(Random& random, unsigned below) {
+  for (;;) {
+    const auto chosen = static_cast<unsigned>(random.below(below));
+    if (chosen != rsp) return chosen;
+  }
+}
+
+Encoding Bench::choose_encoding(const Form& form, Addressing addressing, std::uint64_t target) {
+  Encoding e;
+  e.addressing = addressing;
+  e.target = target;
+  const bool is_stack = addressing == Addressing::stack_byte || addressing == Addressing::stack_word;
+  e.high_byte = form.bytes == 1 && form.source == FormSource::general_register && random_.chance(30);
+  const unsigned registers = e.high_byte ? 8 : 16;
+  e.base = is_stack ? rsp : any_but_rsp(random_, registers);
+  do e.index = any_but_rsp(random_, registers);
+  while (e.index == e.base);
+  e.scale = 1u << random_.below(4);
+  e.source = e.high_byte ? static_cast<unsigned>(random_.below(4)) : any_but_rsp(random_, 16);
+  while (form.source == FormSource::bit_register && (e.source == e.base || e.source == e.index)) {
+    e.source = any_but_rsp(random_, 16);
+  }
+  const bool keeps_source = form.opcode.size() == 1 && form.opcode[0] < 0x40;
+  if (keeps_source && !e.high_byte && random_.chance(5)) e.source = rsp;
+  e.immediate = static_cast<std::uint32_t>(random_.next()) | 1;
+  switch (addressing) {
+    case Addressing::base_byte:
+      e.displacement = static_cast<std::int32_t>(random_.between(0, 255)) - 128;
+      break;
+    case Addressing::stack_byte:
+      e.displacement = 16 * static_cast<std::int32_t>(random_.between(1, 7));
+      break;
+    case Addressing::stack_word:
+      e.displacement = 16 * static_cast<std::int32_t>(random_.between(8, 64));
+      break;
+    case Addressing::base_word:
+      e.displacement = static_cast<std::int32_t>(random_.next());
+      break;
+    case Addressing::base_index:
+      e.displacement = static_cast<std::int32_t>(random_.next());
+      break;
+    case Addressing::index_only:
+      e.displacement = 8 * static_cast<std::int32_t>(random_.between(0, 4096));
+      break;
+    case Addressing::absolute:
+      e.displacement = static_cast<std::int32_t>(target);
+      break;
+    default:
+      break;
+  }
+  return e;
+}
+
+std::size_t Bench::write_code(const TestSite& site, std::uint8_t* buffer) {
+  std::uint8_t* at = buffer + site.slot;
+  std::vector<std::uint8_t> code = encode(site.form, site.encoding, address_of(at));
+  const std::size_t length = code.size();
+  code.insert(code.end(), {0xff, 0x25, 0, 0, 0, 0});  // jmp *0(%rip)
+  const std::uint64_t back = address_of(reinterpret_cast<const void*>(&machine_return));
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(&back);
+  code.insert(code.end(), bytes, bytes + sizeof back);
+  EXPECT_LE(code.size(), code_slot_bytes);
+  std::memcpy(at, code.data(), code.size());
+  return length;
+}
+
+bool is_fixed(Addressing addressing) {
+  return addressing == Addressing::absolute || addressing == Addressing::instruction_pointer;
+}
+
+void Bench::choose_state(const TestSite& site, std::uint8_t* target) {
+  const Encoding& e = site.encoding;
+  for (std::uint64_t& value : before_.general) value = random_.chance(10) ? random_.below(2) : random_.next();
+  before_.flags = (random_.next() & settable_flags) | 0x202;
+  const std::uint64_t address = address_of(target);
+  const auto displacement = static_cast<std::uint64_t>(static_cast<std::int64_t>(e.displacement));
+  before_.general[rsp] = address_of(target) - 32 * 1024;
+  switch (e.addressing) {
+    case Addressing::base_index:
+      before_.general[e.base] = address - displacement - before_.general[e.index] * e.scale;
+      break;
+    case Addressing::index_only:
+      before_.general[e.index] = (address - displacement) / e.scale;
+      break;
+    case Addressing::thread_segment:
+      before_.general[e.base] = address - thread_pointer();
+      break;
+    case Addressing::cut_to_32_bits:
+      before_.general[e.base] = address | random_.next() << 32;
+      break;
+    case Addressing::absolute:
+    case Addressing::instruction_pointer:
+      break;
+    default:
+      before_.general[e.base] = address - displacement;
+  }
+  const std::uint64_t components = vector_components();
+  before_.vector_mask_low = static_cast<std::uint32_t>(components);
+  for (std::size_t i = 0; i < sizeof before_.vector; i += 8) {
+    const std::uint64_t bits = random_.next();
+    std::memcpy(before_.vector + i, &bits, sizeof bits);
+  }
+  std::memset(before_.vector + 512, 0, 64);
+  std::memcpy(before_.vector + 512, &components, sizeof components);
+  const std::uint32_t control =
+      0x1f80 | static_cast<std::uint32_t>(random_.below(4) << 13 | random_.below(64));
+  std::memcpy(before_.vector + 24, &control, sizeof control);
+}
+
+// A bit offset in a register may lead away from the operand; keep it where memory is.
+void Bench::choose_bit(const TestSite& site) {
+  const bool is_stack = site.encoding.base == rsp;
+  std::int64_t bit = static_cast<std::int64_t>(random_.below(32768));
+  if (!is_stack && random_.chance(50)) bit = -bit;
+  std::uint64_t& value = before_.general[site.encoding.source];
+  const unsigned bits = site.form.bytes * 8;
+  const std::uint64_t mask = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+  value = (value & ~mask) | (static_cast<std::uint64_t>(bit) & mask);
+}
+
+void Bench::choose_memory(const TestSite& site, std::uint8_t* target) {
+  const bool wide_window = site.form.source == FormSource::bit_register;
+  const std::size_t around = wide_window ? window_bytes : 64;
+  window_ = target - around;
+  window_size_ = 2 * around;
+  const auto* red_zone = reinterpret_cast<std::uint8_t*>(before_.general[rsp]) - 128;
+  // What lies below the red zone is anyone's.
+  if (window_ < red_zone && red_zone < target) {
+    window_size_ -= static_cast<std::size_t>(red_zone - window_);
+    window_ += red_zone - window_;
+  }
+  for (std::size_t i = 0; i < window_size_; ++i)
+    memory_before_[i] = static_cast<std::uint8_t>(random_.next());
+  std::uint8_t* operand = memory_before_ + (target - window_);
+  if (random_.chance(10)) std::memset(operand, random_.chance(50) ? 0 : 0xff, site.form.bytes);
+  if (site.form.name.find("cmpxchg") != std::string::npos && random_.chance(50)) {
+    const bool is_pair = site.form.opcode[1] == 0xc7;
+    const unsigned part = is_pair ? site.form.bytes / 2 : site.form.bytes;
+    std::memcpy(operand, &before_.general[0], part);
+    if (is_pair) std::memcpy(operand + part, &before_.general[2], part);
+  }
+}
+
+void Bench::check(const TestSite& site) {
+  site_ = &site;
+  is_private_ = is_fixed(site.encoding.addressing) ? site.is_private : random_.chance(25);
+  std::uint8_t* target = (is_private_ ? private_ : shared_) + target_offset;
+  const Addressing addressing = site.encoding.addressing;
+  if (!is_fixed(addressing)) {
+    target += 16 * random_.below(4);
+    const bool any_alignment = addressing != Addressing::index_only && site.form.bytes < 16;
+    if (any_alignment) target += random_.below(8);
+  }
+  choose_state(site, target);
+  if (site.form.source == FormSource::bit_register) choose_bit(site);
+  choose_memory(site, target);
+  run_native();
+  check_patched();
+  check_fault();
+}
+
+void fill_red_zone(const Machine& machine) {
+  auto* stack = reinterpret_cast<std::uint8_t*>(machine.general[rsp]);
+  for (unsigned i = 1; i <= 128; ++i) stack[-static_cast<int>(i)] = static_cast<std::uint8_t>(i * 7);
+}
+
+bool red_zone_stands(const Machine& machine) {
+  const auto* stack = reinterpret_cast<const std::uint8_t*>(machine.general[rsp]);
+  for (unsigned i = 1; i <= 128; ++i) {
+    if (stack[-static_cast<int>(i)] != static_cast<std::uint8_t>(i * 7)) return false;
+  }
+  return true;
+}
+
+void Bench::run_native() {
+  expected_ = before_;
+  expected_.code = address_of(native_ + site_->slot);
+  std::memcpy(window_, memory_before_, window_size_);
+  machine_run(&expected_);
+  std::memcpy(memory_expected_, window_, window_size_);
+}
+
+void Bench::compare(const Machine& result, const char* how) {
+  for (unsigned i = 0; i < 16; ++i) {
+    ASSERT_EQ(result.general[i], expected_.general[i])
+        << how << ": " << site_->form.name << ", register " << i;
+  }
+  const std::uint64_t defined = settable_flags & ~site_->form.undefined_flags;
+  ASSERT_EQ(result.flags & defined, expected_.flags & defined) << how << ": " << site_->form.name;
+  ASSERT_EQ(std::memcmp(window_, memory_expected_, window_size_), 0) << how << ": " << site_->form.name;
+}
+
+void Bench::check_patched() {
+  Machine machine = before_;
+  machine.code = address_of(patched_ + site_->slot);
+  const bool apart = window_ > reinterpret_cast<std::uint8_t*>(machine.general[rsp]);
+  std::memcpy(window_, memory_before_, window_size_);
+  if (apart) fill_red_zone(machine);
+  const unsigned executed = sink_.executed;
+  errno = 5;
+  machine_run(&machine);
+  ASSERT_EQ(errno, 5);
+  ASSERT_EQ(sink_.executed - executed, is_private_ ? 0u : 1u) << site_->form.name;
+  compare(machine, "patched");
+  if (apart) {
+    ASSERT_TRUE(red_zone_stands(machine)) << site_->form.name;
+  }
+  ASSERT_EQ(std::memcmp(machine.vector + 24, expected_.vector + 24, 4), 0) << site_->form.name << ", MXCSR";
+  ASSERT_EQ(std::memcmp(machine.vector + 160, expected_.vector + 160, 256), 0) << site_->form.name << ", SSE";
+  ASSERT_EQ(std::memcmp(machine.vector + 576, expected_.vector + 576, sizeof machine.vector - 576), 0)
+      << site_->form.name << ", AVX";
+}
+
+constexpr int kernel_index[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                                  REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+
+void Bench::check_fault() {
+  ucontext_t context{};
+  auto& registers = context.uc_mcontext.gregs;
+  for (int i = 0; i < 16; ++i) registers[kernel_index[i]] = static_cast<greg_t>(before_.general[i]);
+  registers[REG_EFL] = static_cast<greg_t>(before_.flags);
+  const auto start = static_cast<greg_t>(address_of(native_ + site_->slot));
+  registers[REG_RIP] = start;
+  std::memcpy(window_, memory_before_, window_size_);
+  const bool emulated = emulate_at_fault(&context, ranges_, sink_);
+  ASSERT_EQ(emulated, !is_private_) << site_->form.name;
+  ASSERT_EQ(registers[REG_RIP], start + (emulated ? static_cast<greg_t>(site_->length) : 0));
+  if (!emulated) return;
+  Machine machine = before_;
+  for (int i = 0; i < 16; ++i) machine.general[i] = static_cast<std::uint64_t>(registers[kernel_index[i]]);
+  machine.flags = static_cast<std::uint64_t>(registers[REG_EFL]);
+  compare(machine, "fault");
+}
+
+TEST(AtomicsDifferential, EveryFormActsAsOnTheProcessor) {
+  Bench bench;
+  ASSERT_GE(all_forms().size(), 40u);
+  ASSERT_NO_FATAL_FAILURE(bench.patch_all());
+  for (const TestSite& site : bench.sites()) {
+    for (unsigned i = 0; i < states_per_site; ++i) {
+      ASSERT_NO_FATAL_FAILURE(bench.check(site))
+          << site.form.name << ", addressing " << static_cast<int>(site.encoding.addressing) << ", state "
+          << i;
+    }
+  }
+  EXPECT_TRUE(bench.sink().default_rounding);
+}
+
+}  // namespace
+}  // namespace musubi::atomics
