@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/personality.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +43,9 @@ Result<Pipe> make_pipe() {
   if (::pipe2(ends, O_CLOEXEC) != 0) return failed("make a pipe", errno);
   return Pipe{os::FileDescriptor(ends[0]), os::FileDescriptor(ends[1])};
 }
+
+// The declaration in glibc 2.36 lacks its extern "C".
+int open_pidfd(pid_t process_id) { return static_cast<int>(::syscall(SYS_pidfd_open, process_id, 0)); }
 
 Error explain(const LaunchPlan& plan, Failure failure) {
   const std::string cause = std::strerror(failure.error);
@@ -167,7 +170,7 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, int socket_slo
   }
   RankProcess process;
   process.process_id = process_id;
-  process.process = os::FileDescriptor(::pidfd_open(process_id, 0));
+  process.process = os::FileDescriptor(open_pidfd(process_id));
   const int pidfd_error = errno;
   failure_pipe.value().write_end.close();
   Failure failure{};

@@ -1,0 +1,178 @@
+#include "elf_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "os/memory.h"
+
+namespace musubi::tools {
+namespace {
+
+#if defined(__x86_64__)
+constexpr unsigned this_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr unsigned this_machine = EM_AARCH64;
+#else
+#error "name this processor's ELF machine"
+#endif
+
+// A file mapped for reading; every access is checked against its length.
+class MappedFile {
+ public:
+  MappedFile(void* begin, std::size_t bytes) : begin_(static_cast<const char*>(begin)), bytes_(bytes) {}
+  ~MappedFile() { ::munmap(const_cast<char*>(begin_), bytes_); }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  template <class T>
+  std::optional<T> read(std::uint64_t offset) const {
+    if (offset > bytes_ || bytes_ - offset < sizeof(T)) return std::nullopt;
+    T value;
+    std::memcpy(&value, begin_ + offset, sizeof value);
+    return value;
+  }
+  // The text that ends in a zero byte.
+  std::optional<std::string> text(std::uint64_t offset) const {
+    if (offset >= bytes_) return std::nullopt;
+    const std::size_t length = ::strnlen(begin_ + offset, bytes_ - offset);
+    if (length == bytes_ - offset) return std::nullopt;
+    return std::string(begin_ + offset, length);
+  }
+  bool starts_with(std::string_view prefix) const {
+    return bytes_ >= prefix.size() && std::memcmp(begin_, prefix.data(), prefix.size()) == 0;
+  }
+
+ private:
+  const char* begin_;
+  std::size_t bytes_;
+};
+
+class DynamicTables {
+ public:
+  DynamicTables(const MappedFile& file, std::vector<Elf64_Phdr> segments)
+      : file_(file), segments_(std::move(segments)) {}
+
+  // False: damaged.
+  bool read(ElfFile& result) {
+    std::vector<std::uint64_t> needed;
+    for (const Elf64_Phdr& segment : segments_) {
+      if (segment.p_type == PT_DYNAMIC && !read_entries(segment, needed)) return false;
+    }
+    for (const std::uint64_t name : needed) {
+      const auto text = string(name);
+      if (!text) return false;
+      result.needed.push_back(*text);
+    }
+    return read_undefined(result.undefined);
+  }
+
+ private:
+  bool read_entries(const Elf64_Phdr& segment, std::vector<std::uint64_t>& needed) {
+    for (std::uint64_t at = 0; at < segment.p_filesz; at += sizeof(Elf64_Dyn)) {
+      const auto entry = file_.read<Elf64_Dyn>(segment.p_offset + at);
+      if (!entry) return false;
+      if (entry->d_tag == DT_NULL) break;
+      if (entry->d_tag == DT_NEEDED) needed.push_back(entry->d_un.d_val);
+      if (entry->d_tag == DT_STRTAB) strings_ = entry->d_un.d_ptr;
+      if (entry->d_tag == DT_SYMTAB) symbols_ = entry->d_un.d_ptr;
+      if (entry->d_tag == DT_HASH) hash_ = entry->d_un.d_ptr;
+      if (entry->d_tag == DT_GNU_HASH) gnu_hash_ = entry->d_un.d_ptr;
+    }
+    return true;
+  }
+
+  // The dynamic section speaks of addresses; the segments say where in the file they lie.
+  std::optional<std::uint64_t> offset_of(std::uint64_t address) const {
+    for (const Elf64_Phdr& segment : segments_) {
+      if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
+      if (address - segment.p_vaddr < segment.p_filesz) return segment.p_offset + (address - segment.p_vaddr);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> string(std::uint64_t index) const {
+    const auto table = offset_of(strings_);
+    if (!table || index > ~*table) return std::nullopt;
+    return file_.text(*table + index);
+  }
+
+  // The undefined symbols stand before the first one that the GNU hash table covers; the old table counts
+  // them all.
+  std::optional<std::uint32_t> symbols_to_read() const {
+    if (gnu_hash_ != 0) {
+      const auto table = offset_of(gnu_hash_);
+      return table ? file_.read<std::uint32_t>(*table + 4) : std::nullopt;
+    }
+    if (hash_ == 0) return 0;
+    const auto table = offset_of(hash_);
+    return table ? file_.read<std::uint32_t>(*table + 4) : std::nullopt;
+  }
+
+  bool read_undefined(std::vector<std::string>& undefined) const {
+    if (symbols_ == 0) return true;
+    const auto count = symbols_to_read();
+    const auto table = offset_of(symbols_);
+    if (!count || !table) return false;
+    for (std::uint64_t i = 1; i < *count; ++i) {
+      const auto symbol = file_.read<Elf64_Sym>(*table + i * sizeof(Elf64_Sym));
+      if (!symbol) return false;
+      if (symbol->st_shndx != SHN_UNDEF) continue;
+      const auto name = string(symbol->st_name);
+      if (!name) return false;
+      undefined.push_back(*name);
+    }
+    return true;
+  }
+
+  const MappedFile& file_;
+  const std::vector<Elf64_Phdr> segments_;
+  std::uint64_t strings_ = 0, symbols_ = 0, hash_ = 0, gnu_hash_ = 0;
+};
+
+Result<ElfFile> read_mapped(const MappedFile& file, const std::string& path) {
+  ElfFile result;
+  if (file.starts_with("#!")) result.kind = FileKind::script;
+  if (!file.starts_with(ELFMAG)) return result;
+  const auto header = file.read<Elf64_Ehdr>(0);
+  const bool fits = header && header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_machine == this_machine;
+  if (!fits) {
+    result.kind = FileKind::foreign_program;
+    return result;
+  }
+  result.kind = FileKind::static_program;
+  std::vector<Elf64_Phdr> segments;
+  for (std::uint64_t i = 0; i < header->e_phnum; ++i) {
+    const auto segment = file.read<Elf64_Phdr>(header->e_phoff + i * header->e_phentsize);
+    if (!segment) return Error{path + " is damaged: its program headers lie outside of the file"};
+    if (segment->p_type == PT_INTERP) result.kind = FileKind::dynamic_program;
+    segments.push_back(*segment);
+  }
+  if (!DynamicTables(file, std::move(segments)).read(result)) {
+    return Error{path + " is damaged: its dynamic tables lie outside of the file"};
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<ElfFile> read_elf_file(const std::string& path) {
+  const os::FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (descriptor.number() < 0 || ::fstat(descriptor.number(), &status) != 0) {
+    return Error{"cannot read " + path + ": " + std::strerror(errno)};
+  }
+  const auto bytes = static_cast<std::size_t>(status.st_size);
+  if (bytes == 0) return ElfFile{};
+  void* begin = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor.number(), 0);
+  if (begin == MAP_FAILED) return Error{"cannot read " + path + ": " + std::strerror(errno)};
+  return read_mapped(MappedFile(begin, bytes), path);
+}
+
+}  // namespace musubi::tools

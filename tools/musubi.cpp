@@ -1,0 +1,112 @@
+// The command `musubi`.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bootstrap/local/invitation.h"
+#include "run_command.h"
+
+namespace {
+
+using musubi::tools::RunOptions;
+
+constexpr const char* run_footer =
+    "Options after the program's name belong to the program.\n"
+    "Exit status: the program's; 128+n when a rank died of signal n; 2 for a wrong command line or setting;\n"
+    "125 when the ranks cannot be started; 126 and 127 when the program cannot be executed or is not found.";
+
+// CLI11 does not know of the program that follows the options.
+class RunFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: musubi run [OPTIONS] program [arguments...]\n";
+  }
+};
+
+std::string check_ranks(const std::string& text) {
+  std::uint32_t ranks = 0;
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), ranks);
+  const bool whole = failure == std::errc{} && rest == text.data() + text.size();
+  if (whole && ranks >= 1 && ranks <= musubi::bootstrap::local::ranks_max) return {};
+  return "the number of ranks must be from 1 to " + std::to_string(musubi::bootstrap::local::ranks_max);
+}
+
+void declare_run(CLI::App& run, RunOptions& options) {
+  run.add_option("-n,--ranks", options.ranks, "Number of ranks (processes), 1 to 4096")
+      ->type_name("COUNT")
+      ->check(CLI::Validator(check_ranks, ""));
+  run.add_option("-t,--threads", options.threads_per_rank, "OpenMP threads of each rank")->type_name("COUNT");
+  run.add_flag("--stats", options.stats, "Print the counters of the job when it ends");
+  run.add_flag("--label-output", options.label_output, "Put the rank before each line of output");
+  run.add_flag("--print-config", options.print_config,
+               "Print every setting, its value and where it came from");
+  run.add_option("--set", options.assignments, "Give a setting; see `musubi settings`")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  run.add_option("--bind", options.bind, "Pin ranks to cores: none or core")->type_name("HOW");
+  auto* preload = run.add_flag("--preload", options.preload,
+                               "Load Musubi's OpenMP even if the program seems to use none");
+  run.add_flag("--plain", options.plain, "Start any program without Musubi's libraries")->excludes(preload);
+  run.formatter(std::make_shared<RunFormatter>());
+  run.footer(run_footer);
+}
+
+int misuse(const std::string& message) {
+  std::fprintf(stderr, "musubi: %s; see `musubi --help`\n", message.c_str());
+  return musubi::tools::status_of_misuse;
+}
+
+// Cuts the program and its arguments off the command line of `run`: they begin at the first word that is
+// neither an option of ours nor the value of one, or after `--`.
+std::vector<std::string> cut_off_command(const CLI::App& run, std::vector<std::string>& words) {
+  std::size_t at = 0;
+  while (at < words.size() && words[at] != "--" && words[at].size() > 1 && words[at][0] == '-') {
+    const bool is_long = words[at][1] == '-';
+    const std::size_t equals = words[at].find('=');
+    const std::string name = is_long ? words[at].substr(0, equals) : words[at].substr(0, 2);
+    const bool value_attached = is_long ? equals != std::string::npos : words[at].size() > 2;
+    const CLI::Option* option = run.get_option_no_throw(name);
+    at += option != nullptr && option->get_expected_min() > 0 && !value_attached ? 2 : 1;
+  }
+  at = std::min(at, words.size());
+  const auto end = words.begin() + static_cast<std::ptrdiff_t>(at);
+  std::vector<std::string> command(end, words.end());
+  words.erase(end, words.end());
+  if (!command.empty() && command.front() == "--") command.erase(command.begin());
+  return command;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Runs OpenMP programs over the memories of several processes.", "musubi");
+  app.set_version_flag("--version", "musubi " MUSUBI_VERSION);
+  app.require_subcommand(1);
+  RunOptions options;
+  CLI::App* run = app.add_subcommand("run", "Run a program as a job of several ranks");
+  declare_run(*run, options);
+  bool markdown = false;
+  CLI::App* settings = app.add_subcommand("settings", "List the settings, their values and sources");
+  settings->add_flag("--markdown", markdown, "Print the reference page instead");
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "run") {
+    words.erase(words.begin());
+    options.command = cut_off_command(*run, words);
+    words.insert(words.begin(), "run");
+  }
+  std::reverse(words.begin(), words.end());  // as CLI11 wants them
+  try {
+    app.parse(words);
+  } catch (const CLI::Success& asked_for_help) {
+    return app.exit(asked_for_help);
+  } catch (const CLI::ParseError& error) {
+    return misuse(error.what());
+  }
+  if (*settings) return musubi::tools::show_settings(markdown);
+  if (options.command.empty() && !options.print_config) return misuse("no program to run");
+  return musubi::tools::run(options);
+}

@@ -1,0 +1,34 @@
+// From the name that the user typed to the file to execute, and to the library that must be loaded with it.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace musubi::tools {
+
+inline constexpr int status_of_cannot_execute = 126;  // as shells have it
+inline constexpr int status_of_not_found = 127;
+
+struct ProgramError {
+  std::string message;
+  int exit_status;
+};
+
+// Either a path to an executable file, or why there is none.
+struct ProgramPath {
+  std::string path;
+  ProgramError error;  // when path is empty
+};
+
+// As execvp looks for it: names without a slash through PATH.
+ProgramPath find_program(const std::string& name);
+
+enum class Preload { automatic, always, never };
+
+// The library to preload into the program, or empty when it needs none (it is linked with Musubi, or
+// `never`). Errors: a program into which nothing can be preloaded, or that uses neither OpenMP nor Musubi
+// (unless `always`); the library is not where this command's installation should have it.
+Result<std::string> library_to_preload(const std::string& program, Preload preload);
+
+}  // namespace musubi::tools

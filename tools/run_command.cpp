@@ -1,0 +1,112 @@
+#include "run_command.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "bootstrap/local/local_launcher.h"
+#include "config/environment.h"
+#include "config/reference_page.h"
+#include "program_file.h"
+
+namespace musubi::tools {
+namespace {
+
+using config::Configuration;
+using config::Source;
+
+int refuse(const std::string& message, int status) {
+  std::fprintf(stderr, "musubi: %s\n", message.c_str());
+  return status;
+}
+
+Result<void> read_settings(const RunOptions& options, Configuration& configuration) {
+  if (auto read = read_environment(configuration); !read) return read;
+  for (const std::string& assignment : options.assignments) {
+    if (auto set = configuration.set_assignment(assignment, Source::command_line); !set) {
+      return Error{"--set: " + set.error().message};
+    }
+  }
+  const auto set = [&](const char* name, const std::string& text) -> Result<void> {
+    if (text.empty()) return {};
+    return configuration.set(name, text, Source::command_line);
+  };
+  if (auto done = set("threads_per_rank", options.threads_per_rank); !done) return done;
+  if (auto done = set("bind", options.bind); !done) return done;
+  if (auto done = set("stats", options.stats ? "true" : ""); !done) return done;
+  return set("label_output", options.label_output ? "true" : "");
+}
+
+void replace_variable(std::vector<std::string>& environment, const std::string& name,
+                      const std::string& value) {
+  std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+  environment.push_back(name + "=" + value);
+}
+
+// What the ranks see: the user's environment, every setting that is not at its default in the form that the
+// same parser reads back, and what the dynamic linker is to do.
+std::vector<std::string> environment_of_ranks(const Configuration& configuration,
+                                              const std::string& library) {
+  std::vector<std::string> environment = config::environment_variables();
+  for (const std::string& variable : configuration.environment()) {
+    const std::size_t equals = variable.find('=');
+    replace_variable(environment, variable.substr(0, equals), variable.substr(equals + 1));
+  }
+  if (!library.empty()) {
+    const std::string others = config::environment_variable("LD_PRELOAD").value_or("");
+    replace_variable(environment, "LD_PRELOAD", others.empty() ? library : library + ":" + others);
+  }
+  // Functions bound one by one on first use would make .got.plt, which lies among the globals, differ between
+  // ranks.
+  replace_variable(environment, "LD_BIND_NOW", "1");
+  return environment;
+}
+
+}  // namespace
+
+int run(const RunOptions& options) {
+  Configuration configuration;
+  if (const auto read = read_settings(options, configuration); !read) {
+    return refuse(read.error().message, status_of_misuse);
+  }
+  if (options.print_config) {
+    std::fputs(list_settings(configuration).c_str(), stdout);
+    std::fflush(stdout);
+    if (options.command.empty()) return 0;
+  }
+  const ProgramPath program = find_program(options.command.front());
+  if (program.path.empty()) return refuse(program.error.message, program.error.exit_status);
+  const Preload preload =
+      options.plain ? Preload::never : (options.preload ? Preload::always : Preload::automatic);
+  auto library = library_to_preload(program.path, preload);
+  if (!library) return refuse(library.error().message, status_of_cannot_execute);
+
+  const config::Settings& settings = configuration.settings();
+  bootstrap::LaunchPlan plan;
+  plan.program = program.path;
+  plan.arguments = options.command;
+  plan.environment = environment_of_ranks(configuration, library.value());
+  plan.ranks = options.ranks;
+  plan.threads_per_rank = static_cast<std::uint32_t>(settings.threads_per_rank);
+  plan.bind_to_cores = settings.bind == "core";
+  plan.label_output = settings.label_output;
+  plan.plain = options.plain;
+  plan.abort_timeout = settings.abort_timeout;
+  auto status = bootstrap::LocalLauncher::run(plan);
+  if (!status) return refuse(status.error().message, status_of_failed_start);
+  return status.value();
+}
+
+int show_settings(bool markdown) {
+  if (markdown) {
+    std::fputs(config::reference_page().c_str(), stdout);
+    return 0;
+  }
+  Configuration configuration;
+  if (const auto read = read_environment(configuration); !read) {
+    return refuse(read.error().message, status_of_misuse);
+  }
+  std::fputs(list_settings(configuration).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace musubi::tools

@@ -1,0 +1,33 @@
+// `musubi run`: starts a program as a job of several ranks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace musubi::tools {
+
+// A wrong command line, a setting that is refused, a job that cannot be started.
+inline constexpr int status_of_misuse = 2;
+inline constexpr int status_of_failed_start = 125;
+
+struct RunOptions {
+  std::uint32_t ranks = 1;
+  std::string threads_per_rank;  // empty: as set
+  std::string bind;              // empty: as set
+  bool stats = false;
+  bool label_output = false;
+  bool print_config = false;
+  bool preload = false;
+  bool plain = false;
+  std::vector<std::string> assignments;  // of --set
+  std::vector<std::string> command;      // the program and its arguments
+};
+
+// The exit status for the shell: the job's, or one of those above.
+int run(const RunOptions& options);
+
+// `musubi settings`: lists the settings in force here, or prints the reference page.
+int show_settings(bool markdown);
+
+}  // namespace musubi::tools
