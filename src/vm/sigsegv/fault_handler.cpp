@@ -79,13 +79,14 @@ void FaultHandler::add_owner(int signal, SignalOwner& owner) noexcept {
 
 void FaultHandler::handle(int signal, siginfo_t* information, void* context) {
   const int saved_errno = errno;
-  if (FaultHandler* handler = installed()) {
-    handler->dispatch(signal, *information, *static_cast<ucontext_t*>(context), saved_errno);
-  }
-  errno = saved_errno;
+  FaultHandler* const handler = installed();
+  if (handler == nullptr) return;
+  const bool by_runtime =
+      handler->dispatch(signal, *information, *static_cast<ucontext_t*>(context), saved_errno);
+  if (by_runtime) errno = saved_errno;  // a handler of the program may have meant to change it
 }
 
-void FaultHandler::dispatch(int signal, siginfo_t& information, ucontext_t& context,
+bool FaultHandler::dispatch(int signal, siginfo_t& information, ucontext_t& context,
                             int saved_errno) noexcept {
   const std::uintptr_t stack_pointer = os::fault_context(context).stack_pointer;
   const RuntimeFrame frame(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
@@ -97,10 +98,10 @@ void FaultHandler::dispatch(int signal, siginfo_t& information, ucontext_t& cont
                         stacks_.find_guard(reinterpret_cast<std::uintptr_t>(information.si_addr), stack);
   SignalVerdict verdict;
   if (!overflow) verdict = ask_owners(signal, information, context);
-  if (verdict.kind == SignalVerdict::Kind::resolved) return;
+  if (verdict.kind == SignalVerdict::Kind::resolved) return true;
   if (verdict.kind == SignalVerdict::Kind::foreign && !in_runtime) {
     errno = saved_errno;
-    if (user_signals_.deliver(signal, information, context) != UserSignals::Delivery::unwanted) return;
+    if (user_signals_.deliver(signal, information, context) != UserSignals::Delivery::unwanted) return false;
   }
   end_program(signal,
               {signal, information, context, overflow ? &stack : nullptr, verdict.remark, in_runtime});

@@ -46,7 +46,8 @@ class FaultHandler {
 
  private:
   static void handle(int signal, siginfo_t* information, void* context);
-  void dispatch(int signal, siginfo_t& information, ucontext_t& context, int saved_errno) noexcept;
+  // True when the runtime resolved the signal, false when the program's handler did.
+  bool dispatch(int signal, siginfo_t& information, ucontext_t& context, int saved_errno) noexcept;
   SignalVerdict ask_owners(int signal, const siginfo_t& information, ucontext_t& context) noexcept;
   [[noreturn]] void end_program(int signal, const CrashReport::Crash& crash) noexcept;
 

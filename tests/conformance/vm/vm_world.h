@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,9 @@ struct VmWorldMaker {
   std::string name;
   std::unique_ptr<VmWorld> (*make)();
 };
+inline void PrintTo(const VmWorldMaker& maker, std::ostream* out) {
+  *out << maker.name;
+}
 
 std::vector<VmWorldMaker> soft_worlds();
 std::vector<VmWorldMaker> sigsegv_worlds();

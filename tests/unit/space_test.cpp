@@ -1,0 +1,90 @@
+#include "vm/space.h"
+
+#include <gtest/gtest.h>
+
+namespace musubi::vm {
+namespace {
+
+Segment make_segment(std::uintptr_t base, std::size_t bytes, std::size_t block_bytes) {
+  Segment segment;
+  segment.base = base;
+  segment.bytes = bytes;
+  segment.block_bytes = block_bytes;
+  return segment;
+}
+
+class SpaceTest : public testing::Test {
+ protected:
+  SpaceTest() : space(3) {
+    space.add(make_segment(0x100000, 10 * 4096, 8192));
+    space.add(make_segment(0x400000, 3 * 4096, 8192));  // the last block is half
+    Segment cyclic = make_segment(0x200000, 4 * 4096, 4096);
+    cyclic.initial_home = InitialHome::cyclic;
+    space.add(cyclic);
+  }
+  Space space;
+};
+
+TEST_F(SpaceTest, NumbersBlocksAndOffsetsAcrossSegments) {
+  EXPECT_EQ(space.blocks(), 5u + 2u + 4u);
+  EXPECT_EQ(space.bytes(), 10u * 4096 + 4 * 4096 + 4 * 4096);
+  EXPECT_EQ(space.segments()[1].first_block, BlockId{5});
+  EXPECT_EQ(space.segments()[1].blocks, 2u);
+  EXPECT_EQ(space.segments()[1].offset, 10u * 4096);
+  EXPECT_EQ(space.segments()[2].first_block, BlockId{7});
+  EXPECT_EQ(space.segments()[2].offset, 14u * 4096);
+}
+
+TEST_F(SpaceTest, FindsTheBlockOfAnAddress) {
+  EXPECT_EQ(space.block_at(0x100000), BlockId{0});
+  EXPECT_EQ(space.block_at(0x100000 + 8191), BlockId{0});
+  EXPECT_EQ(space.block_at(0x100000 + 8192), BlockId{1});
+  EXPECT_EQ(space.block_at(0x400000 + 3 * 4096 - 1), BlockId{6});
+  EXPECT_EQ(space.block_at(0x200000), BlockId{7});
+}
+
+TEST_F(SpaceTest, KnowsWhatIsOutside) {
+  EXPECT_EQ(space.block_at(0x100000 - 1), std::nullopt);
+  EXPECT_EQ(space.block_at(0x100000 + 10 * 4096), std::nullopt);
+  EXPECT_EQ(space.block_at(0x400000 + 3 * 4096), std::nullopt) << "the missing half of the last block";
+  EXPECT_EQ(space.block_at(0), std::nullopt);
+  EXPECT_EQ(space.segment_at(0), nullptr);
+}
+
+TEST_F(SpaceTest, ExtentsAreInverseToAddresses) {
+  for (std::uint64_t i = 0; i < space.blocks(); ++i) {
+    const Extent extent = space.extent(BlockId{i});
+    EXPECT_EQ(space.block_at(extent.address), BlockId{i});
+    EXPECT_EQ(space.block_at(extent.address + extent.bytes - 1), BlockId{i});
+    const Segment& segment = space.segment_of(BlockId{i});
+    EXPECT_EQ(extent.offset - segment.offset, extent.address - segment.base);
+  }
+  EXPECT_EQ(space.extent(BlockId{6}).bytes, 4096u);
+  EXPECT_EQ(space.extent(BlockId{5}).bytes, 8192u);
+}
+
+TEST_F(SpaceTest, InitialHomes) {
+  EXPECT_EQ(space.initial_home(BlockId{4}), Rank{0});
+  EXPECT_EQ(space.initial_home(BlockId{7}), Rank{0});
+  EXPECT_EQ(space.initial_home(BlockId{8}), Rank{1});
+  EXPECT_EQ(space.initial_home(BlockId{10}), Rank{0});
+
+  Segment slices = make_segment(0x800000, 6 * 8192, 4096);
+  slices.initial_home = InitialHome::slices;
+  slices.slice_bytes = 2 * 8192;
+  const std::uint64_t first = space.add(slices).first_block.value;
+  EXPECT_EQ(space.initial_home(BlockId{first}), Rank{0});
+  EXPECT_EQ(space.initial_home(BlockId{first + 3}), Rank{0});
+  EXPECT_EQ(space.initial_home(BlockId{first + 4}), Rank{1});
+  EXPECT_EQ(space.initial_home(BlockId{first + 11}), Rank{2});
+}
+
+TEST(SpaceDeathTest, RefusesBadSegmentsAndBlocks) {
+  Space space(1);
+  EXPECT_DEATH(space.add(make_segment(0x1000, 4096, 3000)), "internal error");
+  space.add(make_segment(0x1000, 4096, 4096));
+  EXPECT_DEATH((void)space.extent(BlockId{1}), "block 1 is outside the space");
+}
+
+}  // namespace
+}  // namespace musubi::vm
