@@ -188,6 +188,7 @@ Outcome SimFabric::post(Rank peer, std::span<const Step> steps, Event& completio
   MUSUBI_CHECK(peer.value < network_.ranks());
   SimFabric& target = network_.node(peer);
   for (const Step& step : steps) {
+    MUSUBI_CHECK(step.region.value < region_count_max, "no region %u", step.region.value);
     const RegionMemory& region = target.regions_[step.region.value];
     MUSUBI_CHECK(step.offset <= region.bytes && step.bytes <= region.bytes - step.offset,
                  "step outside region %u: offset %lu, %zu bytes", step.region.value, step.offset, step.bytes);

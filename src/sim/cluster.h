@@ -1,0 +1,52 @@
+// A whole simulated job: the world, its network, the shared space and its nodes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coherence/core/private_parts.h"
+#include "fabric/sim/sim_fabric.h"
+#include "fabric/sim/world.h"
+#include "sim/configuration.h"
+#include "sim/node.h"
+#include "vm/space.h"
+
+namespace musubi::sim {
+
+class Cluster {
+ public:
+  // Nodes over a space of `configuration.segments` small segments with different sizes of blocks and initial
+  // homes.
+  explicit Cluster(const Configuration& configuration);
+  // The same over a given space, for scenarios.
+  Cluster(const Configuration& configuration, const vm::Space& space);
+
+  const Configuration& configuration() const { return configuration_; }
+  fabric::sim::World& world() { return world_; }
+  fabric::sim::Network& network() { return network_; }
+  const vm::Space& space() const { return space_; }
+  const coherence::PrivateParts& private_parts() const { return private_parts_; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  Node& node(std::uint32_t rank) { return *nodes_[rank]; }
+  std::uint64_t total(trace::Counter counter);
+
+  // Only the first violation is kept; the run stops at it.
+  void violate(const char* format, ...) __attribute__((format(printf, 2, 3)));
+  bool violated() const { return !violation_.empty(); }
+  const std::string& violation() const { return violation_; }
+
+ private:
+  void add_private_parts();
+  void add_nodes();
+
+  Configuration configuration_;
+  fabric::sim::World world_;
+  fabric::sim::Network network_;
+  vm::Space space_;
+  coherence::PrivateParts private_parts_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::string violation_;
+};
+
+}  // namespace musubi::sim

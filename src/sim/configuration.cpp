@@ -1,0 +1,189 @@
+#include "sim/configuration.h"
+
+#include <array>
+
+#include "base/random.h"
+
+namespace musubi::sim {
+namespace {
+
+using coherence::InjectedBug;
+using fabric::sim::LatencyModel;
+
+template <class T, std::size_t n>
+T one_of(Random& random, const std::array<T, n>& values) {
+  return values[random.below(n)];
+}
+
+// Calls visit(name, field) for every field, in the order of the flags.
+template <class C, class Visit>
+void for_each_field(C& c, Visit&& visit) {
+  visit("seed", c.seed);
+  visit("nodes", c.nodes);
+  visit("threads", c.threads);
+  visit("segments", c.segments);
+  visit("blocks", c.blocks);
+  visit("block_bytes", c.block_bytes);
+  visit("cell_bytes", c.cell_bytes);
+  visit("locks", c.locks);
+  visit("phases", c.phases);
+  visit("operations", c.operations);
+  visit("think_ns", c.think_ns);
+  visit("styles", c.styles);
+  visit("adopted", c.adopted_percent);
+  visit("pinned", c.pinned_percent);
+  visit("private", c.private_percent);
+  visit("coarse_faults", c.coarse_faults);
+  visit("check_every", c.check_every);
+  visit("lease", c.protocol.lease_ticks);
+  visit("signature", c.protocol.signature_notices_max);
+  visit("window", c.protocol.release_window);
+  visit("downgrade", c.protocol.downgrade_after_releases);
+  visit("read_retries", c.protocol.read_retries_max);
+  visit("lease_probe", c.protocol.lease_probe_releases);
+  visit("bug", c.protocol.injected_bug);
+  visit("latency_ns", c.model.latency_ns);
+  visit("jitter_ns", c.model.jitter_ns);
+  visit("step_ns", c.model.step_ns);
+  visit("ns_per_256_bytes", c.model.ns_per_256_bytes);
+  visit("resume_ns", c.model.resume_ns);
+  visit("torn", c.hostility.torn);
+  visit("late", c.hostility.late);
+  visit("late_factor", c.hostility.late_factor);
+  visit("late_completion", c.hostility.late_completion);
+  visit("busy", c.hostility.busy);
+  visit("at_once", c.hostility.at_once);
+  visit("self_delayed", c.hostility.self_delayed);
+  visit("slow_nodes", c.hostility.slow_nodes);
+  visit("slow_factor", c.hostility.slow_factor);
+  visit("freeze_per_mille", c.hostility.freeze_per_mille);
+  visit("freeze_ns", c.hostility.freeze_ns);
+  visit("operations_max", c.hostility.operations_max);
+}
+
+void draw_hostility(Random& random, Configuration& c) {
+  c.model = one_of(random, std::array{LatencyModel::shared_memory(), LatencyModel::infiniband(),
+                                      LatencyModel::tcp_25_gbe(), LatencyModel{50, 3000, 5, 5, 5}});
+  if (random.chance(15)) return;
+  auto& h = c.hostility;
+  h.torn = one_of(random, std::array{0u, 20u, 100u});
+  h.late = one_of(random, std::array{0u, 2u, 20u});
+  h.late_factor = one_of(random, std::array{3u, 20u, 100u});
+  h.late_completion = one_of(random, std::array{0u, 5u, 30u});
+  h.busy = one_of(random, std::array{0u, 5u, 40u});
+  h.at_once = one_of(random, std::array{0u, 0u, 10u, 60u});
+  h.self_delayed = one_of(random, std::array{0u, 30u, 100u});
+  h.slow_nodes = one_of(random, std::array{0u, 0u, 30u});
+  h.freeze_per_mille = one_of(random, std::array{0u, 0u, 2u, 20u});
+  h.operations_max = one_of(random, std::array{0u, 0u, 1u, 3u});
+}
+
+void draw_protocol(Random& random, Configuration& c) {
+  auto& p = c.protocol;
+  p.lease_ticks = one_of(random, std::array<std::uint64_t, 6>{0, 1, 2, 10, 10, 100});
+  p.signature_notices_max = one_of(random, std::array<std::size_t, 6>{2, 3, 4, 8, 64, 1024});
+  p.release_window = one_of(random, std::array<std::size_t, 4>{1, 2, 4, 32});
+  p.downgrade_after_releases = one_of(random, std::array{1u, 2u, 3u, 8u});
+  p.read_retries_max = one_of(random, std::array{1u, 2u, 16u});
+  p.lease_probe_releases = one_of(random, std::array{1u, 2u, 4u, 16u});
+}
+
+}  // namespace
+
+Configuration draw(std::uint64_t seed) {
+  Random random(seed ^ 0x6d7573756269u);
+  Configuration c;
+  c.seed = seed;
+  const std::uint64_t size = random.below(100);
+  c.nodes = static_cast<std::uint32_t>(size < 85   ? random.between(2, 6)
+                                       : size < 97 ? random.between(7, 16)
+                                                   : random.between(17, 64));
+  if (c.nodes <= 6 && random.chance(40)) c.threads = static_cast<std::uint32_t>(random.between(2, 3));
+  c.segments = static_cast<std::uint32_t>(random.between(1, 3));
+  c.blocks = static_cast<std::uint32_t>(random.chance(10) ? random.between(6, 20) : random.between(1, 5));
+  c.block_bytes = one_of(random, std::array{64u, 64u, 128u, 256u, 512u});
+  c.cell_bytes = one_of(random, std::array{1u, 2u, 4u, 8u, 8u});
+  c.locks = static_cast<std::uint32_t>(random.between(1, 4));
+  c.phases = static_cast<std::uint32_t>(random.between(1, 5));
+  c.operations = static_cast<std::uint32_t>(c.nodes > 16 ? random.between(2, 6) : random.between(2, 16));
+  c.think_ns = one_of(random, std::array<std::uint64_t, 4>{0, 200, 5000, 50000});
+  if (random.chance(50)) c.styles = static_cast<std::uint32_t>(random.between(2, c.styles));
+  c.adopted_percent = one_of(random, std::array{0u, 30u, 100u});
+  c.pinned_percent = one_of(random, std::array{0u, 0u, 0u, 30u});
+  c.private_percent = one_of(random, std::array{0u, 0u, 0u, 30u});
+  c.coarse_faults = static_cast<std::uint32_t>(random.below(2));
+  c.check_every = c.nodes > 8 ? c.nodes : 2;
+  draw_protocol(random, c);
+  draw_hostility(random, c);
+  return c;
+}
+
+bool set(Configuration& configuration, std::string_view name, std::uint64_t value) {
+  bool found = false;
+  for_each_field(configuration, [&](std::string_view field_name, auto& field) {
+    if (field_name != name) return;
+    field = static_cast<std::remove_reference_t<decltype(field)>>(value);
+    found = true;
+  });
+  return found;
+}
+
+std::vector<std::string_view> field_names() {
+  std::vector<std::string_view> names;
+  Configuration configuration;
+  for_each_field(configuration, [&](std::string_view name, auto&) { names.push_back(name); });
+  return names;
+}
+
+std::string flags(const Configuration& configuration) {
+  const Configuration drawn = draw(configuration.seed);
+  std::vector<std::uint64_t> drawn_values;
+  for_each_field(drawn, [&](std::string_view, const auto& field) {
+    drawn_values.push_back(static_cast<std::uint64_t>(field));
+  });
+  std::string text;
+  std::size_t index = 0;
+  for_each_field(configuration, [&](std::string_view name, const auto& field) {
+    const auto value = static_cast<std::uint64_t>(field);
+    const bool shown = name == "seed" || name == "nodes" || value != drawn_values[index];
+    ++index;
+    if (!shown) return;
+    if (!text.empty()) text += ' ';
+    text.append("--").append(name).append("=").append(std::to_string(value));
+  });
+  return text;
+}
+
+std::string_view name_of(InjectedBug bug) {
+  switch (bug) {
+    case InjectedBug::none:
+      return "none";
+    case InjectedBug::handover_skipped:
+      return "handover_skipped";
+    case InjectedBug::notice_forgotten:
+      return "notice_forgotten";
+    case InjectedBug::lease_not_rechecked:
+      return "lease_not_rechecked";
+    case InjectedBug::wrong_twin:
+      return "wrong_twin";
+    case InjectedBug::less_for_less_or_equal:
+      return "less_for_less_or_equal";
+    case InjectedBug::silent_after_lease:
+      return "silent_after_lease";
+    case InjectedBug::version_not_raised:
+      return "version_not_raised";
+    case InjectedBug::overflow_without_minimum:
+      return "overflow_without_minimum";
+  }
+  return "unknown";
+}
+
+std::span<const InjectedBug> all_bugs() {
+  static constexpr std::array bugs{
+      InjectedBug::handover_skipped,   InjectedBug::notice_forgotten,        InjectedBug::lease_not_rechecked,
+      InjectedBug::wrong_twin,         InjectedBug::less_for_less_or_equal,  InjectedBug::silent_after_lease,
+      InjectedBug::version_not_raised, InjectedBug::overflow_without_minimum};
+  return bugs;
+}
+
+}  // namespace musubi::sim

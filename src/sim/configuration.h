@@ -1,0 +1,70 @@
+// Everything that a simulated run depends on. A seed draws it all from hostile ranges; flags override single
+// values.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "coherence/core/parameters.h"
+#include "fabric/sim/hostility.h"
+
+namespace musubi::sim {
+
+// What the program does with a block during one phase; one bit each in Configuration::styles.
+enum class Style : std::uint8_t {
+  untouched,
+  scattered,      // each cell belongs to a random thread: false sharing
+  neighbours,     // each thread owns a run of cells of the block
+  single_writer,  // one thread owns the block
+  read_only,
+  locked,    // each cell is protected by a lock
+  atomic,    // cells are only touched by atomic additions
+  handover,  // the whole block is passed on with release and acquire by the clock
+  count
+};
+
+struct Configuration {
+  std::uint64_t seed = 1;
+  std::uint32_t nodes = 2;
+  std::uint32_t threads = 1;  // per node
+  std::uint32_t segments = 1;
+  std::uint32_t blocks = 4;  // per segment
+  std::uint32_t block_bytes = 64;
+  std::uint32_t cell_bytes = 8;
+  std::uint32_t locks = 2;
+  std::uint32_t phases = 3;
+  std::uint32_t operations = 10;  // per thread and phase
+  std::uint64_t think_ns = 500;
+  std::uint32_t styles = (1u << static_cast<unsigned>(Style::count)) - 1;
+  std::uint32_t adopted_percent = 0;  // blocks whose first version is given by their initial home
+  std::uint32_t pinned_percent = 0;   // blocks pinned at their initial home
+  std::uint32_t private_percent = 0;  // blocks with a part that belongs to each rank alone
+  std::uint32_t coarse_faults = 0;    // 1: the memory cannot tell reads from writes
+  std::uint32_t check_every = 1;      // events between checks of one block's state
+  coherence::Parameters protocol;
+  fabric::sim::LatencyModel model;
+  fabric::sim::Hostility hostility;
+
+  std::uint32_t actors() const { return nodes * threads; }
+};
+
+// Draws a random configuration; equal seeds give equal ones.
+Configuration draw(std::uint64_t seed);
+
+// Sets the field called `name` ("nodes", "lease", "torn", ...). Result: false when there is none of this
+// name.
+bool set(Configuration& configuration, std::string_view name, std::uint64_t value);
+std::vector<std::string_view> field_names();
+
+// The flags that make this configuration again: "--seed=7 --nodes=3 ...".
+std::string flags(const Configuration& configuration);
+
+// By name, as in coherence/core/parameters.h.
+std::string_view name_of(coherence::InjectedBug bug);
+std::span<const coherence::InjectedBug> all_bugs();
+
+}  // namespace musubi::sim

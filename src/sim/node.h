@@ -1,0 +1,92 @@
+// One simulated rank: memory, software MMU, protocol and synchronisation over the simulated fabric; and what
+// a program may do there, as tasks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "coherence/core/private_parts.h"
+#include "coherence/migrating/migrating.h"
+#include "fabric/sim/sim_fabric.h"
+#include "remote_lock/queue_lock.h"
+#include "sync/barrier.h"
+#include "sync/clock.h"
+#include "sync/control_layout.h"
+#include "sync/lock_table.h"
+#include "vm/soft/soft_vm.h"
+#include "vm/space.h"
+
+namespace musubi::sim {
+
+struct NodeOptions {
+  coherence::Parameters protocol;
+  std::uint32_t threads = 1;
+  std::uint32_t locks = 1;
+  bool coarse_faults = false;  // a write fault of an invalid block says "read" first
+};
+
+class Node {
+ public:
+  // `space` and `private_parts` (may be null) outlive the node.
+  Node(fabric::sim::SimFabric& fabric, const vm::Space& space, const coherence::PrivateParts* private_parts,
+       const NodeOptions& options);
+
+  // Accesses inside one block, at the instant at which the task continues. Nothing of the world happens
+  // between the look at the access table and the access.
+  Task<> read(BlockId block, std::size_t begin, std::span<std::byte> into);
+  Task<> write(BlockId block, std::size_t begin, std::span<const std::byte> from);
+
+  // All threads of the node meet, one of them arrives at the job's barrier; then `payload` is that of rank
+  // 0's last thread.
+  Task<> barrier(sync::Barrier::Payload& payload);
+
+  coherence::Migrating& protocol() { return protocol_; }
+  const coherence::Migrating& protocol() const { return protocol_; }
+  sync::LockTable& locks() { return locks_; }
+  sync::Clock& clock() { return clock_; }
+  fabric::sim::SimFabric& fabric() { return fabric_; }
+  fabric::sim::SimExecutor& executor() { return fabric_.executor(); }
+  trace::Counters& counters() { return fabric_.counters(); }
+  const vm::SoftVm& vm() const { return vm_; }
+  Rank self() const { return fabric_.self(); }
+
+  std::byte* private_bytes(BlockId block) { return private_.data() + space_.extent(block).offset; }
+  const std::byte* published_bytes(BlockId block) const {
+    return published_.data() + space_.extent(block).offset;
+  }
+  const coherence::BlockWords& words(BlockId block) const { return words_[block.value]; }
+
+ private:
+  struct Meeting {
+    Event met;
+    sync::Barrier::Payload* payload;
+    Meeting* next;
+  };
+  static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
+  coherence::RankMemory memory();
+  Task<> open(BlockId block, vm::Access wanted);
+  std::byte* control(std::uint64_t offset) { return reinterpret_cast<std::byte*>(control_.data()) + offset; }
+
+  fabric::sim::SimFabric& fabric_;
+  const vm::Space& space_;
+  const NodeOptions options_;
+  const sync::ControlLayout layout_;
+  vm::SoftVm vm_;
+  std::vector<std::byte> private_;
+  std::vector<std::byte> published_;
+  std::vector<coherence::BlockWords> words_;
+  std::vector<coherence::Entry> entries_;
+  std::vector<std::uint64_t> control_;
+  remote_lock::Grants grants_;
+  coherence::Migrating protocol_;
+  sync::Barrier barrier_;
+  sync::LockTable locks_;
+  sync::Clock clock_;
+  std::uint32_t met_ = 0;
+  Meeting* meetings_ = nullptr;
+};
+
+}  // namespace musubi::sim

@@ -1,0 +1,361 @@
+#include "sim/program.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace musubi::sim {
+namespace {
+
+constexpr std::size_t cell_bytes_max = 8;
+constexpr std::uint32_t nobody = ~0u;
+
+std::byte private_byte(std::uint32_t rank, std::size_t offset) {
+  return static_cast<std::byte>(rank * 37 + offset * 11 + 1);
+}
+
+}  // namespace
+
+// An atomic addition; it sees and changes the shadow inside the block's critical section.
+class Program::Addition final : public coherence::Modification {
+ public:
+  Addition(Program& program, Actor& actor, const Cell& cell, std::uint64_t amount)
+      : program_(program), actor_(actor), cell_(cell), amount_(amount) {}
+
+  void apply(std::byte* bytes) noexcept override {
+    std::byte* at = bytes + cell_.begin;
+    const std::size_t size = program_.cell_bytes_;
+    if (!program_.shadow_.equals(cell_.offset, {at, size})) {
+      program_.complain(actor_, cell_, at, "an atomic operation met");
+    }
+    std::uint64_t value = 0;
+    std::memcpy(&value, at, size);
+    value += amount_;
+    std::memcpy(at, &value, size);
+    program_.shadow_.write_atomically(actor_.number, cell_.offset, {at, size});
+    applied = true;
+  }
+  bool applied = false;
+
+ private:
+  Program& program_;
+  Actor& actor_;
+  const Cell& cell_;
+  std::uint64_t amount_;
+};
+
+Program::Program(Cluster& cluster)
+    : cluster_(cluster),
+      configuration_(cluster.configuration()),
+      cell_bytes_(configuration_.cell_bytes),
+      shadow_(cluster.space().bytes(), configuration_.actors()) {
+  for (std::uint32_t i = 0; i < configuration_.actors(); ++i) {
+    actors_.push_back(Actor{i, &cluster.node(i % cluster.size()), Random(configuration_.seed * 1000003 + i)});
+  }
+  for (std::uint32_t i = 0; i < configuration_.locks; ++i) locks_.push_back({shadow_.baton(), nobody});
+  barriers_.assign(2, shadow_.baton());
+  Random random(configuration_.seed + 0xadda);
+  for (std::uint64_t i = 0; i < cluster.space().blocks(); ++i) {
+    channels_.push_back({shadow_.baton(), static_cast<std::uint32_t>(random.below(actors_.size())), false});
+    prepare_block(BlockId{i}, random);
+  }
+}
+
+void Program::prepare_block(BlockId block, Random& random) {
+  const vm::Extent extent = cluster_.space().extent(block);
+  std::vector<std::uint32_t> cells;
+  const auto add_cells = [&](std::size_t begin, std::size_t end) {
+    begin = (begin + cell_bytes_ - 1) / cell_bytes_ * cell_bytes_;
+    for (; begin + cell_bytes_ <= end; begin += cell_bytes_) {
+      cells.push_back(static_cast<std::uint32_t>(begin - extent.offset));
+    }
+  };
+  cluster_.private_parts().for_each_shared_part(extent.offset, extent.offset + extent.bytes, add_cells);
+  cell_count_ += cells.size();
+  cells_.push_back(std::move(cells));
+
+  Node& home = cluster_.node(cluster_.space().initial_home(block).value);
+  std::byte* bytes = home.private_bytes(block);
+  const bool pinned = random.chance(configuration_.pinned_percent);
+  if (pinned) home.protocol().pin(block, 1);
+  if (!pinned && random.chance(configuration_.adopted_percent)) {
+    for (std::size_t i = 0; i < extent.bytes; ++i) bytes[i] = static_cast<std::byte>(random.next());
+    shadow_.set_initial(extent.offset, {bytes, extent.bytes});
+    home.protocol().adopt(block, 1);
+  }
+  for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) {
+    std::byte* own = cluster_.node(rank).private_bytes(block);
+    std::size_t begin = extent.offset;
+    const auto fill = [&](std::size_t until) {
+      for (; begin < until; ++begin) own[begin - extent.offset] = private_byte(rank, begin);
+    };
+    cluster_.private_parts().for_each_shared_part(extent.offset, extent.offset + extent.bytes,
+                                                  [&](std::size_t shared_begin, std::size_t shared_end) {
+                                                    fill(shared_begin);
+                                                    begin = shared_end;
+                                                  });
+    fill(extent.offset + extent.bytes);
+  }
+}
+
+std::uint64_t Program::choice(std::uint64_t a, std::uint64_t b, std::uint64_t c) const {
+  return Random(configuration_.seed ^ a << 48 ^ b << 24 ^ c).next();
+}
+
+Style Program::style(std::uint32_t phase, BlockId block) const {
+  std::uint64_t drawn = choice(1, phase, block.value);
+  for (unsigned tries = 0; tries < 64; ++tries, drawn = drawn * 0x9e3779b97f4a7c15u + 1) {
+    const auto candidate = static_cast<std::uint32_t>((drawn >> 32) % static_cast<unsigned>(Style::count));
+    if (configuration_.styles >> candidate & 1) return static_cast<Style>(candidate);
+  }
+  return Style::read_only;
+}
+
+std::uint32_t Program::owner(std::uint32_t phase, const Cell& cell) const {
+  const std::uint64_t count = actors_.size();
+  switch (style(phase, cell.block)) {
+    case Style::scattered:
+      return static_cast<std::uint32_t>(choice(2, phase, cell.offset) % count);
+    case Style::single_writer:
+      return static_cast<std::uint32_t>(choice(3, phase, cell.block.value) % count);
+    case Style::neighbours: {
+      const std::uint64_t shift = choice(4, phase, cell.block.value) % count;
+      const std::uint64_t bytes = cluster_.space().extent(cell.block).bytes;
+      return static_cast<std::uint32_t>((cell.begin * count / bytes + shift) % count);
+    }
+    default:
+      return nobody;
+  }
+}
+
+std::uint32_t Program::lock_of(std::uint32_t phase, const Cell& cell) const {
+  return static_cast<std::uint32_t>(choice(5, phase, cell.offset) % locks_.size());
+}
+
+Program::Cell Program::random_cell(Random& random, BlockId block) const {
+  const auto& cells = cells_[block.value];
+  const std::size_t begin = cells[random.below(cells.size())];
+  return Cell{block, begin, cluster_.space().extent(block).offset + begin};
+}
+
+BlockId Program::random_block(Actor& actor, std::uint32_t phase) const {
+  const std::uint64_t blocks = cluster_.space().blocks();
+  if (actor.random.chance(50)) return BlockId{choice(6, phase, actor.number % 3) % blocks};
+  return BlockId{actor.random.below(blocks)};
+}
+
+void Program::start() {
+  for (Actor& actor : actors_) tasks_.push_back(run(actor));
+  for (Actor& actor : actors_) tasks_[actor.number].start(actor.node->executor(), this);
+}
+
+Task<> Program::run(Actor& actor) {
+  co_await initial_pause(actor);
+  for (std::uint32_t phase = 0; phase < configuration_.phases; ++phase) {
+    for (std::uint32_t i = 0; i < configuration_.operations; ++i) {
+      co_await operate(actor, phase);
+      if (configuration_.think_ns == 0 || actor.random.chance(30)) continue;
+      const std::uint64_t longest = configuration_.think_ns * (actor.random.chance(2) ? 100 : 1);
+      co_await fabric::sim::think(actor.node->executor(), actor.random.below(longest));
+    }
+    co_await barrier(actor, phase);
+  }
+  co_await read_everything(actor);
+  co_await barrier(actor, configuration_.phases);
+}
+
+// Threads never start at one instant.
+Task<> Program::initial_pause(Actor& actor) {
+  co_await fabric::sim::think(actor.node->executor(), actor.random.below(100 + configuration_.think_ns));
+}
+
+Task<> Program::operate(Actor& actor, std::uint32_t phase) {
+  const BlockId block = random_block(actor, phase);
+  if (cells_[block.value].empty()) co_return;
+  Cell cell = random_cell(actor.random, block);
+  switch (style(phase, block)) {
+    case Style::untouched:
+    case Style::count:
+      break;
+    case Style::read_only:
+      co_await read(actor, cell);
+      break;
+    case Style::atomic:
+      co_await add(actor, cell);
+      break;
+    case Style::locked:
+      co_await critical_section(actor, phase, cell);
+      break;
+    case Style::handover:
+      co_await hand_over(actor, cell);
+      break;
+    case Style::scattered:
+    case Style::neighbours:
+    case Style::single_writer:
+      for (unsigned tries = 0; tries < 8 && owner(phase, cell) != actor.number; ++tries) {
+        cell = random_cell(actor.random, block);
+      }
+      if (owner(phase, cell) == actor.number) co_await read_or_write(actor, cell);
+      break;
+  }
+}
+
+void Program::complain(const Actor& actor, const Cell& cell, const std::byte* found, const char* what) {
+  std::uint64_t present = 0;
+  std::uint64_t wanted = 0;
+  std::memcpy(&present, found, cell_bytes_);
+  std::memcpy(&wanted, shadow_.bytes(cell.offset), cell_bytes_);
+  cluster_.violate(
+      "%s %lx in block %lu at +%zu on node %u (thread %u), the last write before it was %lx, at %lu ns", what,
+      static_cast<unsigned long>(present), static_cast<unsigned long>(cell.block.value), cell.begin,
+      actor.node->self().value, actor.number, static_cast<unsigned long>(wanted),
+      static_cast<unsigned long>(cluster_.world().now_ns()));
+}
+
+Task<> Program::read(Actor& actor, Cell cell) {
+  std::array<std::byte, cell_bytes_max> bytes{};
+  const std::span<std::byte> into(bytes.data(), cell_bytes_);
+  co_await actor.node->read(cell.block, cell.begin, into);
+  std::uint64_t value = 0;
+  std::memcpy(&value, bytes.data(), bytes.size());
+  cluster_.world().fold(value);
+  if (!shadow_.read(actor.number, cell.offset, into)) complain(actor, cell, bytes.data(), "read");
+}
+
+Task<> Program::write(Actor& actor, Cell cell) {
+  std::array<std::byte, cell_bytes_max> bytes{};
+  std::uint64_t value = actor.random.next();
+  if (actor.random.chance(10)) value = 0;
+  std::memcpy(bytes.data(), &value, sizeof value);
+  if (actor.random.chance(10))
+    std::memcpy(bytes.data(), shadow_.bytes(cell.offset), cell_bytes_);  // no change
+  const std::span<const std::byte> from(bytes.data(), cell_bytes_);
+  co_await actor.node->write(cell.block, cell.begin, from);
+  shadow_.write(actor.number, cell.offset, from);
+}
+
+Task<> Program::read_or_write(Actor& actor, Cell cell) {
+  const std::uint64_t kind = actor.random.below(4);
+  if (kind != 0) co_await read(actor, cell);
+  if (kind != 1) co_await write(actor, cell);
+}
+
+Task<> Program::add(Actor& actor, Cell cell) {
+  Addition addition(*this, actor, cell, actor.random.below(1000));
+  co_await actor.node->protocol().modify(cell.block, addition);
+  if (!addition.applied) cluster_.violate("a modification was not applied");
+}
+
+Task<> Program::critical_section(Actor& actor, std::uint32_t phase, Cell cell) {
+  const std::uint32_t lock = lock_of(phase, cell);
+  const LockId id{lock};
+  sync::LockTable& table = actor.node->locks();
+  if (actor.random.chance(10)) {
+    const bool taken = co_await table.try_lock(id);
+    if (!taken) co_return;
+    cluster_.world().reached("lock.tried");
+  } else {
+    co_await table.lock(id);
+  }
+  if (locks_[lock].holder != nobody) {
+    cluster_.violate("lock %u is held by threads %u and %u", lock, locks_[lock].holder, actor.number);
+  }
+  locks_[lock].holder = actor.number;
+  shadow_.take(actor.number, locks_[lock].baton);
+  co_await accesses_under_lock(actor, phase, lock, cell);
+  locks_[lock].holder = nobody;
+  shadow_.give(actor.number, locks_[lock].baton);
+  co_await table.unlock(id);
+}
+
+Task<> Program::accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock, Cell cell) {
+  const std::uint64_t count = actor.random.between(1, 5);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const BlockId block{actor.random.below(cluster_.space().blocks())};
+    if (style(phase, block) == Style::locked && !cells_[block.value].empty()) {
+      const Cell other = random_cell(actor.random, block);
+      if (lock_of(phase, other) == lock) cell = other;
+    }
+    co_await read_or_write(actor, cell);
+    if (actor.random.chance(20)) co_await fabric::sim::think(actor.node->executor(), configuration_.think_ns);
+  }
+}
+
+Task<> Program::hand_over(Actor& actor, Cell cell) {
+  Channel& channel = channels_[cell.block.value];
+  if (channel.turn != actor.number) co_return;
+  if (channel.fresh) {
+    co_await actor.node->clock().acquire();
+    shadow_.take(actor.number, channel.baton);
+    channel.fresh = false;
+  }
+  const std::uint64_t count = actor.random.between(1, 4);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    co_await read_or_write(actor, random_cell(actor.random, cell.block));
+  }
+  if (actor.random.chance(20)) co_return;
+  shadow_.give(actor.number, channel.baton);
+  co_await actor.node->clock().release();
+  channel.fresh = true;
+  channel.turn = static_cast<std::uint32_t>(actor.random.below(actors_.size()));
+}
+
+Task<> Program::barrier(Actor& actor, std::uint32_t episode) {
+  Shadow::Baton& baton = barriers_[episode % 2];
+  shadow_.give(actor.number, baton);
+  sync::Barrier::Payload payload{};
+  if (actor.node->self().value == 0) payload.fill(episode + 1);
+  co_await actor.node->barrier(payload);
+  if (payload[0] != episode + 1) cluster_.violate("a barrier lost the payload of rank 0");
+  shadow_.take(actor.number, baton);
+}
+
+Task<> Program::read_everything(Actor& actor) {
+  // In a large job each thread reads a part, so that the work grows with the number of nodes, not with its
+  // square.
+  const std::uint64_t stride = std::max<std::uint64_t>(1, actors_.size() * cell_count_ / 20000);
+  std::uint64_t turn = actor.number;
+  for (std::uint64_t i = 0; i < cluster_.space().blocks(); ++i) {
+    const std::size_t offset = cluster_.space().extent(BlockId{i}).offset;
+    for (const std::uint32_t begin : cells_[i]) {
+      if (turn++ % stride == 0) co_await read(actor, Cell{BlockId{i}, begin, offset + begin});
+    }
+  }
+}
+
+void Program::check_copies() {
+  for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) {
+    for (std::uint64_t i = 0; i < cluster_.space().blocks() && !cluster_.violated(); ++i) {
+      check_copy(cluster_.node(rank), BlockId{i});
+    }
+  }
+}
+
+void Program::check_copy(Node& node, BlockId block) {
+  const vm::Extent extent = cluster_.space().extent(block);
+  const std::byte* own = node.private_bytes(block);
+  const unsigned rank = node.self().value;
+  if (node.vm().allows(block, vm::Access::read)) {
+    for (const std::uint32_t begin : cells_[block.value]) {
+      if (shadow_.equals(extent.offset + begin, {own + begin, cell_bytes_})) continue;
+      return cluster_.violate("at rest the copy of block %lu at node %u differs from the last writes at +%u",
+                              static_cast<unsigned long>(block.value), rank, begin);
+    }
+  }
+  std::size_t begin = extent.offset;
+  const auto check_until = [&](std::size_t end) {
+    for (; begin < end; ++begin) {
+      if (own[begin - extent.offset] == private_byte(rank, begin)) continue;
+      return cluster_.violate("node %u lost a private byte of block %lu at +%zu", rank,
+                              static_cast<unsigned long>(block.value), begin - extent.offset);
+    }
+  };
+  cluster_.private_parts().for_each_shared_part(extent.offset, extent.offset + extent.bytes,
+                                                [&](std::size_t shared_begin, std::size_t shared_end) {
+                                                  check_until(shared_begin);
+                                                  begin = shared_end;
+                                                });
+  check_until(extent.offset + extent.bytes);
+}
+
+}  // namespace musubi::sim

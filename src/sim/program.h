@@ -1,0 +1,92 @@
+// A random program without data races, drawn from the seed: phases between barriers; in each phase each block
+// has a style that says who may touch which of its cells (sim/configuration.h). Every read is compared with
+// the shadow.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/random.h"
+#include "base/task.h"
+#include "sim/cluster.h"
+#include "sim/shadow.h"
+
+namespace musubi::sim {
+
+class Program : private PromiseBase::Observer {
+ public:
+  explicit Program(Cluster& cluster);
+  Program(const Program&) = delete;
+
+  // Starts all threads; they run while the world runs.
+  void start();
+  std::uint32_t ended() const { return ended_; }
+  bool done() const { return ended_ == actors_.size(); }
+  // After the end: the valid copies of all nodes equal the shadow; private parts are untouched.
+  void check_copies();
+
+ private:
+  struct Actor {
+    std::uint32_t number;
+    Node* node;
+    Random random;
+  };
+  struct Cell {
+    BlockId block;
+    std::size_t begin;   // in the block
+    std::size_t offset;  // in the views
+  };
+  struct UserLock {
+    Shadow::Baton baton;
+    std::uint32_t holder;
+  };
+  struct Channel {
+    Shadow::Baton baton;
+    std::uint32_t turn;
+    bool fresh;  // the one whose turn it is has not acquired yet
+  };
+  class Addition;
+
+  void task_ended() noexcept override { ++ended_; }
+  void prepare_block(BlockId block, Random& random);
+
+  // What the seed decided, the same for all threads.
+  std::uint64_t choice(std::uint64_t a, std::uint64_t b, std::uint64_t c) const;
+  Style style(std::uint32_t phase, BlockId block) const;
+  std::uint32_t owner(std::uint32_t phase, const Cell& cell) const;
+  std::uint32_t lock_of(std::uint32_t phase, const Cell& cell) const;
+  Cell random_cell(Random& random, BlockId block) const;
+  BlockId random_block(Actor& actor, std::uint32_t phase) const;
+
+  Task<> run(Actor& actor);
+  Task<> initial_pause(Actor& actor);
+  Task<> operate(Actor& actor, std::uint32_t phase);
+  Task<> read(Actor& actor, Cell cell);
+  Task<> write(Actor& actor, Cell cell);
+  Task<> read_or_write(Actor& actor, Cell cell);
+  Task<> add(Actor& actor, Cell cell);
+  Task<> critical_section(Actor& actor, std::uint32_t phase, Cell cell);
+  Task<> accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock, Cell cell);
+  Task<> hand_over(Actor& actor, Cell cell);
+  Task<> barrier(Actor& actor, std::uint32_t episode);
+  Task<> read_everything(Actor& actor);
+
+  void check_copy(Node& node, BlockId block);
+  void complain(const Actor& actor, const Cell& cell, const std::byte* found, const char* what);
+
+  Cluster& cluster_;
+  const Configuration& configuration_;
+  const std::size_t cell_bytes_;
+  Shadow shadow_;
+  std::vector<Actor> actors_;
+  std::vector<UserLock> locks_;
+  std::vector<Channel> channels_;                  // one per block
+  std::vector<Shadow::Baton> barriers_;            // of odd and even episodes
+  std::vector<std::vector<std::uint32_t>> cells_;  // per block: begins of the cells that everybody shares
+  std::size_t cell_count_ = 0;
+  std::vector<Task<>> tasks_;
+  std::uint32_t ended_ = 0;
+};
+
+}  // namespace musubi::sim

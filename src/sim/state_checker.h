@@ -1,0 +1,44 @@
+// The invariants of coherence.md section 9, looked at from outside after events: it reads words, tables and
+// copies of all nodes, which no node could do.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fabric/sim/world.h"
+#include "sim/cluster.h"
+
+namespace musubi::sim {
+
+class StateChecker final : public fabric::sim::Observer {
+ public:
+  // Looks at one block and one node each `check_every` events, in turn.
+  StateChecker(Cluster& cluster, std::uint32_t check_every);
+
+  void after_event() noexcept override;
+  // Once nothing is under way: every block has one home, and it is free.
+  void check_at_rest();
+
+ private:
+  struct Chains {
+    std::uint32_t ends = 0;
+    std::uint32_t free_ends = 0;
+    std::uint32_t home = 0;  // a free end, when there is one
+    std::uint32_t longest = 0;
+    bool cyclic = false;
+  };
+  Chains follow(BlockId block);
+  void check_block(BlockId block);
+  void check_copy(BlockId block, std::uint32_t rank, std::uint32_t home);
+  void check_node(std::uint32_t rank);
+
+  Cluster& cluster_;
+  fabric::sim::World& world_;
+  std::uint32_t check_every_;
+  std::uint64_t events_ = 0;
+  std::uint64_t turns_ = 0;
+  std::vector<std::uint64_t> acquired_;  // seen last, by node
+  std::vector<std::uint32_t> depth_;     // by node, of the chain that starts there
+};
+
+}  // namespace musubi::sim
