@@ -1,0 +1,180 @@
+// Finding sites in any bytes, and memory near them.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "atomics/near_memory.h"
+#include "atomics/ranges.h"
+#include "atomics/site.h"
+#include "base/random.h"
+
+namespace musubi::atomics {
+namespace {
+
+Scan scan(const std::vector<std::uint8_t>& code) {
+  return find_sites(code.data(), code.size(), 0x1000);
+}
+
+TEST(AtomicsScan, TellsLockedInstructionsFromOthers) {
+  const Scan result = scan({
+      0x55,                                         // 0: push
+      0xf0, 0xff, 0x00,                             // 1: lock incl (%rax)
+      0x87, 0xc1,                                   // 4: xchg %eax, %ecx
+      0x87, 0x01,                                   // 6: xchg %eax, (%rcx)
+      0x01, 0x01,                                   // 8: add %eax, (%rcx)
+      0x48, 0xb8, 0xf0, 0xff, 0,    0, 0, 0, 0, 0,  // 10: movabs: its data looks like a lock
+      0xf0, 0x48, 0x0f, 0xb1, 0x11,                 // 20: lock cmpxchg %rdx, (%rcx)
+      0x65, 0xf0, 0xff, 0x00,                       // 25: lock incl %gs:(%rax)
+      0xc3,                                         // 29: ret
+  });
+  ASSERT_EQ(result.sites.size(), 3u);
+  EXPECT_EQ(result.sites[0].address, 0x1001u);
+  EXPECT_EQ(result.sites[0].bytes, 3u);
+  EXPECT_EQ(result.sites[1].address, 0x1006u);
+  EXPECT_EQ(result.sites[2].address, 0x1014u);
+  EXPECT_EQ(result.sites[2].bytes, 5u);
+  EXPECT_EQ(result.unsupported, 1u);
+  EXPECT_EQ(result.instructions, 9u);
+}
+
+TEST(AtomicsScan, KnowsFences) {
+  const Scan result = scan({
+      0xf0, 0x48, 0x83, 0x0c, 0x24, 0x00,  // lock orq $0, (%rsp)
+      0xf0, 0x83, 0x4c, 0x24, 0xc0, 0x00,  // lock orl $0, -64(%rsp)
+      0x0f, 0xae, 0xf0,                    // mfence
+      0xf0, 0x83, 0x4c, 0x24, 0xc0, 0x01,  // lock orl $1, -64(%rsp): an atomic on the stack
+      0xf0, 0x83, 0x08, 0x00,              // lock orl $0, (%rax): another's word, ordered or loaded
+      0x0f, 0xae, 0xe8,                    // lfence
+  });
+  ASSERT_EQ(result.sites.size(), 5u);
+  const SiteKind fence = SiteKind::fence, atomic = SiteKind::read_modify_write;
+  const SiteKind expected[] = {fence, fence, fence, atomic, atomic};
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(result.sites[i].kind, expected[i]) << i;
+}
+
+TEST(AtomicsScan, SeesJumpsOverThePrefix) {
+  const Scan result = scan({
+      0x74, 0x01, 0xf0, 0x0f, 0xb1, 0x91, 0, 0, 0, 0,  // je 1f; lock; 1: cmpxchg
+      0x74, 0x02, 0xf0, 0x0f, 0xb1, 0x91, 0, 0, 0, 0,
+  });
+  ASSERT_EQ(result.sites.size(), 2u);
+  EXPECT_TRUE(result.sites[0].entered_inside);
+  EXPECT_FALSE(result.sites[1].entered_inside);
+}
+
+TEST(AtomicsScan, StandsAnyBytes) {
+  Random random(7);
+  std::vector<std::uint8_t> bytes(1 << 20);
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random.next());
+  const Scan result = scan(bytes);
+  EXPECT_GT(result.undecodable_bytes, 0u);
+  for (const Site& site : result.sites) ASSERT_LE(site.address + site.bytes, 0x1000 + bytes.size());
+}
+
+std::string file_of_standard_library() {
+  Dl_info info;
+  void* known = ::dlsym(RTLD_DEFAULT, "_ZSt9terminatev");
+  return known != nullptr && ::dladdr(known, &info) != 0 ? info.dli_fname : "";
+}
+
+TEST(AtomicsScan, ReadsARealLibraryAsData) {
+  std::ifstream file(file_of_standard_library(), std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_GT(bytes.size(), 100000u);
+  const auto start = std::chrono::steady_clock::now();
+  const Scan result = find_sites(bytes.data(), bytes.size(), 0);
+  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
+  EXPECT_GT(result.sites.size(), 100u);
+  std::printf("%zu sites in %zu instructions, %.1f ms\n", result.sites.size(), result.instructions,
+              taken.count());
+}
+
+int find_library(dl_phdr_info* info, std::size_t, void* context) {
+  if (info->dlpi_name == nullptr || std::strstr(info->dlpi_name, "libstdc++") == nullptr) return 0;
+  *static_cast<dl_phdr_info*>(context) = *info;
+  return 1;
+}
+
+TEST(AtomicsScan, TakesTheCodeOfALoadedObject) {
+  dl_phdr_info library{};
+  ASSERT_EQ(::dl_iterate_phdr(find_library, &library), 1);
+  Result<std::vector<CodeRange>> ranges = code_of_object(library, library.dlpi_name);
+  ASSERT_TRUE(ranges.ok());
+  const auto known = reinterpret_cast<std::uintptr_t>(::dlsym(RTLD_DEFAULT, "_ZSt9terminatev"));
+  const auto holds = [known](CodeRange range) { return known - range.begin < range.bytes; };
+  EXPECT_TRUE(std::any_of(ranges.value().begin(), ranges.value().end(), holds));
+  const Scan result = find_sites(ranges.value());
+  EXPECT_GT(result.sites.size(), 100u);
+  EXPECT_LT(result.undecodable_bytes * 1000, result.instructions);
+}
+
+__attribute__((noinline)) long atomic_of_this_program(long* word) {
+  return __atomic_fetch_add(word, 1, __ATOMIC_SEQ_CST);
+}
+
+TEST(AtomicsScan, FindsTheProgramItself) {
+  long word = 0;
+  atomic_of_this_program(&word);
+  Result<std::vector<CodeRange>> ranges = code_of_program();
+  ASSERT_TRUE(ranges.ok());
+  const Scan result = find_sites(ranges.value());
+  const auto function = reinterpret_cast<std::uintptr_t>(&atomic_of_this_program);
+  const auto inside = [function](const Site& site) { return site.address - function < 64; };
+  EXPECT_TRUE(std::any_of(result.sites.begin(), result.sites.end(), inside));
+}
+
+TEST(AtomicsScan, SaysWhichFileItCannotRead) {
+  Result<std::vector<CodeRange>> ranges = code_of_object({}, "/nonexistent/program");
+  ASSERT_FALSE(ranges.ok());
+  EXPECT_NE(ranges.error().message.find("/nonexistent/program"), std::string::npos);
+}
+
+TEST(AtomicsRanges, JoinAndFilterCoverAll) {
+  std::vector<AddressRange> ranges;
+  for (std::uintptr_t i = 0; i < 10; ++i)
+    ranges.push_back({0x10000 * (i * i + 1), 0x10000 * (i * i + 1) + 0x1000});
+  ranges.push_back({0x11000, 0x12000});
+  ranges.push_back({5, 5});
+  std::reverse(ranges.begin(), ranges.end());
+  Result<SharedRanges> made = SharedRanges::make(ranges);
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(made.value().all().size(), 10u);
+  ASSERT_EQ(made.value().filter().size(), SharedRanges::filter_count_max);
+  for (const AddressRange& range : made.value().all()) {
+    const auto covers = [range](AddressRange f) { return f.begin <= range.begin && range.end <= f.end; };
+    EXPECT_TRUE(std::any_of(made.value().filter().begin(), made.value().filter().end(), covers));
+  }
+  EXPECT_TRUE(made.value().contains(0x11fff));
+  EXPECT_FALSE(made.value().contains(0x12000));
+  EXPECT_FALSE(made.value().contains(5));
+  EXPECT_TRUE(made.value().overlaps({0xffff, 0x10001}));
+  EXPECT_FALSE(made.value().overlaps({0xf000, 0x10000}));
+}
+
+TEST(AtomicsNearMemory, LiesInReachAndOutsideOfWhatIsReserved) {
+  const auto code = reinterpret_cast<std::uintptr_t>(&atomic_of_this_program);
+  constexpr std::size_t reach = std::size_t{1} << 31;
+  Result<std::uint8_t*> first = map_near({code, code + 64}, 100000, reach, SharedRanges{});
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  std::memset(first.value(), 1, 100000);
+  const auto begin = reinterpret_cast<std::uintptr_t>(first.value());
+  EXPECT_LT(begin < code ? code - begin : begin - code, reach);
+  const AddressRange reserved[] = {{begin - 0x100000, begin}};
+  Result<std::uint8_t*> second =
+      map_near({code, code + 64}, 100000, reach, SharedRanges::make(reserved).value());
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  const auto other = reinterpret_cast<std::uintptr_t>(second.value());
+  EXPECT_TRUE(other + 100000 <= reserved[0].begin || other >= reserved[0].end);
+  EXPECT_FALSE(map_near({code, code + 64}, std::size_t{1} << 40, reach, SharedRanges{}).ok());
+}
+
+}  // namespace
+}  // namespace musubi::atomics
