@@ -62,6 +62,14 @@ class Gate {
     Gate* gate_;
   };
 
+  // Whether nobody held it a moment ago.
+  bool looks_free() noexcept {
+    lock_.lock();
+    const bool free = !held_;
+    lock_.unlock();
+    return free;
+  }
+
   // co_await gate.enter() gives a Pass, in order of arrival.
   auto enter() noexcept { return Awaiter{*this, nullptr, {}, nullptr}; }
 

@@ -1,0 +1,118 @@
+#include "coherence/core/signature.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+namespace musubi::coherence {
+
+Signature::Signature(std::byte* board, std::size_t notices_max, bool raise_minimum)
+    : board_(reinterpret_cast<SignatureBoard*>(board)),
+      notices_(reinterpret_cast<Notice*>(board + sizeof(SignatureBoard))),
+      capacity_(notices_max),
+      raise_minimum_(raise_minimum),
+      stamps_(notices_max),
+      index_(std::bit_ceil(2 * notices_max + 1)),
+      scratch_(notices_max) {}
+
+void Signature::begin_change() {
+  std::atomic_ref<std::uint64_t>(board_->sequence).fetch_add(1);
+}
+
+void Signature::end_change() {
+  std::atomic_ref<std::uint64_t>(board_->sequence).fetch_add(1);
+}
+
+std::size_t* Signature::slot_of(BlockId block) {
+  const std::size_t mask = index_.size() - 1;
+  std::size_t place = (block.value * 0x9e3779b97f4a7c15u >> 20) & mask;
+  while (index_[place] != 0 && notices_[index_[place] - 1].block != block) place = (place + 1) & mask;
+  return &index_[place];
+}
+
+void Signature::rebuild_index() {
+  std::fill(index_.begin(), index_.end(), 0);
+  for (std::size_t i = 0; i < board_->count; ++i) *slot_of(notices_[i].block) = i + 1;
+}
+
+// Dropping an eighth at a time keeps the cost of an addition constant; the minimum covers all that is dropped.
+void Signature::drop_oldest() {
+  const std::size_t count = board_->count;
+  const std::size_t drop = std::max<std::size_t>(1, capacity_ / 8);
+  for (std::size_t i = 0; i < count; ++i) scratch_[i] = notices_[i].write_ts;
+  std::nth_element(scratch_.begin(), scratch_.begin() + static_cast<std::ptrdiff_t>(drop - 1),
+                   scratch_.begin() + static_cast<std::ptrdiff_t>(count));
+  const LogicalTime limit = scratch_[drop - 1];
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (notices_[i].write_ts <= limit) continue;
+    notices_[kept] = notices_[i];
+    stamps_[kept] = stamps_[i];
+    ++kept;
+  }
+  board_->count = kept;
+  if (raise_minimum_ && board_->minimum < limit) {
+    board_->minimum = limit;
+    minimum_stamp_ = stamp_;
+  }
+  rebuild_index();
+}
+
+void Signature::add_locked(const Notice& notice) {
+  ++stamp_;
+  std::size_t* slot = slot_of(notice.block);
+  if (*slot != 0) {
+    Notice& known = notices_[*slot - 1];
+    if (known.write_ts >= notice.write_ts) return;
+    known = notice;
+    stamps_[*slot - 1] = stamp_;
+    return;
+  }
+  if (board_->count == capacity_) {
+    drop_oldest();
+    slot = slot_of(notice.block);
+  }
+  notices_[board_->count] = notice;
+  stamps_[board_->count] = stamp_;
+  *slot = ++board_->count;
+}
+
+void Signature::add(const Notice& notice) {
+  lock_.lock();
+  begin_change();
+  add_locked(notice);
+  end_change();
+  lock_.unlock();
+}
+
+void Signature::add_all(SignatureView signature) {
+  lock_.lock();
+  begin_change();
+  for (const Notice& notice : signature.notices) add_locked(notice);
+  if (signature.minimum > board_->minimum) {
+    board_->minimum = signature.minimum;
+    minimum_stamp_ = ++stamp_;
+  }
+  end_change();
+  lock_.unlock();
+}
+
+void Signature::forget(std::uint64_t mark) {
+  lock_.lock();
+  begin_change();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < board_->count; ++i) {
+    if (stamps_[i] <= mark) continue;
+    notices_[kept] = notices_[i];
+    stamps_[kept] = stamps_[i];
+    ++kept;
+  }
+  const bool changed = kept != board_->count;
+  board_->count = kept;
+  if (minimum_stamp_ <= mark) board_->minimum = LogicalTime{};
+  if (changed) rebuild_index();
+  end_change();
+  lock_.unlock();
+}
+
+}  // namespace musubi::coherence

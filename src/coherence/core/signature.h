@@ -1,0 +1,77 @@
+// The own signature of a rank: a bounded set of write notices, at most one per block, and the minimum write timestamp
+// (paper TS, section 3.3). It lies in registered memory, so that whoever takes a lock from this rank reads it with
+// one-sided gets; a sequence word tells the reader whether it saw one state of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/spin_lock.h"
+#include "coherence/core/notice.h"
+
+namespace musubi::coherence {
+
+// As it lies in registered memory; the notices follow.
+struct SignatureBoard {
+  std::uint64_t sequence;  // odd while being changed
+  LogicalTime minimum;
+  std::uint64_t count;
+  std::uint64_t reserved;
+};
+static_assert(sizeof(SignatureBoard) == 32);
+
+inline constexpr std::size_t signature_bytes(std::size_t notices_max) {
+  return sizeof(SignatureBoard) + notices_max * sizeof(Notice);
+}
+
+class Signature {
+ public:
+  // `board`: signature_bytes(notices_max) zero bytes. `raise_minimum` false is an injected fault.
+  Signature(std::byte* board, std::size_t notices_max, bool raise_minimum);
+
+  // Adds the notice unless a newer one of its block is there; a full signature drops the notices with the smallest
+  // write timestamps and raises the minimum to cover them. Any thread.
+  void add(const Notice& notice);
+  void add_all(SignatureView signature);
+
+  // Calls take(SignatureView) on the present content. Result: a mark for forget().
+  template <class Take>
+  std::uint64_t read(Take&& take) {
+    lock_.lock();
+    take(SignatureView{board_->minimum, {notices_, static_cast<std::size_t>(board_->count)}});
+    const std::uint64_t mark = stamp_;
+    lock_.unlock();
+    return mark;
+  }
+  // Drops what was added before `mark` was given.
+  void forget(std::uint64_t mark);
+
+  // For a signature that one task uses alone: its content, valid until it changes; and emptying it.
+  SignatureView view() const { return {board_->minimum, {notices_, static_cast<std::size_t>(board_->count)}}; }
+  void clear() { forget(stamp_); }
+
+  std::size_t size() const { return static_cast<std::size_t>(board_->count); }
+  LogicalTime minimum() const { return board_->minimum; }
+
+ private:
+  void add_locked(const Notice& notice);
+  void drop_oldest();
+  void rebuild_index();
+  std::size_t* slot_of(BlockId block);
+  void begin_change();
+  void end_change();
+
+  SpinLock lock_;
+  SignatureBoard* board_;
+  Notice* notices_;
+  std::size_t capacity_;
+  bool raise_minimum_;
+  std::uint64_t stamp_ = 0;
+  std::uint64_t minimum_stamp_ = 0;
+  std::vector<std::uint64_t> stamps_;     // when each notice was added
+  std::vector<std::size_t> index_;        // open addressing: 1 + position of the block's notice
+  std::vector<LogicalTime> scratch_;      // for the choice of what to drop
+};
+
+}  // namespace musubi::coherence

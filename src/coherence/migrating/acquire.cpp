@@ -1,0 +1,132 @@
+// Acquires (coherence.md section 5): notices invalidate what they name, the minimum what they no longer name.
+#include <algorithm>
+
+#include "coherence/migrating/engine.h"
+
+namespace musubi::coherence::migrating {
+
+using remote_lock::Ownership;
+
+Task<> Engine::acquire(SignatureView signature, bool everyone_has_it) {
+  count(Counter::notices_received, signature.notices.size());
+  LogicalTime newest = signature.minimum;
+  for (const Notice& notice : signature.notices) {
+    newest = later(newest, notice.write_ts);
+    if (notice.writer != fabric_.self()) co_await apply_notice(notice);
+  }
+  raise(clock_, newest);
+  if (!everyone_has_it) signature_.add_all(signature);
+  if (signature.minimum > acquired()) {
+    raise(acquired_, signature.minimum);
+    co_await expire_leases();
+  }
+  if (everyone_has_it) quiet_now_.store(0);
+}
+
+Task<> Engine::acquire_clock(LogicalTime time) {
+  raise(clock_, time);
+  if (time > acquired()) {
+    raise(acquired_, time);
+    co_await expire_leases();
+  }
+}
+
+Task<> Engine::apply_notice(Notice notice) {
+  auto pass = co_await gate(notice.block).enter();
+  Block b = block(notice.block);
+  Entry& e = b.entry;
+  if (notice.write_ts > e.write_ts && notice.write_ts > e.hint_write_ts) {
+    e.hint_writer = notice.writer;
+    e.hint_write_ts = notice.write_ts;
+    e.hint_read_ts = notice.read_ts;
+  }
+  const std::uint64_t tolerance = injected(InjectedBug::less_for_less_or_equal) ? 1 : 0;
+  if (!is_valid(e) || e.read_ts + tolerance >= notice.write_ts) co_return;
+  if (e.pinned) {
+    co_await fetch(b);  // in place: only the bytes that changed remotely are written
+  } else {
+    invalidate(b);
+  }
+}
+
+// Changes of this rank stay in the private bytes and are merged at the next miss or release.
+void Engine::invalidate(Block& b) {
+  Entry& e = b.entry;
+  vm_.close({b.id, 1});
+  count(Counter::invalidations);
+  const bool quiet = quiet_now_.load() != 0 && e.quiet_mark == quiet_now_.load();
+  if (e.state == State::readable_clean || (e.state == State::writable && quiet)) {
+    if (e.state == State::writable) e.published_equals = true;
+    e.state = State::invalid_clean;
+  } else {
+    e.state = State::invalid_dirty;
+  }
+}
+
+void Engine::watch_lease(BlockId id, Entry& e) {
+  if (e.queued) return;
+  e.queued = true;
+  leases_.push(e.read_ts, id);
+}
+
+// Copies whose time has passed are invalidated; where the home is here its copy is the newest, and is given a later
+// date instead.
+Task<> Engine::expire_leases() {
+  BlockId id;
+  while (leases_.pop_before(acquired(), &id)) {
+    auto pass = co_await gate(id).enter();
+    Block b = block(id);
+    Entry& e = b.entry;
+    e.queued = false;
+    if (e.pinned || !is_valid(e)) continue;
+    if (e.read_ts < acquired()) {
+      const bool valid = co_await redate_at_home(b);
+      if (!valid) {
+        invalidate(b);
+        continue;
+      }
+    }
+    watch_lease(id, e);
+  }
+  co_await refresh_live_ranges();
+}
+
+Task<> Engine::refresh_live_ranges() {
+  const std::size_t end = live_range_end_.load();
+  for (std::size_t i = 0; i < end; ++i) {
+    const std::uintptr_t low = live_ranges_[i].low.load(std::memory_order_relaxed);
+    const std::uintptr_t high = live_ranges_[i].high.load(std::memory_order_relaxed);
+    if (low >= high) continue;
+    const std::uint64_t first = space_.block_at(low)->value, last = space_.block_at(high - 1)->value;
+    for (std::uint64_t id = first; id <= last; ++id) {
+      auto pass = co_await gate(BlockId{id}).enter();
+      Block b = block(BlockId{id});
+      if (b.entry.read_ts >= acquired()) continue;
+      co_await fetch(b);
+    }
+  }
+}
+
+// If the home is here: its version is held to be valid until `acquired` at least. One that nobody else can hold gets a
+// new date (so that it stays one that nobody holds); one that others may hold gets a longer lease. Result: whether the
+// home is here.
+Task<bool> Engine::redate_at_home(Block& b) {
+  Entry& e = b.entry;
+  if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) co_return false;
+  Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
+  if (version.read_ts < acquired()) {
+    if (version.read_ts == version.write_ts && version.write_ts != LogicalTime{}) {
+      version = {acquired(), acquired()};
+    } else {
+      version.read_ts = acquired() + lease();
+    }
+    store_version(b, version);
+    end_critical_section(b);
+  }
+  e.write_ts = version.write_ts;
+  e.read_ts = version.read_ts;
+  co_await locks_.unlock(b.id.value);
+  co_return true;
+}
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,42 @@
+// The blocks that the next release looks at: all that are writable or hold changes. Two arrays change places, so that
+// a release can walk one while faults add to the other.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/ids.h"
+#include "base/sparse_array.h"
+#include "base/spin_lock.h"
+
+namespace musubi::coherence::migrating {
+
+class DirtyList {
+ public:
+  // A block is listed at most once (Entry::listed).
+  explicit DirtyList(std::size_t blocks) : first_(blocks), second_(blocks) {}
+
+  void add(BlockId block) {
+    lock_.lock();
+    (*filling_)[filled_++] = block;
+    lock_.unlock();
+  }
+  // What was added since the last take; valid until the next one. One taker at a time.
+  std::span<const BlockId> take() {
+    lock_.lock();
+    const std::span<const BlockId> taken{filling_->data(), filled_};
+    filling_ = filling_ == &first_ ? &second_ : &first_;
+    filled_ = 0;
+    lock_.unlock();
+    return taken;
+  }
+
+ private:
+  SpinLock lock_;
+  SparseArray<BlockId> first_;
+  SparseArray<BlockId> second_;
+  SparseArray<BlockId>* filling_ = &first_;
+  std::size_t filled_ = 0;
+};
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,160 @@
+#include "coherence/migrating/engine.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace musubi::coherence::migrating {
+namespace {
+
+std::size_t largest_block(const vm::Space& space) {
+  std::size_t largest = 1;
+  for (const vm::Segment& segment : space.segments()) largest = std::max(largest, segment.block_bytes);
+  return largest;
+}
+
+}  // namespace
+
+Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
+               remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
+               const PrivateParts* private_parts)
+    : space_(space),
+      fabric_(fabric),
+      vm_(vm),
+      counters_(counters),
+      memory_(memory),
+      parameters_(parameters),
+      private_parts_(private_parts != nullptr && private_parts->empty() ? nullptr : private_parts),
+      kernels_(merge_kernels()),
+      locks_(fabric, grants,
+             {words_region, offsetof(BlockWords, owner), sizeof(BlockWords),
+              reinterpret_cast<std::byte*>(memory.words)},
+             false, parameters.injected_bug == InjectedBug::handover_skipped),
+      signature_(memory.signature, parameters.signature_notices_max,
+                 parameters.injected_bug != InjectedBug::overflow_without_minimum),
+      dirty_(space.blocks()),
+      leases_(space.blocks()),
+      scratch_(largest_block(space)),
+      live_ranges_(new LiveRange[live_range_count]) {}
+
+Engine::Block Engine::block(BlockId id) {
+  const vm::Extent extent = space_.extent(id);
+  return Block{id,
+               extent,
+               space_.initial_home(id),
+               memory_.entries[id.value],
+               memory_.words[id.value],
+               memory_.private_view + extent.offset,
+               memory_.published + extent.offset};
+}
+
+template <class Visit>
+void Engine::for_each_part(const Block& b, Visit&& visit) {
+  if (private_parts_ == nullptr) {
+    visit(std::size_t{0}, b.extent.bytes);
+    return;
+  }
+  const std::size_t begin = b.extent.offset;
+  private_parts_->for_each_shared_part(begin, begin + b.extent.bytes, [&](std::size_t from, std::size_t to) {
+    visit(from - begin, to - from);
+  });
+}
+
+bool Engine::publish_changes(const Block& b) {
+  bool changed = false;
+  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
+    changed |= kernels_.copy_changes(b.published + at, b.own + at, bytes);
+  });
+  return changed;
+}
+
+bool Engine::differs_from_twin(const Block& b) {
+  bool differs = false;
+  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
+    differs = differs || std::memcmp(b.published + at, b.own + at, bytes) != 0;
+  });
+  return differs;
+}
+
+// The block has changes of this rank on top of the twin: they stay, the rest becomes `remote`.
+void Engine::merge_remote(const Block& b, const std::byte* remote, bool rebase) {
+  if (injected(InjectedBug::wrong_twin)) std::memcpy(b.published, remote, b.extent.bytes);
+  const bool open = b.entry.pinned || b.entry.state == State::writable;
+  const auto merge = rebase ? kernels_.merge_and_rebase : kernels_.merge_into_both;
+  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
+    const RaceCount races =
+        merge(b.own + at, b.published + at, remote + at, bytes, open ? Sharing::open : Sharing::exclusive);
+    if (races.bytes != 0) count(Counter::races, races.bytes);
+  });
+}
+
+// The block has no changes of this rank: it becomes `remote`.
+void Engine::take_remote(const Block& b, const std::byte* remote) {
+  for_each_part(b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.own + at, remote + at, bytes); });
+}
+
+// The public copy becomes the twin of what is about to be written. Where it has the same bytes already (this rank
+// published them) there is nothing to copy.
+void Engine::make_twin(Block& b) {
+  if (!b.entry.published_equals) {
+    for_each_part(b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, b.own + at, bytes); });
+    shared(b.words.public_ts).store(b.entry.write_ts.value);
+    b.entry.published_equals = true;
+    count(Counter::twins);
+  }
+}
+
+Task<bool> Engine::fault(BlockId id, vm::Access wanted) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  Entry& e = b.entry;
+  if (e.pinned || e.state == State::writable) co_return true;  // another thread was faster
+  const bool was_valid = is_valid(e);
+  if (wanted == vm::Access::read) {
+    if (was_valid) co_return true;
+    count(Counter::read_faults);
+    co_await fetch(b);
+    e.state = e.state == State::invalid_dirty ? State::readable_dirty : State::readable_clean;
+    vm_.open_read({id, 1});
+  } else {
+    count(Counter::write_faults);
+    if (!was_valid) co_await fetch(b);
+    if (!is_dirty(e)) make_twin(b);
+    if (was_valid) {
+      vm_.upgrade({id, 1});
+    } else {
+      vm_.open_write({id, 1});
+    }
+    e.state = State::writable;
+    e.idle_releases = 0;
+    e.quiet_mark = 0;
+    list(id, e);
+  }
+  watch_lease(id, e);
+  co_return true;
+}
+
+void Engine::pin(BlockId first, std::uint64_t blocks) {
+  for (std::uint64_t i = 0; i < blocks; ++i) memory_.entries[first.value + i].pinned = true;
+  vm_.open_write({first, blocks});
+}
+
+void Engine::set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) {
+  MUSUBI_CHECK(range < live_range_count);
+  live_ranges_[range].low.store(low, std::memory_order_relaxed);
+  live_ranges_[range].high.store(high, std::memory_order_relaxed);
+  std::size_t end = live_range_end_.load();
+  while (end <= range && !live_range_end_.compare_exchange_weak(end, range + 1)) {
+  }
+}
+
+void Engine::adopt(BlockId first, std::uint64_t blocks) {
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    Block b = block(BlockId{first.value + i});
+    if (!publish_changes(b)) continue;  // zeros
+    store_version(b, {LogicalTime{1}, LogicalTime{1}});
+    b.entry.published_equals = true;
+    raise(clock_, LogicalTime{1});
+  }
+}
+
+}  // namespace musubi::coherence::migrating

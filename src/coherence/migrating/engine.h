@@ -1,0 +1,166 @@
+// The engine of the policy `migrating`: what all its parts share, and the steps that they are made of. The parts:
+// fetch.cpp (read misses), release.cpp (new versions), acquire.cpp (notices and leases), migrating.cpp (the façade).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+#include "base/buffer_pool.h"
+#include "base/event.h"
+#include "base/task.h"
+#include "base/task_group.h"
+#include "coherence/core/merge.h"
+#include "coherence/core/private_parts.h"
+#include "coherence/core/signature.h"
+#include "coherence/migrating/dirty_list.h"
+#include "coherence/migrating/lease_queue.h"
+#include "coherence/migrating/migrating.h"
+
+
+namespace musubi::coherence::migrating {
+
+using trace::Counter;
+
+// A version of a block as its home describes it.
+struct Version {
+  LogicalTime write_ts;
+  LogicalTime read_ts;
+};
+
+class Engine {
+ public:
+  Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
+         remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
+         const PrivateParts* private_parts);
+
+  Task<bool> fault(BlockId block, vm::Access wanted);
+  Task<> release(bool quiescent);
+  Task<> acquire(SignatureView signature, bool everyone_has_it);
+  Task<> acquire_clock(LogicalTime time);
+  Task<> modify(BlockId block, Modification& modification);
+  void pin(BlockId first, std::uint64_t count);
+  void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high);
+  void adopt(BlockId first, std::uint64_t count);
+
+  Signature& signature() { return signature_; }
+  const Entry& entry(BlockId block) const { return memory_.entries[block.value]; }
+  LogicalTime acquired() const { return LogicalTime{acquired_.load()}; }
+  LogicalTime clock() const { return LogicalTime{clock_.load()}; }
+
+ private:
+  static constexpr std::size_t gate_count = 1024;  // blocks share gates: a task holds one block at a time
+  static constexpr std::size_t live_range_count = 1024;
+
+  struct LiveRange {
+    std::atomic<std::uintptr_t> low{0};
+    std::atomic<std::uintptr_t> high{0};
+  };
+
+  // One block, with what is needed to work on it; made under the block's gate.
+  struct Block {
+    BlockId id;
+    vm::Extent extent;
+    Rank initial_home;
+    Entry& entry;
+    BlockWords& words;
+    std::byte* own;        // private bytes, system view
+    std::byte* published;  // public copy: what others read, and the twin
+  };
+  // What one look at a rank along the owner links gave.
+  struct Look {
+    std::uint64_t version_before;
+    BlockWords words;
+    std::uint64_t owner_after;
+    std::uint64_t version_after;
+  };
+
+  Gate& gate(BlockId id) { return gates_[id.value % gate_count]; }
+  Block block(BlockId id);
+  static bool is_dirty(const Entry& e) {
+    return e.pinned || e.state == State::invalid_dirty || e.state == State::readable_dirty ||
+           e.state == State::writable;
+  }
+  static bool is_valid(const Entry& e) {
+    return e.pinned || (e.state != State::invalid_clean && e.state != State::invalid_dirty);
+  }
+  static std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) { return std::atomic_ref<std::uint64_t>(word); }
+  remote_lock::OwnerWord own_word(const Block& b) {
+    return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(fabric_.self(), b.initial_home);
+  }
+  std::uint64_t lease() const { return parameters_.lease_ticks == 0 ? 1 : parameters_.lease_ticks; }
+  bool injected(InjectedBug bug) const { return parameters_.injected_bug == bug; }
+  void count(Counter counter, std::uint64_t amount = 1) { counters_.add(counter, amount); }
+  static void raise(std::atomic<std::uint64_t>& word, LogicalTime time) {
+    std::uint64_t seen = word.load();
+    while (seen < time.value && !word.compare_exchange_weak(seen, time.value)) {
+    }
+  }
+
+  // merge and copy, part by part where bytes of the block are private to the rank
+  template <class Visit>
+  void for_each_part(const Block& b, Visit&& visit);
+  bool publish_changes(const Block& b);
+  bool differs_from_twin(const Block& b);
+  void merge_remote(const Block& b, const std::byte* remote, bool rebase);
+  void take_remote(const Block& b, const std::byte* remote);
+  void make_twin(Block& b);
+
+  // fetch.cpp
+  enum class LookResult { accepted, elsewhere, changed, needs_data };
+  Task<> fetch(Block& b);
+  Task<> fetch_into(Block& b, std::byte* target);
+  Task<bool> fetch_by_hint(Block& b, std::byte* target);
+  Task<LookResult> fetch_from(Block& b, Rank peer, std::byte* target, Rank* next);
+  Task<LogicalTime> extend_lease(Block& b, Rank peer, const Look& look);
+  Task<> fetch_under_lock(Block& b, std::byte* target);
+  void accept(Block& b, Version version, const std::byte* data);
+  Rank first_place_to_look(const Block& b);
+
+  // release.cpp
+  enum class AtHome { done, done_but_watched, not_done };
+  AtHome release_at_home(Block& b, bool quiescent);
+  Task<> release_one(BlockId id, bool quiescent, TaskGroup& elsewhere);
+  Task<> release_elsewhere(BlockId id, bool quiescent);
+  Task<> release_live_ranges(bool quiescent, TaskGroup& elsewhere);
+  Task<> publish(Block& b, Modification* modification);
+  Task<Version> bring_newest(Block& b, Rank previous);
+  void new_version(Block& b, Version home, bool may_be_silent);
+  void after_comparison(Block& b, bool changed, bool quiescent);
+  void store_version(Block& b, Version version);
+  void end_critical_section(Block& b);
+  void list(BlockId id, Entry& e);
+
+  // acquire.cpp
+  Task<> apply_notice(Notice notice);
+  Task<> expire_leases();
+  Task<> refresh_live_ranges();
+  Task<bool> redate_at_home(Block& b);
+  void invalidate(Block& b);
+  void watch_lease(BlockId id, Entry& e);
+
+  const vm::Space& space_;
+  fabric::Fabric& fabric_;
+  vm::Vm& vm_;
+  trace::Counters& counters_;
+  RankMemory memory_;
+  Parameters parameters_;
+  const PrivateParts* private_parts_;
+  const MergeKernels& kernels_;
+  remote_lock::QueueLock locks_;
+  Signature signature_;
+  std::array<Gate, gate_count> gates_;
+  Gate release_gate_;
+  DirtyList dirty_;
+  LeaseQueue leases_;
+  BufferPool scratch_;
+  std::unique_ptr<LiveRange[]> live_ranges_;
+  std::atomic<std::size_t> live_range_end_{0};
+  std::atomic<std::uint64_t> acquired_{0};
+  std::atomic<std::uint64_t> clock_{0};
+  std::uint32_t quiet_count_ = 0;                // quiescent releases so far
+  std::atomic<std::uint32_t> quiet_now_{0};      // the one that is not yet followed by its acquire's end, or 0
+};
+
+}  // namespace musubi::coherence::migrating

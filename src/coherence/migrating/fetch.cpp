@@ -1,0 +1,194 @@
+// Read misses (coherence.md section 4): by the newest notice, else by following the owner words to the home and
+// taking a lease there; the lock only when the home changes again and again.
+#include <array>
+#include <optional>
+
+#include "coherence/migrating/engine.h"
+#include "fabric/transfer.h"
+
+namespace musubi::coherence::migrating {
+
+using fabric::Step;
+using remote_lock::OwnerWord;
+using remote_lock::Ownership;
+
+// Makes the private bytes valid up to `acquired`. The block is closed, or pinned.
+Task<> Engine::fetch(Block& b) {
+  if (is_dirty(b.entry) || private_parts_ != nullptr) {
+    BufferPool::Buffer scratch(scratch_);
+    co_await fetch_into(b, scratch.data());
+  } else {
+    co_await fetch_into(b, b.own);
+  }
+}
+
+Task<> Engine::fetch_into(Block& b, std::byte* target) {
+  Entry& e = b.entry;
+  const bool hint_holds = e.hint_write_ts > e.write_ts && e.hint_read_ts > e.hint_write_ts &&
+                          e.hint_read_ts >= acquired() && e.hint_writer != fabric_.self();
+  if (hint_holds) {
+    const bool fetched = co_await fetch_by_hint(b, target);
+    if (fetched) co_return;
+  }
+  // Without a newer notice the version that is still here may be the newest: look before moving data.
+  std::byte* data = e.hint_write_ts > e.write_ts || e.bytes_lost ? target : nullptr;
+  Rank peer = first_place_to_look(b);
+  for (unsigned attempt = 0;;) {
+    if (own_word(b).tag() == Ownership::unlocked) {
+      const bool valid = co_await redate_at_home(b);
+      if (valid) co_return;
+      peer = own_word(b).target();  // another rank took the home just now
+    }
+    if (peer == fabric_.self()) peer = own_word(b).target();
+    const LookResult result = co_await fetch_from(b, peer, data, &peer);
+    if (result == LookResult::accepted) co_return;
+    if (result == LookResult::needs_data) data = target;
+    if (result == LookResult::changed) {
+      if (++attempt > parameters_.read_retries_max) {
+        co_await fetch_under_lock(b, target);
+        co_return;
+      }
+      co_await pause(attempt);
+    }
+  }
+}
+
+Rank Engine::first_place_to_look(const Block& b) {
+  const Entry& e = b.entry;
+  if (e.hint_write_ts > e.write_ts) return e.hint_writer;
+  if (e.home_known) return e.home_guess;
+  const OwnerWord word = own_word(b);
+  return word.tag() == Ownership::link ? word.target() : fabric_.self();
+}
+
+Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
+  Entry& e = b.entry;
+  std::uint64_t public_ts = 0;
+  // The timestamp first: bytes of a newer version may come along, but never older ones than it says.
+  std::array<Step, 2> steps{
+      fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)), &public_ts, sizeof public_ts),
+      fabric::get(published_region, b.extent.offset, target, b.extent.bytes)};
+  co_await fabric::transfer(fabric_, e.hint_writer, steps);
+  if (target == b.own) e.bytes_lost = true;
+  if (public_ts < e.hint_write_ts.value) co_return false;
+  count(Counter::fetches);
+  count(Counter::fetched_bytes, b.extent.bytes);
+  // The version is called by the notice's name even if the bytes are newer: a newer version may be one without
+  // leases, which its home changes silently, and must not be taken for the one that we hold.
+  accept(b, {e.hint_write_ts, e.hint_read_ts}, target);
+  co_return true;
+}
+
+// One look at `peer`: takes the version there if it is the home and nobody is in the critical section; `target` null:
+// only if it is the version that is still here.
+Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* target, Rank* next) {
+  Entry& e = b.entry;
+  Look look{};
+  std::array<Step, 5> steps{
+      fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)), &look.version_before, 8),
+      fabric::get(words_region, word_offset(b.id, 0), &look.words, sizeof look.words),
+      fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, owner)), &look.owner_after, 8),
+      fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)), &look.version_after, 8)};
+  std::size_t step_count = 4;
+  if (target != nullptr) {  // the data between the words and the second look
+    steps[4] = steps[3];
+    steps[3] = steps[2];
+    steps[2] = fabric::get(published_region, b.extent.offset, target, b.extent.bytes);
+    step_count = 5;
+  }
+  co_await fabric::transfer(fabric_, peer, std::span<const Step>(steps.data(), step_count));
+  if (target == b.own) e.bytes_lost = true;
+
+  const OwnerWord owner = OwnerWord{look.owner_after}.resolved(peer, b.initial_home);
+  if (owner.tag() == Ownership::link) {
+    *next = owner.target();
+    co_return LookResult::elsewhere;
+  }
+  *next = peer;
+  if (owner.tag() != Ownership::unlocked || look.version_before != look.version_after) {
+    co_return LookResult::changed;
+  }
+  const bool unchanged = look.words.write_ts == e.write_ts.value && !e.bytes_lost;
+  if (target == nullptr && !unchanged) co_return LookResult::needs_data;
+
+  const LogicalTime write_ts{look.words.write_ts};
+  LogicalTime read_ts{look.words.read_ts};
+  if (read_ts <= write_ts || read_ts < acquired()) {
+    read_ts = co_await extend_lease(b, peer, look);
+    if (read_ts == LogicalTime{}) co_return LookResult::changed;
+  }
+  e.home_guess = peer;
+  e.home_known = true;
+  // The chain of links gets shorter; nobody else changes a link of ours.
+  if (own_word(b).tag() == Ownership::link) shared(b.words.owner).store(OwnerWord::link_to(peer).raw);
+  count(target != nullptr ? Counter::fetches : Counter::renewals);
+  if (target != nullptr) count(Counter::fetched_bytes, b.extent.bytes);
+  accept(b, {write_ts, read_ts}, target);
+  co_return LookResult::accepted;
+}
+
+// Raises the home's read timestamp. Result: until when the version of `look` may be held, 0 when it has changed.
+Task<LogicalTime> Engine::extend_lease(Block& b, Rank peer, const Look& look) {
+  const std::uint64_t wanted = later(LogicalTime{look.words.write_ts}, acquired()).value + lease();
+  std::uint64_t expected = look.words.read_ts;
+  for (;;) {
+    std::uint64_t seen = 0, owner = 0, version = 0;
+    std::array<Step, 3> steps{
+        fabric::compare_swap(words_region, word_offset(b.id, offsetof(BlockWords, read_ts)), &seen, expected, wanted),
+        fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, owner)), &owner, 8),
+        fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)), &version, 8)};
+    co_await fabric::transfer(fabric_, peer, steps);
+    const bool still_home = OwnerWord{owner}.resolved(peer, b.initial_home).tag() == Ownership::unlocked;
+    const bool unchanged = still_home && version == look.version_before;
+    if (!unchanged && !injected(InjectedBug::lease_not_rechecked)) co_return LogicalTime{};
+    if (seen == expected) co_return LogicalTime{wanted};
+    if (seen >= wanted) co_return LogicalTime{seen};
+    expected = seen;
+  }
+}
+
+// Progress is guaranteed by the queue of the lock: this rank becomes the home, with the same version.
+Task<> Engine::fetch_under_lock(Block& b, std::byte* target) {
+  Entry& e = b.entry;
+  const Rank previous = co_await locks_.lock(b.id.value, b.initial_home);
+  MUSUBI_CHECK(previous != fabric_.self(), "block %lu: home without knowing it", static_cast<unsigned long>(b.id.value));
+  BlockWords words{};
+  std::array<Step, 2> steps{fabric::get(words_region, word_offset(b.id, 0), &words, sizeof words),
+                            fabric::get(published_region, b.extent.offset, target, b.extent.bytes)};
+  co_await fabric::transfer(fabric_, previous, steps);
+  if (target == b.own) e.bytes_lost = true;
+  count(Counter::fetches);
+  count(Counter::fetched_bytes, b.extent.bytes);
+  count(Counter::home_migrations);
+  const LogicalTime write_ts{words.write_ts};
+  // The previous home still holds this version: it counts as one with readers.
+  const LogicalTime read_ts = later(LogicalTime{words.read_ts}, later(write_ts, acquired()) + lease());
+  accept(b, {write_ts, read_ts}, target);
+  if (!is_dirty(e)) {
+    publish_changes(b);
+    e.published_equals = true;
+  }
+  store_version(b, {write_ts, read_ts});
+  end_critical_section(b);
+  co_await locks_.unlock(b.id.value);
+}
+
+// The version that `data` (null: the private bytes) holds is here now.
+void Engine::accept(Block& b, Version version, const std::byte* data) {
+  Entry& e = b.entry;
+  if (data != nullptr) {
+    if (is_dirty(e)) {
+      merge_remote(b, data, true);
+      shared(b.words.public_ts).store(version.write_ts.value);
+    } else {
+      if (data != b.own) take_remote(b, data);
+      e.published_equals = false;
+    }
+    e.bytes_lost = false;
+  }
+  e.write_ts = version.write_ts;
+  e.read_ts = version.read_ts;
+  e.idle_releases = 0;
+}
+
+}  // namespace musubi::coherence::migrating

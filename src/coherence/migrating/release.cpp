@@ -1,0 +1,202 @@
+// Releases (coherence.md section 3): what changed becomes a new version, with this rank as its home.
+#include <array>
+
+#include "coherence/migrating/engine.h"
+#include "fabric/transfer.h"
+
+namespace musubi::coherence::migrating {
+
+using fabric::Step;
+
+void Engine::list(BlockId id, Entry& e) {
+  if (e.listed) return;
+  e.listed = true;
+  dirty_.add(id);
+}
+
+Task<> Engine::release(bool quiescent) {
+  auto pass = co_await release_gate_.enter();
+  if (quiescent) quiet_now_.store(++quiet_count_);
+  TaskGroup elsewhere(parameters_.release_window);
+  const std::span<const BlockId> listed = dirty_.take();
+  for (const BlockId id : listed) co_await release_one(id, quiescent, elsewhere);
+  co_await release_live_ranges(quiescent, elsewhere);
+  co_await elsewhere.drain();
+}
+
+Task<> Engine::release_live_ranges(bool quiescent, TaskGroup& elsewhere) {
+  const std::size_t end = live_range_end_.load();
+  for (std::size_t i = 0; i < end; ++i) {
+    const std::uintptr_t low = live_ranges_[i].low.load(std::memory_order_relaxed);
+    const std::uintptr_t high = live_ranges_[i].high.load(std::memory_order_relaxed);
+    if (low >= high) continue;
+    const std::uint64_t first = space_.block_at(low)->value, last = space_.block_at(high - 1)->value;
+    for (std::uint64_t id = first; id <= last; ++id) co_await release_one(BlockId{id}, quiescent, elsewhere);
+  }
+}
+
+// Blocks whose home is here, and unchanged ones, are done on the spot; the others become tasks of their own, so that
+// their latencies overlap.
+Task<> Engine::release_one(BlockId id, bool quiescent, TaskGroup& elsewhere) {
+  AtHome result;
+  {
+    auto pass = co_await gate(id).enter();
+    Block b = block(id);
+    result = release_at_home(b, quiescent);
+    if (result == AtHome::done_but_watched) co_await locks_.unlock(id.value);
+  }
+  if (result == AtHome::not_done) co_await elsewhere.admit(release_elsewhere(id, quiescent));
+}
+
+Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
+  Entry& e = b.entry;
+  e.listed = false;
+  if (!is_dirty(e)) return AtHome::done;
+  count(Counter::comparisons);
+  if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) {
+    if (differs_from_twin(b)) return AtHome::not_done;
+    after_comparison(b, false, quiescent);
+    return AtHome::done;
+  }
+  // One pass over memory: compare and copy. Readers of the public copy meanwhile see the lock or the old timestamp.
+  const bool changed = publish_changes(b);
+  if (changed) {
+    new_version(b, {LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}}, true);
+    end_critical_section(b);
+  }
+  after_comparison(b, changed, quiescent);
+  return locks_.unlock_unwatched(b.id.value) ? AtHome::done : AtHome::done_but_watched;
+}
+
+Task<> Engine::release_elsewhere(BlockId id, bool quiescent) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  if (!is_dirty(b.entry)) co_return;
+  co_await publish(b, nullptr);
+  after_comparison(b, true, quiescent);
+}
+
+Task<> Engine::modify(BlockId id, Modification& modification) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  count(Counter::atomics);
+  co_await publish(b, &modification);
+}
+
+Task<> Engine::publish(Block& b, Modification* modification) {
+  const Rank previous = co_await locks_.lock(b.id.value, b.initial_home);
+  const Version home = co_await bring_newest(b, previous);
+  if (modification != nullptr) modification->apply(b.own);
+  publish_changes(b);
+  b.entry.published_equals = true;
+  new_version(b, home, previous == fabric_.self());
+  end_critical_section(b);
+  co_await locks_.unlock(b.id.value);
+}
+
+// Makes private bytes and twin those of the newest version plus this rank's changes. Result: that version.
+Task<Version> Engine::bring_newest(Block& b, Rank previous) {
+  Entry& e = b.entry;
+  if (previous == fabric_.self()) {
+    co_return Version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
+  }
+  count(Counter::home_migrations);
+  BlockWords words{};
+  const Step get_words = fabric::get(words_region, word_offset(b.id, 0), &words, sizeof words);
+  const bool maybe_newest = e.hint_write_ts <= e.write_ts && !e.bytes_lost;
+  if (maybe_newest) {
+    std::array<Step, 1> steps{get_words};
+    co_await fabric::transfer(fabric_, previous, steps);
+    // Our twin came from the version that the previous home still has: no data need move.
+    if (words.write_ts == e.write_ts.value) {
+      co_return Version{LogicalTime{words.write_ts}, LogicalTime{words.read_ts}};
+    }
+  }
+  BufferPool::Buffer remote(scratch_);
+  std::array<Step, 2> steps{get_words,
+                            fabric::get(published_region, b.extent.offset, remote.data(), b.extent.bytes)};
+  co_await fabric::transfer(fabric_, previous, steps);
+  count(Counter::fetches);
+  count(Counter::fetched_bytes, b.extent.bytes);
+  if (is_dirty(e)) {
+    merge_remote(b, remote.data(), false);
+  } else {
+    take_remote(b, remote.data());
+  }
+  e.bytes_lost = false;
+  co_return Version{LogicalTime{words.write_ts}, LogicalTime{words.read_ts}};
+}
+
+// The public copy holds new bytes: names them. Silent: no copy of the last version can be held by anybody, so nobody
+// need be told, and its timestamps may stay.
+void Engine::new_version(Block& b, Version home, bool may_be_silent) {
+  Entry& e = b.entry;
+  const bool had_readers = home.read_ts > home.write_ts;
+  const bool silent = may_be_silent && (!had_readers || injected(InjectedBug::silent_after_lease));
+  Version next = home;
+  if (!silent || home.write_ts == LogicalTime{}) {
+    next.write_ts = later(home.write_ts, home.read_ts) + 1;
+    next.read_ts = next.write_ts;
+  }
+  if (!silent && had_readers) {
+    // Now and then no lease in advance: whoever still reads must then come and take one, and shows that he does.
+    const bool probe = ++e.leased_releases >= parameters_.lease_probe_releases;
+    if (probe) e.leased_releases = 0;
+    if (!probe) next.read_ts = next.write_ts + lease();
+  }
+  store_version(b, next);
+  raise(clock_, next.write_ts);
+  count(silent ? Counter::silent_releases : Counter::releases);
+  if (!silent && !injected(InjectedBug::notice_forgotten)) {
+    signature_.add(Notice{b.id, next.write_ts, next.read_ts, fabric_.self()});
+  }
+}
+
+// This rank is the home of `version`; the public copy holds its bytes.
+void Engine::store_version(Block& b, Version version) {
+  Entry& e = b.entry;
+  shared(b.words.write_ts).store(version.write_ts.value);
+  shared(b.words.read_ts).store(version.read_ts.value);
+  shared(b.words.public_ts).store(version.write_ts.value);
+  e.write_ts = version.write_ts;
+  e.read_ts = version.read_ts;
+  e.home_guess = fabric_.self();
+  e.home_known = true;
+}
+
+// Before the unlock: readers that overlapped this critical section must see that it was.
+void Engine::end_critical_section(Block& b) {
+  if (!injected(InjectedBug::version_not_raised)) shared(b.words.version).fetch_add(1);
+}
+
+// A release has compared the block, and published what changed.
+void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
+  Entry& e = b.entry;
+  if (e.pinned) return;
+  switch (e.state) {
+    case State::readable_dirty:
+      e.state = State::readable_clean;
+      e.published_equals = true;
+      return;
+    case State::invalid_dirty:
+      e.state = State::invalid_clean;
+      e.published_equals = true;
+      return;
+    case State::writable: break;
+    default: return;
+  }
+  e.idle_releases = changed ? 0 : static_cast<std::uint16_t>(e.idle_releases + 1);
+  if (e.idle_releases >= parameters_.downgrade_after_releases) {
+    vm_.downgrade({b.id, 1});
+    count(Counter::downgrades);
+    // A thread may have written between the comparison and the downgrade.
+    e.state = differs_from_twin(b) ? State::readable_dirty : State::readable_clean;
+    e.published_equals = true;
+    if (e.state == State::readable_clean) return;
+  } else if (quiescent) {
+    e.quiet_mark = quiet_count_;
+  }
+  list(b.id, e);
+}
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,36 @@
+#include "sync/clock.h"
+
+#include <array>
+
+#include "coherence/core/block_words.h"
+#include "fabric/transfer.h"
+
+namespace musubi::sync {
+namespace {
+
+constexpr Rank keeper{0};
+
+}  // namespace
+
+Task<> Clock::release() {
+  co_await protocol_.release(false);
+  const std::uint64_t wanted = protocol_.clock().value;
+  std::uint64_t expected = 0;
+  for (;;) {
+    std::uint64_t seen = 0;
+    std::array<fabric::Step, 1> step{
+        fabric::compare_swap(coherence::control_region, offset_, &seen, expected, wanted)};
+    co_await fabric::transfer(fabric_, keeper, step);
+    if (seen == expected || seen >= wanted) co_return;
+    expected = seen;
+  }
+}
+
+Task<> Clock::acquire() {
+  std::uint64_t now = 0;
+  std::array<fabric::Step, 1> step{fabric::get(coherence::control_region, offset_, &now, sizeof now)};
+  co_await fabric::transfer(fabric_, keeper, step);
+  co_await protocol_.acquire_clock(LogicalTime{now});
+}
+
+}  // namespace musubi::sync

@@ -1,0 +1,133 @@
+#include "sync/lock_table.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <optional>
+
+#include "base/buffer_pool.h"
+#include "base/event.h"
+#include "coherence/core/block_words.h"
+#include "coherence/core/signature.h"
+#include "fabric/transfer.h"
+
+namespace musubi::sync {
+namespace {
+
+using coherence::Notice;
+using coherence::SignatureBoard;
+using fabric::Step;
+
+// One lock as the tasks of this rank share it.
+struct LocalLock {
+  Gate gate;
+  std::optional<Gate::Pass> pass;  // of the task that holds the lock
+};
+constexpr std::size_t chunk_locks = 256;  // made when the first of them is used: most never are
+
+}  // namespace
+
+struct LockTable::Parts {
+  fabric::Fabric& fabric;
+  coherence::Protocol& protocol;
+  trace::Counters& counters;
+  remote_lock::QueueLock queue;
+  std::size_t count;
+  std::uint64_t signature_offset;
+  std::size_t notices_max;
+  BufferPool buffers;
+  std::unique_ptr<std::atomic<LocalLock*>[]> chunks;
+
+  ~Parts() {
+    for (std::size_t i = 0; i < (count + chunk_locks - 1) / chunk_locks; ++i) delete[] chunks[i].load();
+  }
+  LocalLock& local(LockId lock) {
+    MUSUBI_CHECK(lock.value < count, "lock %u of %zu", lock.value, count);
+    std::atomic<LocalLock*>& place = chunks[lock.value / chunk_locks];
+    LocalLock* chunk = place.load();
+    if (chunk == nullptr) {
+      auto* made = new LocalLock[chunk_locks];
+      if (place.compare_exchange_strong(chunk, made)) {
+        chunk = made;
+      } else {
+        delete[] made;
+      }
+    }
+    return chunk[lock.value % chunk_locks];
+  }
+  Rank initial_home(LockId lock) const { return Rank{lock.value % fabric.ranks()}; }
+  Task<> acquire_from(Rank previous);
+};
+
+LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
+                     remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset, std::size_t count,
+                     std::uint64_t signature_offset, std::size_t notices_max)
+    : parts_(new Parts{
+          fabric, protocol, counters,
+          remote_lock::QueueLock(fabric, grants,
+                                 {coherence::control_region, words_offset, sizeof(std::uint64_t), words}, true),
+          count, signature_offset, notices_max, BufferPool(coherence::signature_bytes(notices_max)),
+          std::make_unique<std::atomic<LocalLock*>[]>((count + chunk_locks - 1) / chunk_locks)}) {}
+LockTable::~LockTable() = default;
+
+// Reads the previous holder's own signature. It covers at least what he released before he gave the lock away; newer
+// notices may come along, which costs at most a needless invalidation. The sequence word tells a torn read.
+Task<> LockTable::Parts::acquire_from(Rank previous) {
+  constexpr std::size_t first_notices = 16;
+  BufferPool::Buffer buffer(buffers);
+  auto* board = reinterpret_cast<SignatureBoard*>(buffer.data());
+  std::size_t expected = std::min(notices_max, first_notices);
+  for (unsigned attempt = 0;;) {
+    std::uint64_t before = 0, after = 0;
+    std::array<Step, 3> steps{
+        fabric::get(coherence::control_region, signature_offset, &before, sizeof before),
+        fabric::get(coherence::control_region, signature_offset, board, coherence::signature_bytes(expected)),
+        fabric::get(coherence::control_region, signature_offset, &after, sizeof after)};
+    co_await fabric::transfer(fabric, previous, steps);
+    if (before != after || before % 2 != 0) {
+      co_await pause(++attempt);
+    } else if (board->count > expected) {
+      expected = board->count;
+    } else {
+      break;
+    }
+  }
+  const auto* notices = reinterpret_cast<const Notice*>(buffer.data() + sizeof(SignatureBoard));
+  co_await protocol.acquire({board->minimum, {notices, static_cast<std::size_t>(board->count)}}, false);
+}
+
+Task<> LockTable::lock(LockId lock) {
+  Parts& p = *parts_;
+  LocalLock& local = p.local(lock);
+  auto pass = co_await local.gate.enter();
+  const Rank previous = co_await p.queue.lock(lock.value, p.initial_home(lock));
+  p.counters.add(trace::Counter::lock_acquisitions);
+  if (previous != p.fabric.self()) {
+    p.counters.add(trace::Counter::lock_handovers);
+    co_await p.acquire_from(previous);
+  }
+  local.pass.emplace(std::move(pass));
+}
+
+Task<bool> LockTable::try_lock(LockId lock) {
+  Parts& p = *parts_;
+  LocalLock& local = p.local(lock);
+  const bool free_here = local.gate.looks_free();
+  if (!free_here) co_return false;
+  const bool free = co_await p.queue.looks_free(lock.value, p.initial_home(lock));
+  if (!free) co_return false;
+  co_await this->lock(lock);
+  co_return true;
+}
+
+Task<> LockTable::unlock(LockId lock) {
+  Parts& p = *parts_;
+  co_await p.protocol.release(false);
+  co_await p.queue.unlock(lock.value);
+  LocalLock& local = p.local(lock);
+  // Out of its place before it is given up: the next holder puts his own pass there.
+  auto pass = std::move(*local.pass);
+  local.pass.reset();
+}
+
+}  // namespace musubi::sync
