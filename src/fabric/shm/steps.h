@@ -20,8 +20,4 @@ using RegionViews = std::span<const RegionView, region_count_max>;
 // Result: the bytes moved. Any thread, signal-safe.
 std::uint64_t perform(RegionViews regions, std::span<const Step> steps) noexcept;
 
-// Copies so that no aligned 8-byte word of the shared side is torn, whatever the alignment of the other side:
-// `shared` is the address on whose alignment words are counted, `source` or `destination`.
-void copy_words(void* destination, const void* source, std::size_t bytes, const void* shared) noexcept;
-
 }  // namespace musubi::fabric

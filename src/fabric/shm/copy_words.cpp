@@ -1,0 +1,92 @@
+#include "fabric/shm/copy_words.h"
+
+#include <algorithm>
+#include <cstdint>
+
+// Readers and writers of a region race word by word: the port allows it.
+#define MUSUBI_RACES_BY_CONTRACT __attribute__((no_sanitize("thread")))
+
+namespace musubi::fabric {
+namespace {
+
+// Access types for any alignment of the private side. Volatile accesses are made exactly once each and never
+// become a call of memcpy, whose tail handling and string instructions promise nothing about words. A vector
+// access whose lanes are aligned words never tears within a lane on x86-64 and AArch64: no lane crosses a
+// cache line.
+using Byte = volatile unsigned char;
+typedef volatile std::uint64_t Word __attribute__((aligned(1), may_alias));
+typedef volatile std::uint64_t Words2 __attribute__((vector_size(16), aligned(1), may_alias));
+
+constexpr std::size_t line_bytes = 64;
+
+// (Neither templates nor `auto` below: deduction loses the attributes of the access types.)
+MUSUBI_RACES_BY_CONTRACT void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  Byte* target = reinterpret_cast<Byte*>(to);
+  const Byte* origin = reinterpret_cast<const Byte*>(from);
+  for (std::size_t i = 0; i < bytes; ++i) target[i] = origin[i];
+}
+
+MUSUBI_RACES_BY_CONTRACT void copy_single_words(std::byte* to, const std::byte* from,
+                                                std::size_t words) noexcept {
+  Word* target = reinterpret_cast<Word*>(to);
+  const Word* origin = reinterpret_cast<const Word*>(from);
+  for (std::size_t i = 0; i < words; ++i) target[i] = origin[i];
+}
+
+MUSUBI_RACES_BY_CONTRACT void copy_lines(std::byte* to, const std::byte* from, std::size_t lines) noexcept {
+  Words2* target = reinterpret_cast<Words2*>(to);
+  const Words2* origin = reinterpret_cast<const Words2*>(from);
+  for (; lines != 0; --lines, target += 4, origin += 4) {
+    target[0] = origin[0];
+    target[1] = origin[1];
+    target[2] = origin[2];
+    target[3] = origin[3];
+  }
+}
+
+#if defined(__x86_64__)
+typedef volatile std::uint64_t Words4 __attribute__((vector_size(32), aligned(1), may_alias));
+constexpr std::size_t wide_bytes_min = 512;
+constexpr std::size_t prefetch_distance_bytes =
+    1024;  // blocks of a peer mostly come from beyond this core's caches
+
+// Not target_clones: its resolvers would run while a sanitizer or a preloaded library is not ready.
+__attribute__((target("avx2"))) MUSUBI_RACES_BY_CONTRACT void copy_lines_wide(std::byte* to,
+                                                                              const std::byte* from,
+                                                                              std::size_t lines) noexcept {
+  Words4* target = reinterpret_cast<Words4*>(to);
+  const Words4* origin = reinterpret_cast<const Words4*>(from);
+  for (std::size_t i = 0; i < lines; ++i, target += 2, origin += 2) {
+    __builtin_prefetch(from + i * line_bytes + prefetch_distance_bytes);
+    target[0] = origin[0];
+    target[1] = origin[1];
+  }
+}
+#endif
+
+}  // namespace
+
+void copy_words(void* destination, const void* source, std::size_t bytes, const void* shared) noexcept {
+  auto* to = static_cast<std::byte*>(destination);
+  auto* from = static_cast<const std::byte*>(source);
+  const std::size_t head = std::min(bytes, -reinterpret_cast<std::uintptr_t>(shared) % 8);
+  if (head != 0) copy_bytes(to, from, head);
+  to += head, from += head, bytes -= head;
+
+  const std::size_t lines = bytes / line_bytes;
+#if defined(__x86_64__)
+  if (bytes >= wide_bytes_min && __builtin_cpu_supports("avx2")) {
+    copy_lines_wide(to, from, lines);
+  } else {
+    copy_lines(to, from, lines);
+  }
+#else
+  copy_lines(to, from, lines);
+#endif
+  to += lines * line_bytes, from += lines * line_bytes, bytes -= lines * line_bytes;
+
+  copy_single_words(to, from, bytes / 8);
+  if (bytes % 8 != 0) copy_bytes(to + bytes / 8 * 8, from + bytes / 8 * 8, bytes % 8);
+}
+
+}  // namespace musubi::fabric

@@ -1,0 +1,13 @@
+// Copying memory that others read and write meanwhile.
+#pragma once
+
+#include <cstddef>
+
+namespace musubi::fabric {
+
+// Copies so that no aligned 8-byte word of the shared side is torn, whatever the alignment of the other side:
+// `shared` is `source` or `destination`, the one on whose alignment words are counted. The sides do not
+// overlap. Signal-safe.
+void copy_words(void* destination, const void* source, std::size_t bytes, const void* shared) noexcept;
+
+}  // namespace musubi::fabric
