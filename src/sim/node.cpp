@@ -22,7 +22,7 @@ sync::ControlLayout Node::control_layout(std::uint32_t ranks, const NodeOptions&
 }
 
 coherence::RankMemory Node::memory() {
-  return {private_.data(), published_.data(), words_.data(), entries_.data(), control(layout_.signature)};
+  return {private_[0].bytes, published_[0].bytes, words_.data(), entries_.data(), control(layout_.signature)};
 }
 
 Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
@@ -32,8 +32,8 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       options_(options),
       layout_(control_layout(fabric.ranks(), options)),
       vm_(space.blocks()),
-      private_(space.bytes()),
-      published_(space.bytes()),
+      private_(space.bytes() / 64 + 1),
+      published_(space.bytes() / 64 + 1),
       words_(space.blocks()),
       entries_(space.blocks()),
       control_(layout_.bytes / sizeof(std::uint64_t)),
@@ -45,7 +45,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       clock_(fabric, protocol_, layout_.clock_word) {
   fabric.attach({words_region, reinterpret_cast<std::byte*>(words_.data()),
                  words_.size() * sizeof(coherence::BlockWords)});
-  fabric.attach({published_region, published_.data(), published_.size()});
+  fabric.attach({published_region, published_[0].bytes, space.bytes()});
   fabric.attach({control_region, control(0), layout_.bytes});
   fabric.listen(MessageKind::lock_granted, &grants_);
   fabric.listen(MessageKind::barrier, &barrier_);

@@ -53,13 +53,13 @@ class Node {
   const vm::SoftVm& vm() const { return vm_; }
   Rank self() const { return fabric_.self(); }
 
-  std::byte* private_bytes(BlockId block) { return private_.data() + space_.extent(block).offset; }
-  const std::byte* published_bytes(BlockId block) const {
-    return published_.data() + space_.extent(block).offset;
-  }
+  std::byte* private_bytes(BlockId block) { return private_[0].bytes + space_.extent(block).offset; }
   const coherence::BlockWords& words(BlockId block) const { return words_[block.value]; }
 
  private:
+  struct alignas(64) Line {  // views are aligned as pages are
+    std::byte bytes[64];
+  };
   struct Meeting {
     Event met;
     sync::Barrier::Payload* payload;
@@ -75,8 +75,8 @@ class Node {
   const NodeOptions options_;
   const sync::ControlLayout layout_;
   vm::SoftVm vm_;
-  std::vector<std::byte> private_;
-  std::vector<std::byte> published_;
+  std::vector<Line> private_;
+  std::vector<Line> published_;
   std::vector<coherence::BlockWords> words_;
   std::vector<coherence::Entry> entries_;
   std::vector<std::uint64_t> control_;

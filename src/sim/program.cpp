@@ -77,7 +77,10 @@ void Program::prepare_block(BlockId block, Random& random) {
   Node& home = cluster_.node(cluster_.space().initial_home(block).value);
   std::byte* bytes = home.private_bytes(block);
   const bool pinned = random.chance(configuration_.pinned_percent);
-  if (pinned) home.protocol().pin(block, 1);
+  if (pinned) {
+    home.protocol().pin(block, 1);
+    home.protocol().set_live_range(pinned_++, extent.address, extent.address + extent.bytes);
+  }
   if (!pinned && random.chance(configuration_.adopted_percent)) {
     for (std::size_t i = 0; i < extent.bytes; ++i) bytes[i] = static_cast<std::byte>(random.next());
     shadow_.set_initial(extent.offset, {bytes, extent.bytes});

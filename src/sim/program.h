@@ -14,7 +14,7 @@
 
 namespace musubi::sim {
 
-class Program : private PromiseBase::Observer {
+class Program final : private PromiseBase::Observer {
  public:
   explicit Program(Cluster& cluster);
   Program(const Program&) = delete;
@@ -85,6 +85,7 @@ class Program : private PromiseBase::Observer {
   std::vector<Shadow::Baton> barriers_;            // of odd and even episodes
   std::vector<std::vector<std::uint32_t>> cells_;  // per block: begins of the cells that everybody shares
   std::size_t cell_count_ = 0;
+  std::size_t pinned_ = 0;
   std::vector<Task<>> tasks_;
   std::uint32_t ended_ = 0;
 };
