@@ -17,7 +17,7 @@ class LineBuffer {
   // newline, or the next label would stand inside it).
   void flush(std::string& out);
 
-  bool has_begun_line() const { return !begun_.empty(); }
+  std::size_t begun_bytes() const { return begun_.size(); }  // of the begun line
 
  private:
   void emit(std::string_view bytes, std::string& out);

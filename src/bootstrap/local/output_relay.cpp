@@ -10,6 +10,7 @@ namespace musubi::bootstrap::local {
 namespace {
 
 constexpr std::uint64_t quiet_ns = 50'000'000;
+constexpr std::size_t prompt_bytes_max = 4096;  // longer is no prompt, but a line that takes its time
 constexpr std::size_t read_bytes = 64 * 1024;
 
 // Then both streams go through one sink, or their lines would mix.
@@ -66,7 +67,7 @@ void OutputRelay::flush_quiet(std::uint64_t now_ns) {
   if (label_lines_) return;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, channels_.size()); ++i) {
     Channel& channel = channels_[i];
-    if (!channel.lines.has_begun_line() || now_ns < channel.last_bytes_ns + quiet_ns) continue;
+    if (!may_be_prompt(channel) || now_ns < channel.last_bytes_ns + quiet_ns) continue;
     std::string out;
     channel.lines.flush(out);
     sink(channel.stream).write(std::move(out));
@@ -77,11 +78,17 @@ std::optional<std::uint64_t> OutputRelay::quiet_deadline_ns() const {
   std::optional<std::uint64_t> deadline;
   if (label_lines_) return deadline;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, channels_.size()); ++i) {
-    if (!channels_[i].lines.has_begun_line()) continue;
+    if (!may_be_prompt(channels_[i])) continue;
     const std::uint64_t due = channels_[i].last_bytes_ns + quiet_ns;
     deadline = deadline ? std::min(*deadline, due) : due;
   }
   return deadline;
+}
+
+// An unwatched channel is quiet only because nobody listens.
+bool OutputRelay::may_be_prompt(const Channel& channel) {
+  const std::size_t bytes = channel.lines.begun_bytes();
+  return channel.watched && bytes > 0 && bytes <= prompt_bytes_max;
 }
 
 bool OutputRelay::drained() const {
@@ -111,7 +118,9 @@ void OutputRelay::pump(Channel& channel, std::uint64_t now_ns) {
       target.write(std::move(out));
       channel.last_bytes_ns = now_ns;
     }
-    if (!channel.ended) return set_watched(channel, true);
+    if (channel.ended) continue;
+    if (!channel.watched) channel.last_bytes_ns = now_ns;
+    return set_watched(channel, true);
   }
 }
 

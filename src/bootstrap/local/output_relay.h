@@ -63,6 +63,7 @@ class OutputRelay {
   OutputSink& sink(Stream stream) const {
     return stream == Stream::output || error_sink_ == nullptr ? *output_sink_ : *error_sink_;
   }
+  static bool may_be_prompt(const Channel& channel);
   void pump(Channel& channel, std::uint64_t now_ns);
   void close(Channel& channel);
   void set_watched(Channel& channel, bool watched);

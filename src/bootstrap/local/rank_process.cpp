@@ -45,7 +45,9 @@ Result<Pipe> make_pipe() {
 }
 
 // The declaration in glibc 2.36 lacks its extern "C".
-int open_pidfd(pid_t process_id) { return static_cast<int>(::syscall(SYS_pidfd_open, process_id, 0)); }
+int open_pidfd(pid_t process_id) {
+  return static_cast<int>(::syscall(SYS_pidfd_open, process_id, 0));
+}
 
 Error explain(const LaunchPlan& plan, Failure failure) {
   const std::string cause = std::strerror(failure.error);

@@ -10,6 +10,10 @@ const int Verdict::signal_of_closed_pipe = SIGPIPE;
 
 void Verdict::joined(Rank) {
   any_joined_ = true;
+  // A job of the runtime after all, and it would wait for that rank for ever.
+  if (phase_ == Phase::running && left_before_joining_) {
+    fail(left_before_joining_->first, left_before_joining_->second, 1, " exited without joining the job");
+  }
 }
 
 void Verdict::finished(Rank rank, int status) {

@@ -1,0 +1,62 @@
+// Runs the real `musubi` command for a test and watches its processes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace musubi::test {
+
+class LaunchedJob {
+ public:
+  struct Options {
+    std::vector<std::string> arguments;         // of musubi, from `run` on
+    std::vector<std::string> environment = {};  // added
+    bool keep_reading = true;                   // false: nobody reads stdout until read_on()
+    bool close_output = false;                  // the reader of stdout goes away at once
+  };
+  explicit LaunchedJob(Options options);
+  explicit LaunchedJob(std::vector<std::string> arguments);
+  // Kills what is left of the job.
+  ~LaunchedJob();
+
+  pid_t launcher() const { return launcher_; }
+  void send(int signal) const;
+  void type(const std::string& text);  // to stdin, which is then closed
+  void read_on();
+
+  // Waits for the launcher's end. Result: exit status, or 1000 + signal; -1 when it has not ended in 30 s.
+  int wait();
+  std::string output() const;
+  std::string error() const;
+
+  // Processes that carry this job's mark in their environment, the launcher not counted.
+  std::vector<pid_t> processes() const;
+  // Whether none is left, with some seconds' patience.
+  bool vanished() const;
+
+ private:
+  void read_into(int descriptor, std::string& text);
+
+  std::string mark_;
+  pid_t launcher_ = -1;
+  bool waited_ = false;
+  int input_ = -1, output_pipe_ = -1;
+  mutable std::mutex mutex_;
+  std::string output_, error_;
+  std::thread output_reader_, error_reader_;
+};
+
+// Looks again and again until the condition holds; false after `seconds`.
+bool eventually(const std::function<bool()>& condition, int seconds = 20);
+
+// `musubi run -n <ranks> --plain rank_program <act...>`
+std::vector<std::string> run_ranks(int ranks, std::vector<std::string> act,
+                                   std::vector<std::string> options = {});
+
+}  // namespace musubi::test

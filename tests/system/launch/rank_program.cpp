@@ -1,0 +1,204 @@
+// A rank of the launch tests: does what its arguments say. `rank_program <act> [numbers...]`.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "bootstrap/local/local_bootstrap.h"
+
+namespace {
+
+using musubi::bootstrap::LocalBootstrap;
+
+std::unique_ptr<LocalBootstrap> job;
+int arguments[3];
+
+[[noreturn]] void wait_for_end() {
+  while (true) ::pause();
+}
+
+void write_all(int descriptor, const std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t written =
+        ::write(descriptor, text.data() + at, std::min<std::size_t>(text.size() - at, 70001));
+    if (written > 0) at += static_cast<std::size_t>(written);
+  }
+}
+
+void gather_or_exit(const std::string& blob) {
+  if (!job->all_gather(blob).ok()) std::exit(90);
+}
+
+std::string blob_of(unsigned rank, int round, int bytes) {
+  return std::string(static_cast<std::size_t>(rank % 3 == 1 ? 0 : bytes + round),
+                     static_cast<char>('a' + (rank + round) % 26));
+}
+
+// gather <rounds> <bytes>
+int act_gather() {
+  for (int round = 0; round < arguments[0]; ++round) {
+    auto blobs = job->all_gather(blob_of(job->self().value, round, arguments[1]));
+    if (!blobs.ok() || blobs.value().size() != job->ranks()) return 91;
+    for (unsigned rank = 0; rank < job->ranks(); ++rank) {
+      if (blobs.value()[rank] != blob_of(rank, round, arguments[1])) return 92;
+    }
+  }
+  job->finish(0);
+  return 0;
+}
+
+// finish <rank> <status>: one rank ends the program, the others would wait for ever.
+int act_finish() {
+  gather_or_exit("");
+  if (static_cast<int>(job->self().value) != arguments[0]) wait_for_end();
+  job->finish(arguments[1]);
+  return arguments[1];
+}
+
+// die <rank> <signal>, leave <rank> <status>, abort <rank> <status>: one rank fails, the others wait.
+int act_die() {
+  gather_or_exit("");
+  if (static_cast<int>(job->self().value) != arguments[0]) wait_for_end();
+  ::signal(arguments[1], SIG_DFL);
+  ::raise(arguments[1]);
+  return 93;
+}
+
+int act_leave() {
+  gather_or_exit("");
+  if (static_cast<int>(job->self().value) != arguments[0]) wait_for_end();
+  return arguments[1];
+}
+
+int act_abort() {
+  gather_or_exit("");
+  if (static_cast<int>(job->self().value) != arguments[0]) wait_for_end();
+  job->abort(arguments[1], "block 17 is lost");
+}
+
+// stubborn: ignores SIGTERM; rank 1 dies.
+int act_stubborn() {
+  ::signal(SIGTERM, SIG_IGN);
+  gather_or_exit("");
+  if (job->self().value == 1) ::raise(SIGKILL);
+  wait_for_end();
+}
+
+// lines <count> <bytes>: each line is one letter, many times.
+int act_lines() {
+  const std::string line(static_cast<std::size_t>(arguments[1]),
+                         static_cast<char>('a' + job->self().value % 26));
+  gather_or_exit("");
+  for (int i = 0; i < arguments[0]; ++i) write_all(i % 2 == 0 ? STDOUT_FILENO : STDERR_FILENO, line + "\n");
+  gather_or_exit("");
+  job->finish(0);
+  return 0;
+}
+
+// tail <bytes>: rank 1 dies right after printing, without a newline.
+int act_tail() {
+  gather_or_exit("");
+  if (job->self().value != 1) wait_for_end();
+  write_all(STDOUT_FILENO, std::string(static_cast<std::size_t>(arguments[0]), 'x') + "END");
+  ::raise(SIGKILL);
+  return 93;
+}
+
+// prompt: rank 0 asks, without a newline, and repeats the answer; the others must find their stdin empty.
+int act_prompt() {
+  char answer[100] = "";
+  if (job->self().value == 0) {
+    write_all(STDOUT_FILENO, "name? ");
+    const ssize_t bytes = ::read(STDIN_FILENO, answer, sizeof answer - 1);
+    write_all(STDOUT_FILENO, "hello " + std::string(answer, bytes > 0 ? static_cast<std::size_t>(bytes) : 0));
+  } else if (::read(STDIN_FILENO, answer, sizeof answer) != 0) {
+    return 94;
+  }
+  gather_or_exit("");
+  job->finish(0);
+  return 0;
+}
+
+volatile sig_atomic_t got_signal = 0;
+
+// catch <signal>: whoever gets the signal prints a line; `quit` of rank 0 on SIGTERM.
+int act_catch() {
+  struct sigaction action {};
+  action.sa_handler = [](int number) { got_signal = number; };
+  ::sigaction(arguments[0], &action, nullptr);
+  sigset_t mask, before;
+  ::sigemptyset(&mask);
+  ::sigaddset(&mask, arguments[0]);
+  ::sigprocmask(SIG_BLOCK, &mask, &before);
+  gather_or_exit("");
+  if (job->self().value == 0) write_all(STDOUT_FILENO, "ready\n");
+  while (got_signal == 0) ::sigsuspend(&before);
+  write_all(STDOUT_FILENO, "caught by " + std::to_string(job->self().value) + "\n");
+  if (arguments[1] != 0) gather_or_exit("");
+  if (arguments[1] == 0 && job->self().value != 0) wait_for_end();
+  job->finish(7);
+  return 7;
+}
+
+// ready: says so and waits. chatter: gathers and prints until killed.
+int act_ready() {
+  gather_or_exit("");
+  if (job->self().value == 0) write_all(STDOUT_FILENO, "ready\n");
+  wait_for_end();
+}
+
+// deaf: the same, and Ctrl-C does not impress it.
+int act_deaf() {
+  ::signal(SIGINT, SIG_IGN);
+  return act_ready();
+}
+
+int act_chatter() {
+  for (int round = 0;; ++round) {
+    gather_or_exit(blob_of(job->self().value, round % 1000, 5000));
+    write_all(STDOUT_FILENO, "round\n");
+    ::usleep(1000);
+  }
+}
+
+// child: a process that a rank starts is no rank.
+int act_child() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(LocalBootstrap::invited() ? 1 : 0);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  gather_or_exit("");
+  job->finish(status == 0 ? 0 : 95);
+  return 0;
+}
+
+struct Act {
+  const char* name;
+  int (*run)();
+};
+constexpr Act acts[] = {{"gather", act_gather}, {"finish", act_finish}, {"die", act_die},
+                        {"leave", act_leave},   {"abort", act_abort},   {"stubborn", act_stubborn},
+                        {"lines", act_lines},   {"tail", act_tail},     {"prompt", act_prompt},
+                        {"catch", act_catch},   {"ready", act_ready},   {"chatter", act_chatter},
+                        {"child", act_child},   {"deaf", act_deaf}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int i = 0; i < 3 && i + 2 < argc; ++i) arguments[i] = std::atoi(argv[i + 2]);
+  auto joined = LocalBootstrap::join();
+  if (!joined) {
+    std::fprintf(stderr, "rank_program: %s\n", joined.error().message.c_str());
+    return 89;
+  }
+  job = std::move(joined).value();
+  for (const Act& act : acts) {
+    if (argc > 1 && std::strcmp(act.name, argv[1]) == 0) return act.run();
+  }
+  return 88;
+}
