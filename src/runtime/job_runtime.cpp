@@ -1,0 +1,349 @@
+#include "runtime/job_runtime.h"
+
+#include <sched.h>
+#include <signal.h>
+
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "base/frame_pool.h"
+#include "coherence/core/signature.h"
+#include "os/clock.h"
+#include "os/cpu.h"
+#include "os/futex.h"
+#include "os/touch.h"
+#include "runtime/solo_protocol.h"
+
+namespace musubi::runtime {
+namespace {
+
+using trace::Counter;
+
+// What the calling thread needs to work on shared memory. A signal handler must find it without an argument: hence
+// one thread-local pointer below the front ends.
+struct ThreadContext {
+  vm::AlternateStack alternate_stack;
+};
+constinit thread_local ThreadContext* context_of_thread = nullptr;
+constinit thread_local ThreadExecutor* executor_of_thread = nullptr;
+
+// Adds the time of its life to a counter.
+class TimeSpent {
+ public:
+  TimeSpent(trace::Counters& counters, Counter counter)
+      : counters_(counters), counter_(counter), begin_(os::monotonic_ns()) {}
+  TimeSpent(const TimeSpent&) = delete;
+  ~TimeSpent() { counters_.add(counter_, os::monotonic_ns() - begin_); }
+
+ private:
+  trace::Counters& counters_;
+  Counter counter_;
+  std::uint64_t begin_;
+};
+
+class AtomicModification final : public coherence::Modification {
+ public:
+  AtomicModification(const AtomicOperation& operation, std::size_t offset) : operation_(operation), offset_(offset) {}
+  void apply(std::byte* bytes) noexcept override {
+    std::memcpy(&old_, bytes + offset_, operation_.bytes);
+    const AtomicValue next = musubi::apply(operation_, old_);
+    std::memcpy(bytes + offset_, &next, operation_.bytes);
+  }
+  AtomicValue old() const { return old_; }
+
+ private:
+  const AtomicOperation& operation_;
+  std::size_t offset_;
+  AtomicValue old_ = 0;
+};
+
+coherence::Parameters parameters_from(const config::Settings& settings) {
+  coherence::Parameters parameters;
+  parameters.lease_ticks = settings.lease_ticks;
+  parameters.signature_notices_max = settings.signature_notices_max;
+  parameters.release_window = settings.release_window;
+  parameters.downgrade_after_releases = static_cast<std::uint32_t>(settings.downgrade_after_releases);
+  parameters.read_retries_max = static_cast<std::uint32_t>(settings.read_retries_max);
+  parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);
+  return parameters;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings,
+                                                std::unique_ptr<bootstrap::Bootstrap> bootstrap,
+                                                std::span<const SharedRange> globals,
+                                                std::span<const PrivateBytes> private_bytes) {
+  // A single rank keeps its globals where they are.
+  if (bootstrap->ranks() == 1) globals = {};
+  auto plan = AddressPlan::make(settings, bootstrap->ranks(), globals);
+  if (!plan) return plan.error();
+  auto runtime = std::make_unique<JobRuntime>(settings, std::move(bootstrap), std::move(plan).value(), globals,
+                                              private_bytes);
+  if (auto opened = runtime->open(); !opened) return opened.error();
+  return std::unique_ptr<Runtime>(std::move(runtime));
+}
+
+JobRuntime::JobRuntime(const config::Settings& settings, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
+                       AddressPlan plan, std::span<const SharedRange> globals,
+                       std::span<const PrivateBytes> private_bytes)
+    : settings_(settings),
+      bootstrap_(std::move(bootstrap)),
+      self_(bootstrap_->self()),
+      ranks_(bootstrap_->ranks()),
+      plan_(std::move(plan)),
+      globals_(globals.begin(), globals.end()),
+      private_bytes_(private_bytes.begin(), private_bytes.end()) {}
+
+JobRuntime::~JobRuntime() {
+  stopping_.store(true);
+  if (service_.joinable()) {
+    fabric_->wake_service();
+    service_.join();
+  }
+}
+
+Result<void> JobRuntime::open() {
+  const std::string prefix = "rank " + std::to_string(self_.value);
+  set_check_prefix(prefix.c_str());
+  if (auto opened = open_memory(); !opened) return opened;
+  if (auto opened = open_protocol(); !opened) return opened;
+  attach_thread();
+  // The service thread takes no signals of the program.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  service_ = std::thread([this] { serve(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return {};
+}
+
+Result<void> JobRuntime::open_memory() {
+  sync::ControlSizes sizes;
+  sizes.ranks = ranks_;
+  sizes.notices_max = settings_.signature_notices_max;
+  sizes.signature_bytes = coherence::signature_bytes(settings_.signature_notices_max);
+  sizes.lock_count = lock_count;
+  sizes.team_words = team_words + trace::counter_count;  // the last ones carry the statistics to rank 0
+  control_layout_ = sync::ControlLayout::of(sizes);
+  auto memory = MemoryFiles::make(plan_.space, control_layout_);
+  if (!memory) return memory.error();
+  memory_ = std::move(memory).value();
+
+  const fabric::WaitingPolicy policy = policy_for(static_cast<std::uint32_t>(settings_.threads_per_rank));
+  spin_checks_.store(policy.spin_checks);
+  yields_.store(policy.yields);
+  const auto regions = memory_->regions();
+  auto opened = fabric::ShmFabric::open(
+      self_, ranks_, regions, [this](std::string_view blob) { return bootstrap_->all_gather(blob); }, counters_,
+      policy);
+  if (!opened) return opened.error();
+  fabric_ = std::move(opened).value();
+
+  auto vm = vm::SigsegvVm::create(plan_.space, memory_->private_file(), *this, {}, counters_);
+  if (!vm) return vm.error();
+  vm_ = std::move(vm).value();
+  for (const std::size_t segment : {plan_.heap_segment, plan_.stacks_segment}) {
+    if (auto mapped = vm_->map_segment(segment, vm::SigsegvVm::Placement::fresh); !mapped) return mapped;
+  }
+  fault_handler_ = std::make_unique<vm::FaultHandler>(self_);
+  fault_handler_->install();
+  fault_handler_->add_owner(SIGSEGV, *vm_);
+  fault_handler_->add_owner(SIGBUS, *vm_);
+  return {};
+}
+
+Result<void> JobRuntime::open_protocol() {
+  for (const PrivateBytes& bytes : private_bytes_) {
+    const vm::Segment* segment = plan_.space.segment_at(bytes.address);
+    if (segment != nullptr) private_parts_.add(segment->offset + (bytes.address - segment->base), bytes.bytes);
+  }
+  fabric_->listen(fabric::MessageKind::lock_granted, &grants_);
+  if (ranks_ == 1) {
+    protocol_ = std::make_unique<SoloProtocol>(plan_.space, vm_->system_view());
+    for (const vm::Segment& segment : plan_.space.segments()) {
+      if (segment.name == std::string_view("stacks")) continue;  // opened one by one, above their guards
+      vm_->open_write({segment.first_block, segment.blocks});
+    }
+  } else {
+    const coherence::RankMemory memory{vm_->system_view(), memory_->published(), memory_->words(), memory_->entries(),
+                                       memory_->control() + control_layout_.signature};
+    protocol_ = std::make_unique<coherence::Migrating>(plan_.space, *fabric_, *vm_, counters_, grants_, memory,
+                                                       parameters_from(settings_), &private_parts_);
+  }
+  const std::size_t notices_max = settings_.signature_notices_max;
+  barrier_ = std::make_unique<sync::Barrier>(*fabric_, *protocol_, counters_,
+                                             memory_->control() + control_layout_.barrier_board,
+                                             control_layout_.barrier_board, notices_max);
+  locks_ = std::make_unique<sync::LockTable>(*fabric_, *protocol_, counters_, grants_,
+                                             memory_->control() + control_layout_.lock_words,
+                                             control_layout_.lock_words, lock_count, control_layout_.signature,
+                                             notices_max);
+  clock_ = std::make_unique<sync::Clock>(*fabric_, *protocol_, control_layout_.clock_word);
+  heap_ = std::make_unique<HeapService>(*fabric_);
+  stacks_ = std::make_unique<StackSlots>(plan_.space, plan_.layout, self_, settings_.stack_block_bytes, *protocol_);
+  // Nobody may send before everybody listens.
+  auto all = bootstrap_->all_gather("listening");
+  if (!all) return all.error();
+  return {};
+}
+
+fabric::WaitingPolicy JobRuntime::policy_for(std::uint32_t threads_per_rank) const {
+  fabric::WaitingPolicy policy = fabric::waiting_policy(ranks_ * threads_per_rank, os::allowed_cores());
+  if (settings_.spin_checks) policy.spin_checks = static_cast<std::uint32_t>(*settings_.spin_checks);
+  if (settings_.yields) policy.yields = static_cast<std::uint32_t>(*settings_.yields);
+  return policy;
+}
+
+// Messages that arrive while no thread of the rank looks.
+void JobRuntime::serve() {
+  while (!stopping_.load()) {
+    if (!fabric_->progress()) fabric_->wait_for_service();
+  }
+}
+
+void JobRuntime::attach_thread() {
+  if (context_of_thread != nullptr) return;
+  context_of_thread = new ThreadContext;
+  if (auto installed = context_of_thread->alternate_stack.install(); !installed) {
+    abort(1, installed.error().message);
+  }
+  executor();
+}
+
+void JobRuntime::detach_thread() {
+  delete context_of_thread;
+  context_of_thread = nullptr;
+}
+
+// Threads that libraries start are not attached: they get their executor at their first fault, without malloc, and
+// keep it until they end.
+ThreadExecutor& JobRuntime::executor() {
+  if (executor_of_thread == nullptr) {
+    executor_of_thread = new (frame_allocate(sizeof(ThreadExecutor))) ThreadExecutor(*fabric_, counters_);
+  }
+  return *executor_of_thread;
+}
+
+ThreadStack JobRuntime::take_stack() {
+  ThreadStack stack;
+  if (!stacks_->take(&stack)) {
+    abort(1, "rank " + std::to_string(self_.value) + " has no stack left for another thread: start fewer threads");
+  }
+  const auto low = reinterpret_cast<std::uintptr_t>(stack.low);
+  const auto high = reinterpret_cast<std::uintptr_t>(stack.high);
+  if (ranks_ == 1) {
+    const std::uint64_t first = plan_.space.block_at(low)->value;
+    vm_->open_write({BlockId{first}, plan_.space.block_at(high - 1)->value - first + 1});
+  }
+  fault_handler_->register_stack(low - settings_.stack_block_bytes, high, settings_.stack_block_bytes);
+  return stack;
+}
+
+void JobRuntime::give_back_stack(const ThreadStack& stack) {
+  fault_handler_->unregister_stack(reinterpret_cast<std::uintptr_t>(stack.low) - settings_.stack_block_bytes);
+  stacks_->give_back(stack);
+}
+
+bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
+  const vm::Segment& stacks = plan_.space.segments()[plan_.stacks_segment];
+  const bool in_stacks = block.value - stacks.first_block.value < stacks.blocks;
+  // An own stack is pinned: a fault there is one of its guard, or of a slot that is not in use.
+  if (in_stacks && plan_.space.initial_home(block) == self_) return false;
+  TimeSpent time(counters_, Counter::fault_ns);
+  return executor().run(protocol_->fault(block, wanted));
+}
+
+void JobRuntime::barrier(BarrierPayload& payload) {
+  if (ranks_ == 1) return;
+  TimeSpent time(counters_, Counter::release_ns);
+  executor().run(barrier_->arrive(payload));
+}
+
+void JobRuntime::lock(LockId lock) { executor().run(locks_->lock(lock)); }
+bool JobRuntime::try_lock(LockId lock) { return executor().run(locks_->try_lock(lock)); }
+void JobRuntime::unlock(LockId lock) { executor().run(locks_->unlock(lock)); }
+
+void JobRuntime::release() {
+  if (ranks_ > 1) executor().run(clock_->release());
+}
+void JobRuntime::acquire() {
+  if (ranks_ > 1) executor().run(clock_->acquire());
+}
+void JobRuntime::flush() {
+  release();
+  acquire();
+}
+
+AtomicValue JobRuntime::atomic(std::uintptr_t address, const AtomicOperation& operation) {
+  const std::optional<BlockId> block = plan_.space.block_at(address);
+  if (!block) abort(1, "atomic operation on an address that is not shared");
+  const vm::Extent extent = plan_.space.extent(*block);
+  const std::size_t offset = address - extent.address;
+  if (offset + operation.bytes > extent.bytes) {
+    abort(1, "an atomic operation on unaligned memory crosses the end of a block: align the object");
+  }
+  AtomicModification modification(operation, offset);
+  executor().run(protocol_->modify(*block, modification));
+  return modification.old();
+}
+
+std::atomic_ref<std::uint64_t> JobRuntime::word(Rank owner, std::size_t index) {
+  MUSUBI_CHECK(index < team_words + trace::counter_count);
+  if (owner != self_) counters_.add(Counter::remote_operations);
+  std::byte* region = fabric_->direct(owner, coherence::control_region);
+  return std::atomic_ref<std::uint64_t>(
+      reinterpret_cast<std::uint64_t*>(region + control_layout_.team_words)[index]);
+}
+
+std::uint64_t JobRuntime::word_load(Rank owner, std::size_t index) { return word(owner, index).load(); }
+void JobRuntime::word_store(Rank owner, std::size_t index, std::uint64_t value) { word(owner, index).store(value); }
+std::uint64_t JobRuntime::word_fetch_add(Rank owner, std::size_t index, std::uint64_t amount) {
+  return word(owner, index).fetch_add(amount);
+}
+std::uint64_t JobRuntime::word_compare_swap(Rank owner, std::size_t index, std::uint64_t expected,
+                                            std::uint64_t desired) {
+  word(owner, index).compare_exchange_strong(expected, desired);
+  return expected;
+}
+
+void JobRuntime::touch(const void* address, std::size_t bytes, bool for_writing) {
+  if (bytes == 0) return;
+  const std::size_t page = os::page_bytes();
+  auto* byte = static_cast<volatile unsigned char*>(const_cast<void*>(address));
+  volatile unsigned char* const last = byte + bytes - 1;
+  while (byte <= last) {
+    for_writing ? os::touch_for_writing(byte) : os::touch_for_reading(byte);
+    byte += page - reinterpret_cast<std::uintptr_t>(byte) % page;
+  }
+}
+
+void JobRuntime::send_free(Rank owner, std::uintptr_t address) { executor().run(heap_->send_free(owner, address)); }
+std::size_t JobRuntime::query_size(Rank owner, std::uintptr_t address) {
+  return executor().run(heap_->query_size(owner, address));
+}
+
+void JobRuntime::set_thread_count(std::uint32_t threads) noexcept {
+  const fabric::WaitingPolicy policy = policy_for(threads);
+  spin_checks_.store(policy.spin_checks, std::memory_order_relaxed);
+  yields_.store(policy.yields, std::memory_order_relaxed);
+}
+
+void JobRuntime::wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) {
+  const std::uint32_t spins = spin_checks_.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < spins; ++i) {
+    if (word->load(std::memory_order_acquire) != value) return;
+    os::pause_instruction();
+  }
+  const std::uint32_t yields = yields_.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < yields; ++i) {
+    if (word->load(std::memory_order_acquire) != value) return;
+    ::sched_yield();
+  }
+  while (word->load(std::memory_order_acquire) == value) os::futex_wait(*word, value);
+}
+
+void JobRuntime::wake_local(const std::atomic<std::uint32_t>* word) { os::futex_wake(*word); }
+
+}  // namespace musubi::runtime

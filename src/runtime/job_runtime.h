@@ -1,0 +1,115 @@
+// The composition root on one host: the shm fabric, pages by mprotect, the policy `migrating`.
+#pragma once
+
+#include <memory>
+#include <thread>
+
+#include "coherence/core/private_parts.h"
+#include "fabric/shm/shm_fabric.h"
+#include "remote_lock/queue_lock.h"
+#include "runtime/address_plan.h"
+#include "runtime/heap_service.h"
+#include "runtime/rank_memory.h"
+#include "runtime/runtime.h"
+#include "runtime/stack_slots.h"
+#include "runtime/thread_executor.h"
+#include "sync/barrier.h"
+#include "sync/clock.h"
+#include "sync/lock_table.h"
+#include "vm/sigsegv/alternate_stack.h"
+#include "vm/sigsegv/fault_handler.h"
+#include "vm/sigsegv/sigsegv_vm.h"
+
+namespace musubi::runtime {
+
+class JobRuntime final : public Runtime, private vm::FaultSink {
+ public:
+  JobRuntime(const config::Settings& settings, std::unique_ptr<bootstrap::Bootstrap> bootstrap, AddressPlan plan,
+             std::span<const SharedRange> globals, std::span<const PrivateBytes> private_bytes);
+  ~JobRuntime() override;
+  // The part of start() that can fail.
+  Result<void> open();
+
+  Rank self() const noexcept override { return self_; }
+  std::uint32_t ranks() const noexcept override { return ranks_; }
+  const config::Settings& settings() const noexcept override { return settings_; }
+  const Layout& layout() const noexcept override { return plan_.layout; }
+  trace::Counters& counters() noexcept override { return counters_; }
+
+  void share_globals() override;
+  void attach_thread() override;
+  void detach_thread() override;
+  ThreadStack take_stack() override;
+  void give_back_stack(const ThreadStack& stack) override;
+  void note_stack(std::size_t slot, const void* low) noexcept override { stacks_->note(slot, low); }
+
+  void barrier(BarrierPayload& payload) override;
+  void lock(LockId lock) override;
+  bool try_lock(LockId lock) override;
+  void unlock(LockId lock) override;
+  void flush() override;
+  void release() override;
+  void acquire() override;
+  AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) override;
+  bool is_shared(std::uintptr_t address) const noexcept override {
+    return ranks_ > 1 && plan_.space.segment_at(address) != nullptr;
+  }
+
+  std::uint64_t word_load(Rank owner, std::size_t index) override;
+  void word_store(Rank owner, std::size_t index, std::uint64_t value) override;
+  std::uint64_t word_fetch_add(Rank owner, std::size_t index, std::uint64_t amount) override;
+  std::uint64_t word_compare_swap(Rank owner, std::size_t index, std::uint64_t expected,
+                                  std::uint64_t desired) override;
+  void touch(const void* address, std::size_t bytes, bool for_writing) override;
+
+  void set_heap_listener(HeapListener* listener) override { heap_->set_listener(listener); }
+  void send_free(Rank owner, std::uintptr_t address) override;
+  std::size_t query_size(Rank owner, std::uintptr_t address) override;
+
+  void set_thread_count(std::uint32_t threads) noexcept override;
+  void wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) override;
+  void wake_local(const std::atomic<std::uint32_t>* word) override;
+
+  void finish(int status) override;
+  void leave(int status) noexcept override { bootstrap_->finish(status); }
+  [[noreturn]] void abort(int status, std::string_view reason) override;
+
+ private:
+  bool on_fault(BlockId block, vm::Access wanted) noexcept override;
+
+  Result<void> open_memory();
+  Result<void> open_protocol();
+  void serve();
+  ThreadExecutor& executor();
+  std::atomic_ref<std::uint64_t> word(Rank owner, std::size_t index);
+  fabric::WaitingPolicy policy_for(std::uint32_t threads_per_rank) const;
+  void print_statistics();
+
+  const config::Settings settings_;
+  std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
+  const Rank self_;
+  const std::uint32_t ranks_;
+  AddressPlan plan_;
+  const std::vector<SharedRange> globals_;
+  const std::vector<PrivateBytes> private_bytes_;
+  trace::Counters counters_;
+  coherence::PrivateParts private_parts_;
+  sync::ControlLayout control_layout_{};
+  std::unique_ptr<MemoryFiles> memory_;
+  std::unique_ptr<fabric::ShmFabric> fabric_;
+  std::unique_ptr<vm::FaultHandler> fault_handler_;
+  std::unique_ptr<vm::SigsegvVm> vm_;
+  remote_lock::Grants grants_;
+  std::unique_ptr<coherence::Protocol> protocol_;
+  std::unique_ptr<sync::Barrier> barrier_;
+  std::unique_ptr<sync::LockTable> locks_;
+  std::unique_ptr<sync::Clock> clock_;
+  std::unique_ptr<HeapService> heap_;
+  std::unique_ptr<StackSlots> stacks_;
+  std::atomic<std::uint32_t> spin_checks_{0};
+  std::atomic<std::uint32_t> yields_{0};
+  std::atomic<bool> stopping_{false};
+  std::thread service_;
+};
+
+}  // namespace musubi::runtime

@@ -1,0 +1,46 @@
+#include "runtime/rank_memory.h"
+
+#include "coherence/core/block_words.h"
+
+namespace musubi::runtime {
+namespace {
+
+std::size_t whole_pages(std::size_t bytes) {
+  const std::size_t page = os::page_bytes();
+  return (bytes + page - 1) / page * page;
+}
+
+Result<void> make_file(const char* name, std::size_t bytes, os::FileDescriptor& file, os::Mapping* mapping) {
+  auto made = os::create_memory_file(name, bytes);
+  if (!made) return made.error();
+  file = std::move(made).value();
+  if (mapping == nullptr) return {};
+  auto mapped = os::Mapping::anywhere(bytes, os::Protection::read_write, {file.number(), 0});
+  if (!mapped) return mapped.error();
+  *mapping = std::move(mapped).value();
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const vm::Space& space, const sync::ControlLayout& control) {
+  std::unique_ptr<MemoryFiles> files(new MemoryFiles(space.blocks()));
+  const std::size_t bytes = whole_pages(space.bytes());
+  const std::size_t word_bytes = whole_pages(space.blocks() * sizeof(coherence::BlockWords));
+  Result<void> made = make_file("musubi-private", bytes, files->private_file_, nullptr);
+  if (made) made = make_file("musubi-published", bytes, files->published_file_, &files->published_);
+  if (made) made = make_file("musubi-words", word_bytes, files->words_file_, &files->words_);
+  if (made) made = make_file("musubi-control", whole_pages(control.bytes), files->control_file_, &files->control_);
+  if (!made) return made.error();
+  return files;
+}
+
+std::array<fabric::RegionMemory, 3> MemoryFiles::regions() const {
+  return {fabric::RegionMemory{coherence::words_region, words_.data(), words_.bytes(), words_file_.number(), 0},
+          fabric::RegionMemory{coherence::published_region, published_.data(), published_.bytes(),
+                               published_file_.number(), 0},
+          fabric::RegionMemory{coherence::control_region, control_.data(), control_.bytes(),
+                               control_file_.number(), 0}};
+}
+
+}  // namespace musubi::runtime

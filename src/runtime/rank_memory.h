@@ -1,0 +1,38 @@
+// The memory files of one rank: what the program sees, the public copies, the words of the blocks, the control region.
+#pragma once
+
+#include <array>
+
+#include "base/result.h"
+#include "base/sparse_array.h"
+#include "coherence/core/entry.h"
+#include "coherence/migrating/migrating.h"
+#include "fabric/fabric.h"
+#include "os/memory.h"
+#include "sync/control_layout.h"
+#include "vm/space.h"
+
+namespace musubi::runtime {
+
+class MemoryFiles {
+ public:
+  // Errors: no memory files, no address space.
+  static Result<std::unique_ptr<MemoryFiles>> make(const vm::Space& space, const sync::ControlLayout& control);
+
+  int private_file() const { return private_file_.number(); }
+  std::byte* published() const { return published_.data(); }
+  coherence::BlockWords* words() const { return reinterpret_cast<coherence::BlockWords*>(words_.data()); }
+  std::byte* control() const { return control_.data(); }
+  coherence::Entry* entries() { return entries_.data(); }
+  // What peers may reach.
+  std::array<fabric::RegionMemory, 3> regions() const;
+
+ private:
+  explicit MemoryFiles(std::size_t blocks) : entries_(blocks) {}
+
+  os::FileDescriptor private_file_, published_file_, words_file_, control_file_;
+  os::Mapping published_, words_, control_;
+  SparseArray<coherence::Entry> entries_;
+};
+
+}  // namespace musubi::runtime

@@ -1,0 +1,39 @@
+// The protocol of a job of one rank: there is nobody to be coherent with. All memory is open for writing from the
+// start, and nothing is ever compared.
+#pragma once
+
+#include "base/event.h"
+#include "coherence/protocol.h"
+#include "vm/space.h"
+
+namespace musubi::runtime {
+
+class SoloProtocol final : public coherence::Protocol {
+ public:
+  SoloProtocol(const vm::Space& space, std::byte* private_view) : space_(space), private_view_(private_view) {}
+
+  Task<bool> fault(BlockId, vm::Access) override { co_return true; }
+  Task<> release(bool) override { co_return; }
+  Task<> acquire(coherence::SignatureView, bool) override { co_return; }
+  std::uint64_t signature(coherence::SignatureSink& sink) override {
+    sink.take({});
+    return 0;
+  }
+  void forget(std::uint64_t) override {}
+  LogicalTime clock() const override { return {}; }
+  Task<> acquire_clock(LogicalTime) override { co_return; }
+  Task<> modify(BlockId block, coherence::Modification& modification) override {
+    auto pass = co_await gate_.enter();
+    modification.apply(private_view_ + space_.extent(block).offset);
+  }
+  void pin(BlockId, std::uint64_t) override {}
+  void set_live_range(std::size_t, std::uintptr_t, std::uintptr_t) override {}
+  void adopt(BlockId, std::uint64_t) override {}
+
+ private:
+  const vm::Space& space_;
+  std::byte* private_view_;
+  Gate gate_;
+};
+
+}  // namespace musubi::runtime

@@ -1,0 +1,76 @@
+#include "runtime/thread_executor.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include "base/frame_pool.h"
+#include "os/clock.h"
+#include "os/cpu.h"
+
+namespace musubi::runtime {
+
+void ThreadExecutor::append(std::coroutine_handle<> task) noexcept {
+  auto* node = static_cast<Node*>(frame_allocate(sizeof(Node)));
+  node->task = task;
+  node->next = nullptr;
+  lock_.lock();
+  (last_ != nullptr ? last_->next : first_) = node;
+  last_ = node;
+  lock_.unlock();
+}
+
+void ThreadExecutor::ready(std::coroutine_handle<> task) noexcept {
+  append(task);
+  any_ready_.store(true);
+  // The executor's thread looks at any_ready_ after it has said that it waits: one of the two sees the other.
+  if (waiting_.load()) fabric_.wake();
+}
+
+void ThreadExecutor::ready_after_pause(std::coroutine_handle<> task, unsigned attempt) noexcept {
+  if (attempt > pause_attempt_) pause_attempt_ = attempt;
+  append(task);
+  any_ready_.store(true);
+}
+
+bool ThreadExecutor::resume_ready() noexcept {
+  any_ready_.store(false);
+  lock_.lock();
+  Node* node = first_;
+  first_ = last_ = nullptr;
+  lock_.unlock();
+  const bool any = node != nullptr;
+  while (node != nullptr) {
+    Node* next = node->next;
+    const std::coroutine_handle<> task = node->task;
+    frame_free(node, sizeof(Node));
+    task.resume();
+    node = next;
+  }
+  return any;
+}
+
+void ThreadExecutor::drive() noexcept {
+  if (pause_attempt_ != 0) {
+    // Somebody else must get on first: the holder of a lock, the reader of a full mailbox.
+    const unsigned attempt = pause_attempt_;
+    pause_attempt_ = 0;
+    fabric_.progress();
+    if (attempt < 4) {
+      os::pause_instruction();
+    } else if (attempt < 100) {
+      ::sched_yield();
+    } else {
+      const timespec nap{0, 100'000};
+      ::nanosleep(&nap, nullptr);
+    }
+  }
+  if (resume_ready()) return;
+  if (fabric_.progress()) return;
+  const std::uint64_t begin = os::monotonic_ns();
+  waiting_.store(true);
+  fabric_.wait(any_ready_);
+  waiting_.store(false);
+  counters_.add(trace::Counter::waiting_ns, os::monotonic_ns() - begin);
+}
+
+}  // namespace musubi::runtime
