@@ -101,17 +101,19 @@ Result<std::vector<CodeRange>> code_of_program() {
   return code_of_object(program, "/proc/self/exe");
 }
 
-Scan find_sites(const std::vector<CodeRange>& ranges) {
+Scan find_sites(std::vector<CodeRange> ranges) {
   Scan all;
+  std::sort(ranges.begin(), ranges.end(),
+            [](const CodeRange& a, const CodeRange& b) { return a.begin < b.begin; });
   for (const CodeRange& range : ranges) {
     Scan part = find_sites(reinterpret_cast<const void*>(range.begin), range.bytes, range.begin);
     all.sites.insert(all.sites.end(), part.sites.begin(), part.sites.end());
+    all.padding.insert(all.padding.end(), part.padding.begin(), part.padding.end());
+    all.doubtful += part.doubtful;
     all.instructions += part.instructions;
     all.unsupported += part.unsupported;
     all.undecodable_bytes += part.undecodable_bytes;
   }
-  std::sort(all.sites.begin(), all.sites.end(),
-            [](const Site& a, const Site& b) { return a.address < b.address; });
   return all;
 }
 

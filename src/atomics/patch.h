@@ -2,12 +2,12 @@
 //
 // Every site gets a stub near the code: it computes the address, runs the original instruction if that is
 // private memory, and else calls the sink and sets registers and flags as the instruction would have. The
-// site itself becomes a jump where it has five bytes, else a breakpoint whose signal handler goes on in the
-// stub; so the sink is never called from a signal handler on behalf of a patched site.
+// site itself becomes a jump where it has five bytes; a short jump to such a jump where padding lies near;
+// else a breakpoint whose signal handler goes on in the stub. So the sink is never called from a signal
+// handler on behalf of a patched site.
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "atomics/ranges.h"
 #include "atomics/sink.h"
@@ -18,9 +18,10 @@ namespace musubi::atomics {
 
 struct PatchReport {
   std::size_t jumps = 0;
-  std::size_t traps = 0;    // breakpoints: about 2 us at each execution
-  std::size_t fences = 0;   // of the two above
-  std::size_t skipped = 0;  // left as they are: not decodable any more, or data out of the stub's reach
+  std::size_t springboards = 0;  // jumps by way of padding
+  std::size_t traps = 0;         // breakpoints: about 2 us at each execution
+  std::size_t fences = 0;        // among the three above
+  std::size_t skipped = 0;       // left as they are: not decodable any more, or data out of the stub's reach
 };
 
 // Names the one sink and the shared space of this process, and takes SIGTRAP; a SIGTRAP that is not ours goes
@@ -29,9 +30,9 @@ struct PatchReport {
 // `sink` must outlive the process's last atomic. Fails on processors without XSAVE.
 Result<void> attach(AtomicSink& sink, const SharedRanges& ranges);
 
-// Patches the sites, which must lie within 2 GiB of each other (one object). Call once per object, after
-// `attach`, while no other thread runs. Needs pages that are writable and executable for a moment. On failure
-// nothing is patched.
-Result<PatchReport> patch(const std::vector<Site>& sites);
+// Patches the sites of a scan of this process's code (one object: within 2 GiB of each other). Call once per
+// object, after `attach`, while no other thread runs. Needs pages that are writable and executable for a
+// moment. On failure nothing is patched.
+Result<PatchReport> patch(const Scan& scan);
 
 }  // namespace musubi::atomics

@@ -23,22 +23,24 @@ struct Site {
   bool entered_inside = false;
 };
 
-struct Scan {
-  std::vector<Site> sites;            // by ascending address
-  std::size_t instructions = 0;       // walked over
-  std::size_t unsupported = 0;        // atomic, but of a form that stays as it is
-  std::size_t undecodable_bytes = 0;  // data between code
-};
-
 struct CodeRange {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;
 };
 
+struct Scan {
+  std::vector<Site> sites;            // by ascending address
+  std::vector<CodeRange> padding;     // what aligns loops and functions: no-operations, by ascending address
+  std::size_t instructions = 0;       // walked over
+  std::size_t unsupported = 0;        // atomic, but of a form that stays as it is
+  std::size_t undecodable_bytes = 0;  // data between code
+  std::size_t doubtful = 0;  // look like sites, but lie so near to such data that they may be data too
+};
+
 // Looks at `bytes` bytes at `code` as machine code that runs at `address`. Any bytes will do.
 Scan find_sites(const void* code, std::size_t bytes, std::uintptr_t address);
 // The same for code of this process, where it lies. REQUIRES: readable.
-Scan find_sites(const std::vector<CodeRange>& ranges);
+Scan find_sites(std::vector<CodeRange> ranges);
 
 // The code of a loaded object: its executable sections without the linker's own (.plt...), by the section
 // headers of the file at `path`; its executable segments if the file has none. Fails when the file cannot be

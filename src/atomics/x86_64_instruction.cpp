@@ -189,8 +189,7 @@ bool may_be_atomic(const void* code) noexcept {
   return false;
 }
 
-Sweep sweep(const void* code, std::size_t bytes,
-            const std::function<void(std::size_t, const Instruction&)>& found) {
+Sweep sweep(const void* code, std::size_t bytes, const SweepEvents& events) {
   Sweep result;
   ZydisDecoder decoder;
   if (!initialize(decoder)) return result;
@@ -199,14 +198,15 @@ Sweep sweep(const void* code, std::size_t bytes,
   ZydisDecodedInstruction decoded;
   for (std::size_t at = 0; at < bytes;) {
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &context, begin + at, bytes - at, &decoded))) {
-      ++result.undecodable_bytes;
-      ++at;
+      events.undecodable(at++);
       continue;
     }
     ++result.instructions;
-    if (is_candidate(decoded)) {
+    if (decoded.mnemonic == ZYDIS_MNEMONIC_NOP && decoded.length > 1) {
+      events.padding(at, decoded.length);
+    } else if (is_candidate(decoded)) {
       if (const std::optional<Instruction> instruction = describe(decoder, context, decoded)) {
-        found(at, *instruction);
+        events.atomic(at, *instruction);
       } else {
         ++result.unsupported;
       }

@@ -1,4 +1,4 @@
-// A linear walk over machine code that reports its atomic instructions.
+// A linear walk over machine code.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,18 @@ namespace musubi::atomics::x86_64 {
 
 struct Sweep {
   std::size_t instructions = 0;
-  std::size_t unsupported = 0;        // atomic, but of a form that cannot be emulated
-  std::size_t undecodable_bytes = 0;  // data between the code, most likely; the walk goes on at the next byte
+  std::size_t unsupported = 0;  // atomic, but of a form that cannot be emulated
 };
 
-// Calls `found(offset, instruction)` in ascending order. May be given any bytes.
-Sweep sweep(const void* code, std::size_t bytes,
-            const std::function<void(std::size_t, const Instruction&)>& found);
+// What the walk reports, each with its offset, ascending.
+struct SweepEvents {
+  std::function<void(std::size_t, const Instruction&)> atomic;
+  std::function<void(std::size_t, std::size_t)> padding;  // a no-operation of several bytes, with its length
+  // One byte that is not code: data, most likely. The walk goes on at the next.
+  std::function<void(std::size_t)> undecodable;
+};
+
+// May be given any bytes.
+Sweep sweep(const void* code, std::size_t bytes, const SweepEvents& events);
 
 }  // namespace musubi::atomics::x86_64

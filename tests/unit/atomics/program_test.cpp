@@ -93,7 +93,7 @@ class AtomicsProgram : public testing::Test {
                                    range_of(&subject_globals, sizeof subject_globals)};
     w.ranges = SharedRanges::make(ranges).value();
     ASSERT_TRUE(attach(w.sink, w.ranges).ok());
-    Result<PatchReport> report = patch(scan_subject().sites);
+    Result<PatchReport> report = patch(scan_subject());
     ASSERT_TRUE(report.ok()) << report.error().message;
     w.report = report.value();
     w.ready = true;
@@ -208,6 +208,32 @@ TEST_F(AtomicsProgram, FencesReachTheSink) {
   const long before = world().sink.fences;
   subject_fences();
   EXPECT_EQ(world().sink.fences - before, 4);
+}
+
+// Code that runs into the padding which holds the jump of the instruction before it.
+TEST_F(AtomicsProgram, PaddingThatHoldsAJumpIsStillPassed) {
+  std::uint8_t* code = map(-1, PROT_READ | PROT_WRITE | PROT_EXEC);
+  const std::uint8_t bytes[] = {
+      0xf0, 0xff, 0x07,                                // lock incl (%rdi)
+      0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0, 0, 0, 0,  // nopw: ten bytes
+      0x31, 0xc0,                                      // xor %eax, %eax
+      0xf0, 0x0f, 0xc1, 0x07,                          // lock xadd %eax, (%rdi)
+      0xc3,                                            // ret
+  };
+  std::memcpy(code, bytes, sizeof bytes);
+  const Scan scan = find_sites(code, sizeof bytes, reinterpret_cast<std::uintptr_t>(code));
+  ASSERT_EQ(scan.padding.size(), 1u);
+  Result<PatchReport> report = patch(scan);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report.value().springboards, 1u);
+  EXPECT_EQ(report.value().traps, 1u);
+  const auto function = reinterpret_cast<int (*)(int*)>(code);
+  const long before = world().sink.executed;
+  int own = 4;
+  EXPECT_EQ(function(&own), 5);
+  EXPECT_EQ(world().sink.executed, before);
+  EXPECT_EQ(function(shared_word<int>(7)), 1);
+  EXPECT_EQ(world().sink.executed, before + 2);
 }
 
 volatile sig_atomic_t foreign_traps = 0;

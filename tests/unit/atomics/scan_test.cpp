@@ -70,6 +70,38 @@ TEST(AtomicsScan, SeesJumpsOverThePrefix) {
   EXPECT_FALSE(result.sites[1].entered_inside);
 }
 
+TEST(AtomicsScan, JoinsPaddingUpToTheNextAlignedAddress) {
+  const Scan result = scan({
+      0xc3,                                         // 0
+      0x0f, 0x1f, 0x40, 0x00,                       // 1: nopl
+      0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0,  // 5: nopw
+      0x90,                                         // 15: a single byte may be an instruction of its own
+      0x0f, 0x1f, 0x44, 0x00, 0x00,                 // 16: nopl, the start of a traced function
+      0xc3,                                         // 21
+  });
+  ASSERT_EQ(result.padding.size(), 2u);
+  EXPECT_EQ(result.padding[0].begin, 0x1001u);
+  EXPECT_EQ(result.padding[0].bytes, 14u);
+  EXPECT_EQ(result.padding[1].begin, 0x1010u);
+  EXPECT_EQ(result.padding[1].bytes, 5u);
+}
+
+TEST(AtomicsScan, LeavesAloneWhatLiesBetweenData) {
+  std::vector<std::uint8_t> code(2000, 0x90);
+  auto put_lock = [&code](std::size_t at) { std::memcpy(&code[at], "\xf0\xff\x00", 3); };
+  put_lock(100);
+  put_lock(900);
+  put_lock(1100);
+  put_lock(1900);
+  code[1000] = 0x06;  // no instruction in 64-bit mode
+  const Scan result = scan(code);
+  ASSERT_EQ(result.sites.size(), 2u);
+  EXPECT_EQ(result.sites[0].address, 0x1000u + 100);
+  EXPECT_EQ(result.sites[1].address, 0x1000u + 1900);
+  EXPECT_EQ(result.doubtful, 2u);
+  EXPECT_EQ(result.undecodable_bytes, 1u);
+}
+
 TEST(AtomicsScan, StandsAnyBytes) {
   Random random(7);
   std::vector<std::uint8_t> bytes(1 << 20);

@@ -1,0 +1,45 @@
+// Room for jumps near instructions that are too short to hold one: the no-operations that align loops and
+// functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "atomics/site.h"
+
+namespace musubi::atomics::x86_64 {
+
+inline constexpr std::size_t jump_bytes = 5;        // with a 32-bit distance
+inline constexpr std::size_t short_jump_bytes = 2;  // with an 8-bit distance
+
+// A padding that is used starts with a short jump over the rest, because code may run into it; so it acts as
+// before.
+class Springboards {
+ public:
+  // `padding` by ascending address.
+  explicit Springboards(const std::vector<CodeRange>& padding);
+
+  // Takes jump_bytes bytes that a short jump at `address` reaches. Nothing when there are none.
+  std::optional<std::uintptr_t> take(std::uintptr_t address);
+  // The short jumps that belong at the starts of the paddings used.
+  struct Hop {
+    std::uintptr_t address;
+    std::uint8_t distance;
+  };
+  const std::vector<Hop>& hops() const { return hops_; }
+
+ private:
+  struct Room {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    std::uintptr_t next;  // free from here on
+  };
+  static bool reaches(std::uintptr_t from, std::uintptr_t to);
+
+  std::vector<Room> rooms_;
+  std::vector<Hop> hops_;
+};
+
+}  // namespace musubi::atomics::x86_64
