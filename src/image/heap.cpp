@@ -1,0 +1,153 @@
+#include "image/heap.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "image/shared_arena.h"
+
+namespace musubi::image {
+namespace {
+
+// Private memory: jemalloc's automatic arena, past the threads' caches, which hold shared memory only.
+constexpr int private_flags = jemalloc::arena(0) | jemalloc::no_thread_cache;
+
+constexpr int alignment_mask = 0x3f;
+
+// The alignment to ask for when `flags` may hold a stricter one already.
+int with_alignment(int flags, std::size_t alignment) {
+  const int wanted = jemalloc::align(alignment);
+  return (flags & alignment_mask) >= wanted ? flags : (flags & ~alignment_mask) | wanted;
+}
+
+}  // namespace
+
+constinit Heap heap;
+constinit thread_local bool Heap::thread_bound_ = false;
+
+Result<void> Heap::share(const HeapPlace& place, std::span<const AddressRange> private_callers,
+                         ForeignMemory& foreign) {
+  MUSUBI_CHECK(own_.bytes == 0 && private_callers.size() <= private_caller_ranges_max);
+  const std::uintptr_t own_base = place.base + place.self.value * place.bytes_per_rank;
+  Result<unsigned> arena = create_shared_arena(own_base, place.bytes_per_rank);
+  if (!arena) return arena.error();
+  arena_ = arena.value();
+  for (std::size_t i = 0; i < private_callers.size(); ++i) private_callers_[i] = private_callers[i];
+  place_ = place;
+  foreign_ = &foreign;
+  all_ = {place.base, place.bytes_per_rank * place.ranks};
+  own_ = {own_base, place.bytes_per_rank};
+  large_bytes_.store(aligned_from_blocks * place.block_bytes, std::memory_order_relaxed);
+  return {};
+}
+
+bool Heap::bind_thread() noexcept {
+  if (!thread_bound_) thread_bound_ = bind_thread_to_arena(arena_);
+  return thread_bound_;
+}
+
+void* Heap::allocate_here(std::size_t bytes, int flags) noexcept {
+  if (bytes >= aligned_from_blocks * place_.block_bytes) flags = with_alignment(flags, place_.block_bytes);
+  if (!bind_thread()) flags |= jemalloc::arena(arena_) | jemalloc::no_thread_cache;
+  return musubi_je_mallocx(bytes, flags);
+}
+
+void* Heap::allocate_other(std::size_t bytes, const void* caller, int flags) noexcept {
+  if (bytes == 0) bytes = 1;
+  void* result;
+  if (own_.bytes == 0 || is_private_caller(caller)) {
+    result = musubi_je_mallocx(bytes, flags | private_flags);
+  } else {
+    if (large_bytes_.load(std::memory_order_relaxed) == 0) take_back();
+    result = allocate_here(bytes, flags);
+    if (result == nullptr) {
+      take_back();
+      result = allocate_here(bytes, flags);
+    }
+  }
+  if (result == nullptr) errno = ENOMEM;
+  return result;
+}
+
+void Heap::take_back() noexcept {
+  // First the mark: what comes home from now on sets it again.
+  large_bytes_.store(aligned_from_blocks * place_.block_bytes, std::memory_order_relaxed);
+  foreign_->take_back();
+}
+
+void* Heap::allocate_zeroed(std::size_t count, std::size_t bytes, const void* caller) noexcept {
+  std::size_t total;
+  if (__builtin_mul_overflow(count, bytes, &total)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  if (total < large_bytes_.load(std::memory_order_relaxed) && thread_bound_ && !is_private_caller(caller)) {
+    return musubi_je_calloc(1, total);
+  }
+  return allocate_other(total, caller, jemalloc::zero);
+}
+
+void* Heap::allocate_aligned(std::size_t alignment, std::size_t bytes, const void* caller) noexcept {
+  return allocate_other(bytes, caller, jemalloc::align(alignment));
+}
+
+Rank Heap::owner_of(const void* pointer) const noexcept {
+  return Rank{static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(pointer) - place_.base) /
+                                         place_.bytes_per_rank)};
+}
+
+void Heap::release_other(void* pointer) noexcept {
+  if (pointer == nullptr) return;
+  const int kept_errno = errno;  // free(3) leaves it alone
+  if (is_foreign(pointer)) {
+    foreign_->release(owner_of(pointer), reinterpret_cast<std::uintptr_t>(pointer));
+  } else {
+    musubi_je_dallocx(pointer, jemalloc::no_thread_cache);
+  }
+  errno = kept_errno;
+}
+
+void* Heap::resize(void* pointer, std::size_t bytes, const void* caller) noexcept {
+  if (pointer == nullptr) return allocate(bytes, caller);
+  if (bytes == 0) {  // as glibc does
+    release(pointer);
+    return nullptr;
+  }
+  if (is_foreign(pointer)) return resize_foreign(pointer, bytes);
+  int flags = 0;
+  if (!is_own(pointer)) {
+    flags = private_flags;
+  } else {
+    if (bytes >= aligned_from_blocks * place_.block_bytes) flags = jemalloc::align(place_.block_bytes);
+    if (!bind_thread()) flags |= jemalloc::arena(arena_) | jemalloc::no_thread_cache;
+  }
+  void* const result = musubi_je_rallocx(pointer, bytes, flags);
+  if (result == nullptr) errno = ENOMEM;
+  return result;
+}
+
+void* Heap::resize_foreign(void* pointer, std::size_t bytes) noexcept {
+  const std::size_t old_bytes = usable_bytes(pointer);
+  void* const result = allocate_shared(bytes);
+  if (result == nullptr) return nullptr;
+  std::memcpy(result, pointer, old_bytes < bytes ? old_bytes : bytes);
+  release(pointer);
+  return result;
+}
+
+std::size_t Heap::usable_bytes(const void* pointer) noexcept {
+  if (pointer == nullptr) return 0;
+  if (is_foreign(pointer)) {
+    return foreign_->usable_bytes(owner_of(pointer), reinterpret_cast<std::uintptr_t>(pointer));
+  }
+  return musubi_je_sallocx(pointer, 0);
+}
+
+std::size_t Heap::own_usable_bytes(std::uintptr_t address) noexcept {
+  return musubi_je_sallocx(reinterpret_cast<void*>(address), 0);
+}
+
+void Heap::release_own(std::uintptr_t address) noexcept {
+  musubi_je_dallocx(reinterpret_cast<void*>(address), jemalloc::no_thread_cache);
+}
+
+}  // namespace musubi::image

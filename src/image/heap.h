@@ -1,0 +1,112 @@
+// The program's heap: shared memory for the program and its libraries, private memory for the C library, the dynamic
+// linker and ourselves, whose buffers are handed to the kernel or are needed inside the fault handler.
+//
+// Each rank allocates in its own part of the shared heap; every address tells whose it is. Memory of another rank
+// goes home by message (foreign_memory.h). jemalloc keeps what it knows about memory apart from the memory, so that
+// an allocator never causes sharing: nothing here reads or writes a byte of shared memory except to zero or copy what
+// the caller asked for.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "image/foreign_memory.h"
+#include "image/jemalloc.h"
+#include "image/loaded_objects.h"
+
+namespace musubi::image {
+
+// The shared heap of the job, as Runtime::layout gives it.
+struct HeapPlace {
+  std::uintptr_t base = 0;
+  std::size_t bytes_per_rank = 0;
+  Rank self{};
+  std::uint32_t ranks = 1;
+  std::size_t block_bytes = 4096;  // unit of coherence
+};
+
+// One per process, before and after everything else: a preloaded malloc is called long before the first constructor.
+// All operations: any thread; not from a signal handler unless the address is private. They keep malloc(3)'s promises.
+class Heap {
+ public:
+  // From now on allocations are shared, except for callers inside one of `private_callers`. Once; before the program
+  // has threads. Errors: no memory for the allocator's own data.
+  Result<void> share(const HeapPlace& place, std::span<const AddressRange> private_callers, ForeignMemory& foreign);
+
+  // `caller`: return address of the allocation function; it decides between shared and private.
+  void* allocate(std::size_t bytes, const void* caller) noexcept {
+    if (bytes < large_bytes_.load(std::memory_order_relaxed) && thread_bound_ && !is_private_caller(caller)) [[likely]] {
+      return musubi_je_malloc(bytes);
+    }
+    return allocate_other(bytes, caller, 0);
+  }
+  void* allocate_zeroed(std::size_t count, std::size_t bytes, const void* caller) noexcept;
+  // REQUIRES: alignment is a power of two.
+  void* allocate_aligned(std::size_t alignment, std::size_t bytes, const void* caller) noexcept;
+  // Shared memory (private before share()), whoever calls.
+  void* allocate_shared(std::size_t bytes) noexcept { return allocate(bytes, nullptr); }
+
+  void release(void* pointer) noexcept {
+    if (is_own(pointer) && thread_bound_) [[likely]] {
+      return musubi_je_free(pointer);
+    }
+    release_other(pointer);
+  }
+  // Memory stays shared or private as it was; `caller` decides for a null pointer only. Memory of another rank moves
+  // here.
+  void* resize(void* pointer, std::size_t bytes, const void* caller) noexcept;
+  std::size_t usable_bytes(const void* pointer) noexcept;
+
+  // For the messages of other ranks: memory of this rank's own part, on any thread.
+  // Makes the next allocation of the program call ForeignMemory::take_back.
+  void request_take_back() noexcept { large_bytes_.store(0, std::memory_order_relaxed); }
+  std::size_t own_usable_bytes(std::uintptr_t address) noexcept;
+  void release_own(std::uintptr_t address) noexcept;
+
+  bool is_own(const void* pointer) const noexcept { return own_.contains(reinterpret_cast<std::uintptr_t>(pointer)); }
+  bool is_shared(const void* pointer) const noexcept {
+    return all_.contains(reinterpret_cast<std::uintptr_t>(pointer));
+  }
+
+ private:
+  static constexpr std::size_t private_caller_ranges_max = 4;
+  // From this many blocks on an allocation begins at a block of its own: two large arrays then never share one.
+  static constexpr std::size_t aligned_from_blocks = 4;
+
+  bool is_private_caller(const void* caller) const noexcept {
+    for (const AddressRange& range : private_callers_) {
+      if (range.contains(reinterpret_cast<std::uintptr_t>(caller))) return true;
+    }
+    return false;
+  }
+  void* allocate_other(std::size_t bytes, const void* caller, int flags) noexcept;
+  void* allocate_here(std::size_t bytes, int flags) noexcept;
+  bool bind_thread() noexcept;
+  void take_back() noexcept;
+  void release_other(void* pointer) noexcept;
+  void* resize_foreign(void* pointer, std::size_t bytes) noexcept;
+  bool is_foreign(const void* pointer) const noexcept { return is_shared(pointer) && !is_own(pointer); }
+  Rank owner_of(const void* pointer) const noexcept;
+
+  // Plain malloc on this thread serves shared memory.
+  static constinit thread_local bool thread_bound_;
+
+  // Smaller allocations may take the short way. 0 before share(), and while memory waits to be taken back.
+  std::atomic<std::size_t> large_bytes_{0};
+  AddressRange own_;  // empty before share()
+  AddressRange all_;
+  std::array<AddressRange, private_caller_ranges_max> private_callers_{};
+  HeapPlace place_;
+  unsigned arena_ = 0;
+  ForeignMemory* foreign_ = nullptr;
+};
+
+// A process has one heap: malloc has no argument that could carry it.
+extern constinit Heap heap;
+
+}  // namespace musubi::image

@@ -1,0 +1,52 @@
+// Memory that travels between the heaps of ranks.
+//
+// A free is invisible to the program, yet it orders memory: the bytes that the freeing rank wrote last must not
+// overwrite, nor hide, what the owner writes after it has allocated the memory anew. So the freeing rank releases
+// before it sends a free, and the owner acquires before it takes the memory back into use. Both cost much more than
+// a free: they are done for many frees at once.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "base/spin_lock.h"
+#include "image/foreign_memory.h"
+#include "image/heap.h"
+#include "runtime/runtime.h"
+
+namespace musubi::image {
+
+class HeapMessages final : public ForeignMemory, public runtime::Runtime::HeapListener {
+ public:
+  static constexpr std::size_t unsent_max = 32;
+  static constexpr std::size_t waiting_count_max = 64;
+  static constexpr std::size_t waiting_bytes_max = 4 << 20;
+
+  // Both outlive this.
+  HeapMessages(runtime::Runtime& runtime, Heap& own) : runtime_(runtime), heap_(own) {}
+
+  // ForeignMemory, on the program's threads:
+  void release(Rank owner, std::uintptr_t address) noexcept override;
+  std::size_t usable_bytes(Rank owner, std::uintptr_t address) noexcept override;
+  void take_back() noexcept override;
+
+  // HeapListener, on the runtime's service thread:
+  void on_free(Rank from, std::uintptr_t address) noexcept override;
+  std::size_t on_size_query(std::uintptr_t address) noexcept override;
+
+ private:
+  struct Unsent {
+    Rank owner;
+    std::uintptr_t address;
+  };
+
+  runtime::Runtime& runtime_;
+  Heap& heap_;
+  SpinLock lock_;
+  std::array<Unsent, unsent_max> unsent_{};
+  std::size_t unsent_count_ = 0;
+  std::vector<std::uintptr_t> waiting_;  // came home, not in use again yet
+  std::size_t waiting_bytes_ = 0;
+};
+
+}  // namespace musubi::image

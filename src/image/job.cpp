@@ -1,0 +1,120 @@
+#include "image/job.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "bootstrap/local/local_bootstrap.h"
+#include "config/configuration.h"
+#include "config/environment.h"
+#include "image/loaded_objects.h"
+#include "image/refusal.h"
+#include "image/solo_bootstrap.h"
+#include "omp/team.h"
+
+namespace musubi::image {
+namespace {
+
+constexpr int status_of_refusal = 125;  // as of env, timeout and others that could not start a program
+
+// Interposed functions have no argument through which the job could reach them.
+constinit Job* job_of_process = nullptr;
+
+std::unique_ptr<bootstrap::Bootstrap> join_launcher() {
+  if (!bootstrap::LocalBootstrap::invited()) return std::make_unique<SoloBootstrap>();
+  auto joined = bootstrap::LocalBootstrap::join();
+  if (!joined) refuse(status_of_refusal, joined.error().message);
+  return std::move(joined.value());
+}
+
+config::Settings read_settings() {
+  config::Configuration configuration;
+  if (const Result<void> read = config::read_environment(configuration); !read) {
+    refuse(status_of_refusal, read.error().message);
+  }
+  return configuration.settings();
+}
+
+// What the program starts is an ordinary process.
+void clean_environment() {
+  ::unsetenv(config::job_variable);
+  const auto preloaded = config::environment_variable("LD_PRELOAD");
+  if (!preloaded) return;
+  std::string kept;
+  std::size_t begin = 0;
+  while (begin < preloaded->size()) {
+    const std::size_t end = std::min(preloaded->find_first_of(": ", begin), preloaded->size());
+    const std::string path = preloaded->substr(begin, end - begin);
+    begin = end + 1;
+    if (path.empty() || path.find("libmusubi-omp.so") != std::string::npos) continue;
+    if (!kept.empty()) kept += ':';
+    kept += path;
+  }
+  if (kept.empty()) {
+    ::unsetenv("LD_PRELOAD");
+  } else {
+    ::setenv("LD_PRELOAD", kept.c_str(), 1);
+  }
+}
+
+void compare_images(bootstrap::Bootstrap& bootstrap) {
+  auto all = bootstrap.all_gather(image_fingerprint());
+  if (!all) refuse(status_of_refusal, all.error().message);
+  const std::string difference = fingerprint_difference(all.value());
+  if (difference.empty()) return;
+  if (bootstrap.self() == Rank{0}) bootstrap.abort(status_of_refusal, difference);
+  ::pause();  // rank 0 ends the job
+}
+
+// Objects whose own allocations stay private.
+std::vector<AddressRange> private_callers() {
+  std::vector<AddressRange> result;
+  const auto own_code = reinterpret_cast<std::uintptr_t>(&private_callers);
+  for (const LoadedObject& object : loaded_objects()) {
+    const std::string name = object.name.substr(object.name.rfind('/') + 1);
+    const bool is_c_library = name.starts_with("libc.so") || name.starts_with("libc-") ||
+                              name.starts_with("ld-linux") || name.starts_with("libpthread");
+    if (is_c_library || object.range.contains(own_code)) result.push_back(object.range);
+  }
+  return result;
+}
+
+void share_heap(Job& job) {
+  const runtime::Layout& layout = job.runtime.layout();
+  const HeapPlace place{layout.heap_base, layout.heap_bytes_per_rank, job.runtime.self(), job.runtime.ranks(),
+                        job.runtime.settings().heap_block_bytes};
+  const Result<void> shared = heap.share(place, private_callers(), job.messages);
+  if (!shared) job.runtime.abort(status_of_refusal, shared.error().message);
+  job.runtime.set_heap_listener(&job.messages);
+}
+
+}  // namespace
+
+Job& join_job() {
+  MUSUBI_CHECK(job_of_process == nullptr);
+  const config::Settings settings = read_settings();
+  std::unique_ptr<bootstrap::Bootstrap> bootstrap = join_launcher();
+  set_check_prefix(("rank " + std::to_string(bootstrap->self().value)).c_str());
+  clean_environment();
+  compare_images(*bootstrap);
+  const Globals globals = find_program_globals();
+  auto started = runtime::Runtime::start(settings, std::move(bootstrap), globals.shared, globals.private_bytes);
+  if (!started) refuse(status_of_refusal, started.error().message);
+  runtime::Runtime& runtime = *started.value().release();
+  runtime::set_current_runtime(&runtime);
+  ::pthread_atfork(nullptr, nullptr, [] { job_of_process = nullptr; });
+  job_of_process = new Job{runtime, HeapMessages{runtime, heap}};
+  share_heap(*job_of_process);
+  omp::start(runtime);
+  return *job_of_process;
+}
+
+Job* current_job() noexcept { return job_of_process; }
+
+}  // namespace musubi::image

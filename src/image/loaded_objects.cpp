@@ -1,0 +1,120 @@
+#include "image/loaded_objects.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
+#include "config/environment.h"
+
+namespace musubi::image {
+namespace {
+
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+AddressRange range_of(const dl_phdr_info& object) {
+  std::uintptr_t begin = ~std::uintptr_t{0}, end = 0;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = object.dlpi_phdr[i];
+    if (header.p_type != PT_LOAD) continue;
+    begin = std::min<std::uintptr_t>(begin, object.dlpi_addr + header.p_vaddr);
+    end = std::max<std::uintptr_t>(end, object.dlpi_addr + header.p_vaddr + header.p_memsz);
+  }
+  return end > begin ? AddressRange{begin, end - begin} : AddressRange{};
+}
+
+int add_object(dl_phdr_info* object, std::size_t, void* result) {
+  static_cast<std::vector<LoadedObject>*>(result)->push_back(
+      {object->dlpi_name == nullptr ? "" : object->dlpi_name, object->dlpi_addr, range_of(*object)});
+  return 0;
+}
+
+int take_globals(dl_phdr_info* object, std::size_t, void* result) {
+  *static_cast<Globals*>(result) = find_globals(*object);
+  return 1;  // the program is the first
+}
+
+int add_line(dl_phdr_info* object, std::size_t, void* result) {
+  const std::string_view name = file_name(object->dlpi_name == nullptr ? "" : object->dlpi_name);
+  if (name.starts_with("linux-vdso") || name.starts_with("linux-gate")) return 0;
+  char base[32];
+  std::snprintf(base, sizeof base, "%#lx ", static_cast<unsigned long>(object->dlpi_addr));
+  auto& text = *static_cast<std::string*>(result);
+  text += base;
+  text += name.empty() ? "the program" : name;
+  text += ' ';
+  text += build_id(*object);
+  text += '\n';
+  return 0;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+// "0x7ffff7c00000 libc.so.6 1234..." -> address, "libc.so.6 1234..."
+std::pair<std::string_view, std::string_view> split_line(std::string_view line) {
+  const std::size_t space = line.find(' ');
+  return {line.substr(0, space), line.substr(space + 1)};
+}
+
+}  // namespace
+
+std::vector<LoadedObject> loaded_objects() {
+  std::vector<LoadedObject> result;
+  ::dl_iterate_phdr(add_object, &result);
+  return result;
+}
+
+Globals find_program_globals() {
+  Globals result;
+  ::dl_iterate_phdr(take_globals, &result);
+  return result;
+}
+
+std::string image_fingerprint() {
+  std::string result;
+  ::dl_iterate_phdr(add_line, &result);
+  return result;
+}
+
+std::string fingerprint_difference(const std::vector<std::string>& by_rank) {
+  for (std::size_t rank = 1; rank < by_rank.size(); ++rank) {
+    if (by_rank[rank] == by_rank[0]) continue;
+    const auto first = lines_of(by_rank[0]);
+    const auto other = lines_of(by_rank[rank]);
+    const std::string who = "rank " + std::to_string(rank) + " and rank 0 ";
+    for (std::size_t i = 0; i < std::min(first.size(), other.size()); ++i) {
+      const auto [first_base, first_what] = split_line(first[i]);
+      const auto [other_base, other_what] = split_line(other[i]);
+      const std::string name(first_what.substr(0, first_what.rfind(' ')));
+      if (first_what != other_what) {
+        return who + "run different builds or libraries (" + name + " and " +
+               std::string(other_what.substr(0, other_what.rfind(' '))) +
+               "): install the same program and libraries on every host";
+      }
+      if (first_base != other_base) {
+        return who + "have " + name + " at different addresses (" + std::string(other_base) + " and " +
+               std::string(first_base) + "): start the program with `musubi run`, which turns address "
+               "randomisation off; inside containers allow the system call personality";
+      }
+    }
+    return who + "have loaded different numbers of libraries: give every rank the same LD_PRELOAD";
+  }
+  return {};
+}
+
+bool program_uses_openmp() {
+  for (const LoadedObject& object : loaded_objects()) {
+    if (file_name(object.name).starts_with("libgomp.so")) return true;
+  }
+  const auto preloaded = config::environment_variable("LD_PRELOAD");
+  return !preloaded || preloaded->find("libmusubi-omp.so") == std::string::npos;
+}
+
+}  // namespace musubi::image

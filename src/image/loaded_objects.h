@@ -1,0 +1,42 @@
+// The objects of this process as the dynamic linker lists them: the program first, then its libraries.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "image/elf_image.h"
+
+namespace musubi::image {
+
+struct AddressRange {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+
+  bool contains(std::uintptr_t address) const { return address - begin < bytes; }
+};
+
+struct LoadedObject {
+  std::string name;  // path; empty for the program
+  std::uintptr_t base = 0;
+  AddressRange range;  // from its first to its last segment
+};
+
+// In the linker's order. Allocates.
+std::vector<LoadedObject> loaded_objects();
+
+Globals find_program_globals();
+
+// One line per object: where it lies and what it is. Equal on all ranks when pointers into code and static data of the
+// program and its libraries mean the same everywhere. The vdso is left out: no pointer into it is stored.
+std::string image_fingerprint();
+
+// Compares the ranks' fingerprints. Result: empty when all are equal, or one line for the user: which rank, which
+// object, and what to do.
+std::string fingerprint_difference(const std::vector<std::string>& by_rank);
+
+// Whether the program uses OpenMP through gcc's library: such a library is loaded, or this one was linked in its place.
+// A shell or another program that merely starts the real one is left alone and passes the invitation on.
+bool program_uses_openmp();
+
+}  // namespace musubi::image

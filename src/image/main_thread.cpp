@@ -1,0 +1,73 @@
+#include "image/main_thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "image/patched_atomics.h"
+#include "image/program_exit.h"
+#include "image/program_strings.h"
+#include "image/program_threads.h"
+#include "omp/team.h"
+#include "os/signal_calls.h"
+
+namespace musubi::image {
+namespace {
+
+struct Program {
+  Job& job;
+  Main main;
+  int argument_count;
+  char** arguments;
+  runtime::ThreadStack stack;
+};
+
+void* run_on_shared_stack(void* given) {
+  Program& program = *static_cast<Program*>(given);
+  program.job.runtime.attach_thread();
+  omp::adopt_main_thread(program.stack);
+  if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
+  std::exit(program.main(program.argument_count, program.arguments, environ));
+}
+
+// Signals sent to the process go to the initial thread if that takes them; the program expects them in main.
+void leave_signals_to_others() {
+  constexpr os::SignalBits of_this_thread = os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) |
+                                            os::signal_bit(SIGTRAP) | os::signal_bit(SIGILL) |
+                                            os::signal_bit(SIGFPE) | os::signal_bit(SIGABRT);
+  os::set_signal_mask(SIG_SETMASK, ~of_this_thread);
+}
+
+pthread_t start_thread(Program& program) {
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  const auto bytes = static_cast<std::size_t>(program.stack.high - program.stack.low);
+  ::pthread_attr_setstack(&attributes, program.stack.low, bytes);
+  pthread_t thread;
+  const int error = create_plain_thread(&thread, &attributes, run_on_shared_stack, &program);
+  ::pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    program.job.runtime.abort(1, "the main thread could not be started: raise MUSUBI_STACK_BYTES, which must also "
+                                 "hold the program's thread-local storage, or the limit on threads");
+  }
+  return thread;
+}
+
+}  // namespace
+
+void run_program(Job& job, Main main, int argument_count, char** arguments) {
+  environ = copy_strings(environ);
+  patch_atomics(job.runtime);
+  job.runtime.share_globals();
+  Program program{job, main, argument_count, copy_strings(arguments), job.runtime.take_stack()};
+  const pthread_t thread = start_thread(program);
+  leave_signals_to_others();
+  ::pthread_join(thread, nullptr);
+  // main has called pthread_exit: any other way out ends the process.
+  wait_for_program_threads();
+  std::exit(0);
+}
+
+}  // namespace musubi::image

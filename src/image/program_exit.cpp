@@ -1,0 +1,70 @@
+#include "image/program_exit.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+
+#include "image/job.h"
+#include "image/real_function.h"
+#include "omp/team.h"
+
+namespace musubi::image {
+namespace {
+
+// The threads of a rank may leave at the same time; the job hears of one.
+constinit std::atomic<bool> has_ended{false};
+// A child made by vfork runs on this memory, but it is not the rank that leaves.
+constinit pid_t process_of_job = 0;
+
+constexpr int status_mask = 0xff;  // what wait(2) keeps of a status
+
+// Null for everybody but the first who asks.
+Job* job_to_end() noexcept {
+  Job* const job = current_job();
+  if (job == nullptr || ::getpid() != process_of_job || has_ended.exchange(true)) return nullptr;
+  return job;
+}
+
+// Runs behind all other handlers, and before the C library writes its buffers: that must come first, because the
+// launcher may end the process as soon as it knows the status.
+void end_of_handlers(int status, void*) {
+  std::fflush(nullptr);
+  end_job(status & status_mask);
+}
+
+}  // namespace
+
+void register_end_of_job() noexcept {
+  process_of_job = ::getpid();
+  ::on_exit(end_of_handlers, nullptr);
+}
+
+void end_job(int status) noexcept {
+  Job* const job = job_to_end();
+  if (job == nullptr) return;
+  if (omp::shut_down(status)) {
+    job->runtime.finish(status);
+  } else {
+    job->runtime.leave(status);
+  }
+}
+
+void leave_job(int status) noexcept {
+  if (Job* const job = job_to_end()) job->runtime.leave(status);
+}
+
+void leave_other_rank(int status) noexcept {
+  std::fflush(nullptr);
+  leave_job(status & status_mask);
+  exit_process(status);
+}
+
+void leave_worker(int status) noexcept {
+  std::fflush(nullptr);
+  if (Job* const job = job_to_end()) job->runtime.finish(status);
+  exit_process(status);
+}
+
+}  // namespace musubi::image

@@ -1,0 +1,12 @@
+// The functions of the C library that stand behind the ones that are interposed.
+#pragma once
+
+namespace musubi::image {
+
+// The next definition of `name` behind this library's, or null. Not in a signal handler.
+void* next_definition(const char* name) noexcept;
+
+// Ends this process at once: the kernel's exit_group, past every wrapper. Signal-safe.
+[[noreturn]] void exit_process(int status) noexcept;
+
+}  // namespace musubi::image

@@ -1,0 +1,89 @@
+#include "image/shared_arena.h"
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <string>
+
+#include "image/jemalloc.h"
+#include "image/jemalloc_hooks.h"
+
+// Read by jemalloc when it starts. One arena serves all private memory, which is little.
+// cache_oblivious would begin large arrays at odd cache lines, which costs a page of shared memory each.
+const char* musubi_je_malloc_conf = "narenas:1,cache_oblivious:false";
+// Beats /etc/malloc.conf and MALLOC_CONF, which are meant for the program's own jemalloc: these would write into
+// shared memory that nobody has asked for.
+const char* musubi_je_malloc_conf_last = "junk:false,zero:false,hpa:false,tcache:true";
+
+namespace musubi::image {
+namespace {
+
+// The part of the heap that has never been given out. The hooks get no argument of ours that C++ could hang an object
+// on except their own address: hence the struct derives from the hooks.
+struct Region : jemalloc::ExtentHooks {
+  std::atomic<std::uintptr_t> next{0};
+  std::uintptr_t end = 0;
+};
+
+void* take_fresh(jemalloc::ExtentHooks* hooks, void* wanted, std::size_t bytes, std::size_t alignment, bool* zero,
+                 bool* commit, unsigned) {
+  auto& region = *static_cast<Region*>(hooks);
+  if (wanted != nullptr) return nullptr;  // growing in place at an address: jemalloc then tries elsewhere
+  std::uintptr_t next = region.next.load(std::memory_order_relaxed);
+  std::uintptr_t begin;
+  do {
+    begin = (next + alignment - 1) & ~(alignment - 1);
+    if (begin > region.end || region.end - begin < bytes) return nullptr;
+  } while (!region.next.compare_exchange_weak(next, begin + bytes, std::memory_order_relaxed));
+  *zero = true;
+  *commit = true;
+  return reinterpret_cast<void*>(begin);
+}
+
+bool keep(jemalloc::ExtentHooks*, void*, std::size_t, bool, unsigned) { return true; }
+// The range is one mapping: an extent of it can be cut and joined anywhere.
+bool split(jemalloc::ExtentHooks*, void*, std::size_t, std::size_t, std::size_t, bool, unsigned) { return false; }
+bool merge(jemalloc::ExtentHooks*, void* first, std::size_t first_bytes, void* second, std::size_t, bool, unsigned) {
+  return static_cast<char*>(first) + first_bytes != second;
+}
+
+// jemalloc keeps the address of the hooks for good.
+constinit Region region{};
+
+template <class Value>
+bool set_of_arena(unsigned arena, const char* name, Value value) {
+  const std::string path = "arena." + std::to_string(arena) + "." + name;
+  return musubi_je_mallctl(path.c_str(), nullptr, nullptr, &value, sizeof value) == 0;
+}
+
+}  // namespace
+
+Result<unsigned> create_shared_arena(std::uintptr_t base, std::size_t bytes) {
+  region.alloc = take_fresh;
+  region.dalloc = keep;
+  region.split = split;
+  region.merge = merge;
+  region.next.store(base, std::memory_order_relaxed);
+  region.end = base + bytes;
+  jemalloc::ArenaConfig config{&region, false};
+  unsigned arena = 0;
+  std::size_t arena_bytes = sizeof arena;
+  // Not "arenas.create": that puts the allocator's own data into the arena's memory.
+  if (musubi_je_mallctl("experimental.arenas_create_ext", &arena, &arena_bytes, &config, sizeof config) != 0) {
+    return Error{"no memory for the data of the shared heap: raise the memory limit of the process"};
+  }
+  // Free memory is kept: giving pages back would tear holes into the mapping that the fault handler watches.
+  // Growth in ever larger steps would spend the range long before it is full.
+  const std::size_t grow_bytes_max = bytes / 64 > (std::size_t{4} << 20) ? bytes / 64 : std::size_t{4} << 20;
+  if (!set_of_arena(arena, "dirty_decay_ms", ssize_t{-1}) || !set_of_arena(arena, "muzzy_decay_ms", ssize_t{-1}) ||
+      !set_of_arena(arena, "retain_grow_limit", grow_bytes_max)) {
+    return Error{"the allocator of the shared heap refused its settings: link the jemalloc it was built for (5.3)"};
+  }
+  return arena;
+}
+
+bool bind_thread_to_arena(unsigned arena) noexcept {
+  return musubi_je_mallctl("thread.arena", nullptr, nullptr, &arena, sizeof arena) == 0;
+}
+
+}  // namespace musubi::image

@@ -1,0 +1,24 @@
+// A job of one rank: the library was preloaded, or linked, without the launcher. The program then runs as it would
+// anywhere, which makes mistakes of ours easy to tell from mistakes of sharing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bootstrap/bootstrap.h"
+
+namespace musubi::image {
+
+class SoloBootstrap final : public bootstrap::Bootstrap {
+ public:
+  Rank self() const noexcept override { return Rank{0}; }
+  std::uint32_t ranks() const noexcept override { return 1; }
+  Result<std::vector<std::string>> all_gather(std::string_view blob) override {
+    return std::vector<std::string>{std::string(blob)};
+  }
+  void finish(int) noexcept override {}
+  [[noreturn]] void abort(int status, std::string_view reason) noexcept override;
+};
+
+}  // namespace musubi::image

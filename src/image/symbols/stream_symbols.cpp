@@ -1,0 +1,82 @@
+// Calls about files that need more than an opened buffer.
+#include <fcntl.h>
+
+#include <cstdarg>
+#include <cstdio>
+
+#include "image/heap.h"
+#include "image/job.h"
+#include "image/real_function.h"
+#include "image/symbols/exported.h"
+#include "image/symbols/kernel_access.h"
+
+namespace {
+
+using musubi::image::current_job;
+using musubi::image::Job;
+using musubi::image::KernelAccess;
+using musubi::image::next_definition;
+
+void open_text(const char* text) {
+  if (Job* const job = current_job()) KernelAccess(job->runtime).text(text);
+}
+
+// The mode is there when a file may be made.
+mode_t mode_of(int flags, va_list arguments) {
+  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+}
+
+int open_file(int directory, const char* path, int flags, mode_t mode) {
+  using OpenAt = int (*)(int, const char*, int, ...);
+  static const auto next = reinterpret_cast<OpenAt>(next_definition("openat"));
+  open_text(path);
+  return next(directory, path, flags, mode);
+}
+
+// A buffer in shared memory would be handed to the kernel inside the C library: it gets one of its own instead.
+char* without_shared(char* buffer) {
+  const Job* const job = current_job();
+  return job != nullptr && job->runtime.is_shared(reinterpret_cast<std::uintptr_t>(buffer)) ? nullptr : buffer;
+}
+
+int set_buffer(std::FILE* stream, char* buffer, int mode, std::size_t bytes) {
+  using SetBuffer = int (*)(std::FILE*, char*, int, std::size_t);
+  static const auto next = reinterpret_cast<SetBuffer>(next_definition("setvbuf"));
+  return next(stream, without_shared(buffer), mode, bytes);
+}
+
+}  // namespace
+
+// fcntl.h names open and open64 alike: hence the names of our own.
+#define MUSUBI_OPEN(name)                                                                         \
+  MUSUBI_EXPORT int wrapped_##name(const char* path, int flags, ...) __asm__(#name);              \
+  int wrapped_##name(const char* path, int flags, ...) {                                          \
+    va_list arguments;                                                                            \
+    va_start(arguments, flags);                                                                   \
+    const mode_t mode = mode_of(flags, arguments);                                                \
+    va_end(arguments);                                                                            \
+    return open_file(AT_FDCWD, path, flags, mode);                                                \
+  }
+#define MUSUBI_OPEN_AT(name)                                                                      \
+  MUSUBI_EXPORT int wrapped_##name(int directory, const char* path, int flags, ...) __asm__(#name); \
+  int wrapped_##name(int directory, const char* path, int flags, ...) {                           \
+    va_list arguments;                                                                            \
+    va_start(arguments, flags);                                                                   \
+    const mode_t mode = mode_of(flags, arguments);                                                \
+    va_end(arguments);                                                                            \
+    return open_file(directory, path, flags, mode);                                               \
+  }
+MUSUBI_OPEN(open)
+MUSUBI_OPEN(open64)
+MUSUBI_OPEN_AT(openat)
+MUSUBI_OPEN_AT(openat64)
+
+MUSUBI_EXPORT int setvbuf(std::FILE* stream, char* buffer, int mode, std::size_t bytes) noexcept {
+  return set_buffer(stream, buffer, mode, bytes);
+}
+MUSUBI_EXPORT void setbuf(std::FILE* stream, char* buffer) noexcept {
+  set_buffer(stream, buffer, buffer == nullptr ? _IONBF : _IOFBF, BUFSIZ);
+}
+MUSUBI_EXPORT void setbuffer(std::FILE* stream, char* buffer, std::size_t bytes) noexcept {
+  set_buffer(stream, buffer, buffer == nullptr ? _IONBF : _IOFBF, bytes);
+}
