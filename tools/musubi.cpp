@@ -93,11 +93,14 @@ int main(int argc, char** argv) {
   CLI::App* settings = app.add_subcommand("settings", "List the settings, their values and sources");
   settings->add_flag("--markdown", markdown, "Print the reference page instead");
   std::vector<std::string> words(argv + 1, argv + argc);
-  if (!words.empty() && words.front() == "run") {
+  if (!words.empty() && words.front() == run->get_name()) {
     words.erase(words.begin());
     options.command = cut_off_command(*run, words);
-    words.insert(words.begin(), "run");
+    words.insert(words.begin(), run->get_name());
   }
+  const bool known = words.empty() || words.front()[0] == '-' || words.front() == run->get_name() ||
+                     words.front() == settings->get_name();
+  if (!known) return misuse("unknown command " + words.front());
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
     app.parse(words);

@@ -95,7 +95,7 @@ LaunchedJob::~LaunchedJob() {
   }
   for (const pid_t process : processes()) ::kill(process, SIGKILL);
   if (output_reader_.joinable()) output_reader_.join();
-  error_reader_.join();
+  if (error_reader_.joinable()) error_reader_.join();
 }
 
 void LaunchedJob::send(int signal) const {
@@ -119,6 +119,7 @@ int LaunchedJob::wait() {
   waited_ = true;
   eventually([this] { return processes().empty(); });
   if (output_reader_.joinable()) output_reader_.join();
+  if (error_reader_.joinable()) error_reader_.join();
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
