@@ -34,6 +34,7 @@ StateChecker::StateChecker(Cluster& cluster, std::uint32_t check_every)
     : cluster_(cluster),
       world_(cluster.world()),
       check_every_(std::max(1u, check_every)),
+      homes_(cluster.space().blocks()),
       acquired_(cluster.size()),
       depth_(cluster.size()) {}
 
@@ -99,6 +100,10 @@ void StateChecker::check_block(BlockId block) {
     return cluster_.violate("block %lu: read_ts %lu < write_ts %lu at its home %u", number(block), read_ts,
                             write_ts, chains.home);
   }
+  Home& last = homes_[block.value];
+  if (write_ts != 0 && last.write_ts == write_ts && last.rank != chains.home)
+    world_.reached("home.moved_by_a_reader");
+  last = {chains.home, write_ts};
   for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) check_copy(block, rank, chains.home);
 }
 

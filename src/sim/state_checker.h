@@ -37,6 +37,11 @@ class StateChecker final : public fabric::sim::Observer {
   std::uint32_t check_every_;
   std::uint64_t events_ = 0;
   std::uint64_t turns_ = 0;
+  struct Home {
+    std::uint32_t rank = 0;
+    std::uint64_t write_ts = 0;
+  };
+  std::vector<Home> homes_;              // seen last, by block
   std::vector<std::uint64_t> acquired_;  // seen last, by node
   std::vector<std::uint32_t> depth_;     // by node, of the chain that starts there
 };

@@ -1,0 +1,99 @@
+// A small simulated job on which a scenario is played: tasks on nodes over one segment, under the state
+// checker.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/task.h"
+#include "sim/cluster.h"
+#include "sim/run.h"
+#include "sim/state_checker.h"
+
+namespace musubi::sim {
+
+constexpr std::size_t stage_block_bytes = 64;
+
+inline vm::Space stage_space(std::uint32_t nodes, std::uint64_t blocks, std::size_t block_bytes) {
+  vm::Space space(nodes);
+  vm::Segment segment;
+  segment.name = "stage";
+  segment.base = 0x10000;
+  segment.block_bytes = block_bytes;
+  segment.bytes = block_bytes * blocks;
+  segment.initial_home = vm::InitialHome::cyclic;  // block i starts at node i mod nodes
+  space.add(segment);
+  return space;
+}
+
+// Hostile as the seed wants it, one thread per node.
+inline Configuration hostile(std::uint64_t seed, std::uint32_t nodes) {
+  Configuration c = draw(seed);
+  c.nodes = nodes;
+  c.threads = 1;
+  c.private_percent = 0;
+  c.check_every = 1;
+  return c;
+}
+// Constant latency, nothing ever refused, default protocol: for exact counts.
+inline Configuration calm(std::uint32_t nodes) {
+  Configuration c;
+  c.nodes = nodes;
+  return c;
+}
+
+class Stage final : private PromiseBase::Observer {
+ public:
+  Stage(const Configuration& configuration, std::uint64_t blocks, std::size_t block_bytes = stage_block_bytes)
+      : cluster_(configuration, stage_space(configuration.nodes, blocks, block_bytes)),
+        checker_(cluster_, 1) {
+    cluster_.world().observe(&checker_);
+  }
+  Cluster& cluster() { return cluster_; }
+  Node& node(std::uint32_t rank) { return cluster_.node(rank); }
+
+  void play(std::uint32_t rank, Task<> task) {
+    tasks_.push_back(std::move(task));
+    tasks_.back().start(node(rank).executor(), this);
+  }
+  // Plays everything to the end; fails the test with the reason otherwise.
+  void finish(std::uint64_t events_max = 2'000'000) {
+    const bool rest = cluster_.world().run(events_max);
+    ASSERT_EQ(cluster_.violation(), "") << repeat_line(cluster_.configuration());
+    ASSERT_TRUE(rest) << "no end in sight; " << repeat_line(cluster_.configuration());
+    ASSERT_EQ(ended_, tasks_.size()) << "deadlock; " << repeat_line(cluster_.configuration());
+    checker_.check_at_rest();
+    ASSERT_EQ(cluster_.violation(), "") << repeat_line(cluster_.configuration());
+  }
+  std::uint64_t total(trace::Counter counter) { return cluster_.total(counter); }
+
+ private:
+  void task_ended() noexcept override { ++ended_; }
+
+  Cluster cluster_;
+  StateChecker checker_;
+  std::vector<Task<>> tasks_;
+  std::size_t ended_ = 0;
+};
+
+// Words of 8 bytes: word `index` of a block.
+inline Task<std::uint64_t> load(Node& node, std::uint64_t block, std::size_t index = 0) {
+  std::uint64_t value = 0;
+  co_await node.read(BlockId{block}, index * 8, std::as_writable_bytes(std::span{&value, 1}));
+  co_return value;
+}
+inline Task<> store(Node& node, std::uint64_t block, std::uint64_t value, std::size_t index = 0) {
+  co_await node.write(BlockId{block}, index * 8, std::as_bytes(std::span{&value, 1}));
+}
+inline Task<> meet(Node& node) {
+  sync::Barrier::Payload payload{};
+  co_await node.barrier(payload);
+}
+inline fabric::sim::Think idle(Stage& stage, Node& node, std::uint64_t longest_ns) {
+  return fabric::sim::think(node.executor(), stage.cluster().world().random().below(longest_ns + 1));
+}
+
+}  // namespace musubi::sim
