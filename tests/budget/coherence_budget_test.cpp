@@ -1,0 +1,226 @@
+// The budgets of the protocol (coherence.md section 10): what each situation may cost, counted exactly.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "stage.h"
+
+namespace musubi::sim {
+namespace {
+
+using trace::Counter;
+
+// What one node spent between two points.
+struct Cost {
+  std::uint64_t operations;
+  std::uint64_t bytes;
+  std::uint64_t messages;
+  std::uint64_t faults;
+  std::uint64_t fetches;
+  std::uint64_t fetched_bytes;
+};
+
+Cost spent(Node& node) {
+  const trace::Counters& c = node.counters();
+  return {c.get(Counter::remote_operations), c.get(Counter::remote_bytes),
+          c.get(Counter::messages),          c.get(Counter::read_faults) + c.get(Counter::write_faults),
+          c.get(Counter::fetches),           c.get(Counter::fetched_bytes)};
+}
+
+class Meter {
+ public:
+  explicit Meter(Node& node) : node_(node), before_(spent(node)) {}
+  Cost cost() const {
+    const Cost now = spent(node_);
+    return {now.operations - before_.operations, now.bytes - before_.bytes,
+            now.messages - before_.messages,     now.faults - before_.faults,
+            now.fetches - before_.fetches,       now.fetched_bytes - before_.fetched_bytes};
+  }
+
+ private:
+  Node& node_;
+  Cost before_;
+};
+
+void expect_cost(const Cost& cost, std::uint64_t operations, std::uint64_t faults,
+                 std::uint64_t fetched_bytes) {
+  EXPECT_EQ(cost.operations, operations);
+  EXPECT_EQ(cost.faults, faults);
+  EXPECT_EQ(cost.fetched_bytes, fetched_bytes);
+}
+
+Task<> release(Node& node) {
+  co_await node.protocol().release(false);
+}
+Task<> acquire_clock(Node& node, std::uint64_t time) {
+  co_await node.protocol().acquire_clock(LogicalTime{time});
+}
+Task<> drop_value(Node& node, std::uint64_t block) {
+  (void)co_await load(node, block);
+}
+// What an unlock at `from` and a lock at `to` carry.
+class Copy final : public coherence::SignatureSink {
+ public:
+  void take(coherence::SignatureView signature) noexcept override {
+    minimum = signature.minimum;
+    notices.assign(signature.notices.begin(), signature.notices.end());
+  }
+  LogicalTime minimum;
+  std::vector<coherence::Notice> notices;
+};
+Task<> acquire_from(Node& to, Node& from) {
+  Copy copy;
+  from.protocol().signature(copy);
+  co_await to.protocol().acquire({copy.minimum, copy.notices}, false);
+}
+
+void do_now(Stage& stage, Node& node, Task<> task) {
+  stage.play(node.self().value, std::move(task));
+  stage.finish();
+}
+
+TEST(Budget, AReleaseByTheHomeOfABlockThatStaysWritableIsFree) {
+  Stage stage(calm(2), 2);
+  Node& home = stage.node(0);
+  do_now(stage, home, store(home, 0, 1));
+  do_now(stage, home, release(home));
+  const Meter meter(home);
+  for (std::uint64_t i = 2; i < 12; ++i) {
+    do_now(stage, home, store(home, 0, i));
+    do_now(stage, home, release(home));
+  }
+  expect_cost(meter.cost(), 0, 0, 0);
+  EXPECT_EQ(meter.cost().messages, 0u);
+}
+
+TEST(Budget, AReadMissWithAValidHintIsOneOperation) {
+  Stage stage(calm(2), 2);
+  Node& home = stage.node(0);
+  Node& reader = stage.node(1);
+  do_now(stage, home, store(home, 0, 1));
+  do_now(stage, home, release(home));
+  do_now(stage, reader, drop_value(reader, 0));
+  do_now(stage, home, store(home, 0, 2));
+  do_now(stage, home, release(home));
+  do_now(stage, reader, acquire_from(reader, home));
+  const Meter meter(reader);
+  do_now(stage, reader, drop_value(reader, 0));
+  expect_cost(meter.cost(), 1, 1, stage_block_bytes);
+  EXPECT_EQ(meter.cost().bytes, stage_block_bytes + 8);  // and the timestamp of the copy
+}
+
+TEST(Budget, AReadMissOnALapsedLeaseOfUnchangedDataMovesNone) {
+  Stage stage(calm(2), 2);
+  Node& home = stage.node(0);
+  Node& reader = stage.node(1);
+  do_now(stage, home, store(home, 0, 1));
+  do_now(stage, home, release(home));
+  do_now(stage, reader, drop_value(reader, 0));
+  do_now(stage, reader, acquire_clock(reader, 1000));
+  const Meter meter(reader);
+  do_now(stage, reader, drop_value(reader, 0));
+  expect_cost(meter.cost(), 2, 1, 0);  // a look and a longer lease; the budget is 3
+  EXPECT_LE(meter.cost().bytes, 128u);
+  EXPECT_EQ(reader.counters().get(Counter::renewals), 1u);
+}
+
+TEST(Budget, AFirstReadOfAnUntouchedBlockMovesNoData) {
+  Stage stage(calm(2), 2);
+  Node& reader = stage.node(1);
+  const Meter meter(reader);
+  do_now(stage, reader, drop_value(reader, 0));
+  expect_cost(meter.cost(), 2, 1, 0);
+}
+
+// The writer's links lead over `links` ranks to the home, whose version the writer has not seen.
+Cost release_over_links(std::uint32_t links) {
+  Stage stage(calm(links + 1), links + 1);
+  Node& writer = stage.node(links);
+  do_now(stage, writer, store(writer, 0, 1, 7));
+  // The home moves from rank 0 to 1 to 2, ...; the links of those before lead on, the writer's still to rank
+  // 0.
+  for (std::uint32_t rank = 0; rank < links; ++rank) {
+    Node& node = stage.node(rank);
+    do_now(stage, node, store(node, 0, rank + 10, rank % 7));
+    do_now(stage, node, release(node));
+  }
+  const Meter meter(writer);
+  do_now(stage, writer, release(writer));
+  return meter.cost();
+}
+
+TEST(Budget, AReleaseFromElsewhereIsOneSwapPerLinkAndTwoGets) {
+  // Without a notice the writer first asks whether its version is still the newest: one get more than with
+  // one.
+  expect_cost(release_over_links(1), 1 + 2, 0, stage_block_bytes);
+  expect_cost(release_over_links(2), 2 + 2, 0, stage_block_bytes);
+  expect_cost(release_over_links(4), 4 + 2, 0, stage_block_bytes);
+}
+
+TEST(Budget, AReleaseFromElsewhereWithANoticeGetsTheDataAtOnce) {
+  Stage stage(calm(2), 2);
+  Node& home = stage.node(0);
+  Node& writer = stage.node(1);
+  do_now(stage, home, store(home, 0, 1));
+  do_now(stage, home, release(home));
+  do_now(stage, writer, store(writer, 0, 5, 3));
+  do_now(stage, home, store(home, 0, 2));
+  do_now(stage, home, release(home));
+  do_now(stage, writer, acquire_from(writer, home));
+  const Meter meter(writer);
+  do_now(stage, writer, release(writer));
+  expect_cost(meter.cost(), 1 + 1, 0, stage_block_bytes);
+}
+
+TEST(Budget, AReleaseFromElsewhereOfTheVersionThatTheHomeHasMovesNoData) {
+  Stage stage(calm(2), 2);
+  Node& home = stage.node(0);
+  Node& writer = stage.node(1);
+  do_now(stage, home, store(home, 0, 1));
+  do_now(stage, home, release(home));
+  do_now(stage, writer, store(writer, 0, 2));
+  const Meter meter(writer);
+  do_now(stage, writer, release(writer));
+  expect_cost(meter.cost(), 1 + 1, 0, 0);  // the owner word, and the home's timestamps
+  EXPECT_LE(meter.cost().bytes, 64u);
+}
+
+TEST(Budget, ABarrierWithNothingWrittenIsOneMessagePerRoundAndRank) {
+  for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u, 8u, 16u, 33u}) {
+    Stage stage(calm(ranks), 4);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) stage.play(rank, meet(stage.node(rank)));
+    stage.finish();
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const Cost cost = spent(stage.node(rank));
+      expect_cost(cost, 0, 0, 0);
+      EXPECT_EQ(cost.messages, static_cast<std::uint64_t>(std::bit_width(ranks - 1))) << ranks << " ranks";
+    }
+  }
+}
+
+// Virtual time of a release of `blocks` blocks from elsewhere.
+std::uint64_t release_ns(std::uint64_t blocks, std::size_t window) {
+  Configuration configuration = calm(2);
+  configuration.protocol.release_window = window;
+  Stage stage(configuration, blocks * 2);
+  Node& writer = stage.node(1);
+  for (std::uint64_t i = 0; i < blocks; ++i) do_now(stage, writer, store(writer, 2 * i, 1));  // homes: rank 0
+  const std::uint64_t before = stage.cluster().world().now_ns();
+  do_now(stage, writer, release(writer));
+  return stage.cluster().world().now_ns() - before;
+}
+
+TEST(Budget, ReleasesOfManyBlocksOverlap) {
+  const std::uint64_t round_trip = 2 * calm(2).model.latency_ns;
+  constexpr std::uint64_t blocks = 256;
+  // One at a time each takes three round trips: two for the owner word, untouched until now, one for the
+  // timestamps.
+  EXPECT_GE(release_ns(blocks, 1), blocks * 3 * round_trip);
+  for (const std::size_t window : {8u, 32u, 128u}) {
+    const std::uint64_t elapsed = release_ns(blocks, window);
+    EXPECT_LE(elapsed, (blocks / window * 3 + 4) * round_trip * 11 / 10) << "window " << window;
+  }
+}
+
+}  // namespace
+}  // namespace musubi::sim
