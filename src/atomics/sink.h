@@ -11,7 +11,7 @@ namespace musubi::atomics {
 // lock of the program), either as a plain call (patched sites; signals are as the program left them) or from
 // within the handler of a fault (emulate_at_fault). So: no malloc, no stdio, no lock that the program could
 // hold. Blocking is allowed. All registers, vector state and errno are saved around the call; throwing is not
-// possible.
+// possible. A handler of a signal of the program may come in between and call again on the same thread.
 class AtomicSink {
  public:
   // Carries out `operation` on the `operation.bytes` bytes at `address`, of which the first lies in the

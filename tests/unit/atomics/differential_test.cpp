@@ -10,61 +10,23 @@
 #include "atomics/fault.h"
 #include "atomics/patch.h"
 #include "base/random.h"
-#include "forms.h"
 #include "machine.h"
+#include "plain_sink.h"
+#include "test_sites.h"
 
 namespace musubi::atomics {
 namespace {
 
-constexpr unsigned rsp = 4;
-constexpr std::size_t code_slot_bytes = 48;
-constexpr std::size_t padding_offset = 32;  // in a slot, behind the code
 constexpr std::size_t area_bytes = 128 * 1024;
 constexpr std::size_t target_offset = 96 * 1024;  // below it: room for the stack that the code runs on
 constexpr std::size_t window_bytes = 4608;        // more than bit tests reach
 constexpr unsigned states_per_site = 100;         // per form 1100, with and without padding
 constexpr std::uint64_t settable_flags = 1 | 1 << 2 | 1 << 4 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 11;
 
-// Carries out operations on plain memory, and spoils every register that a C++ function may.
-class PlainSink final : public AtomicSink {
- public:
-  AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
-    ++executed;
-    AtomicValue old = 0;
-    std::memcpy(&old, reinterpret_cast<const void*>(address), operation.bytes);
-    const AtomicValue result = apply(operation, old);
-    std::memcpy(reinterpret_cast<void*>(address), &result, operation.bytes);
-    spoil();
-    return old;
-  }
-  void fence() noexcept override {
-    ++fences;
-    spoil();
-  }
-
-  unsigned executed = 0, fences = 0;
-  bool default_rounding = true;
-
- private:
-  void spoil() {
-    default_rounding = default_rounding && (__builtin_ia32_stmxcsr() & 0xffc0) == 0x1f80;
-    errno = 77;
-    asm volatile("pcmpeqd %%xmm0, %%xmm0; pcmpeqd %%xmm7, %%xmm7; pcmpeqd %%xmm15, %%xmm15; fninit" ::
-                     : "xmm0", "xmm7", "xmm15");
-    if (__builtin_cpu_supports("avx")) asm volatile("vzeroall" ::: "xmm0", "xmm1");
-    if (__builtin_cpu_supports("avx512f"))
-      asm volatile("vpxord %zmm17, %zmm17, %zmm17; kxnorw %k1, %k1, %k1");
-  }
-};
-
 std::uint8_t* map_low(std::size_t bytes, int protection) {
   void* mapped = ::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
   EXPECT_NE(mapped, MAP_FAILED);
   return static_cast<std::uint8_t*>(mapped);
-}
-
-std::uint64_t address_of(const void* pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer);
 }
 
 std::uint64_t thread_pointer() {
@@ -73,18 +35,11 @@ std::uint64_t thread_pointer() {
   return base;
 }
 
-struct TestSite {
-  Form form;
-  Encoding encoding;
-  bool is_private;  // when the address is part of the code
-  std::size_t slot;
-  std::size_t length;
-};
-
 class Bench {
  public:
   Bench()
-      : sites_(choose_sites()),
+      : sites_(
+            choose_sites(random_, address_of(shared_ + target_offset), address_of(private_ + target_offset))),
         native_(map_low(sites_.size() * code_slot_bytes, PROT_READ | PROT_WRITE | PROT_EXEC)),
         patched_(map_low(sites_.size() * code_slot_bytes, PROT_READ | PROT_WRITE | PROT_EXEC)) {
     const AddressRange shared[] = {{address_of(shared_), address_of(shared_) + area_bytes}, {16, 32}};
@@ -123,9 +78,6 @@ class Bench {
   void check(const TestSite& site);
 
  private:
-  std::vector<TestSite> choose_sites();
-  Encoding choose_encoding(const Form& form, Addressing addressing, std::uint64_t target);
-  std::size_t write_code(const TestSite& site, std::uint8_t* buffer);
   void choose_state(const TestSite& site, std::uint8_t* target);
   void choose_bit(const TestSite& site);
   void choose_memory(const TestSite& site, std::uint8_t* target);
@@ -153,89 +105,6 @@ class Bench {
   std::uint8_t memory_before_[2 * window_bytes];
   std::uint8_t memory_expected_[2 * window_bytes];
 };
-
-std::vector<TestSite> Bench::choose_sites() {
-  std::vector<TestSite> sites;
-  for (const Form& form : all_forms()) {
-    for (unsigned i = 0; i < addressing_count; ++i) {
-      TestSite site{form, {}, random_.chance(30), sites.size() * code_slot_bytes, 0};
-      const std::uint8_t* area = site.is_private ? private_ : shared_;
-      site.encoding = choose_encoding(form, static_cast<Addressing>(i), address_of(area + target_offset));
-      sites.push_back(site);
-    }
-  }
-  return sites;
-}
-
-unsigned any_but_rsp(Random& random, unsigned below) {
-  for (;;) {
-    const auto chosen = static_cast<unsigned>(random.below(below));
-    if (chosen != rsp) return chosen;
-  }
-}
-
-Encoding Bench::choose_encoding(const Form& form, Addressing addressing, std::uint64_t target) {
-  Encoding e;
-  e.addressing = addressing;
-  e.target = target;
-  const bool is_stack = addressing == Addressing::stack_byte || addressing == Addressing::stack_word;
-  e.high_byte = form.bytes == 1 && form.source == FormSource::general_register && random_.chance(30);
-  const unsigned registers = e.high_byte ? 8 : 16;
-  e.base = is_stack ? rsp : any_but_rsp(random_, registers);
-  do e.index = any_but_rsp(random_, registers);
-  while (e.index == e.base);
-  e.scale = 1u << random_.below(4);
-  e.source = e.high_byte ? static_cast<unsigned>(random_.below(4)) : any_but_rsp(random_, 16);
-  while (form.source == FormSource::bit_register && (e.source == e.base || e.source == e.index)) {
-    e.source = any_but_rsp(random_, 16);
-  }
-  const bool keeps_source = form.opcode.size() == 1 && form.opcode[0] < 0x40;
-  if (keeps_source && !e.high_byte && random_.chance(5)) e.source = rsp;
-  e.immediate = static_cast<std::uint32_t>(random_.next()) | 1;
-  switch (addressing) {
-    case Addressing::base_byte:
-      e.displacement = static_cast<std::int32_t>(random_.between(0, 255)) - 128;
-      break;
-    case Addressing::stack_byte:
-      e.displacement = 16 * static_cast<std::int32_t>(random_.between(1, 7));
-      break;
-    case Addressing::stack_word:
-      e.displacement = 16 * static_cast<std::int32_t>(random_.between(8, 64));
-      break;
-    case Addressing::base_word:
-      e.displacement = static_cast<std::int32_t>(random_.next());
-      break;
-    case Addressing::base_index:
-      e.displacement = static_cast<std::int32_t>(random_.next());
-      break;
-    case Addressing::index_only:
-      e.displacement = 8 * static_cast<std::int32_t>(random_.between(0, 4096));
-      break;
-    case Addressing::absolute:
-      e.displacement = static_cast<std::int32_t>(target);
-      break;
-    default:
-      break;
-  }
-  return e;
-}
-
-std::size_t Bench::write_code(const TestSite& site, std::uint8_t* buffer) {
-  std::uint8_t* at = buffer + site.slot;
-  std::vector<std::uint8_t> code = encode(site.form, site.encoding, address_of(at));
-  const std::size_t length = code.size();
-  code.insert(code.end(), {0xff, 0x25, 0, 0, 0, 0});  // jmp *0(%rip)
-  const std::uint64_t back = address_of(reinterpret_cast<const void*>(&machine_return));
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(&back);
-  code.insert(code.end(), bytes, bytes + sizeof back);
-  EXPECT_LE(code.size(), padding_offset);
-  std::memcpy(at, code.data(), code.size());
-  return length;
-}
-
-bool is_fixed(Addressing addressing) {
-  return addressing == Addressing::absolute || addressing == Addressing::instruction_pointer;
-}
 
 void Bench::choose_state(const TestSite& site, std::uint8_t* target) {
   const Encoding& e = site.encoding;

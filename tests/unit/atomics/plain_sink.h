@@ -1,0 +1,43 @@
+// A sink for tests of the way there and back.
+#pragma once
+
+#include <cerrno>
+#include <cstring>
+
+#include "atomics/sink.h"
+
+namespace musubi::atomics {
+
+// Carries out operations on plain memory, and spoils every register that a C++ function may.
+class PlainSink final : public AtomicSink {
+ public:
+  AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
+    ++executed;
+    AtomicValue old = 0;
+    std::memcpy(&old, reinterpret_cast<const void*>(address), operation.bytes);
+    const AtomicValue result = apply(operation, old);
+    std::memcpy(reinterpret_cast<void*>(address), &result, operation.bytes);
+    spoil();
+    return old;
+  }
+  void fence() noexcept override {
+    ++fences;
+    spoil();
+  }
+
+  unsigned executed = 0, fences = 0;
+  bool default_rounding = true;
+
+ private:
+  void spoil() {
+    default_rounding = default_rounding && (__builtin_ia32_stmxcsr() & 0xffc0) == 0x1f80;
+    errno = 77;
+    asm volatile("pcmpeqd %%xmm0, %%xmm0; pcmpeqd %%xmm7, %%xmm7; pcmpeqd %%xmm15, %%xmm15; fninit" ::
+                     : "xmm0", "xmm7", "xmm15");
+    if (__builtin_cpu_supports("avx")) asm volatile("vzeroall" ::: "xmm0", "xmm1");
+    if (__builtin_cpu_supports("avx512f"))
+      asm volatile("vpxord %zmm17, %zmm17, %zmm17; kxnorw %k1, %k1, %k1");
+  }
+};
+
+}  // namespace musubi::atomics
