@@ -42,4 +42,8 @@ function(musubi_test name)
   target_link_libraries(${name} PRIVATE musubi_flags ${TEST_DEPENDS} GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}")
+  # Tests that start whole jobs are not run beside each other: a few cores are less than one of them wants.
+  if(TEST_LABELS MATCHES "system|stress")
+    set_tests_properties(${name} PROPERTIES RESOURCE_LOCK cores)
+  endif()
 endfunction()
