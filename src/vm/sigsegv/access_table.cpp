@@ -1,5 +1,6 @@
 #include "vm/sigsegv/access_table.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@ namespace musubi::vm {
 namespace {
 
 constexpr std::uint8_t access_mask = 3;
+constexpr unsigned granted_shift = 0;
 constexpr unsigned applied_shift = 2;
 
 std::uint8_t* reserve(std::size_t bytes) {
@@ -35,14 +37,26 @@ AccessTable::~AccessTable() {
 }
 
 Access AccessTable::granted(BlockId block) const noexcept {
-  return static_cast<Access>(cells_[block.value] & access_mask);
+  return static_cast<Access>((cells_[block.value] >> granted_shift) & access_mask);
 }
 
 Access AccessTable::applied(BlockId block) const noexcept {
   return static_cast<Access>((cells_[block.value] >> applied_shift) & access_mask);
 }
 
+bool AccessTable::uniform(BlockRun run) const noexcept {
+  const std::uint8_t* const first = cells_ + run.first.value;
+  return ::memcmp(first, first + 1, run.count - 1) == 0;
+}
+
+void AccessTable::set_cells(BlockRun run, unsigned shift, Access to) noexcept {
+  const std::uint8_t cell = static_cast<std::uint8_t>((cells_[run.first.value] & ~(access_mask << shift)) |
+                                                      (static_cast<std::uint8_t>(to) << shift));
+  ::memset(cells_ + run.first.value, cell, run.count);
+}
+
 Access AccessTable::most_applied(BlockRun run) const noexcept {
+  if (uniform(run)) return applied(run.first);
   Access most = Access::none;
   for (std::uint64_t i = 0; i < run.count; ++i) most = std::max(most, applied(BlockId{run.first.value + i}));
   return most;
@@ -56,41 +70,45 @@ Access AccessTable::least_granted(BlockRun run) const noexcept {
 }
 
 void AccessTable::grant(BlockRun run, Access from_least, Access from_most, Access to) noexcept {
-  for (std::uint64_t block = run.first.value; block < run.first.value + run.count; ++block) {
-    const Access from = granted(BlockId{block});
-    MUSUBI_CHECK(from_least <= from && from <= from_most, "block %lu has access %d and was to be given %d",
-                 static_cast<unsigned long>(block), static_cast<int>(from), static_cast<int>(to));
-    cells_[block] = static_cast<std::uint8_t>((cells_[block] & ~access_mask) | static_cast<std::uint8_t>(to));
+  if (!uniform(run)) {
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      grant(BlockRun{BlockId{run.first.value + i}}, from_least, from_most, to);
+    }
+    return;
   }
+  const Access from = granted(run.first);
+  MUSUBI_CHECK(from_least <= from && from <= from_most, "block %lu has access %d and was to be given %d",
+               static_cast<unsigned long>(run.first.value), static_cast<int>(from), static_cast<int>(to));
+  set_cells(run, granted_shift, to);
 }
 
 void AccessTable::apply(const Segment& segment, BlockRun run, Access to) noexcept {
-  const std::uint64_t segment_begin = segment.first_block.value;
-  const std::uint64_t segment_end = segment_begin + segment.blocks;
-  const std::uint64_t groups_before = first_group(segment);
-  const std::uint64_t end = run.first.value + run.count;
-  // A border belongs to the block behind it; the first block of a segment has none.
-  const auto change_border = [&](std::uint64_t block, bool was, bool is) {
-    if (was == is) return;
-    borders_ += is ? 1 : std::size_t(-1);
-    const std::uint64_t index = block - segment_begin;
-    if (index % group_blocks != 0) group_borders_[groups_before + index / group_blocks] += is ? 1 : -1;
-  };
-  Access before = run.first.value > segment_begin ? applied(BlockId{run.first.value - 1}) : to;
-  for (std::uint64_t block = run.first.value; block < end; ++block) {
-    const Access old = applied(BlockId{block});
-    if (block > segment_begin) {
-      const bool is = block == run.first.value && before != to;
-      change_border(block, before != old, is);
+  if (!uniform(run)) {
+    for (std::uint64_t i = 0; i < run.count; ++i) {
+      apply(segment, BlockRun{BlockId{run.first.value + i}}, to);
     }
-    cells_[block] = static_cast<std::uint8_t>((cells_[block] & ~(access_mask << applied_shift)) |
-                                              (static_cast<std::uint8_t>(to) << applied_shift));
-    before = old;
+    return;
   }
-  if (end < segment_end) {
+  const std::uint64_t end = run.first.value + run.count;
+  const Access from = applied(run.first);
+  if (run.first.value > segment.first_block.value) {
+    const Access before = applied(BlockId{run.first.value - 1});
+    change_border(segment, run.first.value, before != from, before != to);
+  }
+  if (end < segment.first_block.value + segment.blocks) {
     const Access behind = applied(BlockId{end});
-    change_border(end, before != behind, to != behind);
+    change_border(segment, end, from != behind, to != behind);
   }
+  set_cells(run, applied_shift, to);
+}
+
+// A border belongs to the block behind it; the first block of a segment has none.
+void AccessTable::change_border(const Segment& segment, std::uint64_t block, bool was, bool is) noexcept {
+  if (was == is) return;
+  borders_ += is ? 1 : std::size_t(-1);
+  const std::uint64_t index = block - segment.first_block.value;
+  if (index % group_blocks == 0) return;
+  group_borders_[first_group(segment) + index / group_blocks] += is ? 1 : -1;
 }
 
 std::uint64_t AccessTable::first_group(const Segment& segment) const noexcept {

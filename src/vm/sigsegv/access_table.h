@@ -45,6 +45,10 @@ class AccessTable {
   std::uint64_t group_of(const Segment& segment, BlockId block) const noexcept;
 
  private:
+  // Whole segments are opened in one run: their cells are compared and set at the speed of memory.
+  bool uniform(BlockRun run) const noexcept;
+  void set_cells(BlockRun run, unsigned shift, Access to) noexcept;  // REQUIRES: uniform(run)
+  void change_border(const Segment& segment, std::uint64_t block, bool was, bool is) noexcept;
   std::uint64_t first_group(const Segment& segment) const noexcept;
 
   const Space& space_;
