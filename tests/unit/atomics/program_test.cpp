@@ -236,6 +236,33 @@ TEST_F(AtomicsProgram, PaddingThatHoldsAJumpIsStillPassed) {
   EXPECT_EQ(world().sink.executed, before + 2);
 }
 
+// glibc leaves out the prefix when there is one thread: jumps into the instruction must find it as it was.
+TEST_F(AtomicsProgram, CodeMayStillJumpOverThePrefix) {
+  std::uint8_t* code = map(-1, PROT_READ | PROT_WRITE | PROT_EXEC);
+  const std::uint8_t bytes[] = {
+      0x31, 0xc0,                                      // xor %eax, %eax
+      0x83, 0xfe, 0x00,                                // cmp $0, %esi
+      0x74, 0x01,                                      // je over the prefix
+      0xf0, 0x0f, 0xb1, 0x97, 0x00, 0x00, 0x00, 0x00,  // lock cmpxchg %edx, 0(%rdi)
+      0xc3,                                            // ret
+  };
+  std::memcpy(code, bytes, sizeof bytes);
+  Result<PatchReport> report = patch(find_sites(code, sizeof bytes, reinterpret_cast<std::uintptr_t>(code)));
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report.value().traps, 1u);
+  const auto function = reinterpret_cast<int (*)(int*, int, int)>(code);
+  int* word = shared_word<int>(8);
+  const long before = world().sink.executed;
+  EXPECT_EQ(function(word, 0, 11), 0);
+  EXPECT_EQ(*word, 11);
+  EXPECT_EQ(world().sink.executed, before);
+  *word = 0;
+  EXPECT_EQ(function(word, 1, 12), 0);
+  EXPECT_EQ(*word, 12);
+  EXPECT_EQ(function(word, 1, 13), 12);
+  EXPECT_EQ(world().sink.executed, before + 2);
+}
+
 volatile sig_atomic_t foreign_traps = 0;
 
 TEST_F(AtomicsProgram, ForeignTrapsGoToTheHandlerBefore) {
