@@ -30,9 +30,9 @@ struct ControlLayout {
   static ControlLayout of(const ControlSizes& sizes) {
     ControlLayout layout{};
     std::uint64_t end = 0;
-    const auto place = [&end](std::size_t bytes) {
+    const auto place = [&end](std::size_t part_bytes) {
       const std::uint64_t offset = end;
-      end += (bytes + 63) / 64 * 64;
+      end += (part_bytes + 63) / 64 * 64;
       return offset;
     };
     layout.clock_word = place(sizeof(std::uint64_t));

@@ -85,7 +85,8 @@ Task<> LockTable::Parts::acquire_from(Rank previous) {
         fabric::get(coherence::control_region, signature_offset, &after, sizeof after)};
     co_await fabric::transfer(fabric, previous, steps);
     if (before != after || before % 2 != 0) {
-      co_await pause(++attempt);
+      ++attempt;
+      co_await pause(attempt);
     } else if (board->count > expected) {
       expected = board->count;
     } else {
