@@ -1,6 +1,5 @@
-// How a program dies, and how its own signal handlers live on beside the runtime's.
+// How a program dies.
 #include <gtest/gtest.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "child_process.h"
+#include "crashing.h"
 #include "vm/sigsegv/alternate_stack.h"
 #include "vm/sigsegv/fault_handler.h"
 #include "vm/sigsegv/sigsegv_vm.h"
@@ -18,13 +18,6 @@
 using namespace musubi;
 using namespace musubi::vm;
 
-// With external linkage and never inlined: the tests look for these names in backtraces.
-[[gnu::noinline]] void write_through_null(volatile int* pointer) {
-  *pointer = 1;
-}
-[[gnu::noinline]] int divide(volatile int* dividend, volatile int* divisor) {
-  return *dividend / *divisor;
-}
 [[gnu::noinline]] int recurse_without_end(volatile char* outer) {
   volatile char frame[512];
   frame[0] = outer[0];
@@ -36,19 +29,6 @@ using namespace musubi::vm;
 }
 
 namespace {
-
-volatile int* volatile null_pointer = nullptr;
-
-struct Handlers {
-  Handlers() : handler(Rank{2}) {
-    MUSUBI_CHECK(stack.install().ok());
-    handler.install();
-  }
-  UserSignals& user() { return handler.user_signals(); }
-
-  AlternateStack stack;
-  FaultHandler handler;
-};
 
 TEST(Crash, NullPointerIsNamedWithItsFunction) {
   const ChildEnd end = run_in_child([] {
@@ -142,7 +122,7 @@ TEST(Crash, DivisionByZero) {
     Handlers handlers;
     volatile int one = 1;
     volatile int zero = 0;
-    divide(&one, &zero);
+    one = divide(&one, &zero);
   });
   EXPECT_TRUE(end.killed_by(SIGFPE));
   EXPECT_TRUE(end.said("killed by SIGFPE (arithmetic error): integer division by zero at pc 0x"))
@@ -206,187 +186,6 @@ TEST(Crash, OneReportWhenAllThreadsCrash) {
   EXPECT_EQ(end.error_text.find("musubi: rank", at + 1), std::string::npos) << end.error_text;
 }
 
-// ---- The program's own handlers.
-
-void* seen_address = nullptr;
-void exit_with_3(int) {
-  ::_exit(3);
-}
-void note_address(int, siginfo_t* information, void*) {
-  seen_address = information->si_addr;
-  ::_exit(information->si_signo == SIGSEGV ? 4 : 5);
-}
-
-TEST(UserHandler, InstalledBeforeTheRuntimeIsCalled) {
-  const ChildEnd end = run_in_child([] {
-    ::signal(SIGSEGV, &exit_with_3);
-    Handlers handlers;
-    write_through_null(null_pointer);
-  });
-  EXPECT_TRUE(end.exited_with(3)) << end.status << end.error_text;
-}
-
-TEST(UserHandler, WithInformationIsCalledAndRemembered) {
-  const ChildEnd end = run_in_child([] {
-    Handlers handlers;
-    struct sigaction set {};
-    struct sigaction old {};
-    set.sa_sigaction = &note_address;
-    set.sa_flags = SA_SIGINFO;
-    sigaddset(&set.sa_mask, SIGUSR1);
-    MUSUBI_CHECK(handlers.user().action(SIGSEGV, &set, &old) == 0 && old.sa_handler == SIG_DFL);
-    MUSUBI_CHECK(handlers.user().action(SIGSEGV, nullptr, &old) == 0 && old.sa_sigaction == &note_address);
-    MUSUBI_CHECK(old.sa_flags == SA_SIGINFO && sigismember(&old.sa_mask, SIGUSR1));
-    write_through_null(null_pointer);
-  });
-  EXPECT_TRUE(end.exited_with(4)) << end.status << end.error_text;
-}
-
-sigjmp_buf recovery;
-volatile int caught = 0;
-void jump_out(int) {
-  caught = caught + 1;
-  siglongjmp(recovery, 1);
-}
-
-TEST(UserHandler, MayJumpOutAgainAndAgain) {
-  const ChildEnd end = run_in_child([] {
-    Handlers handlers;
-    handlers.user().handler(SIGSEGV, &jump_out);
-    handlers.user().handler(SIGFPE, &jump_out);
-    for (caught = 0; caught < 100;) {
-      if (sigsetjmp(recovery, 1) != 0) continue;
-      volatile int zero = 0;
-      if (caught % 2) divide(&zero, &zero);
-      write_through_null(null_pointer);
-    }
-  });
-  EXPECT_TRUE(end.exited_with(0)) << end.status << end.error_text;
-}
-
-void skip_instruction(int, siginfo_t*, void* context) {
-  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP] += 2;
-  errno = EDOM;
-}
-
-TEST(UserHandler, MayChangeTheContextAndErrno) {
-  const ChildEnd end = run_in_child([] {
-    Handlers handlers;
-    struct sigaction set {};
-    set.sa_sigaction = &skip_instruction;
-    set.sa_flags = SA_SIGINFO;
-    handlers.user().action(SIGILL, &set, nullptr);
-    errno = 0;
-    __asm__ volatile("ud2" ::: "memory");
-    ::_exit(errno == EDOM ? 7 : 8);
-  });
-  EXPECT_TRUE(end.exited_with(7)) << end.status << end.error_text;
-}
-
-volatile int returns = 0;
-void crash_again(int) {
-  write_through_null(null_pointer);
-  returns = returns + 1;  // not a tail call: this function is to stand in the backtrace
-}
-
-TEST(UserHandler, ThatCrashesItselfEndsTheProgram) {
-  const ChildEnd end = run_in_child([] {
-    Handlers handlers;
-    handlers.user().handler(SIGSEGV, &crash_again);
-    write_through_null(null_pointer);
-  });
-  EXPECT_TRUE(end.killed_by(SIGSEGV)) << end.status;
-  EXPECT_TRUE(end.said("the program was killed by SIGSEGV")) << end.error_text;
-  EXPECT_TRUE(end.said("crash_again")) << end.error_text;
-}
-
-TEST(UserHandler, ThatAsksToBeResetIsCalledOnce) {
-  const ChildEnd end = run_in_child([] {
-    Handlers handlers;
-    struct sigaction set {};
-    set.sa_handler = [](int) { caught = caught + 1; };
-    set.sa_flags = SA_RESETHAND;
-    handlers.user().action(SIGSEGV, &set, nullptr);
-    ::raise(SIGSEGV);
-    struct sigaction old {};
-    handlers.user().action(SIGSEGV, nullptr, &old);
-    MUSUBI_CHECK(caught == 1 && old.sa_handler == SIG_DFL);
-    ::raise(SIGSEGV);
-  });
-  EXPECT_TRUE(end.killed_by(SIGSEGV));
-  EXPECT_TRUE(end.said("SIGSEGV (segmentation fault): sent by process")) << end.error_text;
-}
-
-TEST(UserHandler, IgnoredSignalsAreIgnoredUnlessForced) {
-  const ChildEnd end = run_in_child([] {
-    Handlers handlers;
-    handlers.user().handler(SIGSEGV, SIG_IGN);
-    ::raise(SIGSEGV);
-    ::write(STDERR_FILENO, "alive\n", 6);
-    write_through_null(null_pointer);
-  });
-  EXPECT_TRUE(end.killed_by(SIGSEGV));
-  EXPECT_TRUE(end.said("alive\nmusubi: rank 2")) << end.error_text;
-}
-
-TEST(UserMask, ProtectedSignalsStayOpenAndLookBlocked) {
-  const ChildEnd end = run_in_child([] {
-    Handlers handlers;
-    sigset_t all;
-    sigset_t old;
-    sigfillset(&all);
-    MUSUBI_CHECK(handlers.user().mask(SIG_SETMASK, &all, nullptr) == 0);
-    MUSUBI_CHECK(handlers.user().mask(SIG_BLOCK, nullptr, &old) == 0);
-    MUSUBI_CHECK(sigismember(&old, SIGSEGV) && sigismember(&old, SIGUSR1));
-    sigset_t real;
-    ::pthread_sigmask(SIG_BLOCK, nullptr, &real);
-    for (const int signal : {SIGSEGV, SIGBUS, SIGTRAP}) MUSUBI_CHECK(!sigismember(&real, signal));
-    MUSUBI_CHECK(sigismember(&real, SIGUSR1));
-    MUSUBI_CHECK(handlers.user().mask(SIG_UNBLOCK, &all, nullptr) == 0);
-    MUSUBI_CHECK(handlers.user().mask(SIG_BLOCK, nullptr, &old) == 0 && !sigismember(&old, SIGSEGV));
-    MUSUBI_CHECK(handlers.user().mask(77, &all, nullptr) == EINVAL);
-  });
-  EXPECT_TRUE(end.exited_with(0)) << end.status << end.error_text;
-}
-
-TEST(UserMask, OtherHandlersNeverBlockProtectedSignalsAndAreRememberedAsSet) {
-  const ChildEnd end = run_in_child([] {
-    Handlers handlers;
-    struct sigaction set {};
-    set.sa_handler = [](int) {
-      sigset_t real;
-      ::pthread_sigmask(SIG_BLOCK, nullptr, &real);
-      MUSUBI_CHECK(!sigismember(&real, SIGSEGV) && sigismember(&real, SIGUSR2));
-      char here = 0;
-      MUSUBI_CHECK(AlternateStack::current()->contains(reinterpret_cast<std::uintptr_t>(&here)));
-      caught = caught + 1;
-    };
-    sigfillset(&set.sa_mask);
-    struct sigaction old {};
-    MUSUBI_CHECK(handlers.user().action(SIGUSR1, &set, nullptr) == 0);
-    ::raise(SIGUSR1);
-    MUSUBI_CHECK(handlers.user().action(SIGUSR1, nullptr, &old) == 0);
-    MUSUBI_CHECK(caught == 1 && old.sa_flags == 0 && sigismember(&old.sa_mask, SIGSEGV));
-    MUSUBI_CHECK(handlers.user().action(SIGKILL, &set, nullptr) == -1 && errno == EINVAL);
-  });
-  EXPECT_TRUE(end.exited_with(0)) << end.status << end.error_text;
-}
-
-TEST(UserMask, AlternateStackIsRememberedButNotInstalled) {
-  const ChildEnd end = run_in_child([] {
-    Handlers handlers;
-    static char small[8192];
-    const stack_t mine{small, 0, sizeof small};
-    stack_t old{};
-    MUSUBI_CHECK(handlers.user().alternate_stack(&mine, &old) == 0 && old.ss_flags == SS_DISABLE);
-    MUSUBI_CHECK(handlers.user().alternate_stack(nullptr, &old) == 0 && old.ss_sp == small);
-    stack_t real{};
-    ::sigaltstack(nullptr, &real);
-    MUSUBI_CHECK(real.ss_sp != small && real.ss_size >= 256 * 1024);
-  });
-  EXPECT_TRUE(end.exited_with(0)) << end.status << end.error_text;
-}
-
 // ---- Several owners of one signal, and errors of the runtime itself.
 
 struct TrapOwner final : SignalOwner {
@@ -427,7 +226,7 @@ struct BrokenSink final : FaultSink {
 TEST(Owners, ACrashInsideTheRuntimeIsCalledItsBug) {
   const ChildEnd end = run_in_child([] {
     Handlers handlers;
-    handlers.user().handler(SIGSEGV, &exit_with_3);  // must not be asked
+    handlers.user().handler(SIGSEGV, [](int) { ::_exit(3); });  // must not be asked
     Space space(1);
     Segment segment;
     segment.name = "heap";
