@@ -1,0 +1,32 @@
+// Polite polling of a word that may lie at another rank and cannot be slept on: yield for a while, then sleep
+// for times that grow. There is no spinning phase: whoever is waited for may need this very core.
+#pragma once
+
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+
+namespace musubi::omp {
+
+class Backoff {
+ public:
+  void pause() noexcept {
+    if (attempts_++ < yields) {
+      sched_yield();
+      return;
+    }
+    const timespec duration{0, sleep_ns_};
+    nanosleep(&duration, nullptr);
+    sleep_ns_ = std::min(sleep_ns_ * 2, sleep_ns_max);
+  }
+
+ private:
+  static constexpr unsigned yields = 64;
+  static constexpr long sleep_ns_max = 500'000;
+
+  unsigned attempts_ = 0;
+  long sleep_ns_ = 10'000;
+};
+
+}  // namespace musubi::omp

@@ -1,0 +1,133 @@
+#include "omp/doacross.h"
+
+#include <algorithm>
+
+#include "omp/backoff.h"
+#include "omp/job.h"
+#include "omp/team.h"
+#include "omp/worksharing.h"
+
+namespace musubi::omp {
+namespace {
+
+// A word: the chunk's turn in its word, from 1 (upper bits), and how many iterations of the chunk are posted.
+constexpr unsigned progress_bits = 44;
+constexpr std::uint64_t complete = (std::uint64_t{1} << progress_bits) - 1;
+
+struct Entry {
+  Rank owner;
+  std::size_t index;
+  std::uint64_t turn;
+};
+
+Entry entry_of(TeamWords& team_words, std::uint64_t chunk) {
+  const std::uint64_t place = chunk % words::doacross_count;
+  return {team_words.owner_of(place), words::doacross + place, chunk / words::doacross_count + 1};
+}
+
+void publish(const Entry& entry, std::uint64_t progress) {
+  Job::current()->words.store(entry.owner, entry.index, entry.turn << progress_bits | progress);
+}
+
+void wait_until(const Entry& entry, std::uint64_t progress) {
+  Backoff backoff;
+  while (Job::current()->words.load(entry.owner, entry.index) < (entry.turn << progress_bits | progress)) {
+    backoff.pause();
+  }
+}
+
+std::uint64_t chunk_holding(const ImplicitTask& task, std::uint64_t position) {
+  const LoopSpecification& specification = task.loop.specification;
+  return specification.chunk == 0 ? static_owner(specification.space.count, task.size, position)
+                                  : position / specification.chunk;
+}
+
+std::uint64_t first_position(const ImplicitTask& task, std::uint64_t chunk) {
+  const LoopSpecification& specification = task.loop.specification;
+  return specification.chunk == 0 ? static_share(specification.space.count, task.size, chunk).first
+                                  : chunk * specification.chunk;
+}
+
+// Iterations of the chunk up to and including this one.
+std::uint64_t progress_at(const ImplicitTask& task, std::uint64_t chunk, const std::uint64_t* coordinates) {
+  const Loop& loop = task.loop;
+  unsigned __int128 progress = coordinates[0] - first_position(task, chunk);
+  for (std::uint32_t depth = 1; depth < loop.nest; ++depth) {
+    progress = progress * loop.inner[depth - 1] + coordinates[depth];
+  }
+  if (progress + 1 >= complete) {
+    unsupported("a doacross loop with more than 2^44 iterations in a chunk",
+                "choose a smaller chunk in its schedule");
+  }
+  return static_cast<std::uint64_t>(progress) + 1;
+}
+
+}  // namespace
+
+void doacross_begin(ImplicitTask& task, std::span<const std::uint64_t> extents, Schedule schedule,
+                    std::uint64_t chunk) {
+  constexpr std::size_t deepest = sizeof(Loop::inner) / sizeof(Loop::inner[0]) + 1;
+  if (extents.size() > deepest) unsupported("a doacross loop nest deeper than 8", "collapse its inner loops");
+  LoopSpecification specification;
+  const std::uint64_t count = extents[0];
+  specification.space = {0, count, 1, count};
+  const bool is_static = schedule == Schedule::static_chunks || schedule == Schedule::automatic;
+  // Guided chunks have no number that another thread could compute: hand out equal ones instead.
+  specification.schedule = is_static ? Schedule::static_chunks : Schedule::dynamic;
+  specification.chunk =
+      is_static ? std::min(chunk, count) : std::max<std::uint64_t>(1, std::min(chunk, count));
+  // The turns of a word are counted in what progress leaves of it.
+  constexpr std::uint64_t chunks_max = std::uint64_t{1} << 29;
+  if (specification.chunk != 0) specification.chunk = std::max(specification.chunk, count / chunks_max);
+  if (task.size > 1) {
+    Job& job = *Job::current();
+    // The words belong to one nest at a time: nobody is in an earlier one, then they are cleared, then this
+    // starts.
+    barrier();
+    const std::uint32_t here = Placement(task.size, job.ranks, job.threads_per_rank).first_on(job.self);
+    const bool clears_for_rank_without_members = task.number == 0;
+    for (std::size_t place = 0; place < words::doacross_count; ++place) {
+      const Rank owner = job.words.owner_of(place);
+      const bool own = owner.value == job.self && task.number == here;
+      const bool orphan = clears_for_rank_without_members &&
+                          Placement(task.size, job.ranks, job.threads_per_rank).members_on(owner.value) == 0;
+      if (own || orphan) job.words.store(owner, words::doacross + place, 0);
+    }
+    barrier();
+  }
+  loop_begin(task, specification);
+  task.loop.doacross = true;
+  task.loop.nest = static_cast<std::uint32_t>(extents.size());
+  std::copy(extents.begin() + 1, extents.end(), task.loop.inner);
+}
+
+void doacross_enter_chunk(ImplicitTask& task) {
+  const std::uint64_t chunk = chunk_holding(task, task.loop.chunk.first);
+  if (chunk < words::doacross_count) return;
+  // The word still speaks for an earlier chunk: it must be complete before the word changes its meaning.
+  wait_until(entry_of(Job::current()->words, chunk - words::doacross_count), complete);
+}
+
+void doacross_leave_chunk(ImplicitTask& task) {
+  Job& job = *Job::current();
+  if (job.ranks > 1) job.runtime.release();
+  publish(entry_of(job.words, chunk_holding(task, task.loop.chunk.first)), complete);
+}
+
+void doacross_post(ImplicitTask& task, const std::uint64_t* coordinates) {
+  if (task.size == 1) return;
+  Job& job = *Job::current();
+  if (job.ranks > 1) job.runtime.release();
+  const std::uint64_t chunk = chunk_holding(task, coordinates[0]);
+  publish(entry_of(job.words, chunk), progress_at(task, chunk, coordinates));
+}
+
+void doacross_wait(ImplicitTask& task, const std::uint64_t* coordinates) {
+  if (task.size == 1) return;
+  Job& job = *Job::current();
+  const std::uint64_t chunk = chunk_holding(task, coordinates[0]);
+  wait_until(entry_of(job.words, chunk), progress_at(task, chunk, coordinates));
+  if (job.ranks > 1) job.runtime.acquire();
+}
+
+}  // namespace musubi::omp

@@ -1,0 +1,125 @@
+// Loops with dependences between iterations: ordered(n), depend(sink) and depend(source).
+#include <cstdarg>
+
+#include "omp/doacross.h"
+#include "omp/gomp/entry.h"
+#include "omp/gomp/loop_values.h"
+#include "omp/tasks.h"
+
+using namespace musubi::omp;
+
+using Long = long;
+using Ull = unsigned long long;
+
+namespace {
+
+constexpr unsigned nest_max = 8;
+
+template <class Value>
+struct Coordinates {
+  std::uint64_t values[nest_max] = {};
+
+  Coordinates(const Value* from, unsigned count) {
+    for (unsigned i = 0; i < count && i < nest_max; ++i) values[i] = static_cast<std::uint64_t>(from[i]);
+  }
+};
+
+template <class Value>
+bool begin(unsigned count, const Value* extents, Schedule schedule, Value chunk, Value* first, Value* end) {
+  const Coordinates<Value> converted(extents, count);
+  doacross_begin(current_task(), {converted.values, count}, schedule, static_cast<std::uint64_t>(chunk));
+  return gomp::next(first, end);
+}
+
+template <class Value>
+bool begin_runtime(unsigned count, const Value* extents, Value* first, Value* end) {
+  const LoopSpecification chosen = gomp::specify_runtime({}, false);
+  return begin(count, extents, chosen.schedule, static_cast<Value>(chosen.chunk), first, end);
+}
+
+template <class Value>
+bool begin_coded(unsigned count, const Value* extents, long code, Value chunk, Value* first, Value* end,
+                 std::uintptr_t* reductions, void** memory) {
+  ImplicitTask& task = current_task();
+  if (reductions != nullptr) worksharing_reduction_begin(reductions);
+  // Behind the memory that a lastprivate or scan may ask for, libgomp keeps nothing that the program sees.
+  if (memory != nullptr) *memory = construct_memory(task, reinterpret_cast<std::uintptr_t>(*memory));
+  const auto chosen = gomp::specify_coded({}, code, static_cast<std::uint64_t>(chunk), false);
+  return begin(count, extents, chosen.schedule, static_cast<Value>(chosen.chunk), first, end);
+}
+
+void post(const std::uint64_t* coordinates) {
+  doacross_post(current_task(), coordinates);
+}
+
+void wait(std::uint64_t* coordinates, va_list& others, bool wide) {
+  ImplicitTask& task = current_task();
+  for (unsigned depth = 1; depth < task.loop.nest; ++depth) {
+    coordinates[depth] = wide ? va_arg(others, Ull) : static_cast<std::uint64_t>(va_arg(others, Long));
+  }
+  doacross_wait(task, coordinates);
+}
+
+}  // namespace
+
+extern "C" {
+
+#define MUSUBI_DOACROSS(family, Value)                                                                    \
+  MUSUBI_EXPORT bool GOMP_##family##_doacross_static_start(unsigned count, Value* extents, Value chunk,   \
+                                                           Value* first, Value* end) {                    \
+    MUSUBI_GOMP_ENTRY();                                                                                  \
+    return begin(count, extents, Schedule::static_chunks, chunk, first, end);                             \
+  }                                                                                                       \
+  MUSUBI_EXPORT bool GOMP_##family##_doacross_dynamic_start(unsigned count, Value* extents, Value chunk,  \
+                                                            Value* first, Value* end) {                   \
+    MUSUBI_GOMP_ENTRY();                                                                                  \
+    return begin(count, extents, Schedule::dynamic, chunk, first, end);                                   \
+  }                                                                                                       \
+  MUSUBI_EXPORT bool GOMP_##family##_doacross_guided_start(unsigned count, Value* extents, Value chunk,   \
+                                                           Value* first, Value* end) {                    \
+    MUSUBI_GOMP_ENTRY();                                                                                  \
+    return begin(count, extents, Schedule::guided, chunk, first, end);                                    \
+  }                                                                                                       \
+  MUSUBI_EXPORT bool GOMP_##family##_doacross_runtime_start(unsigned count, Value* extents, Value* first, \
+                                                            Value* end) {                                 \
+    MUSUBI_GOMP_ENTRY();                                                                                  \
+    return begin_runtime(count, extents, first, end);                                                     \
+  }                                                                                                       \
+  MUSUBI_EXPORT bool GOMP_##family##_doacross_start(unsigned count, Value* extents, long schedule,        \
+                                                    Value chunk, Value* first, Value* end,                \
+                                                    std::uintptr_t* reductions, void** memory) {          \
+    MUSUBI_GOMP_ENTRY();                                                                                  \
+    return begin_coded(count, extents, schedule, chunk, first, end, reductions, memory);                  \
+  }
+MUSUBI_DOACROSS(loop, Long)
+MUSUBI_DOACROSS(loop_ull, Ull)
+
+MUSUBI_EXPORT void GOMP_doacross_post(Long* coordinates) {
+  MUSUBI_GOMP_ENTRY();
+  post(Coordinates<Long>(coordinates, current_task().loop.nest).values);
+}
+
+MUSUBI_EXPORT void GOMP_doacross_ull_post(Ull* coordinates) {
+  MUSUBI_GOMP_ENTRY();
+  post(Coordinates<Ull>(coordinates, current_task().loop.nest).values);
+}
+
+MUSUBI_EXPORT void GOMP_doacross_wait(Long first, ...) {
+  MUSUBI_GOMP_ENTRY();
+  std::uint64_t coordinates[nest_max] = {static_cast<std::uint64_t>(first)};
+  va_list others;
+  va_start(others, first);
+  wait(coordinates, others, false);
+  va_end(others);
+}
+
+MUSUBI_EXPORT void GOMP_doacross_ull_wait(Ull first, ...) {
+  MUSUBI_GOMP_ENTRY();
+  std::uint64_t coordinates[nest_max] = {first};
+  va_list others;
+  va_start(others, first);
+  wait(coordinates, others, true);
+  va_end(others);
+}
+
+}  // extern "C"

@@ -1,0 +1,12 @@
+// What every function of the GOMP interface starts with.
+#pragma once
+
+#include "base/export.h"
+#include "omp/thread.h"
+
+// Notes how deep the program's stack is in use: everything above this function's frame belongs to the
+// program, and must be visible to other ranks after whatever the function releases.
+#define MUSUBI_GOMP_ENTRY() ::musubi::omp::note_frame(__builtin_frame_address(0))
+
+// The only prototypes of these functions are those inside gcc: each definition declares itself.
+#pragma GCC diagnostic ignored "-Wmissing-declarations"

@@ -1,0 +1,118 @@
+// The Fortran forms: a trailing underscore, arguments by address, and _8_ for 8-byte integers.
+#include "omp/gomp/entry.h"
+#include "omp/gomp/queries.h"
+
+extern "C" {
+
+#define MUSUBI_ASK(name)        \
+  MUSUBI_EXPORT int name##_() { \
+    return name();              \
+  }
+#define MUSUBI_ASK_LEVEL(name)                     \
+  MUSUBI_EXPORT int name##_(const int* level) {    \
+    return name(*level);                           \
+  }                                                \
+  MUSUBI_EXPORT int name##_8_(const long* level) { \
+    return name(static_cast<int>(*level));         \
+  }
+#define MUSUBI_SET(name)                            \
+  MUSUBI_EXPORT void name##_(const int* value) {    \
+    name(*value);                                   \
+  }                                                 \
+  MUSUBI_EXPORT void name##_8_(const long* value) { \
+    name(static_cast<int>(*value));                 \
+  }
+// A logical is true when any bit is set.
+#define MUSUBI_SET_LOGICAL(name)                    \
+  MUSUBI_EXPORT void name##_(const int* value) {    \
+    name(*value != 0);                              \
+  }                                                 \
+  MUSUBI_EXPORT void name##_8_(const long* value) { \
+    name(*value != 0);                              \
+  }
+
+MUSUBI_ASK(omp_get_thread_num)
+MUSUBI_ASK(omp_get_num_threads)
+MUSUBI_ASK(omp_get_max_threads)
+MUSUBI_ASK(omp_get_num_procs)
+MUSUBI_ASK(omp_in_parallel)
+MUSUBI_ASK(omp_get_dynamic)
+MUSUBI_ASK(omp_get_nested)
+MUSUBI_ASK(omp_get_thread_limit)
+MUSUBI_ASK(omp_get_max_active_levels)
+MUSUBI_ASK(omp_get_supported_active_levels)
+MUSUBI_ASK(omp_get_level)
+MUSUBI_ASK(omp_get_active_level)
+MUSUBI_ASK(omp_in_final)
+MUSUBI_ASK(omp_get_cancellation)
+MUSUBI_ASK(omp_get_max_task_priority)
+MUSUBI_ASK(omp_get_proc_bind)
+MUSUBI_ASK(omp_get_num_places)
+MUSUBI_ASK(omp_get_place_num)
+MUSUBI_ASK(omp_get_partition_num_places)
+MUSUBI_ASK(omp_get_default_device)
+MUSUBI_ASK(omp_get_num_devices)
+MUSUBI_ASK(omp_get_device_num)
+MUSUBI_ASK(omp_get_initial_device)
+MUSUBI_ASK(omp_is_initial_device)
+MUSUBI_ASK(omp_get_num_teams)
+MUSUBI_ASK(omp_get_team_num)
+MUSUBI_ASK(omp_get_max_teams)
+MUSUBI_ASK(omp_get_teams_thread_limit)
+MUSUBI_ASK_LEVEL(omp_get_ancestor_thread_num)
+MUSUBI_ASK_LEVEL(omp_get_team_size)
+MUSUBI_ASK_LEVEL(omp_get_place_num_procs)
+MUSUBI_SET(omp_set_num_threads)
+MUSUBI_SET(omp_set_max_active_levels)
+MUSUBI_SET(omp_set_default_device)
+MUSUBI_SET(omp_set_num_teams)
+MUSUBI_SET(omp_set_teams_thread_limit)
+MUSUBI_SET_LOGICAL(omp_set_dynamic)
+MUSUBI_SET_LOGICAL(omp_set_nested)
+
+MUSUBI_EXPORT double omp_get_wtime_() {
+  return omp_get_wtime();
+}
+MUSUBI_EXPORT double omp_get_wtick_() {
+  return omp_get_wtick();
+}
+
+MUSUBI_EXPORT void omp_set_schedule_(const int* kind, const int* chunk) {
+  omp_set_schedule(static_cast<unsigned>(*kind), *chunk);
+}
+MUSUBI_EXPORT void omp_set_schedule_8_(const int* kind, const long* chunk) {
+  omp_set_schedule(static_cast<unsigned>(*kind), static_cast<int>(*chunk));
+}
+MUSUBI_EXPORT void omp_get_schedule_(int* kind, int* chunk) {
+  omp_get_schedule(reinterpret_cast<unsigned*>(kind), chunk);
+}
+MUSUBI_EXPORT void omp_get_schedule_8_(int* kind, long* chunk) {
+  int narrow = 0;
+  omp_get_schedule(reinterpret_cast<unsigned*>(kind), &narrow);
+  *chunk = narrow;
+}
+
+MUSUBI_EXPORT void omp_get_place_proc_ids_(const int* place, int* ids) {
+  omp_get_place_proc_ids(*place, ids);
+}
+MUSUBI_EXPORT void omp_get_place_proc_ids_8_(const long* /*place*/, long* /*ids*/) {}
+MUSUBI_EXPORT void omp_get_partition_place_nums_(int* places) {
+  omp_get_partition_place_nums(places);
+}
+MUSUBI_EXPORT void omp_get_partition_place_nums_8_(long* /*places*/) {}
+
+MUSUBI_EXPORT void omp_display_env_(const int* verbose) {
+  omp_display_env(*verbose != 0);
+}
+MUSUBI_EXPORT void omp_display_env_8_(const long* verbose) {
+  omp_display_env(*verbose != 0);
+}
+
+MUSUBI_EXPORT int omp_pause_resource_(const int* kind, const int* device) {
+  return omp_pause_resource(*kind, *device);
+}
+MUSUBI_EXPORT int omp_pause_resource_all_(const int* kind) {
+  return omp_pause_resource_all(*kind);
+}
+
+}  // extern "C"

@@ -1,0 +1,134 @@
+// Parallel regions, with and without a work-sharing construct in them, and teams on the host.
+#include <cstddef>
+#include <new>
+
+#include "omp/gomp/entry.h"
+#include "omp/gomp/loop_values.h"
+#include "omp/shared_memory.h"
+#include "omp/tasks.h"
+#include "omp/team.h"
+
+using namespace musubi::omp;
+using gomp::specify;
+using gomp::specify_runtime;
+using gomp::specify_sections;
+
+namespace {
+
+void run(Function function, void* data, unsigned threads, const LoopSpecification& loop) {
+  parallel({function, data, threads, &loop, false});
+}
+
+// The interface of gcc before 4.9 opens a region in one call and closes it in another, and the master runs
+// the function in between. The region's task must outlive the call.
+struct OpenRegion {
+  ImplicitTask task;  // first: GOMP_parallel_end finds the whole by it
+  LoopSpecification loop;
+};
+static_assert(offsetof(OpenRegion, task) == 0);
+
+void open_region(Function function, void* data, unsigned threads, const LoopSpecification* loop) {
+  auto* region = new (allocate_shared_zeroed(alignof(OpenRegion), sizeof(OpenRegion))) OpenRegion{};
+  RegionRequest request{function, data, threads, nullptr, false};
+  if (loop != nullptr) {
+    region->loop = *loop;
+    request.loop = &region->loop;
+  }
+  begin_parallel(request, region->task);
+}
+
+}  // namespace
+
+extern "C" {
+
+MUSUBI_EXPORT void GOMP_parallel(Function function, void* data, unsigned threads, unsigned /*flags*/) {
+  MUSUBI_GOMP_ENTRY();
+  parallel({function, data, threads, nullptr, false});
+}
+
+MUSUBI_EXPORT unsigned GOMP_parallel_reductions(Function function, void* data, unsigned threads,
+                                                unsigned /*flags*/) {
+  MUSUBI_GOMP_ENTRY();
+  team_reduction_begin(*static_cast<std::uintptr_t**>(data), team_size(threads));
+  return parallel({function, data, threads, nullptr, true});
+}
+
+MUSUBI_EXPORT void GOMP_parallel_start(Function function, void* data, unsigned threads) {
+  MUSUBI_GOMP_ENTRY();
+  open_region(function, data, threads, nullptr);
+}
+
+MUSUBI_EXPORT void GOMP_parallel_end() {
+  MUSUBI_GOMP_ENTRY();
+  ImplicitTask* task = &current_task();
+  end_parallel();
+  free_shared(task);
+}
+
+#define MUSUBI_PARALLEL_LOOP(name, schedule)                                                                \
+  MUSUBI_EXPORT void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, \
+                                               long end, long step, long chunk, unsigned /*flags*/) {       \
+    MUSUBI_GOMP_ENTRY();                                                                                    \
+    run(function, data, threads,                                                                            \
+        specify(IterationSpace::of(start, end, step), schedule, static_cast<std::uint64_t>(chunk), false)); \
+  }
+#define MUSUBI_PARALLEL_LOOP_RUNTIME(name)                                                                  \
+  MUSUBI_EXPORT void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, \
+                                               long end, long step, unsigned /*flags*/) {                   \
+    MUSUBI_GOMP_ENTRY();                                                                                    \
+    run(function, data, threads, specify_runtime(IterationSpace::of(start, end, step), false));             \
+  }
+MUSUBI_PARALLEL_LOOP(static, Schedule::static_chunks)
+MUSUBI_PARALLEL_LOOP(dynamic, Schedule::dynamic)
+MUSUBI_PARALLEL_LOOP(guided, Schedule::guided)
+MUSUBI_PARALLEL_LOOP(nonmonotonic_dynamic, Schedule::dynamic)
+MUSUBI_PARALLEL_LOOP(nonmonotonic_guided, Schedule::guided)
+MUSUBI_PARALLEL_LOOP_RUNTIME(runtime)
+MUSUBI_PARALLEL_LOOP_RUNTIME(nonmonotonic_runtime)
+MUSUBI_PARALLEL_LOOP_RUNTIME(maybe_nonmonotonic_runtime)
+
+#define MUSUBI_PARALLEL_LOOP_START(name, schedule)                                                         \
+  MUSUBI_EXPORT void GOMP_parallel_loop_##name##_start(Function function, void* data, unsigned threads,    \
+                                                       long start, long end, long step, long chunk) {      \
+    MUSUBI_GOMP_ENTRY();                                                                                   \
+    const auto loop =                                                                                      \
+        specify(IterationSpace::of(start, end, step), schedule, static_cast<std::uint64_t>(chunk), false); \
+    open_region(function, data, threads, &loop);                                                           \
+  }
+MUSUBI_PARALLEL_LOOP_START(static, Schedule::static_chunks)
+MUSUBI_PARALLEL_LOOP_START(dynamic, Schedule::dynamic)
+MUSUBI_PARALLEL_LOOP_START(guided, Schedule::guided)
+
+MUSUBI_EXPORT void GOMP_parallel_loop_runtime_start(Function function, void* data, unsigned threads,
+                                                    long start, long end, long step) {
+  MUSUBI_GOMP_ENTRY();
+  const auto loop = specify_runtime(IterationSpace::of(start, end, step), false);
+  open_region(function, data, threads, &loop);
+}
+
+MUSUBI_EXPORT void GOMP_parallel_sections(Function function, void* data, unsigned threads, unsigned count,
+                                          unsigned /*flags*/) {
+  MUSUBI_GOMP_ENTRY();
+  run(function, data, threads, specify_sections(count));
+}
+
+MUSUBI_EXPORT void GOMP_parallel_sections_start(Function function, void* data, unsigned threads,
+                                                unsigned count) {
+  MUSUBI_GOMP_ENTRY();
+  const auto loop = specify_sections(count);
+  open_region(function, data, threads, &loop);
+}
+
+// A league of one team, the smallest that the specification allows: the program's own thread.
+MUSUBI_EXPORT void GOMP_teams_reg(Function function, void* data, unsigned /*teams*/,
+                                  unsigned /*thread_limit*/, unsigned /*flags*/) {
+  function(data);
+}
+
+MUSUBI_EXPORT void GOMP_teams(unsigned /*teams*/, unsigned /*thread_limit*/) {}
+
+MUSUBI_EXPORT bool GOMP_teams4(unsigned /*low*/, unsigned /*high*/, unsigned /*thread_limit*/, bool first) {
+  return first;
+}
+
+}  // extern "C"

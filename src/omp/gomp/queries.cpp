@@ -1,0 +1,154 @@
+// What a program may ask about its team and change about its control variables.
+#include "omp/gomp/queries.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "omp/gomp/entry.h"
+#include "omp/job.h"
+#include "omp/team.h"
+#include "os/clock.h"
+
+using namespace musubi::omp;
+
+namespace {
+
+constexpr unsigned monotonic_flag = 0x80000000u;
+constexpr int levels_supported = 255;
+
+// The implicit task that stands at `level` around the calling thread, or null.
+const ImplicitTask* task_at(int level) {
+  const ImplicitTask* task = &current_task();
+  if (level < 0 || static_cast<std::uint32_t>(level) > task->level) return nullptr;
+  while (task->outer != nullptr && task->level > static_cast<std::uint32_t>(level)) task = task->outer;
+  return task;
+}
+
+Environment environment_now() {
+  const Job* job = Job::current();
+  Environment environment = job != nullptr ? job->environment : Environment{};
+  environment.initial = current_task().icv;
+  return environment;
+}
+
+}  // namespace
+
+extern "C" {
+
+MUSUBI_EXPORT int omp_get_thread_num() {
+  return static_cast<int>(current_task().number);
+}
+MUSUBI_EXPORT int omp_get_num_threads() {
+  return static_cast<int>(current_task().size);
+}
+MUSUBI_EXPORT int omp_get_max_threads() {
+  return static_cast<int>(current_task().icv.threads);
+}
+
+MUSUBI_EXPORT void omp_set_num_threads(int threads) {
+  current_task().icv.threads = threads > 0 ? static_cast<std::uint32_t>(threads) : 1;
+}
+
+// What the job can run at once, so that a program which sizes its teams by it uses all of it.
+MUSUBI_EXPORT int omp_get_num_procs() {
+  const Job* job = Job::current();
+  return job != nullptr ? static_cast<int>(job->ranks * job->threads_per_rank) : 1;
+}
+
+MUSUBI_EXPORT int omp_in_parallel() {
+  return current_task().active_level > 0;
+}
+
+MUSUBI_EXPORT void omp_set_dynamic(int dynamic) {
+  current_task().icv.dynamic = dynamic != 0;
+}
+MUSUBI_EXPORT int omp_get_dynamic() {
+  return current_task().icv.dynamic;
+}
+MUSUBI_EXPORT void omp_set_nested(int nested) {
+  std::uint32_t& levels = current_task().icv.max_active_levels;
+  if (nested != 0) {
+    levels = std::max<std::uint32_t>(levels, levels_supported);
+  } else if (levels > 1) {
+    levels = 1;
+  }
+}
+MUSUBI_EXPORT int omp_get_nested() {
+  const ImplicitTask& task = current_task();
+  return task.icv.max_active_levels > task.active_level && task.icv.max_active_levels > 1;
+}
+
+MUSUBI_EXPORT void omp_set_schedule(unsigned kind, int chunk) {
+  const unsigned plain = kind & ~monotonic_flag;
+  if (plain < 1 || plain > 4) return;
+  RunSchedule& schedule = current_task().icv.schedule;
+  schedule.kind = static_cast<Schedule>(plain);
+  schedule.monotonic = (kind & monotonic_flag) != 0;
+  const std::uint32_t smallest = schedule.kind == Schedule::static_chunks ? 0 : 1;
+  schedule.chunk = chunk < 1 ? smallest : static_cast<std::uint32_t>(chunk);
+}
+MUSUBI_EXPORT void omp_get_schedule(unsigned* kind, int* chunk) {
+  const RunSchedule& schedule = current_task().icv.schedule;
+  *kind = static_cast<unsigned>(schedule.kind) | (schedule.monotonic ? monotonic_flag : 0);
+  *chunk = static_cast<int>(schedule.chunk);
+}
+
+MUSUBI_EXPORT int omp_get_thread_limit() {
+  const Job* job = Job::current();
+  return static_cast<int>(job != nullptr ? job->environment.thread_limit : 0x7fffffffu);
+}
+MUSUBI_EXPORT void omp_set_max_active_levels(int levels) {
+  if (levels < 0) return;
+  current_task().icv.max_active_levels = static_cast<std::uint32_t>(std::min(levels, levels_supported));
+}
+MUSUBI_EXPORT int omp_get_max_active_levels() {
+  return static_cast<int>(current_task().icv.max_active_levels);
+}
+MUSUBI_EXPORT int omp_get_supported_active_levels() {
+  return levels_supported;
+}
+MUSUBI_EXPORT int omp_get_level() {
+  return static_cast<int>(current_task().level);
+}
+MUSUBI_EXPORT int omp_get_active_level() {
+  return static_cast<int>(current_task().active_level);
+}
+
+MUSUBI_EXPORT int omp_get_ancestor_thread_num(int level) {
+  const ImplicitTask* task = task_at(level);
+  if (task == nullptr) return -1;
+  // A worker has no task for the levels around its region: these are serialised, or the initial one.
+  return task->level == static_cast<std::uint32_t>(level) ? static_cast<int>(task->number) : 0;
+}
+MUSUBI_EXPORT int omp_get_team_size(int level) {
+  const ImplicitTask* task = task_at(level);
+  if (task == nullptr) return -1;
+  return task->level == static_cast<std::uint32_t>(level) ? static_cast<int>(task->size) : 1;
+}
+
+MUSUBI_EXPORT int omp_in_final() {
+  return current_task().final;
+}
+MUSUBI_EXPORT int omp_get_cancellation() {
+  const Job* job = Job::current();
+  return job != nullptr && job->environment.cancellation;
+}
+MUSUBI_EXPORT int omp_get_max_task_priority() {
+  return 0;
+}
+
+MUSUBI_EXPORT double omp_get_wtime() {
+  return static_cast<double>(musubi::os::monotonic_ns()) * 1e-9;
+}
+MUSUBI_EXPORT double omp_get_wtick() {
+  return 1e-9;
+}
+
+MUSUBI_EXPORT void omp_display_env(int verbose) {
+  const std::string text = describe(environment_now(), verbose != 0);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // extern "C"

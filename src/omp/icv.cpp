@@ -1,0 +1,218 @@
+#include "omp/icv.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+
+namespace musubi::omp {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(trimmed(text));
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+std::optional<std::uint64_t> parse_number(std::string_view text, std::uint64_t low, std::uint64_t high) {
+  text = trimmed(text);
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < low || value > high) return {};
+  return value;
+}
+
+std::optional<bool> parse_boolean(std::string_view text) {
+  const std::string word = lower(text);
+  if (word == "true" || word == "1" || word == "yes" || word == "on") return true;
+  if (word == "false" || word == "0" || word == "no" || word == "off") return false;
+  return {};
+}
+
+// `size | sizeB | sizeK | sizeM | sizeG`; without a letter the unit is KiB.
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  text = trimmed(text);
+  if (text.empty()) return {};
+  unsigned shift = 10;
+  switch (text.back()) {
+    case 'b':
+    case 'B':
+      shift = 0;
+      text.remove_suffix(1);
+      break;
+    case 'k':
+    case 'K':
+      shift = 10;
+      text.remove_suffix(1);
+      break;
+    case 'm':
+    case 'M':
+      shift = 20;
+      text.remove_suffix(1);
+      break;
+    case 'g':
+    case 'G':
+      shift = 30;
+      text.remove_suffix(1);
+      break;
+    default:
+      break;
+  }
+  const auto number = parse_number(text, 1, std::uint64_t{1} << 32);
+  if (!number) return {};
+  return *number << shift;
+}
+
+// `[modifier:]kind[,chunk]`.
+std::optional<RunSchedule> parse_schedule(std::string_view text) {
+  RunSchedule schedule;
+  bool nonmonotonic = false;
+  if (const auto colon = text.find(':'); colon != text.npos) {
+    const std::string modifier = lower(text.substr(0, colon));
+    if (modifier != "monotonic" && modifier != "nonmonotonic") return {};
+    schedule.monotonic = modifier == "monotonic";
+    nonmonotonic = !schedule.monotonic;
+    text.remove_prefix(colon + 1);
+  }
+  const auto comma = text.find(',');
+  const std::string kind = lower(text.substr(0, comma));
+  if (kind == "static") {
+    schedule.kind = Schedule::static_chunks;
+    schedule.monotonic = !nonmonotonic;
+  } else if (kind == "dynamic") {
+    schedule.kind = Schedule::dynamic;
+  } else if (kind == "guided") {
+    schedule.kind = Schedule::guided;
+  } else if (kind == "auto") {
+    schedule.kind = Schedule::automatic;
+  } else {
+    return {};
+  }
+  const bool chunked = schedule.kind == Schedule::dynamic || schedule.kind == Schedule::guided;
+  schedule.chunk = chunked ? 1 : 0;
+  if (comma != text.npos) {
+    const auto chunk = parse_number(text.substr(comma + 1), 1, 0x7fffffff);
+    if (!chunk) return {};
+    if (schedule.kind != Schedule::automatic) schedule.chunk = static_cast<std::uint32_t>(*chunk);
+  }
+  return schedule;
+}
+
+class Reader {
+ public:
+  Reader(const Lookup& lookup, const Warn& warn) : lookup_(lookup), warn_(warn) {}
+
+  // The variable as `parse` understands it; empty when not set, or not understood (with a warning).
+  template <class Parse>
+  auto read(const char* name, const char* expected, Parse parse) const
+      -> decltype(parse(std::string_view{})) {
+    const auto text = lookup_(name);
+    if (!text) return {};
+    auto value = parse(std::string_view(*text));
+    if (!value) {
+      warn_(std::string(name) + "='" + *text + "' is not understood and ignored: give " + expected);
+    }
+    return value;
+  }
+  std::optional<bool> boolean(const char* name) const { return read(name, "true or false", parse_boolean); }
+  std::optional<std::uint64_t> number(const char* name, std::uint64_t low, const char* expected) const {
+    return read(name, expected, [low](std::string_view text) { return parse_number(text, low, 0x7fffffff); });
+  }
+
+ private:
+  const Lookup& lookup_;
+  const Warn& warn_;
+};
+
+// A list gives one number per nesting level. Nested regions are serialised: the first number is the one that
+// counts.
+std::optional<std::uint64_t> parse_thread_list(std::string_view text) {
+  std::optional<std::uint64_t> first;
+  while (true) {
+    const auto comma = text.find(',');
+    const auto number = parse_number(text.substr(0, comma), 1, 0x7fffffff);
+    if (!number) return {};
+    if (!first) first = number;
+    if (comma == text.npos) return first;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::optional<Environment::Display> parse_display(std::string_view text) {
+  if (lower(text) == "verbose") return Environment::Display::verbose;
+  const auto value = parse_boolean(text);
+  if (!value) return {};
+  return *value ? Environment::Display::yes : Environment::Display::no;
+}
+
+const char* schedule_name(Schedule kind) {
+  constexpr std::array names{"", "STATIC", "DYNAMIC", "GUIDED", "AUTO"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace
+
+Environment read_environment(std::uint32_t threads, const Lookup& lookup, const Warn& warn) {
+  const Reader reader(lookup, warn);
+  Environment environment;
+  Icv& icv = environment.initial;
+  icv.threads = threads;
+  if (const auto limit = reader.number("OMP_THREAD_LIMIT", 1, "a positive number of threads")) {
+    environment.thread_limit = static_cast<std::uint32_t>(*limit);
+  }
+  if (const auto number = reader.read("OMP_NUM_THREADS", "a positive number of threads", parse_thread_list)) {
+    icv.threads = static_cast<std::uint32_t>(*number);
+  }
+  icv.threads = std::min(icv.threads, environment.thread_limit);
+  if (const auto schedule = reader.read(
+          "OMP_SCHEDULE", "static, dynamic, guided or auto, and a chunk after a comma", parse_schedule)) {
+    icv.schedule = *schedule;
+  }
+  icv.dynamic = reader.boolean("OMP_DYNAMIC").value_or(false);
+  if (const auto nested = reader.boolean("OMP_NESTED")) icv.max_active_levels = *nested ? 255 : 1;
+  if (const auto levels = reader.number("OMP_MAX_ACTIVE_LEVELS", 0, "a number of levels")) {
+    icv.max_active_levels = static_cast<std::uint32_t>(std::min<std::uint64_t>(*levels, 255));
+  }
+  if (const auto device = reader.number("OMP_DEFAULT_DEVICE", 0, "the number of a device")) {
+    icv.default_device = static_cast<std::int32_t>(*device);
+  }
+  environment.stack_bytes = reader.read("OMP_STACKSIZE", "a size such as 64M", parse_size).value_or(0);
+  environment.cancellation = reader.boolean("OMP_CANCELLATION").value_or(false);
+  environment.display = reader.read("OMP_DISPLAY_ENV", "true, false or verbose", parse_display)
+                            .value_or(Environment::Display::no);
+  return environment;
+}
+
+std::string describe(const Environment& environment, bool verbose) {
+  const Icv& icv = environment.initial;
+  std::string text = "\nOPENMP DISPLAY ENVIRONMENT BEGIN\n  _OPENMP = '201511'\n";
+  const auto line = [&text](const char* name, const std::string& value) {
+    text += std::string("  [host] ") + name + " = '" + value + "'\n";
+  };
+  line("OMP_DYNAMIC", icv.dynamic ? "TRUE" : "FALSE");
+  line("OMP_NESTED", icv.max_active_levels > 1 ? "TRUE" : "FALSE");
+  line("OMP_NUM_THREADS", std::to_string(icv.threads));
+  std::string schedule = schedule_name(icv.schedule.kind);
+  if (icv.schedule.chunk > 1) schedule += "," + std::to_string(icv.schedule.chunk);
+  line("OMP_SCHEDULE", schedule);
+  line("OMP_PROC_BIND", "FALSE");
+  line("OMP_PLACES", "");
+  line("OMP_STACKSIZE", std::to_string(environment.stack_bytes));
+  line("OMP_WAIT_POLICY", "PASSIVE");
+  line("OMP_THREAD_LIMIT", std::to_string(environment.thread_limit));
+  line("OMP_MAX_ACTIVE_LEVELS", std::to_string(icv.max_active_levels));
+  line("OMP_CANCELLATION", environment.cancellation ? "TRUE" : "FALSE");
+  line("OMP_DEFAULT_DEVICE", std::to_string(icv.default_device));
+  line("OMP_MAX_TASK_PRIORITY", "0");
+  if (verbose) line("MUSUBI", "nested regions serialised, tasks executed at once");
+  return text + "OPENMP DISPLAY ENVIRONMENT END\n";
+}
+
+}  // namespace musubi::omp

@@ -1,0 +1,50 @@
+// The internal control variables of OpenMP (specification 5.1, section 2.4) and what the environment says
+// about them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace musubi::omp {
+
+enum class Schedule : std::uint8_t { static_chunks = 1, dynamic = 2, guided = 3, automatic = 4 };
+
+struct RunSchedule {
+  Schedule kind = Schedule::dynamic;
+  std::uint32_t chunk = 1;  // 0: by the implementation
+  bool monotonic = false;
+};
+
+// The variables that belong to a task's data environment; inherited at each region.
+struct Icv {
+  std::uint32_t threads = 1;  // nthreads-var
+  RunSchedule schedule;
+  std::uint32_t max_active_levels = 1;
+  bool dynamic = false;
+  std::int32_t default_device = 0;
+};
+
+// Reads one variable of the environment: its text, or nothing.
+using Lookup = std::function<std::optional<std::string>(const char* name)>;
+// Receives one line about a variable that was not understood; the variable is then as if not set.
+using Warn = std::function<void(const std::string& line)>;
+
+struct Environment {
+  Icv initial;
+  std::uint32_t thread_limit = 0x7fffffff;
+  bool cancellation = false;
+  std::uint64_t stack_bytes = 0;  // 0: not asked for
+  enum class Display : std::uint8_t { no, yes, verbose } display = Display::no;
+};
+
+// OMP_NUM_THREADS, OMP_SCHEDULE, OMP_DYNAMIC, OMP_NESTED, OMP_MAX_ACTIVE_LEVELS, OMP_THREAD_LIMIT,
+// OMP_STACKSIZE, OMP_CANCELLATION, OMP_DISPLAY_ENV and OMP_DEFAULT_DEVICE. `threads` is nthreads-var when
+// nothing is said.
+Environment read_environment(std::uint32_t threads, const Lookup& lookup, const Warn& warn);
+
+// The text of OMP_DISPLAY_ENV and omp_display_env.
+std::string describe(const Environment& environment, bool verbose);
+
+}  // namespace musubi::omp

@@ -1,0 +1,42 @@
+// Everything OpenMP keeps per process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "omp/icv.h"
+#include "omp/locks.h"
+#include "omp/pool.h"
+#include "omp/region.h"
+#include "omp/team_words.h"
+#include "runtime/runtime.h"
+
+namespace musubi::omp {
+
+struct Job {
+  explicit Job(runtime::Runtime& runtime_of_process);
+
+  // Null before start(): the process is then a team of one, without a runtime.
+  static Job* current() noexcept;
+  // For what cannot be done without a runtime: ends the process with a line that names `construct`.
+  static Job& require(const char* construct);
+
+  runtime::Runtime& runtime;
+  const std::uint32_t ranks;
+  const std::uint32_t self;
+  const std::uint32_t threads_per_rank;
+  Environment environment;
+  TeamWords words;
+  Locks locks;
+  Pool pool;
+  Region region;  // the active parallel region, while there is one
+  std::atomic<bool> region_active{false};
+};
+
+// Ends the job as a failure of the program: one line that names the cause and the remedy.
+[[noreturn]] void end_job(runtime::Runtime& runtime, std::string_view reason);
+// The same because the program asked for something that is not there: one line naming it.
+[[noreturn]] void unsupported(const char* construct, const char* remedy);
+
+}  // namespace musubi::omp

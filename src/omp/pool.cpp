@@ -1,0 +1,82 @@
+#include "omp/pool.h"
+
+#include <pthread.h>
+
+#include <cstring>
+#include <string>
+
+#include "omp/job.h"
+#include "omp/private_memory.h"
+#include "omp/thread.h"
+
+namespace musubi::omp {
+
+void Pool::reserve(std::uint32_t members) {
+  if (members <= threads_) return;
+  if (members > threads_max) {
+    end_job(runtime_,
+            "a team needs more than 4096 threads on one rank: ask for fewer threads, or run more ranks");
+  }
+  runtime_.set_thread_count(members);
+  while (threads_ < members) create_worker();
+}
+
+void Pool::create_worker() {
+  Worker* worker = make_private<Worker>();
+  worker->pool = this;
+  worker->index = threads_;
+  worker->stack = runtime_.take_stack();
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  // The C library puts the thread's TLS on the stack it is given: that is what makes threadprivate data
+  // reachable by its address from other ranks (copyin).
+  pthread_attr_setstack(&attributes, worker->stack.low,
+                        static_cast<std::size_t>(worker->stack.high - worker->stack.low));
+  pthread_t thread;
+  const int error = pthread_create(&thread, &attributes, &Pool::run, worker);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    end_job(runtime_, std::string("cannot create a thread of the team: ") + std::strerror(error) +
+                          "; raise the limit on processes (ulimit -u) or ask for fewer threads");
+  }
+  pthread_detach(thread);
+  workers_[threads_++] = worker;
+}
+
+void* Pool::run(void* argument) {
+  auto& worker = *static_cast<Worker*>(argument);
+  Pool& pool = *worker.pool;
+  pool.runtime_.attach_thread();
+  Thread& thread = this_thread();
+  thread.has_stack = true;
+  thread.stack_slot = worker.stack.slot;
+  note_frame(__builtin_frame_address(0));
+  for (std::uint32_t served = 0;; ++served) {
+    while (worker.orders.load(std::memory_order_acquire) == served)
+      pool.runtime_.wait_local(&worker.orders, served);
+    pool.work_(worker.index);
+    note_frame(__builtin_frame_address(0));
+    const std::uint32_t expected = pool.expected_;
+    if (pool.done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected)
+      pool.runtime_.wake_local(&pool.done_);
+  }
+}
+
+void Pool::start(std::uint32_t members) {
+  if (members <= 1) return;
+  expected_ = members - 1;
+  done_.store(0, std::memory_order_relaxed);
+  for (std::uint32_t index = 1; index < members; ++index) {
+    auto& orders = workers_[index]->orders;
+    orders.store(orders.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    runtime_.wake_local(&orders);
+  }
+}
+
+void Pool::finish(std::uint32_t members) {
+  if (members <= 1) return;
+  std::uint32_t done;
+  while ((done = done_.load(std::memory_order_acquire)) != members - 1) runtime_.wait_local(&done_, done);
+}
+
+}  // namespace musubi::omp

@@ -1,0 +1,72 @@
+#include "omp/region.h"
+
+#include "base/check.h"
+
+namespace musubi::omp {
+namespace {
+
+// Word 0 of a fork: kind, level, flags and schedule, then the size of the team.
+constexpr unsigned level_shift = 8, levels_max_shift = 16, schedule_shift = 24, size_shift = 32;
+constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, reductions_bit = 32;
+
+}  // namespace
+
+runtime::BarrierPayload encode_fork(const Region& region) {
+  const Icv& icv = region.icv;
+  const std::uint64_t bits = static_cast<std::uint64_t>(icv.schedule.kind) |
+                             (icv.schedule.monotonic ? monotonic_bit : 0) | (icv.dynamic ? dynamic_bit : 0) |
+                             (region.reductions ? reductions_bit : 0);
+  runtime::BarrierPayload payload{};
+  // Levels beyond 255 exist only in serialised regions around this one; nobody asks the workers for them.
+  payload[0] = static_cast<std::uint64_t>(BarrierKind::fork) |
+               std::uint64_t{std::min(region.level, 255u)} << level_shift |
+               std::uint64_t{std::min(icv.max_active_levels, 255u)} << levels_max_shift |
+               bits << schedule_shift | std::uint64_t{region.size} << size_shift;
+  payload[1] = reinterpret_cast<std::uintptr_t>(region.function);
+  payload[2] = reinterpret_cast<std::uintptr_t>(region.data);
+  payload[3] = std::uint64_t{icv.threads} << 32 | icv.schedule.chunk;
+  payload[4] = std::uint64_t{region.loops} << 32 | region.singles;
+  payload[5] = reinterpret_cast<std::uintptr_t>(region.loop) |
+               static_cast<std::uint64_t>(static_cast<std::uint16_t>(icv.default_device)) << 48;
+  return payload;
+}
+
+Region decode_fork(const runtime::BarrierPayload& payload) {
+  MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork);
+  const std::uint64_t bits = payload[0] >> schedule_shift;
+  Region region;
+  region.level = payload[0] >> level_shift & 0xff;
+  region.icv.max_active_levels = payload[0] >> levels_max_shift & 0xff;
+  region.icv.schedule.kind = static_cast<Schedule>(bits & schedule_mask);
+  region.icv.schedule.monotonic = (bits & monotonic_bit) != 0;
+  region.icv.dynamic = (bits & dynamic_bit) != 0;
+  region.reductions = (bits & reductions_bit) != 0;
+  region.size = static_cast<std::uint32_t>(payload[0] >> size_shift);
+  region.function = reinterpret_cast<Function>(payload[1]);
+  region.data = reinterpret_cast<void*>(payload[2]);
+  region.icv.threads = static_cast<std::uint32_t>(payload[3] >> 32);
+  region.icv.schedule.chunk = static_cast<std::uint32_t>(payload[3]);
+  region.loops = static_cast<std::uint32_t>(payload[4] >> 32);
+  region.singles = static_cast<std::uint32_t>(payload[4]);
+  constexpr std::uint64_t address_mask = (std::uint64_t{1} << 48) - 1;
+  region.loop = reinterpret_cast<const LoopSpecification*>(payload[5] & address_mask);
+  region.icv.default_device = static_cast<std::int16_t>(payload[5] >> 48);
+  return region;
+}
+
+runtime::BarrierPayload encode(BarrierKind kind, std::int32_t status) {
+  runtime::BarrierPayload payload{};
+  payload[0] = static_cast<std::uint64_t>(kind);
+  payload[1] = static_cast<std::uint32_t>(status);
+  return payload;
+}
+
+BarrierKind kind_of(const runtime::BarrierPayload& payload) {
+  return static_cast<BarrierKind>(payload[0] & 0xff);
+}
+
+std::int32_t status_of(const runtime::BarrierPayload& payload) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(payload[1]));
+}
+
+}  // namespace musubi::omp

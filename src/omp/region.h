@@ -1,0 +1,51 @@
+// An active parallel region as it travels to the ranks, and where its threads live.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "omp/icv.h"
+#include "omp/iteration_space.h"
+#include "runtime/runtime.h"
+
+namespace musubi::omp {
+
+using Function = void (*)(void*);
+
+// What every member needs to know. Plain data.
+struct Region {
+  Function function = nullptr;
+  void* data = nullptr;
+  std::uint32_t size = 1;
+  std::uint32_t level = 1;  // of the region; its active level is 1, since nested regions are serialised
+  Icv icv;
+  std::uint32_t loops = 0;  // numbers of the constructs met by the job so far
+  std::uint32_t singles = 0;
+  bool reductions = false;  // data points to a pointer to descriptors of task reductions
+  // The loop that a combined construct starts; lies on the master's stack, which is shared.
+  const LoopSpecification* loop = nullptr;
+};
+
+// Threads in rank-major order; a team larger than the job's threads is spread evenly.
+struct Placement {
+  std::uint32_t size;
+  std::uint32_t per_rank;
+
+  Placement(std::uint32_t team_size, std::uint32_t ranks, std::uint32_t threads_per_rank)
+      : size(team_size), per_rank(std::max(threads_per_rank, (team_size + ranks - 1) / ranks)) {}
+
+  std::uint32_t first_on(std::uint32_t rank) const { return std::min(size, rank * per_rank); }
+  std::uint32_t members_on(std::uint32_t rank) const { return std::min(size - first_on(rank), per_rank); }
+};
+
+// Each barrier of the runtime says what it was, so that ranks without members take part in all of them, and
+// threads that disagree about what they meet are noticed.
+enum class BarrierKind : std::uint8_t { fork = 1, inside_region, join, exit };
+
+runtime::BarrierPayload encode_fork(const Region& region);
+Region decode_fork(const runtime::BarrierPayload& payload);
+runtime::BarrierPayload encode(BarrierKind kind, std::int32_t status = 0);
+BarrierKind kind_of(const runtime::BarrierPayload& payload);
+std::int32_t status_of(const runtime::BarrierPayload& payload);
+
+}  // namespace musubi::omp

@@ -1,0 +1,262 @@
+#include "omp/team.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "config/environment.h"
+#include "omp/job.h"
+#include "omp/private_memory.h"
+#include "omp/worksharing.h"
+
+namespace musubi::omp {
+namespace {
+
+// The process's one job. Writable and global for the same reason as the thread state: the OpenMP interfaces
+// carry no handle. Written once, before there are threads, and never freed, since threads may wait in it
+// until the very end.
+Job* job_of_process = nullptr;
+
+void print(const std::string& text) {
+  // Not stdio: the program's own buffers may be shared memory.
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+// The calling thread's part of the active region; `index` counts the members of this rank.
+void enter(ImplicitTask& task, const Region& region, std::uint32_t number) {
+  Thread& thread = this_thread();
+  task.outer = &current_task();
+  task.size = region.size;
+  task.number = number;
+  task.level = region.level;
+  task.active_level = region.size > 1 ? task.outer->active_level + 1 : task.outer->active_level;
+  task.icv = region.icv;
+  task.loops = region.loops;
+  task.singles = region.singles;
+  thread.task = &task;
+  if (region.loop != nullptr) loop_begin(task, *region.loop);
+}
+
+void leave(ImplicitTask& task) {
+  free_construct_memory(task);
+  this_thread().task = task.outer;
+}
+
+void run_member(std::uint32_t index) {
+  Job& job = *Job::current();
+  const Region region = job.region;
+  const Placement placement(region.size, job.ranks, job.threads_per_rank);
+  ImplicitTask task;
+  enter(task, region, placement.first_on(job.self) + index);
+  TaskGroup group{nullptr, nullptr};
+  if (region.reductions) {
+    group.reductions = *static_cast<std::uintptr_t**>(region.data);
+    task.group = &group;
+  }
+  region.function(region.data);
+  leave(task);
+}
+
+[[noreturn]] void report_disagreement(Job& job) {
+  end_job(job.runtime,
+          "the threads of a team met different barriers (one its end, another a barrier inside the region): "
+          "every thread of a team must meet the same barriers in the same order");
+}
+
+void meet(Job& job, BarrierKind kind) {
+  if (job.ranks == 1) return;
+  runtime::BarrierPayload payload = encode(kind);
+  job.runtime.barrier(payload);
+  if (kind_of(payload) != kind) report_disagreement(job);
+}
+
+std::uint32_t members_here(const Job& job) {
+  return Placement(job.region.size, job.ranks, job.threads_per_rank).members_on(job.self);
+}
+
+// A rank other than 0 serves the region that was just announced, up to and including its join.
+void serve_region(Job& job) {
+  const std::uint32_t members = members_here(job);
+  if (members == 0) {
+    while (true) {
+      runtime::BarrierPayload payload{};
+      job.runtime.barrier(payload);
+      if (kind_of(payload) == BarrierKind::join) return;
+      if (kind_of(payload) != BarrierKind::inside_region) report_disagreement(job);
+    }
+  }
+  job.pool.reserve(members);
+  job.pool.start(members);
+  run_member(0);
+  note_frame(__builtin_frame_address(0));
+  job.pool.finish(members);
+  meet(job, BarrierKind::join);
+}
+
+bool opens_team(const ImplicitTask& task) {
+  return job_of_process != nullptr && this_thread().forks && task.active_level == 0 &&
+         task.icv.max_active_levels > 0;
+}
+
+}  // namespace
+
+Job::Job(runtime::Runtime& runtime_of_process)
+    : runtime(runtime_of_process),
+      ranks(runtime.ranks()),
+      self(runtime.self().value),
+      threads_per_rank(static_cast<std::uint32_t>(runtime.settings().threads_per_rank)),
+      words(runtime),
+      locks(runtime, words),
+      pool(runtime, &run_member) {}
+
+Job* Job::current() noexcept {
+  return job_of_process;
+}
+
+Job& Job::require(const char* construct) {
+  if (job_of_process == nullptr) {
+    print(std::string("musubi: ") + construct +
+          " was used before the job started: start the program with musubi run\n");
+    std::abort();
+  }
+  return *job_of_process;
+}
+
+void end_job(runtime::Runtime& runtime, std::string_view reason) {
+  runtime.abort(1, reason);
+  __builtin_unreachable();  // gcc forgets that a virtual function does not return
+}
+
+void unsupported(const char* construct, const char* remedy) {
+  const std::string line = std::string(construct) + " is not supported: " + remedy;
+  if (job_of_process != nullptr) end_job(job_of_process->runtime, line);
+  print("musubi: " + line + "\n");
+  std::abort();
+}
+
+void start(runtime::Runtime& runtime) {
+  auto* job = make_private<Job>(runtime);
+  const bool speaks = job->self == 0;
+  job->environment = read_environment(job->ranks * job->threads_per_rank, &config::environment_variable,
+                                      [speaks](const std::string& line) {
+                                        if (speaks) print("musubi: " + line + "\n");
+                                      });
+  if (speaks && job->environment.stack_bytes > runtime.settings().stack_bytes) {
+    print("musubi: OMP_STACKSIZE asks for more than the stacks of this job have: set MUSUBI_STACK_BYTES=" +
+          std::to_string(job->environment.stack_bytes) + "\n");
+  }
+  if (speaks && job->environment.display != Environment::Display::no) {
+    print(describe(job->environment, job->environment.display == Environment::Display::verbose));
+  }
+  job_of_process = job;
+}
+
+void adopt_main_thread(const runtime::ThreadStack& stack) {
+  Thread& thread = this_thread();
+  thread.has_stack = true;
+  thread.stack_slot = stack.slot;
+  initialise_thread(thread);
+  Job& job = Job::require("omp::adopt_main_thread");
+  thread.forks = job.self == 0;
+  job.runtime.set_thread_count(job.threads_per_rank);
+}
+
+ExitDecision worker_main() {
+  Job& job = Job::require("omp::worker_main");
+  MUSUBI_CHECK(job.self != 0);
+  while (true) {
+    runtime::BarrierPayload payload{};
+    job.runtime.barrier(payload);
+    if (kind_of(payload) == BarrierKind::exit) return ExitDecision{status_of(payload)};
+    MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork, "kind %u", static_cast<unsigned>(kind_of(payload)));
+    job.region = decode_fork(payload);
+    job.region_active.store(true, std::memory_order_relaxed);
+    serve_region(job);
+    job.region_active.store(false, std::memory_order_relaxed);
+  }
+}
+
+bool shut_down(int status) {
+  Job& job = Job::require("omp::shut_down");
+  MUSUBI_CHECK(job.self == 0);
+  if (job.region_active.load(std::memory_order_relaxed)) return false;
+  if (job.ranks == 1) return true;
+  runtime::BarrierPayload payload = encode(BarrierKind::exit, status);
+  job.runtime.barrier(payload);
+  return true;
+}
+
+std::uint32_t team_size(std::uint32_t threads) {
+  const ImplicitTask& task = current_task();
+  if (!opens_team(task)) return 1;
+  return std::min(threads == 0 ? task.icv.threads : threads, job_of_process->environment.thread_limit);
+}
+
+void begin_parallel(const RegionRequest& request, ImplicitTask& task) {
+  ImplicitTask& outer = current_task();
+  Region region;
+  region.function = request.function;
+  region.data = request.data;
+  region.size = team_size(request.threads);
+  region.level = outer.level + 1;
+  region.icv = outer.icv;
+  region.loops = outer.loops;
+  region.singles = outer.singles;
+  region.loop = request.loop;
+  region.reductions = request.reductions;
+  if (region.size > 1) {
+    Job& job = *Job::current();
+    job.region = region;
+    const std::uint32_t members = members_here(job);
+    job.pool.reserve(members);
+    job.region_active.store(true, std::memory_order_relaxed);
+    if (job.ranks > 1) {
+      runtime::BarrierPayload payload = encode_fork(region);
+      job.runtime.barrier(payload);
+    }
+    job.pool.start(members);
+  }
+  enter(task, region, 0);
+}
+
+void end_parallel() {
+  ImplicitTask& task = current_task();
+  if (task.size > 1) {
+    Job& job = *Job::current();
+    job.pool.finish(members_here(job));
+    meet(job, BarrierKind::join);
+    job.region_active.store(false, std::memory_order_relaxed);
+    task.outer->loops = task.loops;
+    task.outer->singles = task.singles;
+  }
+  leave(task);
+}
+
+std::uint32_t parallel(const RegionRequest& request) {
+  ImplicitTask task;
+  TaskGroup group{nullptr, nullptr};
+  note_frame(__builtin_frame_address(0));
+  begin_parallel(request, task);
+  if (request.reductions) {
+    group.reductions = *static_cast<std::uintptr_t**>(request.data);
+    task.group = &group;
+  }
+  const std::uint32_t size = task.size;
+  request.function(request.data);
+  note_frame(__builtin_frame_address(0));
+  end_parallel();
+  return size;
+}
+
+void barrier() {
+  ImplicitTask& task = current_task();
+  task.loops_since_barrier = 0;
+  if (task.size == 1) return;
+  Job& job = *Job::current();
+  const std::uint32_t members = members_here(job);
+  job.pool.barrier().arrive(job.runtime, members, [&job] { meet(job, BarrierKind::inside_region); });
+}
+
+}  // namespace musubi::omp

@@ -1,0 +1,59 @@
+// Teams: parallel regions over ranks x threads, their barriers, and the life of the OpenMP layer in a
+// process.
+//
+// One thread, the one that runs main on rank 0, opens teams over the ranks. Regions inside a region, regions
+// opened by threads that the program made itself, and teams of one run in the calling thread alone.
+#pragma once
+
+#include <cstdint>
+
+#include "omp/region.h"
+#include "omp/thread.h"
+#include "runtime/runtime.h"
+
+namespace musubi::omp {
+
+// Reads the OMP_ variables and prepares the process. Once, before anything else; `runtime` outlives
+// everything.
+void start(runtime::Runtime& runtime);
+
+// The calling thread runs main (rank 0), or stands for the rank (others); its stack lies in the shared range.
+// REQUIRES: start() before; the thread is attached to the runtime.
+void adopt_main_thread(const runtime::ThreadStack& stack);
+
+// Ranks other than 0: takes part in regions until rank 0 ends the job. Result: the program's status. The
+// caller then flushes its files, calls runtime.finish and leaves with _exit, since destructors belong to rank
+// 0.
+struct ExitDecision {
+  int status;
+};
+ExitDecision worker_main();
+
+// Rank 0, at the end of the program: tells the other ranks to leave worker_main. False when a parallel region
+// is active (exit() inside a region): the others cannot be reached that way, and the job must be ended as
+// such.
+bool shut_down(int status);
+
+struct RegionRequest {
+  Function function = nullptr;
+  void* data = nullptr;
+  std::uint32_t threads = 0;                // 0: nthreads-var
+  const LoopSpecification* loop = nullptr;  // of a combined construct
+  bool reductions = false;
+};
+
+// The size that a region opened now would have.
+std::uint32_t team_size(std::uint32_t threads);
+
+// #pragma omp parallel: runs the function in every thread of a team. Result: the size of the team.
+std::uint32_t parallel(const RegionRequest& request);
+
+// The same in two halves, for callers that run the function themselves in between: begin enters `task`, which
+// lives until end_parallel.
+void begin_parallel(const RegionRequest& request, ImplicitTask& task);
+void end_parallel();
+
+// #pragma omp barrier: with release and acquire of shared memory.
+void barrier();
+
+}  // namespace musubi::omp

@@ -1,0 +1,74 @@
+// The team words of the runtime as the OpenMP layer uses them: which word means what, and one way to reach
+// them. A job of one rank has no other rank to agree with, so its words are plain atomics of the process.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "omp/private_memory.h"
+#include "runtime/runtime.h"
+
+namespace musubi::omp {
+
+// Indices. The words of one loop slot lie together at the slot's owner, rank `slot mod ranks`.
+namespace words {
+inline constexpr std::size_t single = 0;          // rank 0: number of the last `single` that was claimed
+inline constexpr std::size_t broadcast = 1;       // rank 0: two words, used in turn
+inline constexpr std::size_t next_user_lock = 3;  // rank 0: user locks handed out so far
+inline constexpr std::size_t lock_names = 64;     // rank 0: address of the name per named lock
+inline constexpr std::size_t lock_name_count = 4080;
+inline constexpr std::size_t loop_slots = 8192;
+inline constexpr std::size_t loop_slot_count = 256;
+inline constexpr std::size_t loop_slot_words = 8;
+inline constexpr std::size_t doacross = 16384;  // chunk c: word c / ranks of rank c mod ranks
+inline constexpr std::size_t doacross_count = 1024;
+inline constexpr std::size_t end = doacross + doacross_count;
+
+static_assert(lock_names + lock_name_count <= loop_slots);
+static_assert(loop_slots + loop_slot_count * loop_slot_words <= doacross);
+static_assert(end <= runtime::Runtime::team_words);
+}  // namespace words
+
+class TeamWords {
+ public:
+  explicit TeamWords(runtime::Runtime& runtime) : runtime_(runtime), ranks_(runtime.ranks()) {
+    if (ranks_ == 1) local_ = make_private<Local>();
+  }
+
+  std::uint32_t ranks() const noexcept { return ranks_; }
+  Rank owner_of(std::uint64_t number) const noexcept {
+    return Rank{static_cast<std::uint32_t>(number % ranks_)};
+  }
+
+  std::uint64_t load(Rank owner, std::size_t index) {
+    return local_ != nullptr ? (*local_)[index].load() : runtime_.word_load(owner, index);
+  }
+  void store(Rank owner, std::size_t index, std::uint64_t value) {
+    if (local_ != nullptr) {
+      (*local_)[index].store(value);
+    } else {
+      runtime_.word_store(owner, index, value);
+    }
+  }
+  std::uint64_t fetch_add(Rank owner, std::size_t index, std::uint64_t amount) {
+    return local_ != nullptr ? (*local_)[index].fetch_add(amount)
+                             : runtime_.word_fetch_add(owner, index, amount);
+  }
+  // Result: the old value; the word was changed when that is `expected`.
+  std::uint64_t compare_swap(Rank owner, std::size_t index, std::uint64_t expected, std::uint64_t desired) {
+    if (local_ == nullptr) return runtime_.word_compare_swap(owner, index, expected, desired);
+    (*local_)[index].compare_exchange_strong(expected, desired);
+    return expected;
+  }
+
+ private:
+  using Local = std::array<std::atomic<std::uint64_t>, words::end>;
+
+  runtime::Runtime& runtime_;
+  std::uint32_t ranks_;
+  Local* local_ = nullptr;
+};
+
+}  // namespace musubi::omp

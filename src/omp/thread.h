@@ -1,0 +1,88 @@
+// What OpenMP knows about the calling thread: the implicit task that it runs and the tasks that enclose it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "omp/icv.h"
+#include "omp/iteration_space.h"
+#include "runtime/runtime.h"
+
+namespace musubi::omp {
+
+// A work-shared loop (or sections) as one thread sees it.
+struct Loop {
+  LoopSpecification specification;
+  std::uint32_t instance = 0;  // the job-wide number of the loop; only when `shared`
+  bool shared = false;         // uses a slot of the team words
+  bool finished = true;
+  bool has_turn = false;  // ordered: this thread's chunk is the current one
+  bool doacross = false;
+  Chunk chunk;                   // positions held now; empty: none
+  std::uint64_t next_share = 0;  // static: how many chunks this thread has had
+  // doacross: the collapsed extents of the inner loops, and how deep the nest is
+  std::uint32_t nest = 1;
+  std::uint64_t inner[7] = {};
+};
+
+struct TaskGroup {
+  TaskGroup* outer;
+  std::uintptr_t* reductions;  // chain of descriptors made by the compiler, or null
+};
+
+// Memory that a work-sharing construct handed to the team; freed at the end of the region by whoever made it.
+struct ConstructMemory {
+  ConstructMemory* next;
+};
+
+// One implicit task: a thread's part of a parallel region. The initial task has no enclosing one.
+struct ImplicitTask {
+  ImplicitTask* outer = nullptr;
+  std::uint32_t size = 1;    // of the team
+  std::uint32_t number = 0;  // of this thread in it
+  std::uint32_t level = 0;
+  std::uint32_t active_level = 0;
+  Icv icv;
+  bool final = false;
+  // Numbers of the constructs met: the same in all threads of the team when they meet them (they wrap
+  // around).
+  std::uint32_t loops = 0;
+  std::uint32_t singles = 0;
+  std::uint32_t broadcasts = 0;
+  std::uint32_t loops_since_barrier = 0;
+  Loop loop;
+  TaskGroup* group = nullptr;
+  ConstructMemory* memory = nullptr;
+};
+
+struct Thread {
+  ImplicitTask* task = nullptr;
+  bool forks = false;      // the thread that runs main: the one that opens teams over the ranks
+  bool has_stack = false;  // runs on a stack of the shared range
+  std::size_t stack_slot = 0;
+  ImplicitTask initial;  // task of a thread outside all regions
+  bool initialised = false;
+};
+
+// Thread-local because OpenMP's questions ("which thread am I?") carry no handle, and threads that the
+// program made itself must get an answer, too.
+extern thread_local constinit Thread thread_state;
+
+inline Thread& this_thread() noexcept {
+  return thread_state;
+}
+
+// Fills in the initial task.
+void initialise_thread(Thread& thread);
+
+inline ImplicitTask& current_task() {
+  Thread& thread = this_thread();
+  if (__builtin_expect(thread.task == nullptr, 0)) initialise_thread(thread);
+  return *thread.task;
+}
+
+// Tells the runtime how deep the stack of the calling thread is in use, before anything is released: called
+// on entry from the program with the address of the frame.
+void note_frame(const void* frame) noexcept;
+
+}  // namespace musubi::omp

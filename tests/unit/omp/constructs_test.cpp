@@ -1,0 +1,620 @@
+// Ordinary OpenMP code, compiled by gcc against the GOMP interface of this library, over one and several
+// ranks.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include "standin_runtime.h"
+
+namespace musubi::testing {
+namespace {
+
+struct Shape {
+  std::uint32_t ranks;
+  std::uint32_t threads;
+};
+
+class Constructs : public ::testing::TestWithParam<Shape> {
+ protected:
+  static int run(const std::function<void()>& body,
+                 std::vector<std::pair<std::string, std::string>> environment = {}) {
+    return run_job({GetParam().ranks, GetParam().threads, std::move(environment)}, body);
+  }
+  static int team() { return static_cast<int>(GetParam().ranks * GetParam().threads); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Jobs, Constructs,
+                         ::testing::Values(Shape{1, 1}, Shape{1, 2}, Shape{1, 4}, Shape{2, 1}, Shape{2, 2},
+                                           Shape{4, 1}, Shape{3, 2}),
+                         [](const auto& job) {
+                           return std::to_string(job.param.ranks) + "x" + std::to_string(job.param.threads);
+                         });
+
+TEST_P(Constructs, parallel_runs_every_thread_once) {
+  const int threads = team();
+  const auto body = [threads] {
+    int seen[64] = {};
+    int size = 0;
+    pid_t process[64] = {};
+    for (int repeat = 0; repeat < 20; ++repeat) {
+#pragma omp parallel
+      {
+        seen[omp_get_thread_num()]++;
+        process[omp_get_thread_num()] = getpid();
+        if (omp_get_thread_num() == 0) size = omp_get_num_threads();
+      }
+    }
+    EXPECT_EQ(threads, size);
+    for (int i = 0; i < threads; ++i) EXPECT_EQ(20, seen[i]) << i;
+    for (int i = threads; i < 64; ++i) EXPECT_EQ(0, seen[i]) << i;
+    for (int i = 0; i < threads; ++i) {  // rank-major
+      const int per_rank = static_cast<int>(GetParam().threads);
+      EXPECT_EQ(process[i / per_rank * per_rank], process[i]);
+    }
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, teams_of_every_size) {
+  const auto body = [] {
+    for (int size = 1; size <= 13; ++size) {
+      int seen[64] = {};
+      int sum = 0;
+#pragma omp parallel num_threads(size) reduction(+ : sum)
+      {
+        seen[omp_get_thread_num()]++;
+        sum += omp_get_num_threads();
+#pragma omp barrier
+        sum += seen[(omp_get_thread_num() + 1) % size];
+      }
+      EXPECT_EQ(size * size + size, sum) << size;
+      for (int i = 0; i < 64; ++i) EXPECT_EQ(i < size ? 1 : 0, seen[i]) << i;
+    }
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, barriers_separate_phases) {
+  const auto body = [] {
+    int values[64] = {};
+    int wrong = 0;
+#pragma omp parallel reduction(+ : wrong)
+    {
+      const int me = omp_get_thread_num(), all = omp_get_num_threads();
+      for (int phase = 1; phase <= 200; ++phase) {
+        values[me] = phase;
+#pragma omp barrier
+        for (int i = 0; i < all; ++i) wrong += values[i] != phase;
+#pragma omp barrier
+      }
+    }
+    EXPECT_EQ(0, wrong);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+template <class Body>
+void check_every_iteration_once(const char* what, const Body& body) {
+  constexpr int count = 1000;
+  int* hits = shared_array<int>(count);
+  body(hits, count);
+  for (int i = 0; i < count; ++i) ASSERT_EQ(1, hits[i]) << what << " " << i;
+}
+
+TEST_P(Constructs, loops_of_every_schedule) {
+  const auto body = [] {
+    check_every_iteration_once("static", [](int* hits, int count) {
+#pragma omp parallel for schedule(static)
+      for (int i = 0; i < count; ++i) hits[i]++;
+    });
+    check_every_iteration_once("static,3", [](int* hits, int count) {
+#pragma omp parallel for schedule(static, 3)
+      for (int i = 0; i < count; ++i) hits[i]++;
+    });
+    check_every_iteration_once("dynamic", [](int* hits, int count) {
+#pragma omp parallel for schedule(dynamic)
+      for (int i = 0; i < count; ++i) hits[i]++;
+    });
+    check_every_iteration_once("monotonic dynamic,7", [](int* hits, int count) {
+#pragma omp parallel for schedule(monotonic : dynamic, 7)
+      for (int i = 0; i < count; ++i) hits[i]++;
+    });
+    check_every_iteration_once("guided", [](int* hits, int count) {
+#pragma omp parallel for schedule(guided, 4)
+      for (int i = count - 1; i >= 0; --i) hits[i]++;
+    });
+    for (int kind = 1; kind <= 4; ++kind) {
+      omp_set_schedule(static_cast<omp_sched_t>(kind), 5);
+      check_every_iteration_once("runtime", [](int* hits, int count) {
+#pragma omp parallel for schedule(runtime)
+        for (int i = 0; i < count; ++i) hits[i]++;
+      });
+    }
+    check_every_iteration_once("orphaned, long step", [](int* hits, int count) {
+#pragma omp parallel
+#pragma omp for schedule(dynamic, 2)
+      for (long i = 3 * (count - 1L); i >= 0; i -= 3) hits[i / 3]++;
+    });
+    check_every_iteration_once("unsigned long long", [](int* hits, int count) {
+      const unsigned long long from = ~0ull - static_cast<unsigned long long>(count);
+#pragma omp parallel for schedule(dynamic, 3)
+      for (unsigned long long i = from; i < ~0ull; ++i) hits[i - from]++;
+    });
+    check_every_iteration_once("unsigned long long guided, downwards", [](int* hits, int count) {
+      const unsigned long long from = static_cast<unsigned long long>(count) * 2;
+#pragma omp parallel for schedule(guided)
+      for (unsigned long long i = from; i > 0; i -= 2) hits[i / 2 - 1]++;
+    });
+    check_every_iteration_once("static ordered", [](int* hits, int count) {
+#pragma omp parallel for ordered schedule(static, 4)
+      for (int i = 0; i < count; ++i) hits[i]++;
+    });
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, loop_at_the_end_of_long) {
+  const auto body = [] {
+    int* hits = shared_array<int>(64);
+    const long top = 0x7fffffffffffffffL;
+#pragma omp parallel for schedule(dynamic, 1000)
+    for (long i = top - 40; i < top; ++i) {
+#pragma omp atomic
+      hits[top - i]++;
+    }
+    for (int i = 1; i <= 40; ++i) EXPECT_EQ(1, hits[i]) << i;
+    int empty = 0;
+#pragma omp parallel for schedule(dynamic) reduction(+ : empty)
+    for (long i = 5; i < 5; ++i) empty++;
+    EXPECT_EQ(0, empty);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, nowait_loops_run_further_ahead_than_the_ring) {
+  const auto body = [] {
+    constexpr int loops = 700;
+    int* hits = shared_array<int>(loops * 4);
+#pragma omp parallel
+    {
+      if (omp_get_thread_num() == 1) usleep(20000);
+      for (int l = 0; l < loops; ++l) {
+#pragma omp for schedule(dynamic) nowait
+        for (int i = 0; i < 4; ++i) hits[l * 4 + i]++;
+      }
+    }
+    for (int i = 0; i < loops * 4; ++i) ASSERT_EQ(1, hits[i]) << i;
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, critical_excludes) {
+  const auto body = [] {
+    long unnamed = 0, named = 0, both = 0;
+#pragma omp parallel
+    for (int i = 0; i < 200; ++i) {
+#pragma omp critical
+      unnamed++;
+#pragma omp critical(first)
+      {
+        named++;
+#pragma omp critical(second)
+        both++;
+      }
+    }
+    EXPECT_EQ(200 * omp_get_max_threads(), unnamed);
+    EXPECT_EQ(200 * omp_get_max_threads(), named);
+    EXPECT_EQ(200 * omp_get_max_threads(), both);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, single_and_copyprivate) {
+  const auto body = [] {
+    int executed = 0, wrong = 0;
+#pragma omp parallel reduction(+ : wrong)
+    for (int round = 0; round < 100; ++round) {
+      int value = -1;
+#pragma omp single nowait
+      {
+#pragma omp atomic
+        executed++;
+      }
+#pragma omp single copyprivate(value)
+      value = round * 7;
+      wrong += value != round * 7;
+    }
+    EXPECT_EQ(100, executed);
+    EXPECT_EQ(0, wrong);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, sections_each_once) {
+  const auto body = [] {
+    int hits[5] = {};
+    for (int repeat = 0; repeat < 20; ++repeat) {
+#pragma omp parallel sections
+      {
+#pragma omp section
+        hits[0]++;
+#pragma omp section
+        hits[1]++;
+#pragma omp section
+        hits[2]++;
+      }
+#pragma omp parallel
+#pragma omp sections
+      {
+#pragma omp section
+        hits[3]++;
+#pragma omp section
+        hits[4]++;
+      }
+    }
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(20, hits[i]) << i;
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, ordered_keeps_the_order) {
+  const auto body = [] {
+    int wrong = 0;
+    int next = 0;
+#pragma omp parallel for ordered schedule(dynamic, 2)
+    for (int i = 0; i < 100; ++i) {
+#pragma omp ordered
+      wrong += next++ != i;
+    }
+    EXPECT_EQ(0, wrong);
+    next = 0;
+#pragma omp parallel for ordered schedule(static, 3)
+    for (int i = 0; i < 100; ++i) {
+      if (i % 2 == 0) {  // half of the iterations have no ordered region
+#pragma omp ordered
+        {
+          wrong += next != i;
+          next += 2;
+        }
+      }
+    }
+    EXPECT_EQ(0, wrong);
+    next = 99;
+#pragma omp parallel for ordered schedule(guided)
+    for (int i = 99; i >= 0; --i) {
+#pragma omp ordered
+      wrong += next-- != i;
+    }
+    EXPECT_EQ(0, wrong);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, doacross_waits_for_its_sources) {
+  const auto body = [] {
+    constexpr int rows = 40, columns = 20;
+    long* cells = shared_array<long>((rows + 1) * (columns + 1));
+    const auto at = [cells](int i, int j) -> long& { return cells[i * (columns + 1) + j]; };
+    for (int j = 0; j <= columns; ++j) at(0, j) = 1;
+    for (int i = 0; i <= rows; ++i) at(i, 0) = 1;
+#pragma omp parallel for ordered(2) schedule(dynamic)
+    for (int i = 1; i <= rows; ++i) {
+      for (int j = 1; j <= columns; ++j) {
+#pragma omp ordered depend(sink : i - 1, j) depend(sink : i, j - 1)
+        at(i, j) = (at(i - 1, j) + at(i, j - 1)) % 1000003;
+#pragma omp ordered depend(source)
+      }
+    }
+    long wrong = 0;
+    for (int i = 1; i <= rows; ++i) {
+      for (int j = 1; j <= columns; ++j) wrong += at(i, j) != (at(i - 1, j) + at(i, j - 1)) % 1000003;
+    }
+    EXPECT_EQ(0, wrong);
+    long* chain = shared_array<long>(3000);
+#pragma omp parallel
+    {
+#pragma omp for ordered(1) schedule(static, 1)
+      for (int i = 1; i < 1500; ++i) {
+#pragma omp ordered depend(sink : i - 1)
+        chain[i] = chain[i - 1] + 1;
+#pragma omp ordered depend(source)
+      }
+#pragma omp for ordered(1)
+      for (int i = 1500; i < 1600; ++i) {
+#pragma omp ordered depend(sink : i - 1)
+        chain[i] = chain[i - 1] + 1;
+#pragma omp ordered depend(source)
+      }
+    }
+    EXPECT_EQ(1599, chain[1599]);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, reductions) {
+  const auto body = [] {
+    long sum = 0, product = 1;
+    double dsum = 0;
+    long double wide = 0;
+    int all = 1, largest = -1;
+#pragma omp parallel for reduction(+ : sum, dsum, wide) reduction(* : product) reduction(&& : all) \
+    reduction(max : largest)
+    for (int i = 1; i <= 1000; ++i) {
+      sum += i;
+      dsum += 0.5;
+      wide += 1;
+      if (i <= 10) product *= i;
+      all = all && i > 0;
+      largest = i > largest ? i : largest;
+    }
+    EXPECT_EQ(500500, sum);
+    EXPECT_EQ(500.0, dsum);
+    EXPECT_EQ(1000.0L, wide);
+    EXPECT_EQ(3628800, product);
+    EXPECT_EQ(1, all);
+    EXPECT_EQ(1000, largest);
+    int last = 0;
+#pragma omp parallel for lastprivate(last) schedule(dynamic, 3)
+    for (int i = 0; i < 100; ++i) last = i;
+    EXPECT_EQ(99, last);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+int thread_value;
+#pragma omp threadprivate(thread_value)
+
+TEST_P(Constructs, threadprivate_and_copyin) {
+  const auto body = [] {
+    thread_value = 77;
+    int wrong = 0;
+#pragma omp parallel copyin(thread_value) reduction(+ : wrong)
+    {
+      wrong += thread_value != 77;
+      thread_value = omp_get_thread_num();
+    }
+#pragma omp parallel reduction(+ : wrong)
+    wrong += thread_value != omp_get_thread_num();
+    EXPECT_EQ(0, wrong);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, nested_regions_are_serialised_and_the_queries_say_so) {
+  const int threads = team();
+  const auto body = [threads] {
+    EXPECT_EQ(0, omp_get_level());
+    EXPECT_EQ(0, omp_in_parallel());
+    EXPECT_EQ(threads, omp_get_max_threads());
+    EXPECT_EQ(threads, omp_get_num_procs());
+    int wrong = 0, inner = 0;
+#pragma omp parallel reduction(+ : wrong, inner)
+    {
+      const int outer_number = omp_get_thread_num();
+      wrong += omp_get_level() != 1;
+      wrong += omp_get_active_level() != (threads > 1 ? 1 : 0);
+      wrong += omp_in_parallel() != (threads > 1 ? 1 : 0);
+#pragma omp parallel num_threads(3) reduction(+ : inner)
+      {
+        inner += 1;
+        wrong += omp_get_level() != 2;
+        wrong += omp_get_thread_num() != 0 && threads > 1;
+        wrong += omp_get_ancestor_thread_num(1) != outer_number;
+        wrong += omp_get_ancestor_thread_num(0) != 0;
+        wrong += omp_get_ancestor_thread_num(3) != -1;
+        wrong += omp_get_team_size(1) != threads;
+        wrong += omp_get_team_size(0) != 1;
+#pragma omp for schedule(dynamic)
+        for (int i = 0; i < 9; ++i) inner += 10;
+#pragma omp barrier
+#pragma omp single
+        inner += 100;
+      }
+    }
+    EXPECT_EQ(0, wrong);
+    const int inner_teams = threads > 1 ? threads : 1;
+    const int inner_threads = threads > 1 ? threads : 3;
+    EXPECT_EQ(inner_threads + inner_teams * 190, inner);
+    int count = 0;
+#pragma omp parallel if (0)
+    count += omp_get_num_threads();
+    EXPECT_EQ(1, count);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, control_variables_travel_to_the_threads) {
+  const auto body = [] {
+    omp_set_num_threads(5);
+    omp_set_dynamic(0);
+    omp_set_schedule(omp_sched_guided, 9);
+    int wrong = 0, size = 0;
+#pragma omp parallel reduction(+ : wrong) reduction(max : size)
+    {
+      size = omp_get_num_threads();
+      omp_sched_t kind;
+      int chunk;
+      omp_get_schedule(&kind, &chunk);
+      wrong += kind != omp_sched_guided || chunk != 9;
+      wrong += omp_get_max_threads() != 5;
+      omp_set_num_threads(2);
+      wrong += omp_get_max_threads() != 2;
+    }
+    EXPECT_EQ(0, wrong);
+    EXPECT_EQ(5, size);
+    EXPECT_EQ(5, omp_get_max_threads());
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, locks_exclude_and_nest) {
+  const auto body = [] {
+    omp_lock_t lock;
+    omp_nest_lock_t nest;
+    omp_init_lock(&lock);
+    omp_init_nest_lock(&nest);
+    long plain = 0, nested = 0, tried = 0;
+#pragma omp parallel reduction(+ : tried)
+    for (int i = 0; i < 100; ++i) {
+      omp_set_lock(&lock);
+      plain++;
+      omp_unset_lock(&lock);
+      omp_set_nest_lock(&nest);
+      omp_set_nest_lock(&nest);
+      nested++;
+      omp_unset_nest_lock(&nest);
+      nested++;
+      omp_unset_nest_lock(&nest);
+      while (!omp_test_lock(&lock)) sched_yield();
+      tried += omp_test_lock(&lock);
+      plain++;
+      omp_unset_lock(&lock);
+    }
+    EXPECT_EQ(200 * omp_get_max_threads(), plain);
+    EXPECT_EQ(200 * omp_get_max_threads(), nested);
+    EXPECT_EQ(0, tried);
+    omp_set_nest_lock(&nest);
+    EXPECT_EQ(2, omp_test_nest_lock(&nest));
+    omp_unset_nest_lock(&nest);
+    omp_unset_nest_lock(&nest);
+    omp_destroy_lock(&lock);
+    omp_destroy_nest_lock(&nest);
+    omp_lock_t never_initialised{};
+    omp_set_lock(&never_initialised);
+    EXPECT_EQ(0, omp_test_lock(&never_initialised));
+    omp_unset_lock(&never_initialised);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+long fibonacci(int n) {
+  if (n < 2) return n;
+  long a, b;
+#pragma omp task shared(a) firstprivate(n)
+  a = fibonacci(n - 1);
+#pragma omp task shared(b) firstprivate(n)
+  b = fibonacci(n - 2);
+#pragma omp taskwait
+  return a + b;
+}
+
+struct Counted {
+  int value;
+  explicit Counted(int v) : value(v) {}
+  Counted(const Counted& other) : value(other.value + 1) {}
+  ~Counted() { value = -1; }
+};
+
+TEST_P(Constructs, tasks) {
+  const auto body = [] {
+    long result = 0;
+    int hits[100] = {};
+    int copied = 0, finals = 0, dependent = 0;
+#pragma omp parallel
+#pragma omp single
+    {
+      result = fibonacci(15);
+#pragma omp taskloop grainsize(7)
+      for (int i = 0; i < 100; ++i) hits[i]++;
+      Counted counted(1);
+#pragma omp task firstprivate(counted) shared(copied)
+      copied = counted.value;
+#pragma omp task final(1) shared(finals)
+      {
+#pragma omp task shared(finals)
+        finals = omp_in_final();
+      }
+      int token = 0;
+#pragma omp task depend(out : token) shared(token)
+      token = 5;
+#pragma omp task depend(in : token) shared(token, dependent)
+      dependent = token;
+#pragma omp taskwait
+    }
+    EXPECT_EQ(610, result);
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(1, hits[i]);
+    EXPECT_LE(2, copied);
+    EXPECT_EQ(1, finals);
+    EXPECT_EQ(5, dependent);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, reductions_over_tasks) {
+  const auto body = [] {
+    int sum = 0, looped = 0, in_team = 0, in_loop = 0;
+#pragma omp parallel
+#pragma omp single
+    {
+#pragma omp taskgroup task_reduction(+ : sum)
+      for (int i = 1; i <= 10; ++i) {
+#pragma omp task in_reduction(+ : sum)
+        sum += i;
+      }
+#pragma omp taskloop reduction(+ : looped) num_tasks(4)
+      for (int i = 1; i <= 100; ++i) looped += i;
+    }
+    EXPECT_EQ(55, sum);
+    EXPECT_EQ(5050, looped);
+#pragma omp parallel reduction(task, + : in_team)
+    {
+#pragma omp task in_reduction(+ : in_team)
+      in_team += 1;
+    }
+    EXPECT_EQ(omp_get_max_threads(), in_team);
+#pragma omp parallel
+#pragma omp for reduction(task, + : in_loop)
+    for (int i = 0; i < 50; ++i) {
+#pragma omp task in_reduction(+ : in_loop)
+      in_loop += 1;
+    }
+    EXPECT_EQ(50, in_loop);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, conditional_lastprivate) {
+  const auto body = [] {
+    int last = -1;
+#pragma omp parallel for lastprivate(conditional : last) schedule(dynamic)
+    for (int i = 0; i < 100; ++i) {
+      if (i % 10 == 3) last = i;
+    }
+    EXPECT_EQ(93, last);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, environment_sets_the_team_and_the_schedule) {
+  const auto body = [] {
+    int size = 0;
+#pragma omp parallel
+#pragma omp single
+    size = omp_get_num_threads();
+    EXPECT_EQ(3, size);
+    omp_sched_t kind;
+    int chunk;
+    omp_get_schedule(&kind, &chunk);
+    EXPECT_EQ(omp_sched_dynamic, kind);
+    EXPECT_EQ(4, chunk);
+    EXPECT_EQ(1, omp_get_dynamic());
+  };
+  EXPECT_EQ(0,
+            run(body, {{"OMP_NUM_THREADS", "3"}, {"OMP_SCHEDULE", " Dynamic , 4"}, {"OMP_DYNAMIC", "TRUE"}}));
+}
+
+TEST_P(Constructs, a_region_costs_two_barriers) {
+  const auto body = [] {
+    const auto before = barriers_passed();
+    for (int i = 0; i < 10; ++i) {
+#pragma omp parallel
+      {
+#pragma omp barrier
+      }
+    }
+    EXPECT_EQ(GetParam().ranks > 1 ? 30u : 0u, barriers_passed() - before);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+}  // namespace
+}  // namespace musubi::testing

@@ -1,0 +1,220 @@
+#include "standin_runtime.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "omp/shared_memory.h"
+#include "omp/team.h"
+#include "os/futex.h"
+
+namespace musubi::testing {
+namespace {
+
+SharedWorld* world = nullptr;  // of the job that this process belongs to
+
+class StandinRuntime final : public runtime::Runtime {
+ public:
+  StandinRuntime(Rank self, const JobDescription& description) : self_(self), ranks_(description.ranks) {
+    settings_.threads_per_rank = description.threads_per_rank;
+    settings_.stack_bytes = stack_bytes;
+  }
+
+  Rank self() const noexcept override { return self_; }
+  std::uint32_t ranks() const noexcept override { return ranks_; }
+  const config::Settings& settings() const noexcept override { return settings_; }
+  const runtime::Layout& layout() const noexcept override { return layout_; }
+  trace::Counters& counters() noexcept override { return counters_; }
+  void share_globals() override {}
+  void attach_thread() override {}
+  void detach_thread() override {}
+
+  runtime::ThreadStack take_stack() override {
+    if (next_slot_ == slots_per_rank) abort(1, "no stack left");
+    std::byte* low = world->stacks[self_.value][next_slot_];
+    return {low, low + stack_bytes, next_slot_++};
+  }
+  void give_back_stack(const runtime::ThreadStack&) override {}
+  void note_stack(std::size_t, const void*) noexcept override {}
+
+  void barrier(runtime::BarrierPayload& payload) override {
+    const std::uint32_t generation = world->generation.load();
+    if (self_.value == 0) world->payload = payload;
+    if (world->arrived.fetch_add(1) + 1 == ranks_) {
+      world->arrived.store(0);
+      world->barriers.fetch_add(1);
+      world->generation.store(generation + 1);
+      os::futex_wake(world->generation);
+    }
+    while (world->generation.load() == generation) os::futex_wait(world->generation, generation);
+    payload = world->payload;
+    // Nobody may overwrite the payload before everybody has it: meet once more.
+    const std::uint32_t second = generation + 1;
+    if (world->arrived.fetch_add(1) + 1 == ranks_) {
+      world->arrived.store(0);
+      world->generation.store(second + 1);
+      os::futex_wake(world->generation);
+    }
+    while (world->generation.load() == second) os::futex_wait(world->generation, second);
+  }
+
+  void lock(LockId lock) override {
+    while (!try_lock(lock)) sched_yield();
+  }
+  bool try_lock(LockId lock) override {
+    std::uint32_t free = 0;
+    return world->locks[lock.value].compare_exchange_strong(free, 1);
+  }
+  void unlock(LockId lock) override { world->locks[lock.value].store(0); }
+  void flush() override {}
+  void release() override {}
+  void acquire() override {}
+
+  AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) override {
+    auto expected = static_cast<std::uint32_t>(operation.compare);
+    __atomic_compare_exchange_n(reinterpret_cast<std::uint32_t*>(address), &expected,
+                                static_cast<std::uint32_t>(operation.operand), false, __ATOMIC_SEQ_CST,
+                                __ATOMIC_SEQ_CST);
+    return expected;
+  }
+  bool is_shared(std::uintptr_t address) const noexcept override {
+    const auto base = reinterpret_cast<std::uintptr_t>(world);
+    return address >= base && address < base + sizeof(SharedWorld);
+  }
+
+  std::uint64_t word_load(Rank owner, std::size_t index) override { return word(owner, index).load(); }
+  void word_store(Rank owner, std::size_t index, std::uint64_t value) override {
+    word(owner, index).store(value);
+  }
+  std::uint64_t word_fetch_add(Rank owner, std::size_t index, std::uint64_t amount) override {
+    return word(owner, index).fetch_add(amount);
+  }
+  std::uint64_t word_compare_swap(Rank owner, std::size_t index, std::uint64_t expected,
+                                  std::uint64_t desired) override {
+    word(owner, index).compare_exchange_strong(expected, desired);
+    return expected;
+  }
+
+  void touch(const void*, std::size_t, bool) override {}
+  void set_heap_listener(HeapListener*) override {}
+  void send_free(Rank, std::uintptr_t) override {}
+  std::size_t query_size(Rank, std::uintptr_t) override { return 0; }
+  void set_thread_count(std::uint32_t) noexcept override {}
+
+  void wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) override {
+    for (int i = 0; i < 50; ++i) {
+      if (word->load(std::memory_order_acquire) != value) return;
+      sched_yield();
+    }
+    while (word->load(std::memory_order_acquire) == value) os::futex_wait(*word, value);
+  }
+  void wake_local(const std::atomic<std::uint32_t>* word) override { os::futex_wake(*word); }
+
+  void finish(int) override {}
+  void leave(int) noexcept override {}
+  [[noreturn]] void abort(int status, std::string_view reason) override {
+    std::fprintf(stderr, "job aborted: %.*s\n", static_cast<int>(reason.size()), reason.data());
+    _exit(status == 0 ? 1 : status);
+  }
+
+ private:
+  static std::atomic<std::uint64_t>& word(Rank owner, std::size_t index) {
+    return world->words[owner.value][index];
+  }
+
+  Rank self_;
+  std::uint32_t ranks_;
+  std::size_t next_slot_ = 0;
+  config::Settings settings_;
+  runtime::Layout layout_{};
+  trace::Counters counters_;
+};
+
+struct MainArguments {
+  StandinRuntime* runtime;
+  runtime::ThreadStack stack;
+  const std::function<void()>* body;
+  int status;
+};
+
+// The main thread of a rank, on a stack that all ranks see.
+void* main_of_rank(void* argument) {
+  auto& arguments = *static_cast<MainArguments*>(argument);
+  omp::start(*arguments.runtime);
+  omp::set_shared_allocator({&shared_allocate, [](void*) {}});
+  omp::adopt_main_thread(arguments.stack);
+  if (arguments.runtime->self().value != 0) {
+    arguments.status = omp::worker_main().status;
+    return nullptr;
+  }
+  (*arguments.body)();
+  arguments.status = ::testing::Test::HasFailure() ? 1 : 0;
+  if (!omp::shut_down(0)) arguments.status = 2;
+  return nullptr;
+}
+
+[[noreturn]] void run_rank(Rank self, const JobDescription& description, const std::function<void()>& body) {
+  alarm(60);
+  for (const auto& [name, value] : description.environment) setenv(name.c_str(), value.c_str(), 1);
+  StandinRuntime runtime(self, description);
+  MainArguments arguments{&runtime, runtime.take_stack(), &body, 0};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, arguments.stack.low, stack_bytes);
+  pthread_t thread;
+  pthread_create(&thread, &attributes, &main_of_rank, &arguments);
+  pthread_join(thread, nullptr);
+  std::fflush(stdout);
+  _exit(arguments.status);
+}
+
+}  // namespace
+
+int run_job(const JobDescription& description, const std::function<void()>& body) {
+  void* memory = mmap(nullptr, sizeof(SharedWorld), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return -1;
+  world = static_cast<SharedWorld*>(memory);
+  std::fflush(stdout);
+  std::vector<pid_t> processes;
+  for (std::uint32_t rank = 0; rank < description.ranks; ++rank) {
+    const pid_t process = fork();
+    if (process == 0) run_rank(Rank{rank}, description, body);
+    processes.push_back(process);
+  }
+  int result = 0;
+  for (std::size_t ended = 0; ended < processes.size(); ++ended) {
+    int status = 0;
+    const pid_t process = waitpid(0, &status, 0);
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (code == 0 || result != 0) continue;
+    result = code;
+    for (const pid_t other : processes) {
+      if (other != process) kill(other, SIGKILL);  // the others may wait for the one that is gone
+    }
+  }
+  munmap(memory, sizeof(SharedWorld));
+  world = nullptr;
+  return result;
+}
+
+void* shared_allocate(std::size_t alignment, std::size_t bytes) {
+  const std::uint64_t rounded = bytes + alignment + 63;
+  const std::uint64_t at = world->heap_used.fetch_add(rounded);
+  if (at + rounded > heap_bytes) return nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(world->heap + at);
+  return reinterpret_cast<void*>((address + alignment - 1) & ~(alignment - 1));
+}
+
+std::uint64_t barriers_passed() {
+  return world->barriers.load();
+}
+
+}  // namespace musubi::testing

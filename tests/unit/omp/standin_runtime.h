@@ -1,0 +1,56 @@
+// A runtime for tests of the OpenMP layer: ranks are forked processes, and what the real runtime keeps
+// coherent by a protocol (stacks, heap) is simply the same memory in all of them. Barriers, locks and team
+// words are real.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/runtime.h"
+
+namespace musubi::testing {
+
+inline constexpr std::uint32_t ranks_max = 4;
+inline constexpr std::size_t stack_bytes = 1 << 20;
+inline constexpr std::size_t slots_per_rank = 24;
+inline constexpr std::size_t heap_bytes = 16 << 20;
+
+// What all ranks share.
+struct SharedWorld {
+  std::atomic<std::uint32_t> arrived;
+  std::atomic<std::uint32_t> generation;
+  runtime::BarrierPayload payload;
+  std::atomic<std::uint64_t> barriers;
+  std::atomic<std::uint64_t> heap_used;
+  std::atomic<std::uint32_t> locks[runtime::Runtime::lock_count];
+  std::atomic<std::uint64_t> words[ranks_max][runtime::Runtime::team_words];
+  alignas(4096) std::byte stacks[ranks_max][slots_per_rank][stack_bytes];
+  alignas(4096) std::byte heap[heap_bytes];
+};
+
+struct JobDescription {
+  std::uint32_t ranks = 1;
+  std::uint32_t threads_per_rank = 1;
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+
+// Runs `body` as main of a job. Result: 0 when every rank ended well and no expectation failed; otherwise
+// what rank 0 (or the first rank that failed) returned, or 128 + the signal that ended it. The whole job gets
+// 60 seconds.
+int run_job(const JobDescription& description, const std::function<void()>& body);
+
+// Memory that all ranks see, zeroed; lives as long as the job.
+void* shared_allocate(std::size_t alignment, std::size_t bytes);
+template <class T>
+T* shared_array(std::size_t count) {
+  return static_cast<T*>(shared_allocate(alignof(T), count * sizeof(T)));
+}
+
+// Barriers of the runtime that the job has passed so far.
+std::uint64_t barriers_passed();
+
+}  // namespace musubi::testing
