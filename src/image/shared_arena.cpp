@@ -9,8 +9,7 @@
 #include "image/jemalloc_hooks.h"
 
 // Read by jemalloc when it starts. One arena serves all private memory, which is little.
-// cache_oblivious would begin large arrays at odd cache lines, which costs a page of shared memory each.
-const char* musubi_je_malloc_conf = "narenas:1,cache_oblivious:false";
+const char* musubi_je_malloc_conf = "narenas:1";
 // Beats /etc/malloc.conf and MALLOC_CONF, which are meant for the program's own jemalloc: these would write into
 // shared memory that nobody has asked for.
 const char* musubi_je_malloc_conf_last = "junk:false,zero:false,hpa:false,tcache:true";
@@ -47,6 +46,9 @@ bool merge(jemalloc::ExtentHooks*, void* first, std::size_t first_bytes, void* s
   return static_cast<char*>(first) + first_bytes != second;
 }
 
+// Zeroes memory that nobody has touched.
+bool zero_untouched(jemalloc::ExtentHooks*, void*, std::size_t, std::size_t, std::size_t, unsigned) { return false; }
+
 // jemalloc keeps the address of the hooks for good.
 constinit Region region{};
 
@@ -54,6 +56,21 @@ template <class Value>
 bool set_of_arena(unsigned arena, const char* name, Value value) {
   const std::string path = "arena." + std::to_string(arena) + "." + name;
   return musubi_je_mallctl(path.c_str(), nullptr, nullptr, &value, sizeof value) == 0;
+}
+
+// jemalloc joins free neighbours only if they came out of one call of the hook: so it takes most of the range in one
+// piece, and gives it back to itself as memory known to be zero.
+void take_range(unsigned arena, std::size_t bytes) {
+  const int flags = jemalloc::arena(arena) | jemalloc::no_thread_cache;
+  void* piece = nullptr;
+  for (std::size_t eighths = 8; piece == nullptr && eighths > 0; --eighths) {
+    piece = musubi_je_mallocx(bytes / 8 * eighths, flags);
+  }
+  if (piece == nullptr) return;  // then it grows step by step
+  region.purge_forced = zero_untouched;
+  musubi_je_dallocx(piece, jemalloc::no_thread_cache);
+  musubi_je_mallctl(("arena." + std::to_string(arena) + ".purge").c_str(), nullptr, nullptr, nullptr, 0);
+  region.purge_forced = nullptr;
 }
 
 }  // namespace
@@ -72,9 +89,10 @@ Result<unsigned> create_shared_arena(std::uintptr_t base, std::size_t bytes) {
   if (musubi_je_mallctl("experimental.arenas_create_ext", &arena, &arena_bytes, &config, sizeof config) != 0) {
     return Error{"no memory for the data of the shared heap: raise the memory limit of the process"};
   }
+  take_range(arena, bytes);
   // Free memory is kept: giving pages back would tear holes into the mapping that the fault handler watches.
-  // Growth in ever larger steps would spend the range long before it is full.
-  const std::size_t grow_bytes_max = bytes / 64 > (std::size_t{4} << 20) ? bytes / 64 : std::size_t{4} << 20;
+  // What take_range left is taken in small steps: the ever larger ones would not fit.
+  const std::size_t grow_bytes_max = std::size_t{4} << 20;
   if (!set_of_arena(arena, "dirty_decay_ms", ssize_t{-1}) || !set_of_arena(arena, "muzzy_decay_ms", ssize_t{-1}) ||
       !set_of_arena(arena, "retain_grow_limit", grow_bytes_max)) {
     return Error{"the allocator of the shared heap refused its settings: link the jemalloc it was built for (5.3)"};

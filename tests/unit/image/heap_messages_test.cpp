@@ -1,0 +1,85 @@
+#include "image/heap_messages.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "stand_in_runtime.h"
+
+namespace musubi::image {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+struct World {
+  static constexpr std::size_t part_bytes = std::size_t{64} << 20;
+
+  StandInRuntime runtime;
+  HeapMessages messages{runtime, heap};
+
+  World() {
+    void* const base =
+        mmap(nullptr, 3 * part_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!heap.share({reinterpret_cast<std::uintptr_t>(base), part_bytes, Rank{0}, 3, 32768}, {}, messages)) abort();
+  }
+};
+
+World& world() {
+  static World the_world;
+  return the_world;
+}
+
+std::uintptr_t allocate(std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(heap.allocate_shared(bytes));
+}
+
+TEST(HeapMessages, FreesAreSentTogetherAfterOneRelease) {
+  World& here = world();
+  here.runtime.notes.clear();
+  for (std::size_t i = 0; i + 1 < HeapMessages::unsent_max; ++i) here.messages.release(Rank{2}, 1000 + i);
+  EXPECT_EQ(here.runtime.notes, Notes{});
+  here.messages.release(Rank{1}, 5);
+  ASSERT_EQ(here.runtime.notes.size(), 1 + HeapMessages::unsent_max);
+  EXPECT_EQ(here.runtime.notes.front(), "release");
+  EXPECT_EQ(here.runtime.notes[1], "free 2 1000");
+  EXPECT_EQ(here.runtime.notes.back(), "free 1 5");
+}
+
+TEST(HeapMessages, MemoryThatCameHomeIsUsedAgainOnlyAfterAnAcquire) {
+  World& here = world();
+  here.runtime.notes.clear();
+  std::vector<std::uintptr_t> addresses;
+  for (std::size_t i = 0; i < HeapMessages::waiting_count_max; ++i) addresses.push_back(allocate(1000));
+  for (std::size_t i = 0; i + 1 < addresses.size(); ++i) here.messages.on_free(Rank{1}, addresses[i]);
+  for (int i = 0; i < 500; ++i) {
+    const std::uintptr_t address = allocate(1000);
+    EXPECT_EQ(std::ranges::find(addresses, address), addresses.end());
+  }
+  EXPECT_EQ(here.runtime.notes, Notes{});
+  here.messages.on_free(Rank{1}, addresses.back());
+  bool is_reused = false;
+  for (int i = 0; i < 500; ++i) {
+    is_reused |= std::ranges::find(addresses, allocate(1000)) != addresses.end();
+  }
+  EXPECT_EQ(here.runtime.notes, Notes{"acquire"});
+  EXPECT_TRUE(is_reused);
+}
+
+TEST(HeapMessages, MuchMemoryComesBackAtOnce) {
+  World& here = world();
+  here.runtime.notes.clear();
+  here.messages.on_free(Rank{1}, allocate(HeapMessages::waiting_bytes_max));
+  allocate(16);
+  EXPECT_EQ(here.runtime.notes, Notes{"acquire"});
+}
+
+TEST(HeapMessages, SizesAreAnsweredByTheOwner) {
+  World& here = world();
+  EXPECT_GE(here.messages.on_size_query(allocate(100)), 100u);
+  EXPECT_LT(here.messages.on_size_query(allocate(100)), 200u);
+  EXPECT_EQ(here.messages.usable_bytes(Rank{1}, 1), 48u);
+}
+
+}  // namespace
+}  // namespace musubi::image
