@@ -1,0 +1,36 @@
+// The functions of unsupported.def, and the two by which a program reports its own errors.
+#include <unistd.h>
+
+#include <string>
+
+#include "omp/gomp/entry.h"
+#include "omp/job.h"
+
+namespace {
+
+std::string_view text_of(const char* text, std::size_t bytes) {
+  if (text == nullptr) return "";
+  return bytes == static_cast<std::size_t>(-1) ? std::string_view(text) : std::string_view(text, bytes);
+}
+
+}  // namespace
+
+extern "C" {
+
+#define MUSUBI_UNSUPPORTED(function, construct, remedy) \
+  MUSUBI_EXPORT void function() { musubi::omp::unsupported(construct, remedy); }
+#include "omp/gomp/unsupported.def"
+#undef MUSUBI_UNSUPPORTED
+
+// #pragma omp error at(execution)
+MUSUBI_EXPORT void GOMP_warning(const char* text, std::size_t bytes) {
+  const std::string line = "musubi: error directive encountered: " + std::string(text_of(text, bytes)) + "\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+MUSUBI_EXPORT void GOMP_error(const char* text, std::size_t bytes) {
+  const std::string line = "fatal error: error directive encountered: " + std::string(text_of(text, bytes));
+  musubi::omp::end_job(musubi::omp::Job::require("#pragma omp error").runtime, line);
+}
+
+}  // extern "C"
