@@ -1,0 +1,138 @@
+// What the basic steps cost under Musubi, beside the floors of the same run.
+// Usage: musubi run -n 2 costs [--csv] [rounds], or -n 4 for the barrier of processes that outnumber two cores.
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "floors.h"
+#include "musubi/musubi.h"
+
+namespace {
+
+using musubi::bench::now_ns;
+using musubi::bench::Row;
+
+constexpr std::size_t block_bytes = 32 * 1024;
+constexpr std::size_t operations_per_sample = 10;
+constexpr std::size_t warm_up = 20;
+constexpr std::uint32_t lock_number = 1;
+
+// The counter, and the time at which its last holder gave the lock back.
+struct Guarded {
+  std::uint64_t counter;
+  double released_ns;
+};
+
+template <class Access>
+std::vector<double> time_blocks(std::size_t blocks, Access&& access) {
+  std::vector<double> samples;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const double start = now_ns();
+    access(i);
+    samples.push_back(now_ns() - start);
+  }
+  return samples;
+}
+
+// Rank 0 writes every block; rank 1 reads, then writes what it has read, and writes others unread.
+std::vector<Row> fault_costs(std::size_t blocks) {
+  void* memory = nullptr;
+  if (musubi_rank() == 0) memory = musubi_alloc(2 * blocks * block_bytes);
+  musubi_broadcast(&memory);
+  auto* bytes = static_cast<volatile unsigned char*>(memory);
+  std::vector<double> reads, twins, writes;
+  // The second time the blocks are known, their notices say where they are: the steady state of a program.
+  for (unsigned char turn = 1; turn <= 2; ++turn) {
+    if (musubi_rank() == 0) std::memset(memory, turn, 2 * blocks * block_bytes);
+    musubi_barrier();
+    if (musubi_rank() == 1) {
+      reads = time_blocks(blocks, [&](std::size_t i) { static_cast<void>(bytes[i * block_bytes]); });
+      twins = time_blocks(blocks, [&](std::size_t i) { bytes[i * block_bytes] = 7; });
+      writes = time_blocks(blocks, [&](std::size_t i) { bytes[(blocks + i) * block_bytes] = 7; });
+    }
+    musubi_barrier();
+  }
+  if (musubi_rank() == 0) musubi_free(memory);
+  return {musubi::bench::summarize("musubi: read fault with fetch of 32 KiB", reads),
+          musubi::bench::summarize("musubi: write fault with fetch and twin of 32 KiB", writes),
+          musubi::bench::summarize("musubi: write fault with twin of 32 KiB", twins)};
+}
+
+Row barrier_cost(std::size_t rounds) {
+  std::vector<double> samples;
+  for (std::size_t i = 0; i < rounds + warm_up; ++i) {
+    const double start = now_ns();
+    for (std::size_t k = 0; k < operations_per_sample; ++k) musubi_barrier();
+    if (i >= warm_up) samples.push_back((now_ns() - start) / operations_per_sample);
+  }
+  return musubi::bench::summarize("musubi: empty barrier of " + std::to_string(musubi_size()) + " ranks", samples);
+}
+
+// From the release of the lock by one rank to the other's update of the data that it guards.
+Row lock_cost(std::size_t rounds) {
+  Guarded* guarded = nullptr;
+  void* memory = nullptr;
+  if (musubi_rank() == 0) memory = musubi_alloc(sizeof(Guarded));
+  musubi_broadcast(&memory);
+  guarded = static_cast<Guarded*>(memory);
+  if (musubi_rank() == 0) *guarded = Guarded{0, now_ns()};
+  musubi_barrier();
+  std::vector<double> samples;
+  for (std::size_t i = 0; i < rounds + warm_up; ++i) {
+    musubi_lock(lock_number);
+    ++guarded->counter;
+    const double now = now_ns();
+    if (i >= warm_up) samples.push_back(now - guarded->released_ns);
+    guarded->released_ns = now_ns();
+    musubi_unlock(lock_number);
+  }
+  musubi_barrier();
+  if (guarded->counter != static_cast<std::uint64_t>(musubi_size()) * (rounds + warm_up)) {
+    std::fprintf(stderr, "costs: the counter under the lock is wrong\n");
+    musubi_finalize(1);
+    std::exit(1);
+  }
+  return musubi::bench::summarize("musubi: lock + increment, handed between ranks", samples);
+}
+
+// Whether this process is the first of the job to lock `path`; the lock lasts as long as the process.
+bool first_to_lock(const char* path) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  return file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool csv = false;
+  std::size_t rounds = 2000;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--csv") == 0) {
+      csv = true;
+    } else {
+      rounds = static_cast<std::size_t>(std::atol(argv[i]));
+    }
+  }
+  // Before the runtime takes hold of the process: one rank measures the floors, the others wait asleep for it to join.
+  std::vector<Row> floors;
+  if (first_to_lock(argv[0])) floors = musubi::bench::all_floors(rounds);
+  if (musubi_init(&argc, &argv) != MUSUBI_OK) return 1;
+  if (!floors.empty()) musubi::bench::print_rows(floors, csv);
+  std::fflush(stdout);
+  musubi_barrier();
+  std::vector<Row> rows;
+  if (musubi_size() >= 2) {
+    rows = fault_costs(rounds);
+    rows.push_back(lock_cost(rounds));
+  }
+  rows.push_back(barrier_cost(rounds));
+  // Rank 1 timed the faults.
+  if (musubi_rank() == (musubi_size() > 1 ? 1 : 0)) musubi::bench::print_rows(rows, csv);
+  return musubi_finalize(0);
+}
