@@ -1,0 +1,22 @@
+# Every function that libgomp exports for OpenMP is defined and visible in our archive.
+#   cmake -D NM=<nm> -D LIBGOMP=<libgomp.so.1> -D ARCHIVE=<libmusubi_omp_gomp.a> -P check_symbols.cmake
+function(functions_of output)
+  execute_process(COMMAND ${NM} ${ARGN} OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL " T (GOMP|omp)_[a-z][a-z0-9_]*" names "${listing}")
+  list(TRANSFORM names REPLACE "^ T " "")
+  list(REMOVE_DUPLICATES names)
+  set(${output} ${names} PARENT_SCOPE)
+endfunction()
+
+functions_of(wanted -D --defined-only ${LIBGOMP})
+functions_of(present --defined-only ${ARCHIVE})
+list(LENGTH wanted count)
+if(count LESS 200)
+  message(FATAL_ERROR "only ${count} functions read from ${LIBGOMP}")
+endif()
+set(missing ${wanted})
+list(REMOVE_ITEM missing ${present})
+if(missing)
+  message(FATAL_ERROR "libgomp exports, but the archive lacks: ${missing}")
+endif()
+message(STATUS "all ${count} functions are there")
