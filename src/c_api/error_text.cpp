@@ -1,0 +1,26 @@
+// musubi.h: error codes as text.
+#include "base/export.h"
+#include "musubi/musubi.h"
+
+MUSUBI_EXPORT const char* musubi_error_text(int error) {
+  switch (error) {
+    case MUSUBI_OK:
+      return "no error";
+    case MUSUBI_ERROR_STATE:
+      return "not inside a job: call between musubi_init and musubi_finalize, which are called once each";
+    case MUSUBI_ERROR_START:
+      return "the job cannot be joined: see the line on standard error";
+    case MUSUBI_ERROR_ADDRESS:
+      return "not shared memory: pass an address that musubi_alloc gave";
+    case MUSUBI_ERROR_ALIGNMENT:
+      return "unaligned word: atomic operations want a multiple of the word's size";
+    case MUSUBI_ERROR_LOCK:
+      return "no such lock: lock numbers are below MUSUBI_LOCK_COUNT";
+    case MUSUBI_ERROR_HELD:
+      return "the lock is held by this thread: locks are not recursive";
+    case MUSUBI_ERROR_NOT_HELD:
+      return "the lock is not held by this thread: the thread that took it gives it back";
+    default:
+      return "no error code of Musubi";
+  }
+}

@@ -1,0 +1,98 @@
+// musubi.h: joining and leaving the job.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "base/export.h"
+#include "c_api/process.h"
+#include "musubi/musubi.h"
+
+using musubi::c_api::current_process;
+using musubi::c_api::Process;
+
+namespace {
+
+// What a process may do once.
+enum class Stage { before, joined, after };
+constinit std::atomic<Stage> stage{Stage::before};
+
+void print_line(const std::string& text) {
+  const std::string line = "musubi: " + text + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
+// The largest status of all ranks: all have raised the word before the barrier ends.
+int agree_on_status(musubi::runtime::Runtime& runtime, int status) {
+  constexpr std::size_t status_word = 0;
+  constexpr int status_mask = 0xff;  // what wait(2) keeps of a status
+  const auto own = static_cast<std::uint64_t>(status & status_mask);
+  const musubi::Rank first{0};
+  std::uint64_t seen = runtime.word_load(first, status_word);
+  while (seen < own) {
+    const std::uint64_t old = runtime.word_compare_swap(first, status_word, seen, own);
+    if (old == seen) break;
+    seen = old;
+  }
+  musubi::runtime::BarrierPayload nothing{};
+  runtime.barrier(nothing);
+  return static_cast<int>(runtime.word_load(first, status_word));
+}
+
+}  // namespace
+
+MUSUBI_EXPORT int musubi_init(int*, char***) {
+  Stage expected = Stage::before;
+  if (!stage.compare_exchange_strong(expected, Stage::joined)) return MUSUBI_ERROR_STATE;
+  if (const auto joined = musubi::c_api::join(); !joined) {
+    print_line(joined.error().message);
+    stage.store(Stage::after);
+    return MUSUBI_ERROR_START;
+  }
+  return MUSUBI_OK;
+}
+
+MUSUBI_EXPORT int musubi_finalize(int status) {
+  Process* const process = current_process();
+  Stage expected = Stage::joined;
+  if (process == nullptr || !stage.compare_exchange_strong(expected, Stage::after)) return MUSUBI_ERROR_STATE;
+  const int agreed = agree_on_status(process->runtime, status);
+  // The launcher may end this process as soon as another rank has left: what was printed must be out by then.
+  std::fflush(nullptr);
+  process->runtime.finish(agreed);
+  musubi::c_api::let_go();
+  return MUSUBI_OK;
+}
+
+MUSUBI_EXPORT void musubi_abort(int status, const char* reason) {
+  const std::string text = reason != nullptr ? reason : "the program ended the job";
+  status = std::max(status & 0xff, 1);
+  std::fflush(nullptr);
+  if (Process* const process = current_process()) process->runtime.abort(status, text);
+  print_line(text);
+  std::_Exit(status);
+}
+
+MUSUBI_EXPORT int musubi_rank(void) {
+  const Process* const process = current_process();
+  return process == nullptr ? -1 : static_cast<int>(process->runtime.self().value);
+}
+
+MUSUBI_EXPORT int musubi_size(void) {
+  const Process* const process = current_process();
+  return process == nullptr ? 0 : static_cast<int>(process->runtime.ranks());
+}
+
+MUSUBI_EXPORT int musubi_attach_thread(void) {
+  Process* const process = current_process();
+  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  process->runtime.attach_thread();
+  return MUSUBI_OK;
+}
+
+MUSUBI_EXPORT int musubi_detach_thread(void) {
+  Process* const process = current_process();
+  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  process->runtime.detach_thread();
+  return MUSUBI_OK;
+}

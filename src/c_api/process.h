@@ -1,0 +1,46 @@
+// What the C interface keeps of this process: its job, between musubi_init and musubi_finalize. C functions
+// have no argument that could carry it, so this is where the one global pointer lies.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "image/heap_messages.h"
+#include "runtime/runtime.h"
+
+namespace musubi::c_api {
+
+// Who holds which lock, as far as this rank knows: for the answer to misuse, not for exclusion.
+class LockHolders {
+ public:
+  bool is_mine(std::uint32_t lock) const noexcept { return threads_[lock].load(relaxed) == this_thread(); }
+  void take(std::uint32_t lock) noexcept { threads_[lock].store(this_thread(), relaxed); }
+  void give_back(std::uint32_t lock) noexcept { threads_[lock].store(0, relaxed); }
+
+ private:
+  static constexpr auto relaxed = std::memory_order_relaxed;  // a thread looks for its own mark only
+  static std::uint32_t this_thread() noexcept;
+
+  std::array<std::atomic<std::uint32_t>, runtime::Runtime::lock_count> threads_{};
+};
+
+struct Process {
+  explicit Process(std::unique_ptr<runtime::Runtime> started);
+
+  std::unique_ptr<runtime::Runtime> owner;
+  runtime::Runtime& runtime;
+  image::HeapMessages messages;
+  LockHolders holders;
+};
+
+// The job of this process; null outside of musubi_init and musubi_finalize. Any thread.
+Process* current_process() noexcept;
+
+// Joins the job and shares the heap. Errors: another one is joined already; the causes of the parts.
+Result<void> join();
+// Lets go of the job without destroying it: late accesses of the program still find their memory.
+void let_go() noexcept;
+
+}  // namespace musubi::c_api
