@@ -83,6 +83,8 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   ThreadExecutor& executor();
   std::atomic_ref<std::uint64_t> word(Rank owner, std::size_t index);
   fabric::WaitingPolicy policy_for(std::uint32_t threads_per_rank) const;
+  void report();
+  void print_races();
   void print_statistics();
 
   const config::Settings settings_;

@@ -43,10 +43,8 @@ TEST(Settings, DocumentedForms) {
   EXPECT_EQ(configuration.settings().heap_bytes, 2 * MiB);
   ASSERT_TRUE(configuration.set("heap_block_bytes", "65536", Source::command_line).ok());
   EXPECT_EQ(configuration.settings().heap_block_bytes, 64 * KiB);
-  ASSERT_TRUE(configuration.set("background_release", "1500us", Source::command_line).ok());
-  EXPECT_EQ(configuration.settings().background_release, std::chrono::microseconds(1500));
-  ASSERT_TRUE(configuration.set("background_release", "0", Source::command_line).ok());
-  EXPECT_EQ(configuration.settings().background_release.count(), 0);
+  ASSERT_TRUE(configuration.set("abort_timeout", "1500us", Source::command_line).ok());
+  EXPECT_EQ(configuration.settings().abort_timeout, std::chrono::microseconds(1500));
   ASSERT_TRUE(configuration.set("stats", "true", Source::command_line).ok());
   EXPECT_TRUE(configuration.settings().stats);
   ASSERT_TRUE(configuration.set("spin_checks", "7", Source::command_line).ok());
@@ -71,7 +69,7 @@ TEST(Settings, RubbishIsRefused) {
     EXPECT_FALSE(accepted("heap_block_bytes", text)) << text;
   }
   for (const char* text : {"1", "ms", "1 ms", "1h", "1MS", "2s ", "11s", "-1ms"}) {
-    EXPECT_FALSE(accepted("background_release", text)) << text;
+    EXPECT_FALSE(accepted("abort_timeout", text)) << text;
   }
   for (const char* text : {"1", "0", "yes", "on", "True", "TRUE", "", "true "}) {
     EXPECT_FALSE(accepted("stats", text)) << text;
