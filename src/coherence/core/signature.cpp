@@ -51,9 +51,9 @@ void Signature::drop_oldest() {
     ++kept;
   }
   board_->count = kept;
-  if (raise_minimum_ && board_->minimum < limit) {
-    board_->minimum = limit;
-    minimum_stamp_ = stamp_;
+  if (raise_minimum_) {
+    board_->minimum = later(board_->minimum, limit);
+    minimum_stamp_ = stamp_;  // it covers what was added just now: forget() must not take it away
   }
   rebuild_index();
 }

@@ -25,6 +25,7 @@ Task<> Engine::acquire(SignatureView signature, bool everyone_has_it) {
 
 Task<> Engine::acquire_clock(LogicalTime time) {
   raise(clock_, time);
+  signature_.add_all({time, {}});  // what is released from here on covers it too
   if (time > acquired()) {
     raise(acquired_, time);
     co_await expire_leases();
