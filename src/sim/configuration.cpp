@@ -84,7 +84,7 @@ void draw_protocol(Random& random, Configuration& c) {
   p.signature_notices_max = one_of(random, std::array<std::size_t, 6>{2, 3, 4, 8, 64, 1024});
   p.release_window = one_of(random, std::array<std::size_t, 4>{1, 2, 4, 32});
   p.downgrade_after_releases = one_of(random, std::array{1u, 2u, 3u, 8u});
-  p.read_retries_max = one_of(random, std::array{1u, 2u, 16u});
+  p.read_retries_max = one_of(random, std::array{0u, 1u, 2u, 16u});
   p.lease_probe_releases = one_of(random, std::array{1u, 2u, 4u, 16u});
 }
 
@@ -100,7 +100,7 @@ Configuration draw(std::uint64_t seed) {
                                                    : random.between(17, 64));
   if (c.nodes <= 6 && random.chance(40)) c.threads = static_cast<std::uint32_t>(random.between(2, 3));
   c.segments = static_cast<std::uint32_t>(random.between(1, 3));
-  c.blocks = static_cast<std::uint32_t>(random.chance(10) ? random.between(6, 20) : random.between(1, 5));
+  c.blocks = static_cast<std::uint32_t>(random.chance(10) ? random.between(6, 40) : random.between(1, 5));
   c.block_bytes = one_of(random, std::array{64u, 64u, 128u, 256u, 512u});
   c.cell_bytes = one_of(random, std::array{1u, 2u, 4u, 8u, 8u});
   c.locks = static_cast<std::uint32_t>(random.between(1, 4));

@@ -80,7 +80,7 @@ Task<> Node::barrier(sync::Barrier::Payload& payload) {
   Meeting* waiting = meetings_;
   met_ = 0;
   meetings_ = nullptr;
-  co_await barrier_.arrive(payload);
+  co_await barrier_.arrive(payload, true);
   while (waiting != nullptr) {
     Meeting* next = waiting->next;
     *waiting->payload = payload;

@@ -56,7 +56,8 @@ Program::Program(Cluster& cluster)
   barriers_.assign(2, shadow_.baton());
   Random random(configuration_.seed + 0xadda);
   for (std::uint64_t i = 0; i < cluster.space().blocks(); ++i) {
-    channels_.push_back({shadow_.baton(), static_cast<std::uint32_t>(random.below(actors_.size())), false});
+    channels_.push_back(
+        {shadow_.baton(), static_cast<std::uint32_t>(random.below(actors_.size())), false, by_clock});
     prepare_block(BlockId{i}, random);
   }
 }
@@ -251,24 +252,35 @@ Task<> Program::add(Actor& actor, Cell cell) {
 
 Task<> Program::critical_section(Actor& actor, std::uint32_t phase, Cell cell) {
   const std::uint32_t lock = lock_of(phase, cell);
-  const LockId id{lock};
-  sync::LockTable& table = actor.node->locks();
   if (actor.random.chance(10)) {
-    const bool taken = co_await table.try_lock(id);
+    const bool taken = co_await actor.node->locks().try_lock(LockId{lock});
     if (!taken) co_return;
     cluster_.world().reached("lock.tried");
+    note_entry(actor, lock);
   } else {
-    co_await table.lock(id);
+    co_await enter(actor, lock);
   }
+  co_await accesses_under_lock(actor, phase, lock, cell);
+  co_await leave(actor, lock);
+}
+
+void Program::note_entry(const Actor& actor, std::uint32_t lock) {
   if (locks_[lock].holder != nobody) {
     cluster_.violate("lock %u is held by threads %u and %u", lock, locks_[lock].holder, actor.number);
   }
   locks_[lock].holder = actor.number;
   shadow_.take(actor.number, locks_[lock].baton);
-  co_await accesses_under_lock(actor, phase, lock, cell);
+}
+
+Task<> Program::enter(Actor& actor, std::uint32_t lock) {
+  co_await actor.node->locks().lock(LockId{lock});
+  note_entry(actor, lock);
+}
+
+Task<> Program::leave(Actor& actor, std::uint32_t lock) {
   locks_[lock].holder = nobody;
   shadow_.give(actor.number, locks_[lock].baton);
-  co_await table.unlock(id);
+  co_await actor.node->locks().unlock(LockId{lock});
 }
 
 Task<> Program::accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock, Cell cell) {
@@ -287,18 +299,37 @@ Task<> Program::accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint
 Task<> Program::hand_over(Actor& actor, Cell cell) {
   Channel& channel = channels_[cell.block.value];
   if (channel.turn != actor.number) co_return;
-  if (channel.fresh) {
-    co_await actor.node->clock().acquire();
-    shadow_.take(actor.number, channel.baton);
-    channel.fresh = false;
-  }
-  const std::uint64_t count = actor.random.between(1, 4);
+  if (channel.fresh) co_await take_turn(actor, channel);
+  // Sometimes it is passed on untouched: what was acquired counts as much as what was written.
+  const std::uint64_t count = actor.random.below(4);
   for (std::uint64_t i = 0; i < count; ++i) {
     co_await read_or_write(actor, random_cell(actor.random, cell.block));
   }
-  if (actor.random.chance(20)) co_return;
-  shadow_.give(actor.number, channel.baton);
-  co_await actor.node->clock().release();
+  if (!actor.random.chance(20)) co_await pass_turn(actor, channel);
+}
+
+Task<> Program::take_turn(Actor& actor, Channel& channel) {
+  if (channel.lock == by_clock) {
+    co_await actor.node->clock().acquire();
+    shadow_.take(actor.number, channel.baton);
+  } else {
+    co_await enter(actor, channel.lock);
+    co_await leave(actor, channel.lock);
+  }
+  channel.fresh = false;
+}
+
+Task<> Program::pass_turn(Actor& actor, Channel& channel) {
+  const bool clock = actor.random.chance(50);
+  const auto lock = static_cast<std::uint32_t>(actor.random.below(locks_.size()));
+  if (clock) {
+    shadow_.give(actor.number, channel.baton);
+    co_await actor.node->clock().release();
+  } else {
+    co_await enter(actor, lock);
+    co_await leave(actor, lock);
+  }
+  channel.lock = clock ? by_clock : lock;
   channel.fresh = true;
   channel.turn = static_cast<std::uint32_t>(actor.random.below(actors_.size()));
 }

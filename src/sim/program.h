@@ -41,11 +41,16 @@ class Program final : private PromiseBase::Observer {
     Shadow::Baton baton;
     std::uint32_t holder;
   };
+  // How the right to a block travels in the style `handover`: by the clock, or by a lock that the giver
+  // released after his last access and the receiver takes before his first. Others may hold that lock in
+  // between: what it covers must add up along all such chains.
   struct Channel {
     Shadow::Baton baton;
     std::uint32_t turn;
-    bool fresh;  // the one whose turn it is has not acquired yet
+    bool fresh;          // the one whose turn it is has not acquired yet
+    std::uint32_t lock;  // by_clock, or the lock
   };
+  static constexpr std::uint32_t by_clock = ~0u;
   class Addition;
 
   void task_ended() noexcept override { ++ended_; }
@@ -69,6 +74,11 @@ class Program final : private PromiseBase::Observer {
   Task<> critical_section(Actor& actor, std::uint32_t phase, Cell cell);
   Task<> accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock, Cell cell);
   Task<> hand_over(Actor& actor, Cell cell);
+  Task<> take_turn(Actor& actor, Channel& channel);
+  Task<> pass_turn(Actor& actor, Channel& channel);
+  void note_entry(const Actor& actor, std::uint32_t lock);
+  Task<> enter(Actor& actor, std::uint32_t lock);
+  Task<> leave(Actor& actor, std::uint32_t lock);
   Task<> barrier(Actor& actor, std::uint32_t episode);
   Task<> read_everything(Actor& actor);
 
