@@ -18,6 +18,8 @@ struct Loop {
   bool finished = true;
   bool has_turn = false;  // ordered: this thread's chunk is the current one
   bool doacross = false;
+  bool by_addition = false;      // dynamic: chunks are handed out by a plain addition
+  std::uint64_t chunk_size = 1;  // dynamic and guided: as asked for, within the loop
   Chunk chunk;                   // positions held now; empty: none
   std::uint64_t next_share = 0;  // static: how many chunks this thread has had
   // doacross: the collapsed extents of the inner loops, and how deep the nest is

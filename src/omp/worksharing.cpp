@@ -51,16 +51,12 @@ Slot slot_of(const Loop& loop) {
   return Slot(Job::current()->words, loop.instance);
 }
 
-std::uint64_t chunk_of(const LoopSpecification& specification) {
-  return std::max<std::uint64_t>(1, std::min(specification.chunk, specification.space.count));
-}
-
 // Whether each thread may overshoot the end by one chunk without wrapping around. Then a plain addition hands
 // out the chunks, and the last thread to overshoot knows by its position that it is the last.
-bool additions_fit(const LoopSpecification& specification, std::uint32_t threads) {
-  const unsigned __int128 highest = static_cast<unsigned __int128>(specification.space.count) +
-                                    static_cast<unsigned __int128>(threads + 1) * chunk_of(specification);
-  return highest >> 64 == 0;
+bool additions_fit(std::uint64_t count, std::uint64_t chunk, std::uint32_t threads) {
+  std::uint64_t beyond, highest;
+  return !__builtin_mul_overflow(chunk, std::uint64_t{threads} + 1, &beyond) &&
+         !__builtin_add_overflow(count, beyond, &highest);
 }
 
 void leave_slot(const ImplicitTask& task, Slot& slot) {
@@ -69,7 +65,7 @@ void leave_slot(const ImplicitTask& task, Slot& slot) {
 
 bool next_by_addition(ImplicitTask& task) {
   Loop& loop = task.loop;
-  const std::uint64_t count = loop.specification.space.count, chunk = chunk_of(loop.specification);
+  const std::uint64_t count = loop.specification.space.count, chunk = loop.chunk_size;
   Slot slot = slot_of(loop);
   const std::uint64_t first = slot.fetch_add(position, chunk);
   if (first < count) {
@@ -84,7 +80,7 @@ bool next_by_addition(ImplicitTask& task) {
 bool next_by_exchange(ImplicitTask& task) {
   Loop& loop = task.loop;
   const LoopSpecification& specification = loop.specification;
-  const std::uint64_t count = specification.space.count, chunk = chunk_of(specification);
+  const std::uint64_t count = specification.space.count, chunk = loop.chunk_size;
   Slot slot = slot_of(loop);
   std::uint64_t first = slot.load(position);
   while (first < count) {
@@ -132,7 +128,7 @@ bool next_chunk(ImplicitTask& task) {
   if (loop.specification.space.count == 0) return false;
   switch (loop.specification.schedule) {
     case Schedule::dynamic:
-      return additions_fit(loop.specification, task.size) ? next_by_addition(task) : next_by_exchange(task);
+      return loop.by_addition ? next_by_addition(task) : next_by_exchange(task);
     case Schedule::guided:
       return next_by_exchange(task);
     case Schedule::static_chunks:
@@ -174,6 +170,9 @@ void loop_begin(ImplicitTask& task, const LoopSpecification& specification) {
       specification.schedule == Schedule::static_chunks || specification.schedule == Schedule::automatic;
   loop.shared = task.size > 1 && specification.space.count > 0 && (!is_static || specification.ordered);
   if (!loop.shared) return;
+  const std::uint64_t count = specification.space.count;
+  loop.chunk_size = std::max<std::uint64_t>(1, std::min(specification.chunk, count));
+  loop.by_addition = additions_fit(count, loop.chunk_size, task.size);
   loop.instance = task.loops++;
   if (task.loops_since_barrier++ < ring) return;
   Slot slot = slot_of(loop);
