@@ -206,6 +206,7 @@ void JobRuntime::serve() {
 void JobRuntime::attach_thread() {
   if (context_of_thread != nullptr) return;
   context_of_thread = new ThreadContext;
+  attached_threads_.fetch_add(1);
   if (auto installed = context_of_thread->alternate_stack.install(); !installed) {
     abort(1, installed.error().message);
   }
@@ -213,8 +214,10 @@ void JobRuntime::attach_thread() {
 }
 
 void JobRuntime::detach_thread() {
+  if (context_of_thread == nullptr) return;
   delete context_of_thread;
   context_of_thread = nullptr;
+  attached_threads_.fetch_sub(1);
 }
 
 // Threads that libraries start are not attached: they get their executor at their first fault, without malloc, and
@@ -258,7 +261,9 @@ bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
 void JobRuntime::barrier(BarrierPayload& payload) {
   if (ranks_ == 1) return;
   TimeSpent time(counters_, Counter::release_ns);
-  executor().run(barrier_->arrive(payload));
+  // Threads that the program made by itself may be at work meanwhile.
+  const bool quiescent = attached_threads_.load() <= 1 + stacks_->in_use();
+  executor().run(barrier_->arrive(payload, quiescent));
 }
 
 void JobRuntime::lock(LockId lock) { executor().run(locks_->lock(lock)); }

@@ -108,6 +108,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   std::unique_ptr<sync::Clock> clock_;
   std::unique_ptr<HeapService> heap_;
   std::unique_ptr<StackSlots> stacks_;
+  std::atomic<std::size_t> attached_threads_{0};
   std::atomic<std::uint32_t> spin_checks_{0};
   std::atomic<std::uint32_t> yields_{0};
   std::atomic<bool> stopping_{false};

@@ -1,6 +1,7 @@
 // The stacks of this rank's threads in the shared range: which slots are in use, and how deep.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <vector>
 
@@ -26,7 +27,10 @@ class StackSlots {
     while (slot < used_.size() && used_[slot] == Use::now) ++slot;
     const bool found = slot < used_.size();
     const bool fresh = found && used_[slot] == Use::never;
-    if (found) used_[slot] = Use::now;
+    if (found) {
+      used_[slot] = Use::now;
+      in_use_.fetch_add(1);
+    }
     lock_.unlock();
     if (!found) return false;
     const std::uintptr_t low = base_ + slot * layout_.stack_slot_bytes + guard_bytes_;
@@ -42,8 +46,10 @@ class StackSlots {
     protocol_.set_live_range(stack.slot, 0, 0);
     lock_.lock();
     used_[stack.slot] = Use::before;
+    in_use_.fetch_sub(1);
     lock_.unlock();
   }
+  std::size_t in_use() const { return in_use_.load(); }
   void note(std::size_t slot, const void* low) {
     protocol_.set_live_range(slot, reinterpret_cast<std::uintptr_t>(low),
                              base_ + (slot + 1) * layout_.stack_slot_bytes);
@@ -59,6 +65,7 @@ class StackSlots {
   std::uintptr_t base_;
   SpinLock lock_;
   std::vector<Use> used_;
+  std::atomic<std::size_t> in_use_{0};
 };
 
 }  // namespace musubi::runtime

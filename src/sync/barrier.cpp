@@ -145,10 +145,10 @@ Task<> Barrier::Parts::receive_round(unsigned round, bool* has_payload, Payload*
   inbox.arrived.reset();
 }
 
-Task<> Barrier::arrive(Payload& payload) {
+Task<> Barrier::arrive(Payload& payload, bool quiescent) {
   Parts& p = *parts_;
   p.counters.add(trace::Counter::barriers);
-  co_await p.protocol.release(true);
+  co_await p.protocol.release(quiescent);
   p.gathered.clear();
   Collect collect(p.gathered);
   const std::uint64_t mark = p.protocol.signature(collect);

@@ -24,8 +24,9 @@ class Barrier final : public fabric::Listener {
   ~Barrier();
   static std::size_t board_bytes(std::uint32_t ranks, std::size_t notices_max);
 
-  // One task per rank at a time. Releases, waits for everybody, acquires; then `payload` is rank 0's.
-  Task<> arrive(Payload& payload);
+  // One task per rank at a time. Releases, waits for everybody, acquires; then `payload` is rank 0's. `quiescent`: no
+  // thread of this rank touches shared memory meanwhile (see Protocol::release).
+  Task<> arrive(Payload& payload, bool quiescent);
 
   void on_message(Rank from, std::span<const std::byte> body) noexcept override;
 
