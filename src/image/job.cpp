@@ -109,9 +109,10 @@ Job& join_job() {
   runtime::Runtime& runtime = *started.value().release();
   runtime::set_current_runtime(&runtime);
   ::pthread_atfork(nullptr, nullptr, [] { job_of_process = nullptr; });
-  job_of_process = new Job{runtime, HeapMessages{runtime, heap}};
+  job_of_process = new Job{runtime, HeapMessages{runtime, heap}, {}};
   share_heap(*job_of_process);
   omp::start(runtime);
+  if (!job_of_process->is_first_rank()) job_of_process->constructor_output.drop();
   return *job_of_process;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "image/constructor_output.h"
 #include "image/heap_messages.h"
 #include "runtime/runtime.h"
 
@@ -12,6 +13,7 @@ namespace musubi::image {
 struct Job {
   runtime::Runtime& runtime;
   HeapMessages messages;
+  ConstructorOutput constructor_output;
 
   bool is_first_rank() const noexcept { return runtime.self() == Rank{0}; }
 };

@@ -58,6 +58,7 @@ pthread_t start_thread(Program& program) {
 }  // namespace
 
 void run_program(Job& job, Main main, int argument_count, char** arguments) {
+  job.constructor_output.restore();
   environ = copy_strings(environ);
   patch_atomics(job.runtime);
   job.runtime.share_globals();
