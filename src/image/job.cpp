@@ -16,6 +16,7 @@
 #include "image/loaded_objects.h"
 #include "image/refusal.h"
 #include "image/solo_bootstrap.h"
+#include "omp/shared_memory.h"
 #include "omp/team.h"
 
 namespace musubi::image {
@@ -112,6 +113,11 @@ Job& join_job() {
   job_of_process = new Job{runtime, HeapMessages{runtime, heap}, {}};
   share_heap(*job_of_process);
   omp::start(runtime);
+  // Our own malloc calls are served privately: what OpenMP hands from thread to thread is asked for by name.
+  omp::set_shared_allocator({[](std::size_t alignment, std::size_t bytes) {
+                               return heap.allocate_aligned(alignment, bytes, nullptr);
+                             },
+                             [](void* address) { heap.release(address); }});
   if (!job_of_process->is_first_rank()) job_of_process->constructor_output.drop();
   return *job_of_process;
 }
