@@ -1,6 +1,6 @@
-// What constructors print before main. Every rank runs the program's constructors, each on its own copy of the globals,
-// but the user expects to read them once: standard output of all ranks but 0 is dropped meanwhile. Standard error is
-// not, lest a message about trouble be lost.
+// What constructors print before main. Every rank runs the program's constructors, each on its own copy of
+// the globals, but the user expects to read them once: standard output of all ranks but 0 is dropped
+// meanwhile. Standard error is not, lest a message about trouble be lost.
 #pragma once
 
 namespace musubi::image {

@@ -17,7 +17,7 @@ constexpr std::uint32_t linker_slots[] = {R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT,
 constexpr std::uint32_t wide_slot = R_X86_64_TLSDESC;
 #elif defined(__aarch64__)
 constexpr std::uint32_t copy_relocation = R_AARCH64_COPY;
-constexpr std::uint32_t linker_slots[] = {R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT, R_AARCH64_TLS_DTPMOD,
+constexpr std::uint32_t linker_slots[] = {R_AARCH64_GLOB_DAT,   R_AARCH64_JUMP_SLOT, R_AARCH64_TLS_DTPMOD,
                                           R_AARCH64_TLS_DTPREL, R_AARCH64_TLS_TPREL, R_AARCH64_TLSDESC,
                                           R_AARCH64_IRELATIVE};
 constexpr std::uint32_t wide_slot = R_AARCH64_TLSDESC;
@@ -34,16 +34,18 @@ struct Bytes {
 struct Dynamic {
   std::span<const ElfW(Rela)> relocations;
   std::span<const ElfW(Rela)> jump_slots;
-  const ElfW(Sym)* symbols = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
   std::uintptr_t got = 0;
 };
 
-std::uintptr_t page_floor(std::uintptr_t address, std::uintptr_t page) { return address & ~(page - 1); }
+std::uintptr_t page_floor(std::uintptr_t address, std::uintptr_t page) {
+  return address & ~(page - 1);
+}
 std::uintptr_t page_ceiling(std::uintptr_t address, std::uintptr_t page) {
   return page_floor(address + page - 1, page);
 }
 
-const ElfW(Phdr)* find_header(const dl_phdr_info& object, std::uint32_t type) {
+const ElfW(Phdr) * find_header(const dl_phdr_info& object, std::uint32_t type) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     if (object.dlpi_phdr[i].p_type == type) return &object.dlpi_phdr[i];
   }
@@ -63,23 +65,37 @@ Dynamic read_dynamic(const dl_phdr_info& object) {
   for (auto* entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + header->p_vaddr);
        entry->d_tag != DT_NULL; ++entry) {
     switch (entry->d_tag) {
-      case DT_RELA: relocations = absolute(entry->d_un.d_ptr); break;
-      case DT_RELASZ: relocation_bytes = entry->d_un.d_val; break;
-      case DT_JMPREL: jump_slots = absolute(entry->d_un.d_ptr); break;
-      case DT_PLTRELSZ: jump_slot_bytes = entry->d_un.d_val; break;
-      case DT_SYMTAB: result.symbols = reinterpret_cast<const ElfW(Sym)*>(absolute(entry->d_un.d_ptr)); break;
-      case DT_PLTGOT: result.got = absolute(entry->d_un.d_ptr); break;
-      default: break;
+      case DT_RELA:
+        relocations = absolute(entry->d_un.d_ptr);
+        break;
+      case DT_RELASZ:
+        relocation_bytes = entry->d_un.d_val;
+        break;
+      case DT_JMPREL:
+        jump_slots = absolute(entry->d_un.d_ptr);
+        break;
+      case DT_PLTRELSZ:
+        jump_slot_bytes = entry->d_un.d_val;
+        break;
+      case DT_SYMTAB:
+        result.symbols = reinterpret_cast<const ElfW(Sym)*>(absolute(entry->d_un.d_ptr));
+        break;
+      case DT_PLTGOT:
+        result.got = absolute(entry->d_un.d_ptr);
+        break;
+      default:
+        break;
     }
   }
-  result.relocations = {reinterpret_cast<const ElfW(Rela)*>(relocations), relocation_bytes / sizeof(ElfW(Rela))};
+  result.relocations = {reinterpret_cast<const ElfW(Rela)*>(relocations),
+                        relocation_bytes / sizeof(ElfW(Rela))};
   result.jump_slots = {reinterpret_cast<const ElfW(Rela)*>(jump_slots), jump_slot_bytes / sizeof(ElfW(Rela))};
   return result;
 }
 
 void add_slots(std::span<const ElfW(Rela)> relocations, const dl_phdr_info& object, const Dynamic& dynamic,
                std::vector<Bytes>& result) {
-  for (const ElfW(Rela)& relocation : relocations) {
+  for (const ElfW(Rela) & relocation : relocations) {
     const std::uintptr_t address = object.dlpi_addr + relocation.r_offset;
     const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(relocation.r_info));
     if (type == copy_relocation) {

@@ -1,5 +1,6 @@
-// What an ELF file that lies loaded in memory says about its static data: which pages the program writes, and which
-// bytes in them belong to the dynamic linker and not to the program. The one place that walks ELF structures.
+// What an ELF file that lies loaded in memory says about its static data: which pages the program writes, and
+// which bytes in them belong to the dynamic linker and not to the program. The one place that walks ELF
+// structures.
 #pragma once
 
 #include <link.h>
@@ -16,15 +17,15 @@ namespace musubi::image {
 // Static data of a program, ready for Runtime::start. Both lists ascend and do not overlap.
 struct Globals {
   std::vector<runtime::SharedRange> shared;
-  // Copy relocations (stdout, environ, std::cout: their values point into this process's libraries) and the slots
-  // that the dynamic linker fills, as far as they lie in `shared`.
+  // Copy relocations (stdout, environ, std::cout: their values point into this process's libraries) and the
+  // slots that the dynamic linker fills, as far as they lie in `shared`.
   std::vector<runtime::PrivateBytes> private_bytes;
 };
 
-// The writable segments without what becomes read-only after relocation, in whole pages. The last page of .bss is
-// taken whole, nothing beyond it: the heap of brk may follow. Private to each rank stays also what is no segment data:
-// thread-local storage, and the globals of shared libraries.
-// REQUIRES: the object has been relocated (its constructors run, or later). Any thread.
+// The writable segments without what becomes read-only after relocation, in whole pages. The last page of
+// .bss is taken whole, nothing beyond it: the heap of brk may follow. Private to each rank stays also what is
+// no segment data: thread-local storage, and the globals of shared libraries. REQUIRES: the object has been
+// relocated (its constructors run, or later). Any thread.
 Globals find_globals(const dl_phdr_info& object);
 
 // The note that the linker left to tell builds apart, in hexadecimal; empty without one.

@@ -1,4 +1,5 @@
-// What the heap asks of other ranks. The runtime's messages stand behind it (heap_messages.h); tests stand in.
+// What the heap asks of other ranks. The runtime's messages stand behind it (heap_messages.h); tests stand
+// in.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,8 @@ class ForeignMemory {
   virtual void release(Rank owner, std::uintptr_t address) noexcept = 0;
   // Usable bytes of the allocation at `address`, which `owner` made. Blocks for a round trip.
   virtual std::size_t usable_bytes(Rank owner, std::uintptr_t address) noexcept = 0;
-  // Memory that came home may be taken back into use: called on a thread of the program, inside an allocation, after
-  // Heap::request_take_back, and when the heap is full.
+  // Memory that came home may be taken back into use: called on a thread of the program, inside an
+  // allocation, after Heap::request_take_back, and when the heap is full.
   virtual void take_back() noexcept = 0;
 
  protected:

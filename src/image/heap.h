@@ -1,10 +1,11 @@
-// The program's heap: shared memory for the program and its libraries, private memory for the C library, the dynamic
-// linker and ourselves, whose buffers are handed to the kernel or are needed inside the fault handler.
+// The program's heap: shared memory for the program and its libraries, private memory for the C library, the
+// dynamic linker and ourselves, whose buffers are handed to the kernel or are needed inside the fault
+// handler.
 //
-// Each rank allocates in its own part of the shared heap; every address tells whose it is. Memory of another rank
-// goes home by message (foreign_memory.h). jemalloc keeps what it knows about memory apart from the memory, so that
-// an allocator never causes sharing: nothing here reads or writes a byte of shared memory except to zero or copy what
-// the caller asked for.
+// Each rank allocates in its own part of the shared heap; every address tells whose it is. Memory of another
+// rank goes home by message (foreign_memory.h). jemalloc keeps what it knows about memory apart from the
+// memory, so that an allocator never causes sharing: nothing here reads or writes a byte of shared memory
+// except to zero or copy what the caller asked for.
 #pragma once
 
 #include <array>
@@ -30,17 +31,20 @@ struct HeapPlace {
   std::size_t block_bytes = 4096;  // unit of coherence
 };
 
-// One per process, before and after everything else: a preloaded malloc is called long before the first constructor.
-// All operations: any thread; not from a signal handler unless the address is private. They keep malloc(3)'s promises.
+// One per process, before and after everything else: a preloaded malloc is called long before the first
+// constructor. All operations: any thread; not from a signal handler unless the address is private. They keep
+// malloc(3)'s promises.
 class Heap {
  public:
-  // From now on allocations are shared, except for callers inside one of `private_callers`. Once; before the program
-  // has threads. Errors: no memory for the allocator's own data.
-  Result<void> share(const HeapPlace& place, std::span<const AddressRange> private_callers, ForeignMemory& foreign);
+  // From now on allocations are shared, except for callers inside one of `private_callers`. Once; before the
+  // program has threads. Errors: no memory for the allocator's own data.
+  Result<void> share(const HeapPlace& place, std::span<const AddressRange> private_callers,
+                     ForeignMemory& foreign);
 
   // `caller`: return address of the allocation function; it decides between shared and private.
   void* allocate(std::size_t bytes, const void* caller) noexcept {
-    if (bytes < large_bytes_.load(std::memory_order_relaxed) && thread_bound_ && !is_private_caller(caller)) [[likely]] {
+    if (bytes < large_bytes_.load(std::memory_order_relaxed) && thread_bound_ && !is_private_caller(caller))
+        [[likely]] {
       return musubi_je_malloc(bytes);
     }
     return allocate_other(bytes, caller, 0);
@@ -57,8 +61,8 @@ class Heap {
     }
     release_other(pointer);
   }
-  // Memory stays shared or private as it was; `caller` decides for a null pointer only. Memory of another rank moves
-  // here.
+  // Memory stays shared or private as it was; `caller` decides for a null pointer only. Memory of another
+  // rank moves here.
   void* resize(void* pointer, std::size_t bytes, const void* caller) noexcept;
   std::size_t usable_bytes(const void* pointer) noexcept;
 
@@ -68,14 +72,17 @@ class Heap {
   std::size_t own_usable_bytes(std::uintptr_t address) noexcept;
   void release_own(std::uintptr_t address) noexcept;
 
-  bool is_own(const void* pointer) const noexcept { return own_.contains(reinterpret_cast<std::uintptr_t>(pointer)); }
+  bool is_own(const void* pointer) const noexcept {
+    return own_.contains(reinterpret_cast<std::uintptr_t>(pointer));
+  }
   bool is_shared(const void* pointer) const noexcept {
     return all_.contains(reinterpret_cast<std::uintptr_t>(pointer));
   }
 
  private:
   static constexpr std::size_t private_caller_ranges_max = 4;
-  // From this many blocks on an allocation begins at a block of its own: two large arrays then never share one.
+  // From this many blocks on an allocation begins at a block of its own: two large arrays then never share
+  // one.
   static constexpr std::size_t aligned_from_blocks = 4;
 
   bool is_private_caller(const void* caller) const noexcept {

@@ -1,5 +1,5 @@
-// jemalloc 5.3 under the names that the build gives it (jemalloc_symbols.txt): the program keeps `malloc` and may
-// even carry a jemalloc of its own. Contracts: jemalloc(3).
+// jemalloc 5.3 under the names that the build gives it (jemalloc_symbols.txt): the program keeps `malloc` and
+// may even carry a jemalloc of its own. Contracts: jemalloc(3).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ void* musubi_je_mallocx(std::size_t bytes, int flags);
 void* musubi_je_rallocx(void* pointer, std::size_t bytes, int flags);
 void musubi_je_dallocx(void* pointer, int flags);
 std::size_t musubi_je_sallocx(const void* pointer, int flags);
-int musubi_je_mallctl(const char* name, void* old, std::size_t* old_bytes, void* value, std::size_t value_bytes);
+int musubi_je_mallctl(const char* name, void* old, std::size_t* old_bytes, void* value,
+                      std::size_t value_bytes);
 extern const char* musubi_je_malloc_conf;
 extern const char* musubi_je_malloc_conf_last;
 }
@@ -24,8 +25,12 @@ namespace musubi::image::jemalloc {
 // The flags of the ...x functions, as in jemalloc.h, whose macros cannot be taken without its declarations.
 inline constexpr int zero = 0x40;
 inline constexpr int no_thread_cache = 1 << 8;
-constexpr int arena(unsigned index) { return static_cast<int>(index + 1) << 20; }
+constexpr int arena(unsigned index) {
+  return static_cast<int>(index + 1) << 20;
+}
 // REQUIRES: a power of two.
-constexpr int align(std::size_t alignment) { return __builtin_ctzl(alignment); }
+constexpr int align(std::size_t alignment) {
+  return __builtin_ctzl(alignment);
+}
 
 }  // namespace musubi::image::jemalloc

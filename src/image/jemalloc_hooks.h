@@ -1,5 +1,5 @@
-// The interface by which jemalloc asks for memory: the structs of jemalloc.h, which cannot be included because it
-// declares malloc's family under names that the build took away.
+// The interface by which jemalloc asks for memory: the structs of jemalloc.h, which cannot be included
+// because it declares malloc's family under names that the build took away.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@ using ExtentAlloc = void*(ExtentHooks*, void* address, std::size_t bytes, std::s
                           bool* commit, unsigned arena);
 using ExtentChange = bool(ExtentHooks*, void* address, std::size_t bytes, bool committed, unsigned arena);
 using ExtentDestroy = void(ExtentHooks*, void* address, std::size_t bytes, bool committed, unsigned arena);
-using ExtentRange = bool(ExtentHooks*, void* address, std::size_t bytes, std::size_t offset, std::size_t length,
-                         unsigned arena);
-using ExtentSplit = bool(ExtentHooks*, void* address, std::size_t bytes, std::size_t first, std::size_t second,
-                         bool committed, unsigned arena);
-using ExtentMerge = bool(ExtentHooks*, void* first, std::size_t first_bytes, void* second, std::size_t second_bytes,
-                         bool committed, unsigned arena);
+using ExtentRange = bool(ExtentHooks*, void* address, std::size_t bytes, std::size_t offset,
+                         std::size_t length, unsigned arena);
+using ExtentSplit = bool(ExtentHooks*, void* address, std::size_t bytes, std::size_t first,
+                         std::size_t second, bool committed, unsigned arena);
+using ExtentMerge = bool(ExtentHooks*, void* first, std::size_t first_bytes, void* second,
+                         std::size_t second_bytes, bool committed, unsigned arena);
 
 // extent_hooks_t. A null entry means "cannot"; true means failure.
 struct ExtentHooks {

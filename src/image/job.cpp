@@ -105,7 +105,8 @@ Job& join_job() {
   clean_environment();
   compare_images(*bootstrap);
   const Globals globals = find_program_globals();
-  auto started = runtime::Runtime::start(settings, std::move(bootstrap), globals.shared, globals.private_bytes);
+  auto started =
+      runtime::Runtime::start(settings, std::move(bootstrap), globals.shared, globals.private_bytes);
   if (!started) refuse(status_of_refusal, started.error().message);
   runtime::Runtime& runtime = *started.value().release();
   runtime::set_current_runtime(&runtime);
@@ -122,6 +123,8 @@ Job& join_job() {
   return *job_of_process;
 }
 
-Job* current_job() noexcept { return job_of_process; }
+Job* current_job() noexcept {
+  return job_of_process;
+}
 
 }  // namespace musubi::image

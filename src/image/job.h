@@ -1,5 +1,6 @@
-// This process's part in the job: the runtime and what the image hangs on it. Made once, before the program's own
-// constructors; never destroyed, because destructors of the program may still use the heap when everything else ends.
+// This process's part in the job: the runtime and what the image hangs on it. Made once, before the program's
+// own constructors; never destroyed, because destructors of the program may still use the heap when
+// everything else ends.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ struct Job {
   bool is_first_rank() const noexcept { return runtime.self() == Rank{0}; }
 };
 
-// Joins the job, reserves the shared space and shares the heap. Ends the process with one line when that fails.
-// Collective. Called once, by the initial thread, before the program's constructors.
+// Joins the job, reserves the shared space and shares the heap. Ends the process with one line when that
+// fails. Collective. Called once, by the initial thread, before the program's constructors.
 Job& join_job();
 
-// The job of this process; null before join_job, in a process that is no rank, and in a forked child of a rank.
-// Any thread, signal-safe.
+// The job of this process; null before join_job, in a process that is no rank, and in a forked child of a
+// rank. Any thread, signal-safe.
 Job* current_job() noexcept;
 
 }  // namespace musubi::image

@@ -9,7 +9,9 @@
 namespace musubi::image {
 namespace {
 
-std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 AddressRange range_of(const dl_phdr_info& object) {
   std::uintptr_t begin = ~std::uintptr_t{0}, end = 0;
@@ -100,7 +102,8 @@ std::string fingerprint_difference(const std::vector<std::string>& by_rank) {
       }
       if (first_base != other_base) {
         return who + "have " + name + " at different addresses (" + std::string(other_base) + " and " +
-               std::string(first_base) + "): start the program with `musubi run`, which turns address "
+               std::string(first_base) +
+               "): start the program with `musubi run`, which turns address "
                "randomisation off; inside containers allow the system call personality";
       }
     }

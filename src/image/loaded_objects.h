@@ -27,16 +27,18 @@ std::vector<LoadedObject> loaded_objects();
 
 Globals find_program_globals();
 
-// One line per object: where it lies and what it is. Equal on all ranks when pointers into code and static data of the
-// program and its libraries mean the same everywhere. The vdso is left out: no pointer into it is stored.
+// One line per object: where it lies and what it is. Equal on all ranks when pointers into code and static
+// data of the program and its libraries mean the same everywhere. The vdso is left out: no pointer into it is
+// stored.
 std::string image_fingerprint();
 
-// Compares the ranks' fingerprints. Result: empty when all are equal, or one line for the user: which rank, which
-// object, and what to do.
+// Compares the ranks' fingerprints. Result: empty when all are equal, or one line for the user: which rank,
+// which object, and what to do.
 std::string fingerprint_difference(const std::vector<std::string>& by_rank);
 
-// Whether the program uses OpenMP through gcc's library: such a library is loaded, or this one was linked in its place.
-// A shell or another program that merely starts the real one is left alone and passes the invitation on.
+// Whether the program uses OpenMP through gcc's library: such a library is loaded, or this one was linked in
+// its place. A shell or another program that merely starts the real one is left alone and passes the
+// invitation on.
 bool program_uses_openmp();
 
 }  // namespace musubi::image

@@ -49,8 +49,10 @@ pthread_t start_thread(Program& program) {
   const int error = create_plain_thread(&thread, &attributes, run_on_shared_stack, &program);
   ::pthread_attr_destroy(&attributes);
   if (error != 0) {
-    program.job.runtime.abort(1, "the main thread could not be started: raise MUSUBI_STACK_BYTES, which must also "
-                                 "hold the program's thread-local storage, or the limit on threads");
+    program.job.runtime.abort(
+        1,
+        "the main thread could not be started: raise MUSUBI_STACK_BYTES, which must also "
+        "hold the program's thread-local storage, or the limit on threads");
   }
   return thread;
 }

@@ -32,7 +32,8 @@ Result<atomics::SharedRanges> shared_ranges(const runtime::Runtime& runtime) {
   const std::size_t ranks = runtime.ranks();
   std::vector<atomics::AddressRange> ranges{
       {layout.heap_base, layout.heap_base + ranks * layout.heap_bytes_per_rank},
-      {layout.stacks_base, layout.stacks_base + ranks * layout.stack_slots_per_rank * layout.stack_slot_bytes}};
+      {layout.stacks_base,
+       layout.stacks_base + ranks * layout.stack_slots_per_rank * layout.stack_slot_bytes}};
   for (const runtime::SharedRange& range : find_program_globals().shared) {
     ranges.push_back({range.address, range.address + range.bytes});
   }

@@ -5,8 +5,9 @@
 
 namespace musubi::image {
 
-// Finds the atomics and fences in the program's code and makes those on shared memory go through the runtime. Ends the
-// job with a clear line where code cannot be changed. Once, while the process has no thread of the program.
+// Finds the atomics and fences in the program's code and makes those on shared memory go through the runtime.
+// Ends the job with a clear line where code cannot be changed. Once, while the process has no thread of the
+// program.
 void patch_atomics(runtime::Runtime& runtime);
 
 }  // namespace musubi::image

@@ -27,12 +27,8 @@ Job* job_to_end() noexcept {
   return job;
 }
 
-// Runs behind all other handlers, and before the C library writes its buffers: that must come first, because the
-// launcher may end the process as soon as it knows the status.
-void end_of_handlers(int status, void*) {
-  std::fflush(nullptr);
-  end_job(status & status_mask);
-}
+// Runs behind all other handlers, and before the C library writes its buffers.
+void end_of_handlers(int status, void*) { end_job(status & status_mask); }
 
 }  // namespace
 
@@ -44,7 +40,11 @@ void register_end_of_job() noexcept {
 void end_job(int status) noexcept {
   Job* const job = job_to_end();
   if (job == nullptr) return;
-  if (omp::shut_down(status)) {
+  const bool together = omp::shut_down(status);
+  // Before the launcher knows the status, because it may end the process then; and after the others have stopped,
+  // so that an unfinished last line does not pass for a prompt while they are still printing.
+  std::fflush(nullptr);
+  if (together) {
     job->runtime.finish(status);
   } else {
     job->runtime.leave(status);

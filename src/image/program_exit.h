@@ -1,12 +1,14 @@
-// How a program leaves. The job has one exit status, which the first rank to leave on the program's behalf gives:
+// How a program leaves. The job has one exit status, which the first rank to leave on the program's behalf
+// gives:
 //
-//   return from main, exit() on rank 0      exit handlers and destructors run, on rank 0 only; then the job ends
-//   exit() on another rank                  buffered output is written, the job ends; handlers do not run, because
+//   return from main, exit() on rank 0      exit handlers and destructors run, on rank 0 only; then the job
+//   ends exit() on another rank                  buffered output is written, the job ends; handlers do not
+//   run, because
 //                                           the objects they destroy are rank 0's
 //   _exit(), _Exit(), quick_exit()          the job ends at once
-//   pthread_exit() in main                  the job goes on until the program's other threads have ended, then exit(0)
-//   abort(), a signal                       the launcher sees the process die and ends the job as a failure
-//   the end of the work on other ranks      buffered output is written, nothing else runs
+//   pthread_exit() in main                  the job goes on until the program's other threads have ended,
+//   then exit(0) abort(), a signal                       the launcher sees the process die and ends the job
+//   as a failure the end of the work on other ranks      buffered output is written, nothing else runs
 #pragma once
 
 namespace musubi::image {
@@ -15,12 +17,12 @@ namespace musubi::image {
 // registers one: they run in reverse order.
 void register_end_of_job() noexcept;
 
-// Rank 0: the program has ended with `status`. When no parallel region is active, ends the job together with the other
-// ranks; else as leave_job. Later calls, and calls in a process that is no rank, do nothing.
+// Rank 0: the program has ended with `status`. When no parallel region is active, ends the job together with
+// the other ranks; else as leave_job. Later calls, and calls in a process that is no rank, do nothing.
 void end_job(int status) noexcept;
 
-// Any rank, any thread: the job ends with `status`, whatever the others are doing. Later calls, and calls in a process
-// that is no rank, do nothing.
+// Any rank, any thread: the job ends with `status`, whatever the others are doing. Later calls, and calls in
+// a process that is no rank, do nothing.
 void leave_job(int status) noexcept;
 
 // exit() of a rank other than 0: as the table says.

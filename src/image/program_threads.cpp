@@ -38,13 +38,15 @@ void* run_attached(void* given) {
 
 }  // namespace
 
-int create_plain_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start, void* argument) {
+int create_plain_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
+                        void* argument) {
   using Create = int (*)(pthread_t*, const pthread_attr_t*, ThreadStart, void*);
   static const auto create = reinterpret_cast<Create>(next_definition("pthread_create"));
   return create(thread, attributes, start, argument);
 }
 
-int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start, void* argument) {
+int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
+                          void* argument) {
   if (current_job() == nullptr) return create_plain_thread(thread, attributes, start, argument);
   auto* const given = new Start{start, argument};
   running.fetch_add(1);

@@ -1,5 +1,5 @@
-// Threads that the program makes itself with pthread_create. They keep private stacks, but may touch shared memory, so
-// each is attached to the runtime while it runs.
+// Threads that the program makes itself with pthread_create. They keep private stacks, but may touch shared
+// memory, so each is attached to the runtime while it runs.
 #pragma once
 
 #include <pthread.h>
@@ -9,9 +9,11 @@ namespace musubi::image {
 using ThreadStart = void* (*)(void*);
 
 // As pthread_create(3), the thread being attached around `start`; before the job stands, plainly so.
-int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start, void* argument);
+int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
+                          void* argument);
 // As pthread_create(3), for our own threads.
-int create_plain_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start, void* argument);
+int create_plain_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
+                        void* argument);
 
 // Blocks until no thread of create_program_thread is left.
 void wait_for_program_threads();

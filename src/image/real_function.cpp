@@ -6,7 +6,9 @@
 
 namespace musubi::image {
 
-void* next_definition(const char* name) noexcept { return ::dlsym(RTLD_NEXT, name); }
+void* next_definition(const char* name) noexcept {
+  return ::dlsym(RTLD_NEXT, name);
+}
 
 void exit_process(int status) noexcept {
   while (true) ::syscall(SYS_exit_group, status);

@@ -10,22 +10,22 @@
 
 // Read by jemalloc when it starts. One arena serves all private memory, which is little.
 const char* musubi_je_malloc_conf = "narenas:1";
-// Beats /etc/malloc.conf and MALLOC_CONF, which are meant for the program's own jemalloc: these would write into
-// shared memory that nobody has asked for.
+// Beats /etc/malloc.conf and MALLOC_CONF, which are meant for the program's own jemalloc: these would write
+// into shared memory that nobody has asked for.
 const char* musubi_je_malloc_conf_last = "junk:false,zero:false,hpa:false,tcache:true";
 
 namespace musubi::image {
 namespace {
 
-// The part of the heap that has never been given out. The hooks get no argument of ours that C++ could hang an object
-// on except their own address: hence the struct derives from the hooks.
+// The part of the heap that has never been given out. The hooks get no argument of ours that C++ could hang
+// an object on except their own address: hence the struct derives from the hooks.
 struct Region : jemalloc::ExtentHooks {
   std::atomic<std::uintptr_t> next{0};
   std::uintptr_t end = 0;
 };
 
-void* take_fresh(jemalloc::ExtentHooks* hooks, void* wanted, std::size_t bytes, std::size_t alignment, bool* zero,
-                 bool* commit, unsigned) {
+void* take_fresh(jemalloc::ExtentHooks* hooks, void* wanted, std::size_t bytes, std::size_t alignment,
+                 bool* zero, bool* commit, unsigned) {
   auto& region = *static_cast<Region*>(hooks);
   if (wanted != nullptr) return nullptr;  // growing in place at an address: jemalloc then tries elsewhere
   std::uintptr_t next = region.next.load(std::memory_order_relaxed);
@@ -39,15 +39,22 @@ void* take_fresh(jemalloc::ExtentHooks* hooks, void* wanted, std::size_t bytes, 
   return reinterpret_cast<void*>(begin);
 }
 
-bool keep(jemalloc::ExtentHooks*, void*, std::size_t, bool, unsigned) { return true; }
+bool keep(jemalloc::ExtentHooks*, void*, std::size_t, bool, unsigned) {
+  return true;
+}
 // The range is one mapping: an extent of it can be cut and joined anywhere.
-bool split(jemalloc::ExtentHooks*, void*, std::size_t, std::size_t, std::size_t, bool, unsigned) { return false; }
-bool merge(jemalloc::ExtentHooks*, void* first, std::size_t first_bytes, void* second, std::size_t, bool, unsigned) {
+bool split(jemalloc::ExtentHooks*, void*, std::size_t, std::size_t, std::size_t, bool, unsigned) {
+  return false;
+}
+bool merge(jemalloc::ExtentHooks*, void* first, std::size_t first_bytes, void* second, std::size_t, bool,
+           unsigned) {
   return static_cast<char*>(first) + first_bytes != second;
 }
 
 // Zeroes memory that nobody has touched.
-bool zero_untouched(jemalloc::ExtentHooks*, void*, std::size_t, std::size_t, std::size_t, unsigned) { return false; }
+bool zero_untouched(jemalloc::ExtentHooks*, void*, std::size_t, std::size_t, std::size_t, unsigned) {
+  return false;
+}
 
 // jemalloc keeps the address of the hooks for good.
 constinit Region region{};
@@ -58,8 +65,8 @@ bool set_of_arena(unsigned arena, const char* name, Value value) {
   return musubi_je_mallctl(path.c_str(), nullptr, nullptr, &value, sizeof value) == 0;
 }
 
-// jemalloc joins free neighbours only if they came out of one call of the hook: so it takes most of the range in one
-// piece, and gives it back to itself as memory known to be zero.
+// jemalloc joins free neighbours only if they came out of one call of the hook: so it takes most of the range
+// in one piece, and gives it back to itself as memory known to be zero.
 void take_range(unsigned arena, std::size_t bytes) {
   const int flags = jemalloc::arena(arena) | jemalloc::no_thread_cache;
   void* piece = nullptr;
@@ -86,16 +93,19 @@ Result<unsigned> create_shared_arena(std::uintptr_t base, std::size_t bytes) {
   unsigned arena = 0;
   std::size_t arena_bytes = sizeof arena;
   // Not "arenas.create": that puts the allocator's own data into the arena's memory.
-  if (musubi_je_mallctl("experimental.arenas_create_ext", &arena, &arena_bytes, &config, sizeof config) != 0) {
+  if (musubi_je_mallctl("experimental.arenas_create_ext", &arena, &arena_bytes, &config, sizeof config) !=
+      0) {
     return Error{"no memory for the data of the shared heap: raise the memory limit of the process"};
   }
   take_range(arena, bytes);
   // Free memory is kept: giving pages back would tear holes into the mapping that the fault handler watches.
   // What take_range left is taken in small steps: the ever larger ones would not fit.
   const std::size_t grow_bytes_max = std::size_t{4} << 20;
-  if (!set_of_arena(arena, "dirty_decay_ms", ssize_t{-1}) || !set_of_arena(arena, "muzzy_decay_ms", ssize_t{-1}) ||
+  if (!set_of_arena(arena, "dirty_decay_ms", ssize_t{-1}) ||
+      !set_of_arena(arena, "muzzy_decay_ms", ssize_t{-1}) ||
       !set_of_arena(arena, "retain_grow_limit", grow_bytes_max)) {
-    return Error{"the allocator of the shared heap refused its settings: link the jemalloc it was built for (5.3)"};
+    return Error{
+        "the allocator of the shared heap refused its settings: link the jemalloc it was built for (5.3)"};
   }
   return arena;
 }

@@ -4,6 +4,8 @@
 
 namespace musubi::image {
 
-void SoloBootstrap::abort(int status, std::string_view reason) noexcept { refuse(status, reason); }
+void SoloBootstrap::abort(int status, std::string_view reason) noexcept {
+  refuse(status, reason);
+}
 
 }  // namespace musubi::image

@@ -24,8 +24,12 @@ MUSUBI_EXPORT void exit(int status) noexcept {
   __builtin_unreachable();
 }
 
-MUSUBI_EXPORT void _exit(int status) { leave_at_once(status); }
-MUSUBI_EXPORT void _Exit(int status) noexcept { leave_at_once(status); }
+MUSUBI_EXPORT void _exit(int status) {
+  leave_at_once(status);
+}
+MUSUBI_EXPORT void _Exit(int status) noexcept {
+  leave_at_once(status);
+}
 
 MUSUBI_EXPORT void quick_exit(int status) noexcept {
   using Exit = void (*)(int);

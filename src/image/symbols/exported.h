@@ -1,5 +1,5 @@
-// What every interposed function needs. A definition in this folder takes the place of the C library's for the
-// program, for its libraries, and for ourselves.
+// What every interposed function needs. A definition in this folder takes the place of the C library's for
+// the program, for its libraries, and for ourselves.
 #pragma once
 
 #define MUSUBI_EXPORT extern "C" __attribute__((visibility("default")))

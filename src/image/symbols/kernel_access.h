@@ -10,18 +10,27 @@
 
 namespace musubi::image {
 
-// The memory that one call names. Null pointers and private memory are passed over. Blocks until memory is open.
+// The memory that one call names. Null pointers and private memory are passed over. Blocks until memory is
+// open.
 class KernelAccess {
  public:
   explicit KernelAccess(runtime::Runtime& runtime) noexcept : runtime_(runtime) {}
 
-  KernelAccess& reads(const void* pointer, std::size_t bytes) noexcept { return touch(pointer, bytes, false); }
-  KernelAccess& writes(const void* pointer, std::size_t bytes) noexcept { return touch(pointer, bytes, true); }
+  KernelAccess& reads(const void* pointer, std::size_t bytes) noexcept {
+    return touch(pointer, bytes, false);
+  }
+  KernelAccess& writes(const void* pointer, std::size_t bytes) noexcept {
+    return touch(pointer, bytes, true);
+  }
   KernelAccess& text(const char* text) noexcept;
   // A list that ends with null.
   KernelAccess& texts(const char* const* list) noexcept;
-  KernelAccess& reads_parts(const iovec* parts, long count) noexcept { return touch_parts(parts, count, false); }
-  KernelAccess& writes_parts(const iovec* parts, long count) noexcept { return touch_parts(parts, count, true); }
+  KernelAccess& reads_parts(const iovec* parts, long count) noexcept {
+    return touch_parts(parts, count, false);
+  }
+  KernelAccess& writes_parts(const iovec* parts, long count) noexcept {
+    return touch_parts(parts, count, true);
+  }
   KernelAccess& message(const msghdr* message, bool for_writing) noexcept;
   // `bytes` says how much fits, and is written, too.
   KernelAccess& result_of_varying_size(void* pointer, socklen_t* bytes) noexcept;

@@ -11,8 +11,12 @@ using musubi::image::heap;
 
 namespace {
 
-std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-bool is_power_of_two(std::size_t value) { return value != 0 && (value & (value - 1)) == 0; }
+std::size_t page_bytes() {
+  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+bool is_power_of_two(std::size_t value) {
+  return value != 0 && (value & (value - 1)) == 0;
+}
 
 // glibc's memalign rounds a strange alignment up.
 void* allocate_aligned(std::size_t alignment, std::size_t bytes, const void* caller) {
@@ -23,9 +27,15 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes, const void* cal
 
 }  // namespace
 
-MUSUBI_EXPORT void* malloc(std::size_t bytes) noexcept { return heap.allocate(bytes, MUSUBI_CALLER); }
-MUSUBI_EXPORT void free(void* pointer) noexcept { heap.release(pointer); }
-MUSUBI_EXPORT void cfree(void* pointer) noexcept { heap.release(pointer); }
+MUSUBI_EXPORT void* malloc(std::size_t bytes) noexcept {
+  return heap.allocate(bytes, MUSUBI_CALLER);
+}
+MUSUBI_EXPORT void free(void* pointer) noexcept {
+  heap.release(pointer);
+}
+MUSUBI_EXPORT void cfree(void* pointer) noexcept {
+  heap.release(pointer);
+}
 
 MUSUBI_EXPORT void* calloc(std::size_t count, std::size_t bytes) noexcept {
   return heap.allocate_zeroed(count, bytes, MUSUBI_CALLER);
@@ -73,4 +83,6 @@ MUSUBI_EXPORT void* pvalloc(std::size_t bytes) noexcept {
   return heap.allocate_aligned(page, rounded & ~(page - 1), MUSUBI_CALLER);
 }
 
-MUSUBI_EXPORT std::size_t malloc_usable_size(void* pointer) noexcept { return heap.usable_bytes(pointer); }
+MUSUBI_EXPORT std::size_t malloc_usable_size(void* pointer) noexcept {
+  return heap.usable_bytes(pointer);
+}

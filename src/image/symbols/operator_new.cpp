@@ -1,5 +1,5 @@
-// operator new and delete in all their forms: libstdc++'s own would call malloc from within libstdc++, which is right,
-// but could be inlined into a static copy inside the program, which is not.
+// operator new and delete in all their forms: libstdc++'s own would call malloc from within libstdc++, which
+// is right, but could be inlined into a static copy inside the program, which is not.
 #include <dlfcn.h>
 
 #include <cstddef>
@@ -39,7 +39,8 @@ void* allocate_with_handler(std::size_t bytes, std::size_t alignment, const void
 }
 
 void* allocate_or_throw(std::size_t bytes, std::size_t alignment, const void* caller) {
-  if (void* const memory = try_allocate(bytes, alignment, caller)) [[likely]] return memory;
+  if (void* const memory = try_allocate(bytes, alignment, caller)) [[likely]]
+    return memory;
   if (void* const memory = allocate_with_handler(bytes, alignment, caller)) return memory;
   const auto throw_bad_alloc = of_the_program<void (*)()>("_ZSt17__throw_bad_allocv");
   if (throw_bad_alloc != nullptr) throw_bad_alloc();
@@ -47,7 +48,8 @@ void* allocate_or_throw(std::size_t bytes, std::size_t alignment, const void* ca
 }
 
 void* allocate_or_null(std::size_t bytes, std::size_t alignment, const void* caller) noexcept {
-  if (void* const memory = try_allocate(bytes, alignment, caller)) [[likely]] return memory;
+  if (void* const memory = try_allocate(bytes, alignment, caller)) [[likely]]
+    return memory;
   return allocate_with_handler(bytes, alignment, caller);
 }
 
@@ -56,8 +58,12 @@ void* allocate_or_null(std::size_t bytes, std::size_t alignment, const void* cal
 using Alignment = std::align_val_t;
 using NoThrow = const std::nothrow_t&;
 
-MUSUBI_OPERATOR void* operator new(std::size_t bytes) { return allocate_or_throw(bytes, 1, MUSUBI_CALLER); }
-MUSUBI_OPERATOR void* operator new[](std::size_t bytes) { return allocate_or_throw(bytes, 1, MUSUBI_CALLER); }
+MUSUBI_OPERATOR void* operator new(std::size_t bytes) {
+  return allocate_or_throw(bytes, 1, MUSUBI_CALLER);
+}
+MUSUBI_OPERATOR void* operator new[](std::size_t bytes) {
+  return allocate_or_throw(bytes, 1, MUSUBI_CALLER);
+}
 MUSUBI_OPERATOR void* operator new(std::size_t bytes, NoThrow) noexcept {
   return allocate_or_null(bytes, 1, MUSUBI_CALLER);
 }
@@ -77,15 +83,39 @@ MUSUBI_OPERATOR void* operator new[](std::size_t bytes, Alignment alignment, NoT
   return allocate_or_null(bytes, static_cast<std::size_t>(alignment), MUSUBI_CALLER);
 }
 
-MUSUBI_OPERATOR void operator delete(void* pointer) noexcept { heap.release(pointer); }
-MUSUBI_OPERATOR void operator delete[](void* pointer) noexcept { heap.release(pointer); }
-MUSUBI_OPERATOR void operator delete(void* pointer, NoThrow) noexcept { heap.release(pointer); }
-MUSUBI_OPERATOR void operator delete[](void* pointer, NoThrow) noexcept { heap.release(pointer); }
-MUSUBI_OPERATOR void operator delete(void* pointer, std::size_t) noexcept { heap.release(pointer); }
-MUSUBI_OPERATOR void operator delete[](void* pointer, std::size_t) noexcept { heap.release(pointer); }
-MUSUBI_OPERATOR void operator delete(void* pointer, Alignment) noexcept { heap.release(pointer); }
-MUSUBI_OPERATOR void operator delete[](void* pointer, Alignment) noexcept { heap.release(pointer); }
-MUSUBI_OPERATOR void operator delete(void* pointer, Alignment, NoThrow) noexcept { heap.release(pointer); }
-MUSUBI_OPERATOR void operator delete[](void* pointer, Alignment, NoThrow) noexcept { heap.release(pointer); }
-MUSUBI_OPERATOR void operator delete(void* pointer, std::size_t, Alignment) noexcept { heap.release(pointer); }
-MUSUBI_OPERATOR void operator delete[](void* pointer, std::size_t, Alignment) noexcept { heap.release(pointer); }
+MUSUBI_OPERATOR void operator delete(void* pointer) noexcept {
+  heap.release(pointer);
+}
+MUSUBI_OPERATOR void operator delete[](void* pointer) noexcept {
+  heap.release(pointer);
+}
+MUSUBI_OPERATOR void operator delete(void* pointer, NoThrow) noexcept {
+  heap.release(pointer);
+}
+MUSUBI_OPERATOR void operator delete[](void* pointer, NoThrow) noexcept {
+  heap.release(pointer);
+}
+MUSUBI_OPERATOR void operator delete(void* pointer, std::size_t) noexcept {
+  heap.release(pointer);
+}
+MUSUBI_OPERATOR void operator delete[](void* pointer, std::size_t) noexcept {
+  heap.release(pointer);
+}
+MUSUBI_OPERATOR void operator delete(void* pointer, Alignment) noexcept {
+  heap.release(pointer);
+}
+MUSUBI_OPERATOR void operator delete[](void* pointer, Alignment) noexcept {
+  heap.release(pointer);
+}
+MUSUBI_OPERATOR void operator delete(void* pointer, Alignment, NoThrow) noexcept {
+  heap.release(pointer);
+}
+MUSUBI_OPERATOR void operator delete[](void* pointer, Alignment, NoThrow) noexcept {
+  heap.release(pointer);
+}
+MUSUBI_OPERATOR void operator delete(void* pointer, std::size_t, Alignment) noexcept {
+  heap.release(pointer);
+}
+MUSUBI_OPERATOR void operator delete[](void* pointer, std::size_t, Alignment) noexcept {
+  heap.release(pointer);
+}

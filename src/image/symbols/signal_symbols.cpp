@@ -1,5 +1,5 @@
-// The program's view of signals (vm/sigsegv/user_signals.h): it never blocks or takes over those that the runtime
-// needs, and need not know.
+// The program's view of signals (vm/sigsegv/user_signals.h): it never blocks or takes over those that the
+// runtime needs, and need not know.
 #include <signal.h>
 
 #include <cerrno>
@@ -45,8 +45,12 @@ MUSUBI_EXPORT int sigaction(int signal, const struct sigaction* set, struct siga
   return plain(signal, set, old);
 }
 
-MUSUBI_EXPORT Handler signal(int signal, Handler handler) noexcept { return set_handler(signal, handler); }
-MUSUBI_EXPORT Handler bsd_signal(int signal, Handler handler) noexcept { return set_handler(signal, handler); }
+MUSUBI_EXPORT Handler signal(int signal, Handler handler) noexcept {
+  return set_handler(signal, handler);
+}
+MUSUBI_EXPORT Handler bsd_signal(int signal, Handler handler) noexcept {
+  return set_handler(signal, handler);
+}
 
 MUSUBI_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
   return change_mask(how, set, old);

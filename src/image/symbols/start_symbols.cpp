@@ -1,5 +1,5 @@
-// __libc_start_main: called by the program's first instructions, after the constructors of its libraries and before
-// its own.
+// __libc_start_main: called by the program's first instructions, after the constructors of its libraries and
+// before its own.
 #include <cstdlib>
 
 #include "image/job.h"
@@ -22,8 +22,8 @@ int run_instead_of_main(int argument_count, char** arguments, char**) {
 
 }  // namespace
 
-MUSUBI_EXPORT int __libc_start_main(Main main, int argument_count, char** arguments, void (*init)(), void (*fini)(),
-                                    void (*linker_fini)(), void* stack_end) {
+MUSUBI_EXPORT int __libc_start_main(Main main, int argument_count, char** arguments, void (*init)(),
+                                    void (*fini)(), void (*linker_fini)(), void* stack_end) {
   using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
   const auto start = reinterpret_cast<Start>(musubi::image::next_definition("__libc_start_main"));
   if (start == nullptr) std::abort();

@@ -33,10 +33,12 @@ int open_file(int directory, const char* path, int flags, mode_t mode) {
   return next(directory, path, flags, mode);
 }
 
-// A buffer in shared memory would be handed to the kernel inside the C library: it gets one of its own instead.
+// A buffer in shared memory would be handed to the kernel inside the C library: it gets one of its own
+// instead.
 char* without_shared(char* buffer) {
   const Job* const job = current_job();
-  return job != nullptr && job->runtime.is_shared(reinterpret_cast<std::uintptr_t>(buffer)) ? nullptr : buffer;
+  return job != nullptr && job->runtime.is_shared(reinterpret_cast<std::uintptr_t>(buffer)) ? nullptr
+                                                                                            : buffer;
 }
 
 int set_buffer(std::FILE* stream, char* buffer, int mode, std::size_t bytes) {
@@ -48,23 +50,23 @@ int set_buffer(std::FILE* stream, char* buffer, int mode, std::size_t bytes) {
 }  // namespace
 
 // fcntl.h names open and open64 alike: hence the names of our own.
-#define MUSUBI_OPEN(name)                                                                         \
-  MUSUBI_EXPORT int wrapped_##name(const char* path, int flags, ...) __asm__(#name);              \
-  int wrapped_##name(const char* path, int flags, ...) {                                          \
-    va_list arguments;                                                                            \
-    va_start(arguments, flags);                                                                   \
-    const mode_t mode = mode_of(flags, arguments);                                                \
-    va_end(arguments);                                                                            \
-    return open_file(AT_FDCWD, path, flags, mode);                                                \
+#define MUSUBI_OPEN(name)                                                            \
+  MUSUBI_EXPORT int wrapped_##name(const char* path, int flags, ...) __asm__(#name); \
+  int wrapped_##name(const char* path, int flags, ...) {                             \
+    va_list arguments;                                                               \
+    va_start(arguments, flags);                                                      \
+    const mode_t mode = mode_of(flags, arguments);                                   \
+    va_end(arguments);                                                               \
+    return open_file(AT_FDCWD, path, flags, mode);                                   \
   }
-#define MUSUBI_OPEN_AT(name)                                                                      \
+#define MUSUBI_OPEN_AT(name)                                                                        \
   MUSUBI_EXPORT int wrapped_##name(int directory, const char* path, int flags, ...) __asm__(#name); \
-  int wrapped_##name(int directory, const char* path, int flags, ...) {                           \
-    va_list arguments;                                                                            \
-    va_start(arguments, flags);                                                                   \
-    const mode_t mode = mode_of(flags, arguments);                                                \
-    va_end(arguments);                                                                            \
-    return open_file(directory, path, flags, mode);                                               \
+  int wrapped_##name(int directory, const char* path, int flags, ...) {                             \
+    va_list arguments;                                                                              \
+    va_start(arguments, flags);                                                                     \
+    const mode_t mode = mode_of(flags, arguments);                                                  \
+    va_end(arguments);                                                                              \
+    return open_file(directory, path, flags, mode);                                                 \
   }
 MUSUBI_OPEN(open)
 MUSUBI_OPEN(open64)

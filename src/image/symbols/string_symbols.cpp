@@ -1,4 +1,5 @@
-// Functions of the C library whose result the program owns: made inside the C library, it would be private memory.
+// Functions of the C library whose result the program owns: made inside the C library, it would be private
+// memory.
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,8 @@ char* resolve_path(const char* path, char* result, const void* caller) {
     }
   }
   if (next(path, resolved) == nullptr) return nullptr;
-  return result == nullptr ? copy_text(resolved, std::strlen(resolved), caller) : std::strcpy(result, resolved);
+  return result == nullptr ? copy_text(resolved, std::strlen(resolved), caller)
+                           : std::strcpy(result, resolved);
 }
 
 char* current_directory(char* result, std::size_t bytes, const void* caller) {
@@ -89,8 +91,12 @@ char* current_directory(char* result, std::size_t bytes, const void* caller) {
 
 }  // namespace
 
-MUSUBI_EXPORT char* strdup(const char* text) noexcept { return copy_text(text, std::strlen(text), MUSUBI_CALLER); }
-MUSUBI_EXPORT char* __strdup(const char* text) noexcept { return copy_text(text, std::strlen(text), MUSUBI_CALLER); }
+MUSUBI_EXPORT char* strdup(const char* text) noexcept {
+  return copy_text(text, std::strlen(text), MUSUBI_CALLER);
+}
+MUSUBI_EXPORT char* __strdup(const char* text) noexcept {
+  return copy_text(text, std::strlen(text), MUSUBI_CALLER);
+}
 MUSUBI_EXPORT char* strndup(const char* text, std::size_t length) noexcept {
   return copy_text(text, ::strnlen(text, length), MUSUBI_CALLER);
 }
@@ -103,11 +109,11 @@ MUSUBI_EXPORT wchar_t* wcsdup(const wchar_t* text) noexcept {
   return copy == nullptr ? nullptr : static_cast<wchar_t*>(std::memcpy(copy, text, bytes));
 }
 
-#define MUSUBI_PRINT_TO_NEW(last)                                                 \
-  va_list arguments;                                                              \
-  va_start(arguments, last);                                                      \
-  const int length = print_to_new(result, format, arguments, MUSUBI_CALLER);      \
-  va_end(arguments);                                                              \
+#define MUSUBI_PRINT_TO_NEW(last)                                            \
+  va_list arguments;                                                         \
+  va_start(arguments, last);                                                 \
+  const int length = print_to_new(result, format, arguments, MUSUBI_CALLER); \
+  va_end(arguments);                                                         \
   return length
 MUSUBI_EXPORT int vasprintf(char** result, const char* format, va_list arguments) noexcept {
   return print_to_new(result, format, arguments, MUSUBI_CALLER);
@@ -115,11 +121,19 @@ MUSUBI_EXPORT int vasprintf(char** result, const char* format, va_list arguments
 MUSUBI_EXPORT int __vasprintf_chk(char** result, int, const char* format, va_list arguments) noexcept {
   return print_to_new(result, format, arguments, MUSUBI_CALLER);
 }
-MUSUBI_EXPORT int asprintf(char** result, const char* format, ...) noexcept { MUSUBI_PRINT_TO_NEW(format); }
-MUSUBI_EXPORT int __asprintf(char** result, const char* format, ...) noexcept { MUSUBI_PRINT_TO_NEW(format); }
-MUSUBI_EXPORT int __asprintf_chk(char** result, int, const char* format, ...) noexcept { MUSUBI_PRINT_TO_NEW(format); }
+MUSUBI_EXPORT int asprintf(char** result, const char* format, ...) noexcept {
+  MUSUBI_PRINT_TO_NEW(format);
+}
+MUSUBI_EXPORT int __asprintf(char** result, const char* format, ...) noexcept {
+  MUSUBI_PRINT_TO_NEW(format);
+}
+MUSUBI_EXPORT int __asprintf_chk(char** result, int, const char* format, ...) noexcept {
+  MUSUBI_PRINT_TO_NEW(format);
+}
 
-MUSUBI_EXPORT ssize_t getline(char** line, std::size_t* bytes, FILE* stream) {
+// stdio.h may define getline inline: hence a name of our own.
+MUSUBI_EXPORT ssize_t wrapped_getline(char** line, std::size_t* bytes, FILE* stream) __asm__("getline");
+ssize_t wrapped_getline(char** line, std::size_t* bytes, FILE* stream) {
   return read_line(line, bytes, '\n', stream, MUSUBI_CALLER);
 }
 MUSUBI_EXPORT ssize_t getdelim(char** line, std::size_t* bytes, int delimiter, FILE* stream) {
@@ -144,4 +158,6 @@ MUSUBI_EXPORT char* getcwd(char* result, std::size_t bytes) noexcept {
 MUSUBI_EXPORT char* __getcwd_chk(char* result, std::size_t bytes, std::size_t) noexcept {
   return current_directory(result, bytes, MUSUBI_CALLER);
 }
-MUSUBI_EXPORT char* get_current_dir_name() noexcept { return current_directory(nullptr, 0, MUSUBI_CALLER); }
+MUSUBI_EXPORT char* get_current_dir_name() noexcept {
+  return current_directory(nullptr, 0, MUSUBI_CALLER);
+}

@@ -25,7 +25,8 @@
 namespace musubi::image {
 namespace {
 
-// A block that was opened may be closed again by another thread's synchronisation before the kernel gets to it.
+// A block that was opened may be closed again by another thread's synchronisation before the kernel gets to
+// it.
 constexpr int attempts_max = 16;
 
 template <class Value>
@@ -53,19 +54,21 @@ auto call_with_access(int attempts, Accesses name_accesses, Call call) {
 
 }  // namespace
 
-// The wrappers bear names of their own in C++, so that they need not agree with every header about exceptions.
-#define MUSUBI_WRAP(result, name, parameters, arguments, accesses, attempts)                                       \
-  namespace {                                                                                                      \
-  using Type_of_##name = result parameters;                                                                        \
-  constinit Type_of_##name* next_##name = nullptr;                                                                 \
-  }                                                                                                                \
-  extern "C" __attribute__((visibility("default"))) result wrapped_##name parameters __asm__(#name);               \
-  extern "C" result wrapped_##name parameters {                                                                    \
-    if (next_##name == nullptr) {                                                                                  \
-      next_##name = reinterpret_cast<Type_of_##name*>(next_definition(#name));                                \
-    }                                                                                                              \
-    return call_with_access(                                                                                       \
-        attempts, [&]([[maybe_unused]] KernelAccess& access) { accesses; }, [&] { return next_##name arguments; }); \
+// The wrappers bear names of their own in C++, so that they need not agree with every header about
+// exceptions.
+#define MUSUBI_WRAP(result, name, parameters, arguments, accesses, attempts)                         \
+  namespace {                                                                                        \
+  using Type_of_##name = result parameters;                                                          \
+  constinit Type_of_##name* next_##name = nullptr;                                                   \
+  }                                                                                                  \
+  extern "C" __attribute__((visibility("default"))) result wrapped_##name parameters __asm__(#name); \
+  extern "C" result wrapped_##name parameters {                                                      \
+    if (next_##name == nullptr) {                                                                    \
+      next_##name = reinterpret_cast<Type_of_##name*>(next_definition(#name));                       \
+    }                                                                                                \
+    return call_with_access(                                                                         \
+        attempts, [&]([[maybe_unused]] KernelAccess& access) { accesses; },                          \
+        [&] { return next_##name arguments; });                                                      \
   }
 #define MUSUBI_CALL(result, name, parameters, arguments, accesses) \
   MUSUBI_WRAP(result, name, parameters, arguments, accesses, attempts_max)
@@ -82,8 +85,8 @@ auto call_with_access(int attempts, Accesses name_accesses, Call call) {
 
 namespace {
 
-// Looking a function up takes locks of the dynamic linker: not in a signal handler, hence here. The lookups at the
-// first call serve the constructors of libraries that come before this one.
+// Looking a function up takes locks of the dynamic linker: not in a signal handler, hence here. The lookups
+// at the first call serve the constructors of libraries that come before this one.
 __attribute__((constructor)) void find_next_definitions() {
 #define MUSUBI_CALL(result, name, parameters, arguments, accesses) \
   next_##name = reinterpret_cast<Type_of_##name*>(next_definition(#name));

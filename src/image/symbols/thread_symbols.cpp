@@ -4,12 +4,14 @@
 
 namespace {
 
-// Threads of ours (of the runtime, of the OpenMP teams) see to their own attachment. Our code lies in one piece around
-// this function; `__ehdr_start` and `_end` are the linker's names for its ends.
+// Threads of ours (of the runtime, of the OpenMP teams) see to their own attachment. Our code lies in one
+// piece around this function; `__ehdr_start` and `_end` are the linker's names for its ends.
 extern "C" const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern "C" const char _end[] __attribute__((visibility("hidden")));
 
-bool is_ours(const void* caller) { return caller >= __ehdr_start && caller < _end; }
+bool is_ours(const void* caller) {
+  return caller >= __ehdr_start && caller < _end;
+}
 
 }  // namespace
 

@@ -51,5 +51,5 @@ int main() {
     for (int n = 0; n < 20000; ++n) grown[static_cast<std::size_t>(i)].push_back(n * i);
   }
   for (int i = 0; i < 8; ++i) CHECK(grown[static_cast<std::size_t>(i)][19999] == 19999 * i);
-  std::puts("no_memory: passed");
+  puts("no_memory: passed");
 }

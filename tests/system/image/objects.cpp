@@ -28,6 +28,7 @@ int main() {
 #pragma omp parallel
   {
     CHECK(table.at(2) == "two");
+#pragma omp barrier
 #pragma omp critical
     {
       for (int i = 0; i < 1000; ++i) of_program.numbers.push_back(i);

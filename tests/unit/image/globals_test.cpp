@@ -1,5 +1,5 @@
-// The program looks at itself: built in several ways (see CMakeLists.txt), so that copy relocations, .got.plt and the
-// pages that become read-only lie in different places.
+// The program looks at itself: built in several ways (see CMakeLists.txt), so that copy relocations, .got.plt
+// and the pages that become read-only lie in different places.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,7 +22,9 @@ thread_local int of_thread = 3;
 
 extern "C" const char _end[];
 
-bool covers(std::uintptr_t begin, std::size_t bytes, std::uintptr_t address) { return address - begin < bytes; }
+bool covers(std::uintptr_t begin, std::size_t bytes, std::uintptr_t address) {
+  return address - begin < bytes;
+}
 
 template <class Object>
 bool is_shared(const Globals& globals, const Object& object) {
@@ -110,8 +112,8 @@ TEST(Globals, CopiedObjectsOfLibrariesStayPrivate) {
   EXPECT_TRUE(!lies_in_program(&std::cout) || is_private(globals, std::cout));
 }
 
-// Every word that points into the C library's code or at the linker's own data, and that the program did not write
-// itself, must be private.
+// Every word that points into the C library's code or at the linker's own data, and that the program did not
+// write itself, must be private.
 TEST(Globals, SlotsOfTheLinkerStayPrivate) {
   const Globals globals = find_program_globals();
   [[maybe_unused]] std::size_t slots = 0;
@@ -120,9 +122,12 @@ TEST(Globals, SlotsOfTheLinkerStayPrivate) {
       auto& word = *reinterpret_cast<void**>(at);
       Dl_info found{};
       if (&word == reinterpret_cast<void**>(&pointer_to_library)) continue;
-      if (word == nullptr || dladdr(word, &found) == 0 || found.dli_saddr != word || found.dli_fname == nullptr) continue;
+      if (word == nullptr || dladdr(word, &found) == 0 || found.dli_saddr != word ||
+          found.dli_fname == nullptr)
+        continue;
       const std::string library = found.dli_fname;
-      if (library.find("libc.so") == std::string::npos && library.find("libm.so") == std::string::npos) continue;
+      if (library.find("libc.so") == std::string::npos && library.find("libm.so") == std::string::npos)
+        continue;
       ++slots;
       EXPECT_TRUE(is_private(globals, word)) << std::hex << at << " holds " << found.dli_sname;
     }
@@ -143,7 +148,8 @@ TEST(Fingerprint, NamesTheProgramFirstAndEveryLibrary) {
 TEST(Fingerprint, DifferenceSaysWhoWhatAndWhy) {
   const std::string first = "0x1000 the program aa\n0x2000 libc.so.6 bb\n";
   EXPECT_EQ(fingerprint_difference({first, first, first}), "");
-  const std::string moved = fingerprint_difference({first, first, "0x1000 the program aa\n0x3000 libc.so.6 bb\n"});
+  const std::string moved =
+      fingerprint_difference({first, first, "0x1000 the program aa\n0x3000 libc.so.6 bb\n"});
   EXPECT_NE(moved.find("rank 2"), std::string::npos) << moved;
   EXPECT_NE(moved.find("libc.so.6"), std::string::npos) << moved;
   EXPECT_NE(moved.find("randomisation"), std::string::npos) << moved;

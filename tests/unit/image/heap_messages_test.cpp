@@ -19,9 +19,10 @@ struct World {
   HeapMessages messages{runtime, heap};
 
   World() {
-    void* const base =
-        mmap(nullptr, 3 * part_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (!heap.share({reinterpret_cast<std::uintptr_t>(base), part_bytes, Rank{0}, 3, 32768}, {}, messages)) abort();
+    void* const base = mmap(nullptr, 3 * part_bytes, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!heap.share({reinterpret_cast<std::uintptr_t>(base), part_bytes, Rank{0}, 3, 32768}, {}, messages))
+      abort();
   }
 };
 

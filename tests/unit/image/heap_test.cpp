@@ -35,8 +35,8 @@ struct World {
   char private_code[16];  // stands for the C library's code
 
   World() {
-    base = static_cast<char*>(
-        mmap(nullptr, 3 * part_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    base = static_cast<char*>(mmap(nullptr, 3 * part_bytes, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     const HeapPlace place{reinterpret_cast<std::uintptr_t>(base), part_bytes, self, 3, block_bytes};
     before = heap.allocate_shared(100);
     const AddressRange callers[] = {{reinterpret_cast<std::uintptr_t>(private_code), sizeof private_code}};
@@ -46,7 +46,8 @@ struct World {
   std::size_t touched_pages() const {
     std::vector<unsigned char> pages(part_bytes / 4096);
     EXPECT_EQ(mincore(own(), part_bytes, pages.data()), 0);
-    return static_cast<std::size_t>(std::ranges::count_if(pages, [](unsigned char page) { return page & 1; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(pages, [](unsigned char page) { return page & 1; }));
   }
   void* before;
 };
@@ -208,16 +209,19 @@ TEST_F(HeapTest, ServiceMayFreeWhileTheOwnerAllocates) {
     while (true) {
       const bool last = done.load();
       for (auto& slot : slots) {
-        if (void* const pointer = slot.exchange(nullptr)) heap.release_own(reinterpret_cast<std::uintptr_t>(pointer));
+        if (void* const pointer = slot.exchange(nullptr))
+          heap.release_own(reinterpret_cast<std::uintptr_t>(pointer));
       }
       if (last) return;
       std::this_thread::yield();
     }
   });
   for (int i = 0; i < rounds; ++i) {
-    auto* const pointer = static_cast<int*>(heap.allocate(64 + static_cast<std::size_t>(i % 7) * 100, nullptr));
+    auto* const pointer =
+        static_cast<int*>(heap.allocate(64 + static_cast<std::size_t>(i % 7) * 100, nullptr));
     *pointer = i;
-    if (void* const old = slots[static_cast<std::size_t>(i) % slots.size()].exchange(pointer)) heap.release(old);
+    if (void* const old = slots[static_cast<std::size_t>(i) % slots.size()].exchange(pointer))
+      heap.release(old);
   }
   done = true;
   service.join();
