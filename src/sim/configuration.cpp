@@ -33,6 +33,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("adopted", c.adopted_percent);
   visit("pinned", c.pinned_percent);
   visit("private", c.private_percent);
+  visit("preemption", c.preemption);
   visit("coarse_faults", c.coarse_faults);
   visit("check_every", c.check_every);
   visit("lease", c.protocol.lease_ticks);
@@ -107,10 +108,17 @@ Configuration draw(std::uint64_t seed) {
   c.phases = static_cast<std::uint32_t>(random.between(1, 5));
   c.operations = static_cast<std::uint32_t>(c.nodes > 16 ? random.between(2, 6) : random.between(2, 16));
   c.think_ns = one_of(random, std::array<std::uint64_t, 4>{0, 200, 5000, 50000});
-  if (random.chance(50)) c.styles = static_cast<std::uint32_t>(random.between(2, c.styles));
+  if (random.chance(15)) {  // everybody at one thing
+    c.styles = 2u << random.below(static_cast<unsigned>(Style::count) - 1);
+    c.segments = 1;
+    c.blocks = static_cast<std::uint32_t>(random.between(1, 2));
+  } else if (random.chance(50)) {
+    c.styles = static_cast<std::uint32_t>(random.between(2, c.styles));
+  }
   c.adopted_percent = one_of(random, std::array{0u, 30u, 100u});
   c.pinned_percent = one_of(random, std::array{0u, 0u, 0u, 30u});
   c.private_percent = one_of(random, std::array{0u, 0u, 0u, 30u});
+  c.preemption = one_of(random, std::array{0u, 20u, 80u});
   c.coarse_faults = static_cast<std::uint32_t>(random.below(2));
   c.check_every = c.nodes > 8 ? c.nodes : 2;
   draw_protocol(random, c);

@@ -6,6 +6,11 @@
 #include "coherence/core/signature.h"
 
 namespace musubi::sim {
+namespace {
+
+constexpr std::uint64_t longest_preemption_ns = 3000;
+
+}  // namespace
 
 using coherence::control_region;
 using coherence::published_region;
@@ -31,7 +36,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       space_(space),
       options_(options),
       layout_(control_layout(fabric.ranks(), options)),
-      vm_(space.blocks()),
+      vm_(*this, space.blocks()),
       private_(space.bytes() / 64 + 1),
       published_(space.bytes() / 64 + 1),
       words_(space.blocks()),
@@ -52,22 +57,75 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
 }
 
 Task<> Node::open(BlockId block, vm::Access wanted) {
-  while (!vm_.allows(block, wanted)) {
+  while (!vm().allows(block, wanted)) {
     vm::Access told = wanted;
-    if (options_.coarse_faults && !vm_.allows(block, vm::Access::read)) told = vm::Access::read;
+    if (options_.coarse_faults && !vm().allows(block, vm::Access::read)) told = vm::Access::read;
     const bool granted = co_await protocol_.fault(block, told);
     MUSUBI_CHECK(granted, "the protocol refuses block %lu", static_cast<unsigned long>(block.value));
   }
 }
 
+void Node::perform(PendingAccess& pending) {
+  std::byte* place = private_bytes(pending.block) + pending.begin;
+  if (pending.wanted == vm::Access::read) {
+    std::memcpy(pending.bytes, place, pending.count);
+  } else {
+    std::memcpy(place, pending.bytes, pending.count);
+  }
+  pending.done = true;
+}
+
+Task<> Node::access(PendingAccess pending) {
+  if (options_.preemption != 0 && fabric_.world().random().chance(options_.preemption)) {
+    pending.next = pending_;
+    pending_ = &pending;
+    co_await fabric::sim::think(executor(), fabric_.world().random().below(longest_preemption_ns));
+    PendingAccess** link = &pending_;
+    while (*link != &pending) link = &(*link)->next;
+    *link = pending.next;
+    if (pending.done) co_return;
+  }
+  if (!vm().allows(pending.block, pending.wanted)) co_await open(pending.block, pending.wanted);
+  perform(pending);
+}
+
+void Node::preempt(vm::BlockRun run) noexcept {
+  for (PendingAccess* pending = pending_; pending != nullptr; pending = pending->next) {
+    const bool inside = pending->block.value - run.first.value < run.count;
+    if (pending->done || !inside || !vm().allows(pending->block, pending->wanted)) continue;
+    if (fabric_.world().random().chance(30)) continue;
+    fabric_.world().reached("access.inside_protection_change");
+    perform(*pending);
+  }
+}
+
+void Node::PreemptedVm::open_read(vm::BlockRun run) noexcept {
+  table_.open_read(run);
+  node_.preempt(run);
+}
+void Node::PreemptedVm::open_write(vm::BlockRun run) noexcept {
+  table_.open_write(run);
+  node_.preempt(run);
+}
+void Node::PreemptedVm::upgrade(vm::BlockRun run) noexcept {
+  table_.upgrade(run);
+  node_.preempt(run);
+}
+void Node::PreemptedVm::downgrade(vm::BlockRun run) noexcept {
+  node_.preempt(run);
+  table_.downgrade(run);
+}
+void Node::PreemptedVm::close(vm::BlockRun run) noexcept {
+  node_.preempt(run);
+  table_.close(run);
+}
+
 Task<> Node::read(BlockId block, std::size_t begin, std::span<std::byte> into) {
-  if (!vm_.allows(block, vm::Access::read)) co_await open(block, vm::Access::read);
-  std::memcpy(into.data(), private_bytes(block) + begin, into.size());
+  return access({block, begin, into.data(), into.size(), vm::Access::read});
 }
 
 Task<> Node::write(BlockId block, std::size_t begin, std::span<const std::byte> from) {
-  if (!vm_.allows(block, vm::Access::write)) co_await open(block, vm::Access::write);
-  std::memcpy(private_bytes(block) + begin, from.data(), from.size());
+  return access({block, begin, const_cast<std::byte*>(from.data()), from.size(), vm::Access::write});
 }
 
 Task<> Node::barrier(sync::Barrier::Payload& payload) {

@@ -25,6 +25,7 @@ struct NodeOptions {
   coherence::Parameters protocol;
   std::uint32_t threads = 1;
   std::uint32_t locks = 1;
+  unsigned preemption = 0;     // percent of accesses that may happen inside a change of protection
   bool coarse_faults = false;  // a write fault of an invalid block says "read" first
 };
 
@@ -50,13 +51,39 @@ class Node {
   fabric::sim::SimFabric& fabric() { return fabric_; }
   fabric::sim::SimExecutor& executor() { return fabric_.executor(); }
   trace::Counters& counters() { return fabric_.counters(); }
-  const vm::SoftVm& vm() const { return vm_; }
+  const vm::SoftVm& vm() const { return vm_.table(); }
   Rank self() const { return fabric_.self(); }
 
   std::byte* private_bytes(BlockId block) { return private_[0].bytes + space_.extent(block).offset; }
   const coherence::BlockWords& words(BlockId block) const { return words_[block.value]; }
 
  private:
+  // An access that its thread is about to make: it happens when the thread goes on, or before that in the
+  // middle of the protocol's work, just before a block is closed or just after it was opened. Threads of one
+  // process can do that.
+  struct PendingAccess {
+    BlockId block;
+    std::size_t begin;
+    std::byte* bytes;
+    std::size_t count;
+    vm::Access wanted;
+    bool done = false;
+    PendingAccess* next = nullptr;
+  };
+  class PreemptedVm final : public vm::Vm {
+   public:
+    PreemptedVm(Node& node, std::uint64_t blocks) : node_(node), table_(blocks) {}
+    void open_read(vm::BlockRun run) noexcept override;
+    void open_write(vm::BlockRun run) noexcept override;
+    void upgrade(vm::BlockRun run) noexcept override;
+    void downgrade(vm::BlockRun run) noexcept override;
+    void close(vm::BlockRun run) noexcept override;
+    const vm::SoftVm& table() const { return table_; }
+
+   private:
+    Node& node_;
+    vm::SoftVm table_;
+  };
   struct alignas(64) Line {  // views are aligned as pages are
     std::byte bytes[64];
   };
@@ -68,13 +95,16 @@ class Node {
   static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
   coherence::RankMemory memory();
   Task<> open(BlockId block, vm::Access wanted);
+  Task<> access(PendingAccess pending);
+  void perform(PendingAccess& pending);
+  void preempt(vm::BlockRun run) noexcept;
   std::byte* control(std::uint64_t offset) { return reinterpret_cast<std::byte*>(control_.data()) + offset; }
 
   fabric::sim::SimFabric& fabric_;
   const vm::Space& space_;
   const NodeOptions options_;
   const sync::ControlLayout layout_;
-  vm::SoftVm vm_;
+  PreemptedVm vm_;
   std::vector<Line> private_;
   std::vector<Line> published_;
   std::vector<coherence::BlockWords> words_;
@@ -85,6 +115,7 @@ class Node {
   sync::Barrier barrier_;
   sync::LockTable locks_;
   sync::Clock clock_;
+  PendingAccess* pending_ = nullptr;
   std::uint32_t met_ = 0;
   Meeting* meetings_ = nullptr;
 };

@@ -1,48 +1,16 @@
 #include "sim/program.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace musubi::sim {
 namespace {
-
-constexpr std::size_t cell_bytes_max = 8;
-constexpr std::uint32_t nobody = ~0u;
 
 std::byte private_byte(std::uint32_t rank, std::size_t offset) {
   return static_cast<std::byte>(rank * 37 + offset * 11 + 1);
 }
 
 }  // namespace
-
-// An atomic addition; it sees and changes the shadow inside the block's critical section.
-class Program::Addition final : public coherence::Modification {
- public:
-  Addition(Program& program, Actor& actor, const Cell& cell, std::uint64_t amount)
-      : program_(program), actor_(actor), cell_(cell), amount_(amount) {}
-
-  void apply(std::byte* bytes) noexcept override {
-    std::byte* at = bytes + cell_.begin;
-    const std::size_t size = program_.cell_bytes_;
-    if (!program_.shadow_.equals(cell_.offset, {at, size})) {
-      program_.complain(actor_, cell_, at, "an atomic operation met");
-    }
-    std::uint64_t value = 0;
-    std::memcpy(&value, at, size);
-    value += amount_;
-    std::memcpy(at, &value, size);
-    program_.shadow_.write_atomically(actor_.number, cell_.offset, {at, size});
-    applied = true;
-  }
-  bool applied = false;
-
- private:
-  Program& program_;
-  Actor& actor_;
-  const Cell& cell_;
-  std::uint64_t amount_;
-};
 
 Program::Program(Cluster& cluster)
     : cluster_(cluster),
@@ -52,7 +20,7 @@ Program::Program(Cluster& cluster)
   for (std::uint32_t i = 0; i < configuration_.actors(); ++i) {
     actors_.push_back(Actor{i, &cluster.node(i % cluster.size()), Random(configuration_.seed * 1000003 + i)});
   }
-  for (std::uint32_t i = 0; i < configuration_.locks; ++i) locks_.push_back({shadow_.baton(), nobody});
+  for (std::uint32_t i = 0; i < configuration_.locks; ++i) locks_.push_back({shadow_.baton(), no_thread});
   barriers_.assign(2, shadow_.baton());
   Random random(configuration_.seed + 0xadda);
   for (std::uint64_t i = 0; i < cluster.space().blocks(); ++i) {
@@ -128,7 +96,7 @@ std::uint32_t Program::owner(std::uint32_t phase, const Cell& cell) const {
       return static_cast<std::uint32_t>((cell.begin * count / bytes + shift) % count);
     }
     default:
-      return nobody;
+      return no_thread;
   }
 }
 
@@ -151,210 +119,6 @@ BlockId Program::random_block(Actor& actor, std::uint32_t phase) const {
 void Program::start() {
   for (Actor& actor : actors_) tasks_.push_back(run(actor));
   for (Actor& actor : actors_) tasks_[actor.number].start(actor.node->executor(), this);
-}
-
-Task<> Program::run(Actor& actor) {
-  co_await initial_pause(actor);
-  for (std::uint32_t phase = 0; phase < configuration_.phases; ++phase) {
-    for (std::uint32_t i = 0; i < configuration_.operations; ++i) {
-      co_await operate(actor, phase);
-      if (configuration_.think_ns == 0 || actor.random.chance(30)) continue;
-      const std::uint64_t longest = configuration_.think_ns * (actor.random.chance(2) ? 100 : 1);
-      co_await fabric::sim::think(actor.node->executor(), actor.random.below(longest));
-    }
-    co_await barrier(actor, phase);
-  }
-  co_await read_everything(actor);
-  co_await barrier(actor, configuration_.phases);
-}
-
-// Threads never start at one instant.
-Task<> Program::initial_pause(Actor& actor) {
-  co_await fabric::sim::think(actor.node->executor(), actor.random.below(100 + configuration_.think_ns));
-}
-
-Task<> Program::operate(Actor& actor, std::uint32_t phase) {
-  const BlockId block = random_block(actor, phase);
-  if (cells_[block.value].empty()) co_return;
-  Cell cell = random_cell(actor.random, block);
-  switch (style(phase, block)) {
-    case Style::untouched:
-    case Style::count:
-      break;
-    case Style::read_only:
-      co_await read(actor, cell);
-      break;
-    case Style::atomic:
-      co_await add(actor, cell);
-      break;
-    case Style::locked:
-      co_await critical_section(actor, phase, cell);
-      break;
-    case Style::handover:
-      co_await hand_over(actor, cell);
-      break;
-    case Style::scattered:
-    case Style::neighbours:
-    case Style::single_writer:
-      for (unsigned tries = 0; tries < 8 && owner(phase, cell) != actor.number; ++tries) {
-        cell = random_cell(actor.random, block);
-      }
-      if (owner(phase, cell) == actor.number) co_await read_or_write(actor, cell);
-      break;
-  }
-}
-
-void Program::complain(const Actor& actor, const Cell& cell, const std::byte* found, const char* what) {
-  std::uint64_t present = 0;
-  std::uint64_t wanted = 0;
-  std::memcpy(&present, found, cell_bytes_);
-  std::memcpy(&wanted, shadow_.bytes(cell.offset), cell_bytes_);
-  cluster_.violate(
-      "%s %lx in block %lu at +%zu on node %u (thread %u), the last write before it was %lx, at %lu ns", what,
-      static_cast<unsigned long>(present), static_cast<unsigned long>(cell.block.value), cell.begin,
-      actor.node->self().value, actor.number, static_cast<unsigned long>(wanted),
-      static_cast<unsigned long>(cluster_.world().now_ns()));
-}
-
-Task<> Program::read(Actor& actor, Cell cell) {
-  std::array<std::byte, cell_bytes_max> bytes{};
-  const std::span<std::byte> into(bytes.data(), cell_bytes_);
-  co_await actor.node->read(cell.block, cell.begin, into);
-  std::uint64_t value = 0;
-  std::memcpy(&value, bytes.data(), bytes.size());
-  cluster_.world().fold(value);
-  if (!shadow_.read(actor.number, cell.offset, into)) complain(actor, cell, bytes.data(), "read");
-}
-
-Task<> Program::write(Actor& actor, Cell cell) {
-  std::array<std::byte, cell_bytes_max> bytes{};
-  std::uint64_t value = actor.random.next();
-  if (actor.random.chance(10)) value = 0;
-  std::memcpy(bytes.data(), &value, sizeof value);
-  if (actor.random.chance(10))
-    std::memcpy(bytes.data(), shadow_.bytes(cell.offset), cell_bytes_);  // no change
-  const std::span<const std::byte> from(bytes.data(), cell_bytes_);
-  co_await actor.node->write(cell.block, cell.begin, from);
-  shadow_.write(actor.number, cell.offset, from);
-}
-
-Task<> Program::read_or_write(Actor& actor, Cell cell) {
-  const std::uint64_t kind = actor.random.below(4);
-  if (kind != 0) co_await read(actor, cell);
-  if (kind != 1) co_await write(actor, cell);
-}
-
-Task<> Program::add(Actor& actor, Cell cell) {
-  Addition addition(*this, actor, cell, actor.random.below(1000));
-  co_await actor.node->protocol().modify(cell.block, addition);
-  if (!addition.applied) cluster_.violate("a modification was not applied");
-}
-
-Task<> Program::critical_section(Actor& actor, std::uint32_t phase, Cell cell) {
-  const std::uint32_t lock = lock_of(phase, cell);
-  if (actor.random.chance(10)) {
-    const bool taken = co_await actor.node->locks().try_lock(LockId{lock});
-    if (!taken) co_return;
-    cluster_.world().reached("lock.tried");
-    note_entry(actor, lock);
-  } else {
-    co_await enter(actor, lock);
-  }
-  co_await accesses_under_lock(actor, phase, lock, cell);
-  co_await leave(actor, lock);
-}
-
-void Program::note_entry(const Actor& actor, std::uint32_t lock) {
-  if (locks_[lock].holder != nobody) {
-    cluster_.violate("lock %u is held by threads %u and %u", lock, locks_[lock].holder, actor.number);
-  }
-  locks_[lock].holder = actor.number;
-  shadow_.take(actor.number, locks_[lock].baton);
-}
-
-Task<> Program::enter(Actor& actor, std::uint32_t lock) {
-  co_await actor.node->locks().lock(LockId{lock});
-  note_entry(actor, lock);
-}
-
-Task<> Program::leave(Actor& actor, std::uint32_t lock) {
-  locks_[lock].holder = nobody;
-  shadow_.give(actor.number, locks_[lock].baton);
-  co_await actor.node->locks().unlock(LockId{lock});
-}
-
-Task<> Program::accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock, Cell cell) {
-  const std::uint64_t count = actor.random.between(1, 5);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const BlockId block{actor.random.below(cluster_.space().blocks())};
-    if (style(phase, block) == Style::locked && !cells_[block.value].empty()) {
-      const Cell other = random_cell(actor.random, block);
-      if (lock_of(phase, other) == lock) cell = other;
-    }
-    co_await read_or_write(actor, cell);
-    if (actor.random.chance(20)) co_await fabric::sim::think(actor.node->executor(), configuration_.think_ns);
-  }
-}
-
-Task<> Program::hand_over(Actor& actor, Cell cell) {
-  Channel& channel = channels_[cell.block.value];
-  if (channel.turn != actor.number) co_return;
-  if (channel.fresh) co_await take_turn(actor, channel);
-  // Sometimes it is passed on untouched: what was acquired counts as much as what was written.
-  const std::uint64_t count = actor.random.below(4);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    co_await read_or_write(actor, random_cell(actor.random, cell.block));
-  }
-  if (!actor.random.chance(20)) co_await pass_turn(actor, channel);
-}
-
-Task<> Program::take_turn(Actor& actor, Channel& channel) {
-  if (channel.lock == by_clock) {
-    co_await actor.node->clock().acquire();
-    shadow_.take(actor.number, channel.baton);
-  } else {
-    co_await enter(actor, channel.lock);
-    co_await leave(actor, channel.lock);
-  }
-  channel.fresh = false;
-}
-
-Task<> Program::pass_turn(Actor& actor, Channel& channel) {
-  const bool clock = actor.random.chance(50);
-  const auto lock = static_cast<std::uint32_t>(actor.random.below(locks_.size()));
-  if (clock) {
-    shadow_.give(actor.number, channel.baton);
-    co_await actor.node->clock().release();
-  } else {
-    co_await enter(actor, lock);
-    co_await leave(actor, lock);
-  }
-  channel.lock = clock ? by_clock : lock;
-  channel.fresh = true;
-  channel.turn = static_cast<std::uint32_t>(actor.random.below(actors_.size()));
-}
-
-Task<> Program::barrier(Actor& actor, std::uint32_t episode) {
-  Shadow::Baton& baton = barriers_[episode % 2];
-  shadow_.give(actor.number, baton);
-  sync::Barrier::Payload payload{};
-  if (actor.node->self().value == 0) payload.fill(episode + 1);
-  co_await actor.node->barrier(payload);
-  if (payload[0] != episode + 1) cluster_.violate("a barrier lost the payload of rank 0");
-  shadow_.take(actor.number, baton);
-}
-
-Task<> Program::read_everything(Actor& actor) {
-  // In a large job each thread reads a part, so that the work grows with the number of nodes, not with its
-  // square.
-  const std::uint64_t stride = std::max<std::uint64_t>(1, actors_.size() * cell_count_ / 20000);
-  std::uint64_t turn = actor.number;
-  for (std::uint64_t i = 0; i < cluster_.space().blocks(); ++i) {
-    const std::size_t offset = cluster_.space().extent(BlockId{i}).offset;
-    for (const std::uint32_t begin : cells_[i]) {
-      if (turn++ % stride == 0) co_await read(actor, Cell{BlockId{i}, begin, offset + begin});
-    }
-  }
 }
 
 void Program::check_copies() {

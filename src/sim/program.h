@@ -51,6 +51,7 @@ class Program final : private PromiseBase::Observer {
     std::uint32_t lock;  // by_clock, or the lock
   };
   static constexpr std::uint32_t by_clock = ~0u;
+  static constexpr std::uint32_t no_thread = ~0u;
   class Addition;
 
   void task_ended() noexcept override { ++ended_; }

@@ -49,6 +49,7 @@ class SimFabric final : public Fabric {
 
   // Registers memory at this node; before use.
   void attach(const RegionMemory& memory);
+  World& world() noexcept { return world_; }
   SimExecutor& executor() noexcept { return executor_; }
   trace::Counters& counters() noexcept { return counters_; }
   unsigned operations_in_flight() const noexcept { return in_flight_; }
