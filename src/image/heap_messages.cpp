@@ -1,5 +1,7 @@
 #include "image/heap_messages.h"
 
+#include "omp/thread.h"
+
 namespace musubi::image {
 
 void HeapMessages::release(Rank owner, std::uintptr_t address) noexcept {
@@ -13,6 +15,7 @@ void HeapMessages::release(Rank owner, std::uintptr_t address) noexcept {
   }
   lock_.unlock();
   if (!is_full) return;
+  omp::note_frame(__builtin_frame_address(0));
   runtime_.release();
   for (const Unsent& free : full) runtime_.send_free(free.owner, free.address);
 }
@@ -28,6 +31,7 @@ void HeapMessages::take_back() noexcept {
   waiting_bytes_ = 0;
   lock_.unlock();
   if (ready.empty()) return;
+  omp::note_frame(__builtin_frame_address(0));
   runtime_.acquire();
   for (const std::uintptr_t address : ready) heap_.release_own(address);
 }
