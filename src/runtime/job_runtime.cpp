@@ -65,6 +65,7 @@ coherence::Parameters parameters_from(const config::Settings& settings) {
   parameters.release_window = settings.release_window;
   parameters.downgrade_after_releases = static_cast<std::uint32_t>(settings.downgrade_after_releases);
   parameters.read_retries_max = static_cast<std::uint32_t>(settings.read_retries_max);
+  parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
   parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);
   return parameters;
 }
@@ -182,6 +183,7 @@ Result<void> JobRuntime::open_protocol() {
                                              notices_max);
   clock_ = std::make_unique<sync::Clock>(*fabric_, *protocol_, control_layout_.clock_word);
   heap_ = std::make_unique<HeapService>(*fabric_);
+  departure_ = std::make_unique<Departure>(*fabric_);
   stacks_ = std::make_unique<StackSlots>(plan_.space, plan_.layout, self_, settings_.stack_block_bytes, *protocol_);
   // Nobody may send before everybody listens.
   auto all = bootstrap_->all_gather("listening");
@@ -199,7 +201,9 @@ fabric::WaitingPolicy JobRuntime::policy_for(std::uint32_t threads_per_rank) con
 // Messages that arrive while no thread of the rank looks.
 void JobRuntime::serve() {
   while (!stopping_.load()) {
-    if (!fabric_->progress()) fabric_->wait_for_service();
+    const bool idle = !fabric_->progress();
+    if (departure_->announced()) Departure::follow();
+    if (idle) fabric_->wait_for_service();
   }
 }
 

@@ -8,6 +8,7 @@
 #include "fabric/shm/shm_fabric.h"
 #include "remote_lock/queue_lock.h"
 #include "runtime/address_plan.h"
+#include "runtime/departure.h"
 #include "runtime/heap_service.h"
 #include "runtime/rank_memory.h"
 #include "runtime/runtime.h"
@@ -71,7 +72,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   void wake_local(const std::atomic<std::uint32_t>* word) override;
 
   void finish(int status) override;
-  void leave(int status) noexcept override { bootstrap_->finish(status); }
+  void leave(int status) noexcept override;
   [[noreturn]] void abort(int status, std::string_view reason) override;
 
  private:
@@ -107,6 +108,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   std::unique_ptr<sync::LockTable> locks_;
   std::unique_ptr<sync::Clock> clock_;
   std::unique_ptr<HeapService> heap_;
+  std::unique_ptr<Departure> departure_;
   std::unique_ptr<StackSlots> stacks_;
   std::atomic<std::size_t> attached_threads_{0};
   std::atomic<std::uint32_t> spin_checks_{0};

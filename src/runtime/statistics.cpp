@@ -55,6 +55,12 @@ void JobRuntime::finish(int status) {
   bootstrap_->finish(status);
 }
 
+// The launcher first: the others must not seem to have failed.
+void JobRuntime::leave(int status) noexcept {
+  bootstrap_->finish(status);
+  departure_->announce();
+}
+
 void JobRuntime::abort(int status, std::string_view reason) {
   bootstrap_->abort(status, reason);
   __builtin_unreachable();
