@@ -10,6 +10,10 @@ namespace musubi::bootstrap::local {
 namespace {
 
 constexpr std::uint64_t quiet_ns = 50'000'000;
+// C's stdio writes full buffers of this size to a pipe. What ends with one is hardly a prompt, but the middle of
+// a line of a rank that computes for a while.
+constexpr std::size_t stdio_block_bytes = 4096;
+constexpr std::uint64_t quiet_after_block_ns = 1'000'000'000;
 constexpr std::size_t prompt_bytes_max = 4096;  // longer is no prompt, but a line that takes its time
 constexpr std::size_t read_bytes = 64 * 1024;
 
@@ -35,9 +39,9 @@ OutputRelay::OutputRelay(PipeWatcher& watcher, std::uint32_t ranks, bool label_l
 void OutputRelay::add_rank(os::FileDescriptor output, os::FileDescriptor error) {
   const Rank rank(static_cast<std::uint32_t>(channels_.size() / 2));
   const std::string label = label_lines_ ? "[" + std::to_string(rank.value) + "] " : "";
-  channels_.push_back({rank, Stream::output, std::move(output), LineBuffer(label), false, false, 0});
+  channels_.push_back({rank, Stream::output, std::move(output), LineBuffer(label), false, false, 0, false});
   set_watched(channels_.back(), true);
-  channels_.push_back({rank, Stream::error, std::move(error), LineBuffer(label), false, false, 0});
+  channels_.push_back({rank, Stream::error, std::move(error), LineBuffer(label), false, false, 0, false});
   set_watched(channels_.back(), true);
 }
 
@@ -64,10 +68,10 @@ void OutputRelay::say(std::string line) {
 }
 
 void OutputRelay::flush_quiet(std::uint64_t now_ns) {
-  if (label_lines_) return;
+  if (label_lines_ || !prompts_) return;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, channels_.size()); ++i) {
     Channel& channel = channels_[i];
-    if (!may_be_prompt(channel) || now_ns < channel.last_bytes_ns + quiet_ns) continue;
+    if (!may_be_prompt(channel) || now_ns < quiet_from_ns(channel)) continue;
     std::string out;
     channel.lines.flush(out);
     sink(channel.stream).write(std::move(out));
@@ -76,13 +80,17 @@ void OutputRelay::flush_quiet(std::uint64_t now_ns) {
 
 std::optional<std::uint64_t> OutputRelay::quiet_deadline_ns() const {
   std::optional<std::uint64_t> deadline;
-  if (label_lines_) return deadline;
+  if (label_lines_ || !prompts_) return deadline;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, channels_.size()); ++i) {
     if (!may_be_prompt(channels_[i])) continue;
-    const std::uint64_t due = channels_[i].last_bytes_ns + quiet_ns;
+    const std::uint64_t due = quiet_from_ns(channels_[i]);
     deadline = deadline ? std::min(*deadline, due) : due;
   }
   return deadline;
+}
+
+std::uint64_t OutputRelay::quiet_from_ns(const Channel& channel) {
+  return channel.last_bytes_ns + (channel.ends_with_whole_block ? quiet_after_block_ns : quiet_ns);
 }
 
 // An unwatched channel is quiet only because nobody listens.
@@ -117,6 +125,7 @@ void OutputRelay::pump(Channel& channel, std::uint64_t now_ns) {
       channel.lines.add({scratch_.data(), static_cast<std::size_t>(bytes)}, out);
       target.write(std::move(out));
       channel.last_bytes_ns = now_ns;
+      channel.ends_with_whole_block = static_cast<std::size_t>(bytes) % stdio_block_bytes == 0;
     }
     if (channel.ended) continue;
     if (!channel.watched) channel.last_bytes_ns = now_ns;
@@ -125,11 +134,23 @@ void OutputRelay::pump(Channel& channel, std::uint64_t now_ns) {
 }
 
 void OutputRelay::close(Channel& channel) {
-  std::string out;
-  channel.lines.flush(out);
-  sink(channel.stream).write(std::move(out));
   set_watched(channel, false);
   channel.pipe.close();
+  flush_last_lines(sink(channel.stream));
+}
+
+// Lines that were begun and never ended go out behind all others, in which they would stand otherwise.
+void OutputRelay::flush_last_lines(const OutputSink& target) {
+  const auto goes_there = [&](const Channel& channel) { return &sink(channel.stream) == &target; };
+  for (const Channel& channel : channels_) {
+    if (goes_there(channel) && channel.pipe.number() >= 0) return;
+  }
+  for (Channel& channel : channels_) {
+    if (!goes_there(channel)) continue;
+    std::string out;
+    channel.lines.flush(out);
+    sink(channel.stream).write(std::move(out));
+  }
 }
 
 void OutputRelay::set_watched(Channel& channel, bool watched) {

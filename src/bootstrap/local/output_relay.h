@@ -46,6 +46,8 @@ class OutputRelay {
   // for a while. flush_quiet() does so for all that are due; the deadline tells when the next will be.
   void flush_quiet(std::uint64_t now_ns);
   std::optional<std::uint64_t> quiet_deadline_ns() const;
+  // The job is ending: nobody waits for an answer.
+  void expect_no_prompt() { prompts_ = false; }
 
   bool drained() const;      // all pipes are closed and all is written
   bool reader_gone() const;  // stdout or stderr of the launcher was closed by its reader
@@ -59,17 +61,21 @@ class OutputRelay {
     bool watched;
     bool ended;
     std::uint64_t last_bytes_ns;
+    bool ends_with_whole_block;
   };
   OutputSink& sink(Stream stream) const {
     return stream == Stream::output || error_sink_ == nullptr ? *output_sink_ : *error_sink_;
   }
+  static std::uint64_t quiet_from_ns(const Channel& channel);
   static bool may_be_prompt(const Channel& channel);
   void pump(Channel& channel, std::uint64_t now_ns);
   void close(Channel& channel);
+  void flush_last_lines(const OutputSink& target);
   void set_watched(Channel& channel, bool watched);
 
   PipeWatcher& watcher_;
   const bool label_lines_;
+  bool prompts_ = true;
   std::unique_ptr<OutputSink> output_sink_;
   std::unique_ptr<OutputSink> error_sink_;  // null: stderr is the same file as stdout
   std::vector<Channel> channels_;

@@ -241,6 +241,7 @@ void Supervisor::follow_verdict() {
   const std::uint64_t now_ns = os::monotonic_ns();
   if (verdict_.phase() != acted_on_) {
     acted_on_ = verdict_.phase();
+    relay_.expect_no_prompt();
     if (acted_on_ == Phase::failing) {
       signal_all(SIGTERM);
       signal_all(SIGCONT);  // a stopped one would not notice
