@@ -1,0 +1,43 @@
+// Jobs of the programs in this folder.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../launch/launched_job.h"
+
+namespace musubi::test {
+
+struct Size {
+  int ranks;
+  int threads = 1;
+};
+
+inline LaunchedJob::Options job_of(const Size& size, const std::string& program,
+                                   const std::vector<std::string>& arguments = {}) {
+  LaunchedJob::Options options{{"run", "-n", std::to_string(size.ranks), "-t", std::to_string(size.threads),
+                                PROGRAM_FOLDER + program}};
+  options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+  options.environment = {"OMP_WAIT_POLICY=passive"};
+  return options;
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// What jobs might leave lying about: shared memory and temporary files that bear our name.
+inline std::set<std::string> litter() {
+  std::set<std::string> found;
+  for (const char* folder : {"/dev/shm", "/tmp"}) {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+      if (contains(entry.path().filename(), "musubi")) found.insert(entry.path());
+    }
+  }
+  return found;
+}
+
+}  // namespace musubi::test
