@@ -12,7 +12,7 @@ if(MUSUBI_SANITIZER)
   target_compile_options(musubi_flags INTERFACE -fsanitize=${MUSUBI_SANITIZER} -fno-omit-frame-pointer)
   target_link_options(musubi_flags INTERFACE -fsanitize=${MUSUBI_SANITIZER})
   if(MUSUBI_SANITIZER STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # The thread sanitizer does not follow fences; gcc warns of each. Ours order sleeping and waking only.
+    # The thread sanitizer does not follow fences, and gcc warns of each; the atomics around them it sees.
     target_compile_options(musubi_flags INTERFACE -Wno-tsan)
   endif()
 endif()
