@@ -23,7 +23,13 @@ ShmAddress own_address(std::span<const RegionMemory> regions, int mailbox_file) 
 
 Result<os::Mapping> map_file_of(pid_t process, int file, std::uint64_t offset, std::size_t bytes) {
   auto opened = os::open_file_of_process(process, file);
-  if (!opened) return opened.error();
+  if (!opened) {
+    // A process that dies closes its files before its death can be seen. The launcher, which names the cause
+    // and ends the job, must come first.
+    constexpr unsigned patience_us = 999'999;
+    ::usleep(patience_us);
+    return opened.error();
+  }
   return os::Mapping::anywhere(bytes, os::Protection::read_write, {opened.value().number(), offset});
 }
 
