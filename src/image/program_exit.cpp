@@ -28,7 +28,9 @@ Job* job_to_end() noexcept {
 }
 
 // Runs behind all other handlers, and before the C library writes its buffers.
-void end_of_handlers(int status, void*) { end_job(status & status_mask); }
+void end_of_handlers(int status, void*) {
+  end_job(status & status_mask);
+}
 
 }  // namespace
 
@@ -41,8 +43,8 @@ void end_job(int status) noexcept {
   Job* const job = job_to_end();
   if (job == nullptr) return;
   const bool together = omp::shut_down(status);
-  // Before the launcher knows the status, because it may end the process then; and after the others have stopped,
-  // so that an unfinished last line does not pass for a prompt while they are still printing.
+  // Before the launcher knows the status, because it may end the process then; and after the others have
+  // stopped, so that an unfinished last line does not pass for a prompt while they are still printing.
   std::fflush(nullptr);
   if (together) {
     job->runtime.finish(status);

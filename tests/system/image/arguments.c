@@ -4,16 +4,16 @@
 
 #include "check.h"
 
-int main(int argc, char **argv, char **environment) {
+int main(int argc, char** argv, char** environment) {
   CHECK(argc == 3);
-  const char *variable = getenv("IMAGE_TEST_VARIABLE");
+  const char* variable = getenv("IMAGE_TEST_VARIABLE");
   CHECK(variable != NULL && getenv("MUSUBI_JOB") == NULL);
 #pragma omp parallel
   {
     CHECK(strcmp(argv[1], "one") == 0 && strcmp(argv[2], "two words") == 0 && argv[3] == NULL);
     CHECK(strcmp(variable, "value") == 0);
     int found = 0;
-    for (char **entry = environment; *entry != NULL; entry++) {
+    for (char** entry = environment; *entry != NULL; entry++) {
       found += strcmp(*entry, "IMAGE_TEST_VARIABLE=value") == 0;
     }
     CHECK(found == 1);

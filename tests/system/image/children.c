@@ -8,10 +8,10 @@
 
 #include "check.h"
 
-extern char **environ;
+extern char** environ;
 
 int main(void) {
-  char *command = malloc(100);
+  char* command = malloc(100);
 #pragma omp parallel
   if (omp_get_thread_num() == omp_get_num_threads() - 1) {
     strcpy(command, "test -z \"$MUSUBI_JOB$LD_PRELOAD\" && echo from a child");
@@ -19,11 +19,11 @@ int main(void) {
   CHECK(system(command) == 0);
 
   char line[100] = "";
-  FILE *output = popen(command, "r");
+  FILE* output = popen(command, "r");
   CHECK(output != NULL && fgets(line, sizeof line, output) != NULL && strcmp(line, "from a child\n") == 0);
   CHECK(pclose(output) == 0);
 
-  char *arguments[] = {"sh", "-c", command, NULL};
+  char* arguments[] = {"sh", "-c", command, NULL};
   pid_t child;
   int status = -1;
   CHECK(posix_spawnp(&child, "sh", NULL, NULL, arguments, environ) == 0);

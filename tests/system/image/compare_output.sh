@@ -1,4 +1,5 @@
-# compare_output.sh <program> <command>...: the command must print what the program prints natively with two threads.
+# compare_output.sh <program> <command>...: the command must print what the program prints natively with two
+# threads.
 native=$(OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive "$1") || exit 1
 shift
 printed=$("$@") || exit 1

@@ -1,4 +1,5 @@
-# expect.sh <status> <output> <command>...: fails unless the command ends with the status and prints just the output.
+# expect.sh <status> <output> <command>...: fails unless the command ends with the status and prints just
+# the output.
 status=$1
 expected=$(printf '%b' "$2")
 shift 2

@@ -14,15 +14,19 @@
 #include "check.h"
 
 enum { bytes = 300000 };
-static char *data;
+static char* data;
 static char name[64] = "/tmp/musubi_files_XXXXXX";
-static char pattern(int i) { return (char)('a' + i % 23); }
+static char pattern(int i) {
+  return (char)('a' + i % 23);
+}
 
 // The first thread writes `data`, so that the last one finds it closed, and the other way round.
 static void fill(void) {
   for (int i = 0; i < bytes; i++) data[i] = pattern(i);
 }
-static void clear(void) { memset(data, 0, bytes); }
+static void clear(void) {
+  memset(data, 0, bytes);
+}
 static void verify(void) {
   for (int i = 0; i < bytes; i++) CHECK(data[i] == pattern(i));
 }
@@ -38,17 +42,17 @@ static void read_plain(void) {
   close(file);
 }
 static void write_stream(void) {
-  FILE *file = fopen(name, "w");
+  FILE* file = fopen(name, "w");
   CHECK(file != NULL && fwrite(data, 1, bytes, file) == bytes && fclose(file) == 0);
 }
 static void read_stream(void) {
-  FILE *file = fopen(name, "r");
+  FILE* file = fopen(name, "r");
   CHECK(file != NULL && fread(data, 1, bytes, file) == bytes);
   fclose(file);
 }
 static void write_text(void) {
   data[bytes - 1] = '\0';
-  FILE *file = fopen(name, "w");
+  FILE* file = fopen(name, "w");
   CHECK(file != NULL && fputs(data, file) >= 0 && fprintf(file, "%c", pattern(bytes - 1)) == 1);
   CHECK(fclose(file) == 0);
   data[bytes - 1] = pattern(bytes - 1);
@@ -98,7 +102,7 @@ static struct {
   struct rusage usage;
   struct utsname host;
   char directory[4096];
-} *answers;
+}* answers;
 
 static void ask(void) {
   CHECK(stat(name, &answers->file) == 0 && answers->file.st_size == bytes);

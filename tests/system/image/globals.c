@@ -8,12 +8,14 @@
 int initialised = 41;
 int zero;
 static double array[100000];
-const char *message = "first";
+const char* message = "first";
 static double (*function)(double) = sin;
-static int twice(int value) { return 2 * value; }
+static int twice(int value) {
+  return 2 * value;
+}
 static int (*own_function)(int);
 struct node {
-  struct node *next;
+  struct node* next;
   int value;
 } nodes[3] = {{&nodes[1], 1}, {&nodes[2], 2}, {NULL, 3}};
 

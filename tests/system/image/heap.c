@@ -9,8 +9,8 @@
 #include "check.h"
 
 enum { count = 3000 };
-static char *texts[count];
-static int *large;
+static char* texts[count];
+static int* large;
 
 static void allocate_here_free_there(void) {
 #pragma omp parallel
@@ -48,7 +48,7 @@ static void resize_there(void) {
 }
 
 static void zeroed_everywhere(void) {
-  static unsigned char *zeroed[64];
+  static unsigned char* zeroed[64];
 #pragma omp parallel
   for (int round = 0; round < 200; round++) {
 #pragma omp for
@@ -75,7 +75,7 @@ static void texts_of_the_library(void) {
       copy = strdup("a copied text");
       part = strndup("a copied text", 8);
       CHECK(asprintf(&printed, "%s %d", "printed", 7) == 9);
-      FILE *file = tmpfile();
+      FILE* file = tmpfile();
       CHECK(file != NULL);
       for (int i = 0; i < 1000; i++) fprintf(file, "%d,", i);
       fprintf(file, "\n");

@@ -6,16 +6,18 @@
 
 #include "check.h"
 
-static void report_end(void) { printf("handler of exit\n"); }
-static void *sleep_and_print(void *unused) {
+static void report_end(void) {
+  printf("handler of exit\n");
+}
+static void* sleep_and_print(void* unused) {
   usleep(50000);
   printf("other thread ends\n");
   return unused;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   CHECK(argc == 2);
-  const char *way = argv[1];
+  const char* way = argv[1];
   atexit(report_end);
   int threads = 0;
 #pragma omp parallel reduction(+ : threads)

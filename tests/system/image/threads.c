@@ -8,10 +8,12 @@
 
 static int numbers[10000];
 static volatile sig_atomic_t seen;
-static void note(int signal) { seen = signal; }
+static void note(int signal) {
+  seen = signal;
+}
 
-static void *add_one(void *given) {
-  int *mine = given;
+static void* add_one(void* given) {
+  int* mine = given;
   for (int i = 0; i < 2500; i++) mine[i]++;
   return strdup("result of a thread");
 }
@@ -22,7 +24,7 @@ int main(void) {
   pthread_t threads[4];
   for (int i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, add_one, numbers + 2500 * i) == 0);
   for (int i = 0; i < 4; i++) {
-    void *text;
+    void* text;
     CHECK(pthread_join(threads[i], &text) == 0 && strcmp(text, "result of a thread") == 0);
     free(text);
   }
