@@ -10,29 +10,39 @@ using remote_lock::Ownership;
 Task<> Engine::acquire(SignatureView signature, bool everyone_has_it) {
   count(Counter::notices_received, signature.notices.size());
   LogicalTime newest = signature.minimum;
+  TaskGroup fetches(parameters_.release_window);
   for (const Notice& notice : signature.notices) {
     newest = later(newest, notice.write_ts);
-    if (notice.writer != fabric_.self()) co_await apply_notice(notice);
+    if (notice.writer == fabric_.self()) continue;
+    const bool stays_open = co_await apply_notice(notice);
+    if (stays_open) co_await fetches.admit(refresh(notice.block));
   }
+  co_await fetches.drain();
   raise(clock_, newest);
   if (!everyone_has_it) signature_.add_all(signature);
-  if (signature.minimum > acquired()) {
-    raise(acquired_, signature.minimum);
-    co_await expire_leases();
-  }
+  co_await expire_until(signature.minimum);
   if (everyone_has_it) quiet_now_.store(0);
 }
 
 Task<> Engine::acquire_clock(LogicalTime time) {
   raise(clock_, time);
   signature_.add_all({time, {}});  // what is released from here on covers it too
-  if (time > acquired()) {
-    raise(acquired_, time);
-    co_await expire_leases();
-  }
+  co_await expire_until(time);
 }
 
-Task<> Engine::apply_notice(Notice notice) {
+// One at a time: a second thread that acquires the same time must not go on while the first still has copies to
+// invalidate.
+Task<> Engine::expire_until(LogicalTime time) {
+  if (expired_.load() >= time.value) co_return;
+  auto pass = co_await expire_gate_.enter();
+  if (expired_.load() >= time.value) co_return;
+  raise(acquired_, time);
+  co_await expire_leases();
+  raise(expired_, time);
+}
+
+// Result: whether the block stays open and must be refreshed where it is.
+Task<bool> Engine::apply_notice(Notice notice) {
   auto pass = co_await gate(notice.block).enter();
   Block b = block(notice.block);
   Entry& e = b.entry;
@@ -42,12 +52,24 @@ Task<> Engine::apply_notice(Notice notice) {
     e.hint_read_ts = notice.read_ts;
   }
   const std::uint64_t tolerance = injected(InjectedBug::less_for_less_or_equal) ? 1 : 0;
-  if (!is_valid(e) || e.read_ts + tolerance >= notice.write_ts) co_return;
-  if (e.pinned) {
-    co_await fetch(b);  // in place: only the bytes that changed remotely are written
-  } else {
-    invalidate(b);
+  if (!is_valid(e) || e.read_ts + tolerance >= notice.write_ts) co_return false;
+  if (e.pinned) co_return true;
+  // Fetched ahead, without a fault or a change of protection; now and then it is left to fault, to learn whether it is
+  // still wanted.
+  if (e.wanted && e.fetches_ahead < parameters_.fetches_ahead_max) {
+    ++e.fetches_ahead;
+    count(Counter::fetches_ahead);
+    co_return true;
   }
+  invalidate(b);
+  co_return false;
+}
+
+Task<> Engine::refresh(BlockId id) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  if (!is_valid(b.entry) || b.entry.read_ts >= b.entry.hint_write_ts) co_return;
+  co_await fetch(b);
 }
 
 // Changes of this rank stay in the private bytes and are merged at the next miss or release.
@@ -55,6 +77,9 @@ void Engine::invalidate(Block& b) {
   Entry& e = b.entry;
   vm_.close({b.id, 1});
   count(Counter::invalidations);
+  e.was_invalidated = true;
+  e.wanted = false;
+  e.fetches_ahead = 0;
   const bool quiet = quiet_now_.load() != 0 && e.quiet_mark == quiet_now_.load();
   if (e.state == State::readable_clean || (e.state == State::writable && quiet)) {
     if (e.state == State::writable) e.published_equals = true;

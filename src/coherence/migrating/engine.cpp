@@ -78,7 +78,7 @@ bool Engine::differs_from_twin(const Block& b) {
 // The block has changes of this rank on top of the twin: they stay, the rest becomes `remote`.
 void Engine::merge_remote(const Block& b, const std::byte* remote, bool rebase) {
   if (injected(InjectedBug::wrong_twin)) std::memcpy(b.published, remote, b.extent.bytes);
-  const bool open = b.entry.pinned || b.entry.state == State::writable;
+  const bool open = b.entry.pinned || (b.entry.state == State::writable && quiet_now_.load() == 0);
   const auto merge = rebase ? kernels_.merge_and_rebase : kernels_.merge_into_both;
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     const RaceCount races =
@@ -109,6 +109,8 @@ Task<bool> Engine::fault(BlockId id, vm::Access wanted) {
   Entry& e = b.entry;
   if (e.pinned || e.state == State::writable) co_return true;  // another thread was faster
   const bool was_valid = is_valid(e);
+  e.wanted = e.wanted || e.was_invalidated;
+  e.was_invalidated = false;
   if (wanted == vm::Access::read) {
     if (was_valid) co_return true;
     count(Counter::read_faults);
@@ -129,7 +131,6 @@ Task<bool> Engine::fault(BlockId id, vm::Access wanted) {
     e.quiet_mark = 0;
     list(id, e);
   }
-  watch_lease(id, e);
   co_return true;
 }
 

@@ -110,6 +110,7 @@ class Engine {
   // fetch.cpp
   enum class LookResult { accepted, elsewhere, changed, needs_data };
   Task<> fetch(Block& b);
+  Task<> fetch_once(Block& b);
   Task<> fetch_into(Block& b, std::byte* target);
   Task<bool> fetch_by_hint(Block& b, std::byte* target);
   Task<LookResult> fetch_from(Block& b, Rank peer, std::byte* target, Rank* next);
@@ -133,7 +134,9 @@ class Engine {
   void list(BlockId id, Entry& e);
 
   // acquire.cpp
-  Task<> apply_notice(Notice notice);
+  Task<bool> apply_notice(Notice notice);
+  Task<> refresh(BlockId id);
+  Task<> expire_until(LogicalTime time);
   Task<> expire_leases();
   Task<> refresh_live_ranges();
   Task<bool> redate_at_home(Block& b);
@@ -152,12 +155,14 @@ class Engine {
   Signature signature_;
   std::array<Gate, gate_count> gates_;
   Gate release_gate_;
+  Gate expire_gate_;
   DirtyList dirty_;
   LeaseQueue leases_;
   BufferPool scratch_;
   std::unique_ptr<LiveRange[]> live_ranges_;
   std::atomic<std::size_t> live_range_end_{0};
   std::atomic<std::uint64_t> acquired_{0};
+  std::atomic<std::uint64_t> expired_{0};  // acquired_, once every copy that had to go is gone
   std::atomic<std::uint64_t> clock_{0};
   std::uint32_t quiet_count_ = 0;                // quiescent releases so far
   std::atomic<std::uint32_t> quiet_now_{0};      // the one that is not yet followed by its acquire's end, or 0

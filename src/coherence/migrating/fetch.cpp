@@ -12,9 +12,18 @@ using fabric::Step;
 using remote_lock::OwnerWord;
 using remote_lock::Ownership;
 
-// Makes the private bytes valid up to `acquired`. The block is closed, or pinned.
+// Makes the private bytes valid up to `acquired`, and watches over their lease. Another thread may raise `acquired`
+// meanwhile: either its search for lapsed copies finds this one in the queue, or we see its raise here.
 Task<> Engine::fetch(Block& b) {
-  if (is_dirty(b.entry) || private_parts_ != nullptr) {
+  do {
+    co_await fetch_once(b);
+    if (!b.entry.pinned) watch_lease(b.id, b.entry);
+  } while (b.entry.read_ts < acquired());
+}
+
+// Where the block is open its bytes change in place, and only at the end: an attempt that fails must not be seen.
+Task<> Engine::fetch_once(Block& b) {
+  if (is_dirty(b.entry) || is_valid(b.entry) || private_parts_ != nullptr) {
     BufferPool::Buffer scratch(scratch_);
     co_await fetch_into(b, scratch.data());
   } else {
