@@ -2,7 +2,9 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <string>
@@ -27,6 +29,8 @@ struct ThreadContext {
 };
 constinit thread_local ThreadContext* context_of_thread = nullptr;
 constinit thread_local ThreadExecutor* executor_of_thread = nullptr;
+// Flushes in a row that brought nothing and published nothing.
+constinit thread_local std::uint32_t idle_flushes = 0;
 
 // Adds the time of its life to a counter.
 class TimeSpent {
@@ -65,7 +69,6 @@ coherence::Parameters parameters_from(const config::Settings& settings) {
   parameters.release_window = settings.release_window;
   parameters.downgrade_after_releases = static_cast<std::uint32_t>(settings.downgrade_after_releases);
   parameters.read_retries_max = static_cast<std::uint32_t>(settings.read_retries_max);
-  parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
   parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
   parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);
   return parameters;
@@ -109,6 +112,7 @@ JobRuntime::~JobRuntime() {
 Result<void> JobRuntime::open() {
   const std::string prefix = "rank " + std::to_string(self_.value);
   set_check_prefix(prefix.c_str());
+  if (auto counted = count_cores(); !counted) return counted;
   if (auto opened = open_memory(); !opened) return opened;
   if (auto opened = open_protocol(); !opened) return opened;
   attach_thread();
@@ -192,8 +196,23 @@ Result<void> JobRuntime::open_protocol() {
   return {};
 }
 
+// Each rank may be pinned to cores of its own: what the job has is the union.
+Result<void> JobRuntime::count_cores() {
+  auto sets = bootstrap_->all_gather(os::allowed_core_set());
+  if (!sets) return sets.error();
+  std::string all;
+  for (const std::string& set : sets.value()) {
+    if (all.size() < set.size()) all.resize(set.size(), '0');
+    for (std::size_t i = 0; i < set.size(); ++i) {
+      if (set[i] == '1') all[i] = '1';
+    }
+  }
+  cores_ = static_cast<std::uint32_t>(std::count(all.begin(), all.end(), '1'));
+  return {};
+}
+
 fabric::WaitingPolicy JobRuntime::policy_for(std::uint32_t threads_per_rank) const {
-  fabric::WaitingPolicy policy = fabric::waiting_policy(ranks_ * threads_per_rank, os::allowed_cores());
+  fabric::WaitingPolicy policy = fabric::waiting_policy(ranks_ * threads_per_rank, cores_);
   if (settings_.spin_checks) policy.spin_checks = static_cast<std::uint32_t>(*settings_.spin_checks);
   if (settings_.yields) policy.yields = static_cast<std::uint32_t>(*settings_.yields);
   return policy;
@@ -281,9 +300,19 @@ void JobRuntime::release() {
 void JobRuntime::acquire() {
   if (ranks_ > 1) executor().run(clock_->acquire());
 }
+// A program that waits for a flag flushes until it changes: then whoever is to change it needs the processor.
 void JobRuntime::flush() {
+  constexpr std::uint32_t looks_before_yield = 2, looks_before_nap = 200;
+  const LogicalTime before = protocol_->clock();
   release();
   acquire();
+  idle_flushes = protocol_->clock() == before ? idle_flushes + 1 : 0;
+  if (idle_flushes > looks_before_nap) {
+    const timespec nap{0, 50'000};
+    ::nanosleep(&nap, nullptr);
+  } else if (idle_flushes > looks_before_yield) {
+    ::sched_yield();
+  }
 }
 
 AtomicValue JobRuntime::atomic(std::uintptr_t address, const AtomicOperation& operation) {
