@@ -47,7 +47,7 @@ void declare_run(CLI::App& run, RunOptions& options) {
   run.add_option("--set", options.assignments, "Give a setting; see `musubi settings`")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  run.add_option("--bind", options.bind, "Pin ranks to cores: none or core")->type_name("HOW");
+  run.add_option("--bind", options.bind, "Pin ranks to cores: auto, none or core")->type_name("HOW");
   auto* preload = run.add_flag("--preload", options.preload,
                                "Load Musubi's OpenMP even if the program seems to use none");
   run.add_flag("--plain", options.plain, "Start any program without Musubi's libraries")->excludes(preload);

@@ -87,7 +87,9 @@ int run(const RunOptions& options) {
   plan.environment = environment_of_ranks(configuration, library.value());
   plan.ranks = options.ranks;
   plan.threads_per_rank = static_cast<std::uint32_t>(settings.threads_per_rank);
-  plan.bind_to_cores = settings.bind == "core";
+  plan.binding = settings.bind == "core"   ? bootstrap::Binding::core
+                 : settings.bind == "auto" ? bootstrap::Binding::automatic
+                                           : bootstrap::Binding::none;
   plan.label_output = settings.label_output;
   plan.plain = options.plain;
   plan.abort_timeout = settings.abort_timeout;

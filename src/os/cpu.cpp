@@ -17,4 +17,13 @@ std::uint32_t allowed_cores() noexcept {
   return online > 0 ? static_cast<std::uint32_t>(online) : 1;
 }
 
+std::string allowed_core_set() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return std::string(allowed_cores(), '1');
+  std::string set;
+  for (int core = 0; core < CPU_SETSIZE; ++core) set += CPU_ISSET(core, &cores) ? '1' : '0';
+  return set.substr(0, set.rfind('1') + 1);
+}
+
 }  // namespace musubi::os

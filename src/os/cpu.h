@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace musubi::os {
 
@@ -26,5 +27,8 @@ inline constexpr bool atomics_are_full_fences = false;
 
 // Cores on which this process may run (its affinity mask, not what the machine has). At least 1.
 std::uint32_t allowed_cores() noexcept;
+
+// The cores themselves, as a string of '0' and '1'.
+std::string allowed_core_set();
 
 }  // namespace musubi::os

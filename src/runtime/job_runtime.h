@@ -83,6 +83,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   void serve();
   ThreadExecutor& executor();
   std::atomic_ref<std::uint64_t> word(Rank owner, std::size_t index);
+  Result<void> count_cores();
   fabric::WaitingPolicy policy_for(std::uint32_t threads_per_rank) const;
   void report();
   void print_races();
@@ -111,6 +112,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   std::unique_ptr<Departure> departure_;
   std::unique_ptr<StackSlots> stacks_;
   std::atomic<std::size_t> attached_threads_{0};
+  std::uint32_t cores_ = 1;  // that the job may use
   std::atomic<std::uint32_t> spin_checks_{0};
   std::atomic<std::uint32_t> yields_{0};
   std::atomic<bool> stopping_{false};

@@ -74,7 +74,7 @@ TEST(Settings, RubbishIsRefused) {
   for (const char* text : {"1", "0", "yes", "on", "True", "TRUE", "", "true "}) {
     EXPECT_FALSE(accepted("stats", text)) << text;
   }
-  for (const char* text : {"", "|", "none|core", "cor", "core|", "NONE"})
+  for (const char* text : {"", "|", "auto|none|core", "cor", "core|", "NONE"})
     EXPECT_FALSE(accepted("bind", text)) << text;
   EXPECT_FALSE(accepted("threads_per_rank", std::string_view("1\0", 2)));
   EXPECT_FALSE(accepted("heap_bytes", std::string(1 << 20, '9')));

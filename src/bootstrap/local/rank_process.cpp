@@ -73,7 +73,8 @@ void bind_to_cores(const LaunchPlan& plan, Rank rank) {
   CPU_ZERO(&mine);
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   const std::uint64_t wanted = std::uint64_t{plan.ranks} * plan.threads_per_rank;
-  if (wanted > static_cast<std::uint64_t>(CPU_COUNT(&allowed))) return;
+  const auto cores = static_cast<std::uint64_t>(CPU_COUNT(&allowed));
+  if (wanted > cores || (plan.binding == Binding::automatic && 2 * wanted <= cores)) return;
   const std::uint64_t first = std::uint64_t{rank.value} * plan.threads_per_rank;
   std::uint64_t position = 0;
   for (int core = 0; core < CPU_SETSIZE; ++core) {
@@ -105,7 +106,7 @@ class Child {
     const bool fixed =
         persona >= 0 && ::personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE) >= 0;
     if (!fixed && !plan_.plain) return {Step::addresses, errno};
-    if (plan_.bind_to_cores) bind_to_cores(plan_, rank_);
+    if (plan_.binding != Binding::none) bind_to_cores(plan_, rank_);
     if (!arrange_files(socket, output, error)) return {Step::files, errno};
     ::setrlimit(RLIMIT_NOFILE, &inherited_.open_files);
     ::sigaction(SIGPIPE, &inherited_.pipe_action, nullptr);
