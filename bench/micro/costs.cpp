@@ -2,6 +2,7 @@
 // Usage: musubi run -n 2 costs [--csv] [rounds], or -n 4 for the barrier of processes that outnumber two cores.
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/file.h>
 
 #include <cstdint>
@@ -121,7 +122,15 @@ int main(int argc, char** argv) {
   }
   // Before the runtime takes hold of the process: one rank measures the floors, the others wait asleep for it to join.
   std::vector<Row> floors;
-  if (first_to_lock(argv[0])) floors = musubi::bench::all_floors(rounds);
+  if (first_to_lock(argv[0])) {
+    // The launcher may have pinned this rank to one core; the floors are about two.
+    cpu_set_t pinned, all;
+    sched_getaffinity(0, sizeof pinned, &pinned);
+    std::memset(&all, 0xff, sizeof all);
+    sched_setaffinity(0, sizeof all, &all);
+    floors = musubi::bench::all_floors(rounds);
+    sched_setaffinity(0, sizeof pinned, &pinned);
+  }
   if (musubi_init(&argc, &argv) != MUSUBI_OK) return 1;
   if (!floors.empty()) musubi::bench::print_rows(floors, csv);
   std::fflush(stdout);
