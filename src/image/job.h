@@ -15,6 +15,8 @@ struct Job {
   runtime::Runtime& runtime;
   HeapMessages messages;
   ConstructorOutput constructor_output;
+  // From here on the program's globals are shared; before, every rank has run the constructors for itself.
+  bool program_runs = false;
 
   bool is_first_rank() const noexcept { return runtime.self() == Rank{0}; }
 };

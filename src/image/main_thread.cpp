@@ -64,6 +64,7 @@ void run_program(Job& job, Main main, int argument_count, char** arguments) {
   environ = copy_strings(environ);
   patch_atomics(job.runtime);
   job.runtime.share_globals();
+  job.program_runs = true;
   Program program{job, main, argument_count, copy_strings(arguments), job.runtime.take_stack()};
   const pthread_t thread = start_thread(program);
   leave_signals_to_others();

@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-enum { times = 1000 };
+enum { times = 3000 };
 
 static int threads;
 
@@ -77,7 +77,7 @@ static long guarded, guarded_copy;
 // A lock made by hand: what it guards are plain words of another page.
 static void spin_lock_by_exchange(void) {
 #pragma omp parallel
-  for (int i = 0; i < times / 4; ++i) {
+  for (int i = 0; i < times / 10; ++i) {
     while (__sync_lock_test_and_set(&spin_word, 1) != 0) {
 #pragma omp flush
     }
@@ -87,7 +87,7 @@ static void spin_lock_by_exchange(void) {
 #pragma omp flush
     __sync_lock_release(&spin_word);
   }
-  CHECK(guarded == (long)threads * (times / 4));
+  CHECK(guarded == (long)threads * (times / 10));
 }
 
 // Tickets drawn on the heap are all different.

@@ -1,0 +1,95 @@
+// Condition variables of the program in shared memory: a count of signals, which those who wait look at.
+// Every signal ends every wait, as the standard allows.
+#include <pthread.h>
+#include <time.h>
+
+#include <cerrno>
+
+#include "image/real_function.h"
+#include "image/symbols/exported.h"
+#include "image/symbols/shared_word.h"
+#include "omp/backoff.h"
+
+namespace {
+
+using musubi::image::job_that_shares;
+using musubi::image::next_definition;
+using musubi::image::SharedWord;
+
+// glibc keeps the clock of a condition variable here (nptl/internaltypes.h).
+constexpr unsigned monotonic_clock_flag = 2;
+
+clockid_t clock_of(const pthread_cond_t* condition) {
+  return (condition->__data.__wrefs & monotonic_clock_flag) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+}
+
+// The low half of glibc's count of waiters, which nobody counts here.
+SharedWord signals_of(pthread_cond_t* condition) {
+  return SharedWord(reinterpret_cast<std::uint32_t*>(condition));
+}
+
+bool has_passed(clockid_t clock, const timespec* moment) {
+  timespec now;
+  ::clock_gettime(clock, &now);
+  return now.tv_sec != moment->tv_sec ? now.tv_sec > moment->tv_sec : now.tv_nsec >= moment->tv_nsec;
+}
+
+// `moment` null: for ever.
+int wait_for_signal(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                    const timespec* moment) {
+  const SharedWord signals = signals_of(condition);
+  const std::uint32_t seen = signals.load();
+  ::pthread_mutex_unlock(mutex);
+  int result = 0;
+  musubi::omp::Backoff backoff;
+  while (result == 0 && signals.load() == seen) {
+    backoff.pause();
+    if (moment != nullptr && has_passed(clock, moment)) result = ETIMEDOUT;
+  }
+  ::pthread_mutex_lock(mutex);
+  return result;
+}
+
+int count_signal(pthread_cond_t* condition) {
+  signals_of(condition).add(1);
+  return 0;
+}
+
+template <class Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(next_definition(name));
+}
+
+}  // namespace
+
+MUSUBI_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  static const auto plain = next<int (*)(pthread_cond_t*, pthread_mutex_t*)>("pthread_cond_wait");
+  if (job_that_shares(condition) == nullptr) return plain(condition, mutex);
+  return wait_for_signal(condition, mutex, CLOCK_REALTIME, nullptr);
+}
+
+MUSUBI_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                                         const timespec* moment) {
+  using Wait = int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*);
+  static const auto plain = next<Wait>("pthread_cond_timedwait");
+  if (job_that_shares(condition) == nullptr) return plain(condition, mutex, moment);
+  return wait_for_signal(condition, mutex, clock_of(condition), moment);
+}
+
+MUSUBI_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                                         const timespec* moment) {
+  using Wait = int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
+  static const auto plain = next<Wait>("pthread_cond_clockwait");
+  if (job_that_shares(condition) == nullptr) return plain(condition, mutex, clock, moment);
+  return wait_for_signal(condition, mutex, clock, moment);
+}
+
+MUSUBI_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
+  static const auto plain = next<int (*)(pthread_cond_t*)>("pthread_cond_signal");
+  return job_that_shares(condition) == nullptr ? plain(condition) : count_signal(condition);
+}
+
+MUSUBI_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
+  static const auto plain = next<int (*)(pthread_cond_t*)>("pthread_cond_broadcast");
+  return job_that_shares(condition) == nullptr ? plain(condition) : count_signal(condition);
+}

@@ -1,0 +1,123 @@
+// Mutexes of the program (std::mutex among them) that lie in shared memory exclude the threads of all ranks:
+// they are locks of the job, as omp_lock_t is. A mutex that nobody uses is all zero under both
+// implementations.
+#include <pthread.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstddef>
+
+#include "image/symbols/exported.h"
+#include "image/symbols/next_function.h"
+#include "image/symbols/shared_word.h"
+#include "omp/backoff.h"
+#include "omp/locks.h"
+#include "omp/thread.h"
+
+namespace {
+
+using musubi::image::job_that_shares;
+using musubi::image::Next;
+using musubi::omp::LockWord;
+using musubi::omp::NestLockWord;
+
+using OfMutex = int (*)(pthread_mutex_t*);
+using OfMutexUntil = int (*)(pthread_mutex_t*, const timespec*);
+using OfMutexUntilOfClock = int (*)(pthread_mutex_t*, clockid_t, const timespec*);
+// Addresses of the C library, the same for the whole process.
+constinit Next<OfMutex> next_lock("pthread_mutex_lock"), next_trylock("pthread_mutex_trylock"),
+    next_unlock("pthread_mutex_unlock"), next_destroy("pthread_mutex_destroy");
+constinit Next<OfMutexUntil> next_timedlock("pthread_mutex_timedlock");
+constinit Next<OfMutexUntilOfClock> next_clocklock("pthread_mutex_clocklock");
+
+// The fields that glibc uses for the same: lock, depth and owner lie before the kind.
+LockWord& word_of(pthread_mutex_t* mutex) {
+  static_assert(offsetof(pthread_mutex_t, __data.__kind) >= sizeof(NestLockWord));
+  return *reinterpret_cast<LockWord*>(mutex);
+}
+NestLockWord& nest_word_of(pthread_mutex_t* mutex) {
+  return *reinterpret_cast<NestLockWord*>(mutex);
+}
+
+bool knows_owner(const pthread_mutex_t* mutex) {
+  const int kind = mutex->__data.__kind & 3;
+  return kind == PTHREAD_MUTEX_RECURSIVE || kind == PTHREAD_MUTEX_ERRORCHECK;
+}
+
+// Result: 0, or the error of a mutex that checks, which its holder has taken again.
+int check_depth(pthread_mutex_t* mutex, int error) {
+  NestLockWord& word = nest_word_of(mutex);
+  if (word.depth == 1 || (mutex->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE) return 0;
+  musubi::omp::unset_nest_lock(word);
+  return error;
+}
+
+int try_shared(pthread_mutex_t* mutex) {
+  if (!knows_owner(mutex)) return musubi::omp::test_lock(word_of(mutex)) ? 0 : EBUSY;
+  if (musubi::omp::test_nest_lock(nest_word_of(mutex)) == 0) return EBUSY;
+  return check_depth(mutex, EBUSY);
+}
+
+bool has_passed(clockid_t clock, const timespec* moment) {
+  timespec now;
+  ::clock_gettime(clock, &now);
+  return now.tv_sec != moment->tv_sec ? now.tv_sec > moment->tv_sec : now.tv_nsec >= moment->tv_nsec;
+}
+
+int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* moment) {
+  musubi::omp::Backoff backoff;
+  while (try_shared(mutex) == EBUSY) {
+    if (has_passed(clock, moment)) return ETIMEDOUT;
+    backoff.pause();
+  }
+  return 0;
+}
+
+}  // namespace
+
+MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  if (job_that_shares(mutex) == nullptr) return next_lock.get()(mutex);
+  musubi::omp::note_frame(__builtin_frame_address(0));
+  if (!knows_owner(mutex)) {
+    musubi::omp::set_lock(word_of(mutex));
+    return 0;
+  }
+  musubi::omp::set_nest_lock(nest_word_of(mutex));
+  return check_depth(mutex, EDEADLK);
+}
+
+MUSUBI_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
+  if (job_that_shares(mutex) == nullptr) return next_trylock.get()(mutex);
+  musubi::omp::note_frame(__builtin_frame_address(0));
+  return try_shared(mutex);
+}
+
+MUSUBI_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* moment) noexcept {
+  if (job_that_shares(mutex) == nullptr) return next_timedlock.get()(mutex, moment);
+  musubi::omp::note_frame(__builtin_frame_address(0));
+  return lock_until(mutex, CLOCK_REALTIME, moment);
+}
+
+MUSUBI_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
+                                          const timespec* moment) noexcept {
+  if (job_that_shares(mutex) == nullptr) return next_clocklock.get()(mutex, clock, moment);
+  musubi::omp::note_frame(__builtin_frame_address(0));
+  return lock_until(mutex, clock, moment);
+}
+
+MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
+  if (job_that_shares(mutex) == nullptr) return next_unlock.get()(mutex);
+  musubi::omp::note_frame(__builtin_frame_address(0));
+  if (knows_owner(mutex)) {
+    musubi::omp::unset_nest_lock(nest_word_of(mutex));
+  } else {
+    musubi::omp::unset_lock(word_of(mutex));
+  }
+  return 0;
+}
+
+MUSUBI_EXPORT int pthread_mutex_destroy(pthread_mutex_t* mutex) noexcept {
+  if (job_that_shares(mutex) == nullptr) return next_destroy.get()(mutex);
+  musubi::omp::destroy_lock(word_of(mutex));
+  return 0;
+}

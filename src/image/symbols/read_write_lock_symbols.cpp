@@ -1,0 +1,73 @@
+// Read-write locks of the program in shared memory: whoever holds one holds it alone, and may take it again.
+#include <pthread.h>
+
+#include <cerrno>
+
+#include "image/symbols/exported.h"
+#include "image/symbols/next_function.h"
+#include "image/symbols/shared_word.h"
+#include "omp/locks.h"
+#include "omp/thread.h"
+
+namespace {
+
+using musubi::image::job_that_shares;
+using musubi::image::Next;
+using musubi::omp::NestLockWord;
+
+using OfRwLock = int (*)(pthread_rwlock_t*);
+constinit Next<OfRwLock> next_rdlock("pthread_rwlock_rdlock"), next_wrlock("pthread_rwlock_wrlock"),
+    next_tryrdlock("pthread_rwlock_tryrdlock"), next_trywrlock("pthread_rwlock_trywrlock"),
+    next_rwunlock("pthread_rwlock_unlock"), next_rwdestroy("pthread_rwlock_destroy");
+
+NestLockWord& nest_word_of(pthread_rwlock_t* lock) {
+  return *reinterpret_cast<NestLockWord*>(lock);
+}
+
+int hold_alone(pthread_rwlock_t* lock) {
+  musubi::omp::set_nest_lock(nest_word_of(lock));
+  return 0;
+}
+
+int try_to_hold_alone(pthread_rwlock_t* lock) {
+  return musubi::omp::test_nest_lock(nest_word_of(lock)) != 0 ? 0 : EBUSY;
+}
+
+}  // namespace
+
+MUSUBI_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
+  if (job_that_shares(lock) == nullptr) return next_rdlock.get()(lock);
+  musubi::omp::note_frame(__builtin_frame_address(0));
+  return hold_alone(lock);
+}
+
+MUSUBI_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
+  if (job_that_shares(lock) == nullptr) return next_wrlock.get()(lock);
+  musubi::omp::note_frame(__builtin_frame_address(0));
+  return hold_alone(lock);
+}
+
+MUSUBI_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
+  if (job_that_shares(lock) == nullptr) return next_tryrdlock.get()(lock);
+  musubi::omp::note_frame(__builtin_frame_address(0));
+  return try_to_hold_alone(lock);
+}
+
+MUSUBI_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
+  if (job_that_shares(lock) == nullptr) return next_trywrlock.get()(lock);
+  musubi::omp::note_frame(__builtin_frame_address(0));
+  return try_to_hold_alone(lock);
+}
+
+MUSUBI_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
+  if (job_that_shares(lock) == nullptr) return next_rwunlock.get()(lock);
+  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::unset_nest_lock(nest_word_of(lock));
+  return 0;
+}
+
+MUSUBI_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
+  if (job_that_shares(lock) == nullptr) return next_rwdestroy.get()(lock);
+  musubi::omp::destroy_lock(nest_word_of(lock).lock);
+  return 0;
+}
