@@ -8,7 +8,8 @@
 
 namespace musubi::bootstrap {
 
-// Whether each rank is pinned to threads_per_rank cores of its own; never when there are not enough for all ranks.
+// Whether each rank is pinned to threads_per_rank cores of its own; never when there are not enough for all
+// ranks.
 enum class Binding {
   none,
   core,

@@ -10,8 +10,8 @@ namespace musubi::bootstrap::local {
 namespace {
 
 constexpr std::uint64_t quiet_ns = 50'000'000;
-// C's stdio writes full buffers of this size to a pipe. What ends with one is hardly a prompt, but the middle of
-// a line of a rank that computes for a while.
+// C's stdio writes full buffers of this size to a pipe. What ends with one is hardly a prompt, but the middle
+// of a line of a rank that computes for a while.
 constexpr std::size_t stdio_block_bytes = 4096;
 constexpr std::uint64_t quiet_after_block_ns = 1'000'000'000;
 constexpr std::size_t prompt_bytes_max = 4096;  // longer is no prompt, but a line that takes its time
