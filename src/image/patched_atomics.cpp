@@ -5,6 +5,7 @@
 #include "atomics/patch.h"
 #include "atomics/site.h"
 #include "image/loaded_objects.h"
+#include "omp/open_singles.h"
 #include "omp/thread.h"
 
 namespace musubi::image {
@@ -16,6 +17,7 @@ class RuntimeSink final : public atomics::AtomicSink {
 
   AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
     omp::note_frame(__builtin_frame_address(0));
+    omp::settle_singles(omp::Before::atomic);
     return runtime_.atomic(address, operation);
   }
   void fence() noexcept override {

@@ -1,6 +1,7 @@
 #include "omp/locks.h"
 
 #include "omp/job.h"
+#include "omp/open_singles.h"
 #include "omp/private_memory.h"
 #include "omp/thread.h"
 
@@ -12,6 +13,7 @@ Locks::Locks(runtime::Runtime& runtime, TeamWords& words) : runtime_(runtime), w
 
 void Locks::lock(LockId lock) {
   if (local_ == nullptr) {
+    settle_singles(Before::lock);
     runtime_.lock(lock);
     return;
   }
@@ -22,7 +24,10 @@ void Locks::lock(LockId lock) {
 }
 
 bool Locks::try_lock(LockId lock) {
-  if (local_ == nullptr) return runtime_.try_lock(lock);
+  if (local_ == nullptr) {
+    settle_singles(Before::lock);
+    return runtime_.try_lock(lock);
+  }
   std::uint32_t expected = 0;
   return (*local_)[lock.value].compare_exchange_strong(expected, 1, std::memory_order_acquire);
 }

@@ -8,6 +8,7 @@
 
 #include "config/environment.h"
 #include "omp/job.h"
+#include "omp/open_singles.h"
 #include "omp/private_memory.h"
 #include "omp/worksharing.h"
 
@@ -40,6 +41,7 @@ void enter(ImplicitTask& task, const Region& region, std::uint32_t number) {
 }
 
 void leave(ImplicitTask& task) {
+  end_own_single(task);
   free_construct_memory(task);
   this_thread().task = task.outer;
 }
@@ -225,6 +227,7 @@ void end_parallel() {
   ImplicitTask& task = current_task();
   if (task.size > 1) {
     Job& job = *Job::current();
+    end_own_single(task);
     job.pool.finish(members_here(job));
     meet(job, BarrierKind::join);
     job.region_active.store(false, std::memory_order_relaxed);
@@ -254,6 +257,8 @@ void barrier() {
   ImplicitTask& task = current_task();
   task.loops_since_barrier = 0;
   if (task.size == 1) return;
+  end_own_single(task);
+  task.first_awaited = task.last_awaited;
   Job& job = *Job::current();
   const std::uint32_t members = members_here(job);
   job.pool.barrier().arrive(job.runtime, members, [&job] { meet(job, BarrierKind::inside_region); });

@@ -17,6 +17,9 @@ namespace words {
 inline constexpr std::size_t single = 0;          // rank 0: number of the last `single` that was claimed
 inline constexpr std::size_t broadcast = 1;       // rank 0: two words, used in turn
 inline constexpr std::size_t next_user_lock = 3;  // rank 0: user locks handed out so far
+inline constexpr std::size_t ended_singles = 4;    // rank 0: by number: the newest single that has ended
+inline constexpr std::size_t awaited_singles = 20;  // rank 0: the newest one that somebody waits for
+inline constexpr std::size_t open_single_count = 16;
 inline constexpr std::size_t lock_names = 64;     // rank 0: address of the name per named lock
 inline constexpr std::size_t lock_name_count = 4080;
 inline constexpr std::size_t loop_slots = 8192;
@@ -26,6 +29,7 @@ inline constexpr std::size_t doacross = 16384;  // chunk c: word c / ranks of ra
 inline constexpr std::size_t doacross_count = 1024;
 inline constexpr std::size_t end = doacross + doacross_count;
 
+static_assert(awaited_singles + open_single_count <= lock_names);
 static_assert(lock_names + lock_name_count <= loop_slots);
 static_assert(loop_slots + loop_slot_count * loop_slot_words <= doacross);
 static_assert(end <= runtime::Runtime::team_words);

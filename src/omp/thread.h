@@ -51,6 +51,12 @@ struct ImplicitTask {
   std::uint32_t loops = 0;
   std::uint32_t singles = 0;
   std::uint32_t broadcasts = 0;
+  // Singles whose end is not known yet (open_singles.h): the one that this thread runs, and those after
+  // first_awaited up to last_awaited.
+  bool runs_single = false;
+  std::uint32_t own_single = 0;
+  std::uint32_t first_awaited = 0;
+  std::uint32_t last_awaited = 0;
   std::uint32_t loops_since_barrier = 0;
   Loop loop;
   TaskGroup* group = nullptr;

@@ -3,6 +3,7 @@
 #include "omp/backoff.h"
 #include "omp/doacross.h"
 #include "omp/job.h"
+#include "omp/open_singles.h"
 #include "omp/shared_memory.h"
 #include "omp/team.h"
 
@@ -217,7 +218,10 @@ bool single_begin(ImplicitTask& task) {
   // Nobody comes to number n before n-1 was claimed, so the word holds n-1 or more: whoever moves it to n has
   // won.
   const std::uint32_t before = task.singles++;
-  return Job::current()->words.compare_swap(Rank{0}, words::single, before, task.singles) == before;
+  const bool runs_it =
+      Job::current()->words.compare_swap(Rank{0}, words::single, before, task.singles) == before;
+  note_single(task, task.singles, runs_it);
+  return runs_it;
 }
 
 void* broadcast(ImplicitTask& task, bool sender, void* pointer) {

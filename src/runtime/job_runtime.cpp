@@ -300,13 +300,18 @@ void JobRuntime::release() {
 void JobRuntime::acquire() {
   if (ranks_ > 1) executor().run(clock_->acquire());
 }
-// A program that waits for a flag flushes until it changes: then whoever is to change it needs the processor.
+// A program that waits for a flag flushes until it changes: then whoever is to change it needs the processor. And the
+// change may have been published without a word to the clock, by an atomic operation or before a barrier: time passes
+// for the one who waits, so that what it has read is looked at again.
 void JobRuntime::flush() {
-  constexpr std::uint32_t looks_before_yield = 2, looks_before_nap = 200;
+  constexpr std::uint32_t looks_before_yield = 2, looks_before_nap = 200, looks_before_time_passes = 50;
   const LogicalTime before = protocol_->clock();
   release();
   acquire();
   idle_flushes = protocol_->clock() == before ? idle_flushes + 1 : 0;
+  if (ranks_ > 1 && idle_flushes % looks_before_time_passes == looks_before_time_passes - 1) {
+    executor().run(protocol_->acquire_clock(protocol_->clock() + settings_.lease_ticks + 1));
+  }
   if (idle_flushes > looks_before_nap) {
     const timespec nap{0, 50'000};
     ::nanosleep(&nap, nullptr);
