@@ -6,8 +6,17 @@
 #include "base/frame_pool.h"
 #include "os/clock.h"
 #include "os/cpu.h"
+#include "vm/sigsegv/fault_handler.h"
 
 namespace musubi::runtime {
+
+HandlersHeldBack::HandlersHeldBack() noexcept {
+  vm::FaultHandler* const handler = vm::FaultHandler::installed();
+  const os::SignalBits handled = handler != nullptr ? handler->user_signals().with_handler() : 0;
+  if (handled == 0) return;
+  any_ = true;
+  mask_before_ = os::set_signal_mask(SIG_BLOCK, handled);
+}
 
 void ThreadExecutor::append(std::coroutine_handle<> task) noexcept {
   auto* node = static_cast<Node*>(frame_allocate(sizeof(Node)));

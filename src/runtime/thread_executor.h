@@ -1,4 +1,5 @@
-// The executor of one thread: drives the tasks that the thread starts to their ends, and waits politely in between.
+// The executor of one thread: drives the tasks that the thread starts to their ends, and waits politely in
+// between.
 #pragma once
 
 #include <atomic>
@@ -8,9 +9,26 @@
 #include "base/spin_lock.h"
 #include "base/task.h"
 #include "fabric/fabric.h"
+#include "os/signal_calls.h"
 #include "trace/counters.h"
 
 namespace musubi::runtime {
+
+// Holds back the signals for which the program has handlers: a handler that touches shared memory on this
+// thread would wait for ever for what the interrupted code holds. Costs nothing in a program without
+// handlers.
+class HandlersHeldBack {
+ public:
+  HandlersHeldBack() noexcept;
+  ~HandlersHeldBack() {
+    if (any_) os::set_signal_mask(SIG_SETMASK, mask_before_);
+  }
+  HandlersHeldBack(const HandlersHeldBack&) = delete;
+
+ private:
+  bool any_ = false;
+  os::SignalBits mask_before_ = 0;
+};
 
 class ThreadExecutor final : public Executor {
  public:
@@ -22,6 +40,7 @@ class ThreadExecutor final : public Executor {
   // Runs `task` to its end; blocks politely. On this executor's thread, not from inside one of its tasks.
   template <class T>
   T run(Task<T> task) {
+    const HandlersHeldBack handlers;
     task.start(*this, nullptr);
     while (!task.done()) drive();
     return task.result();

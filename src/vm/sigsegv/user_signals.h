@@ -9,6 +9,7 @@
 #include <ucontext.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 #include "base/spin_lock.h"
@@ -35,6 +36,11 @@ class UserSignals {
   int alternate_stack(const stack_t* set, stack_t* old) noexcept;
   // For sigsuspend, ppoll, pselect, epoll_pwait: the mask that may be given to the kernel.
   static sigset_t without_protected(const sigset_t& mask) noexcept;
+
+  // ---- For the runtime.
+
+  // Signals that it does not own and for which the program has a handler. Any thread, signal-safe.
+  os::SignalBits with_handler() const noexcept { return with_handler_.load(std::memory_order_relaxed); }
 
   // ---- For FaultHandler.
 
@@ -71,7 +77,7 @@ class UserSignals {
   SpinLock lock_;
   KernelHandler kernel_handler_ = nullptr;
   os::SignalBits owned_ = 0;
-  os::SignalBits with_handler_ = 0;  // signals not owned for which the program has a handler
+  std::atomic<os::SignalBits> with_handler_ = 0;
   std::array<Record, signals_end> records_{};
 };
 
