@@ -1,5 +1,6 @@
 // What the basic steps cost under Musubi, beside the floors of the same run.
-// Usage: musubi run -n 2 costs [--csv] [rounds], or -n 4 for the barrier of processes that outnumber two cores.
+// Usage: musubi run -n 2 costs [--csv] [rounds], or -n 4 for the barrier of processes that outnumber two
+// cores.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -72,7 +73,8 @@ Row barrier_cost(std::size_t rounds) {
     for (std::size_t k = 0; k < operations_per_sample; ++k) musubi_barrier();
     if (i >= warm_up) samples.push_back((now_ns() - start) / operations_per_sample);
   }
-  return musubi::bench::summarize("musubi: empty barrier of " + std::to_string(musubi_size()) + " ranks", samples);
+  return musubi::bench::summarize("musubi: empty barrier of " + std::to_string(musubi_size()) + " ranks",
+                                  samples);
 }
 
 // From the release of the lock by one rank to the other's update of the data that it guards.
@@ -120,7 +122,8 @@ int main(int argc, char** argv) {
       rounds = static_cast<std::size_t>(std::atol(argv[i]));
     }
   }
-  // Before the runtime takes hold of the process: one rank measures the floors, the others wait asleep for it to join.
+  // Before the runtime takes hold of the process: one rank measures the floors, the others wait asleep for it
+  // to join.
   std::vector<Row> floors;
   if (first_to_lock(argv[0])) {
     // The launcher may have pinned this rank to one core; the floors are about two.

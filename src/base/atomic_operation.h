@@ -10,8 +10,8 @@ __extension__ typedef unsigned __int128 AtomicValue;  // operands of 1 to 16 byt
 struct AtomicOperation {
   enum class Kind : std::uint8_t {
     load,
-    store,      // operand
-    exchange,   // operand
+    store,     // operand
+    exchange,  // operand
     add,
     subtract,
     bit_and,
@@ -36,17 +36,27 @@ inline AtomicValue apply(const AtomicOperation& operation, AtomicValue old) {
   using Kind = AtomicOperation::Kind;
   const AtomicValue mask = mask_of(operation.bytes);
   switch (operation.kind) {
-    case Kind::load: return old;
+    case Kind::load:
+      return old;
     case Kind::store:
-    case Kind::exchange: return operation.operand & mask;
-    case Kind::add: return (old + operation.operand) & mask;
-    case Kind::subtract: return (old - operation.operand) & mask;
-    case Kind::bit_and: return old & operation.operand & mask;
-    case Kind::bit_or: return (old | operation.operand) & mask;
-    case Kind::bit_xor: return (old ^ operation.operand) & mask;
-    case Kind::negate: return (0 - old) & mask;
-    case Kind::bit_not: return ~old & mask;
-    case Kind::compare_exchange: return ((old ^ operation.compare) & mask) == 0 ? operation.operand & mask : old;
+    case Kind::exchange:
+      return operation.operand & mask;
+    case Kind::add:
+      return (old + operation.operand) & mask;
+    case Kind::subtract:
+      return (old - operation.operand) & mask;
+    case Kind::bit_and:
+      return old & operation.operand & mask;
+    case Kind::bit_or:
+      return (old | operation.operand) & mask;
+    case Kind::bit_xor:
+      return (old ^ operation.operand) & mask;
+    case Kind::negate:
+      return (0 - old) & mask;
+    case Kind::bit_not:
+      return ~old & mask;
+    case Kind::compare_exchange:
+      return ((old ^ operation.compare) & mask) == 0 ? operation.operand & mask : old;
   }
   __builtin_unreachable();
 }

@@ -12,7 +12,8 @@ namespace musubi {
 
 class Event {
  public:
-  // Any thread. The event may be destroyed by the waiter as soon as it is resumed; set() touches nothing after that.
+  // Any thread. The event may be destroyed by the waiter as soon as it is resumed; set() touches nothing
+  // after that.
   void set() noexcept {
     Waiter* waiter = state_.exchange(set_mark(), std::memory_order_acq_rel);
     if (waiter != nullptr && waiter != set_mark()) waiter->executor->ready(waiter->task);

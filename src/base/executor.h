@@ -1,5 +1,6 @@
-// Who resumes a suspended task. In production one executor drives the tasks of one thread; in the simulator one
-// executor drives a simulated node in virtual time. A task always runs on the executor on which it was started.
+// Who resumes a suspended task. In production one executor drives the tasks of one thread; in the simulator
+// one executor drives a simulated node in virtual time. A task always runs on the executor on which it was
+// started.
 #pragma once
 
 #include <coroutine>
@@ -13,8 +14,8 @@ class Executor {
   // Resumes `task` soon, on the executor's own thread. May be called from any thread; never blocks.
   virtual void ready(std::coroutine_handle<> task) noexcept = 0;
 
-  // Resumes `task` after a pause that grows with `attempt` (0, 1, 2, …): for "busy" and "changed under my hands".
-  // Called on the executor's own thread only.
+  // Resumes `task` after a pause that grows with `attempt` (0, 1, 2, …): for "busy" and "changed under my
+  // hands". Called on the executor's own thread only.
   virtual void ready_after_pause(std::coroutine_handle<> task, unsigned attempt) noexcept = 0;
 };
 

@@ -7,8 +7,8 @@
 namespace musubi {
 namespace {
 
-constexpr std::size_t class_bytes = 64;       // granularity of the size classes
-constexpr std::size_t class_count = 64;       // frames up to 4 KiB; larger ones go to mmap directly
+constexpr std::size_t class_bytes = 64;  // granularity of the size classes
+constexpr std::size_t class_count = 64;  // frames up to 4 KiB; larger ones go to mmap directly
 constexpr std::size_t chunk_bytes = 256 * 1024;
 
 struct FreeFrame {

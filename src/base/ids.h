@@ -1,4 +1,5 @@
-// The identifiers of the system. Each is its own type, so that a rank cannot be passed where a block is meant.
+// The identifiers of the system. Each is its own type, so that a rank cannot be passed where a block is
+// meant.
 #pragma once
 
 #include <compare>
@@ -33,10 +34,14 @@ struct LogicalTime {
   constexpr LogicalTime() = default;
   constexpr explicit LogicalTime(std::uint64_t v) : value(v) {}
   friend constexpr auto operator<=>(LogicalTime, LogicalTime) = default;
-  friend constexpr LogicalTime operator+(LogicalTime t, std::uint64_t ticks) { return LogicalTime{t.value + ticks}; }
+  friend constexpr LogicalTime operator+(LogicalTime t, std::uint64_t ticks) {
+    return LogicalTime{t.value + ticks};
+  }
 };
 
-constexpr LogicalTime later(LogicalTime a, LogicalTime b) { return a < b ? b : a; }
+constexpr LogicalTime later(LogicalTime a, LogicalTime b) {
+  return a < b ? b : a;
+}
 
 }  // namespace musubi
 

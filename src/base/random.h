@@ -1,4 +1,5 @@
-// A small deterministic random source (xoshiro256** seeded by splitmix64, Blackman and Vigna). Not for secrets.
+// A small deterministic random source (xoshiro256** seeded by splitmix64, Blackman and Vigna). Not for
+// secrets.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,9 @@ class Random {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
   }
   // Uniform in [low, high].
-  std::uint64_t between(std::uint64_t low, std::uint64_t high) noexcept { return low + below(high - low + 1); }
+  std::uint64_t between(std::uint64_t low, std::uint64_t high) noexcept {
+    return low + below(high - low + 1);
+  }
   // True with probability percent / 100.
   bool chance(unsigned percent) noexcept { return below(100) < percent; }
 

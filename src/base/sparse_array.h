@@ -1,5 +1,5 @@
-// A fixed-size array of zeros that costs memory only where it is touched: tables with one element per block of an
-// address space of terabytes.
+// A fixed-size array of zeros that costs memory only where it is touched: tables with one element per block
+// of an address space of terabytes.
 #pragma once
 
 #include <sys/mman.h>
@@ -17,7 +17,8 @@ class SparseArray {
 
  public:
   explicit SparseArray(std::size_t count) : bytes_(count * sizeof(T) + 1), count_(count) {
-    void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory =
+        ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     MUSUBI_CHECK(memory != MAP_FAILED, "no address space for a table of %zu bytes", bytes_);
     data_ = static_cast<T*>(memory);
   }

@@ -1,9 +1,10 @@
-// Task<T>: a lazily started coroutine. Protocol code is written as tasks over the ports; production drives a task
-// to its end on the calling thread, the simulator interleaves thousands.
+// Task<T>: a lazily started coroutine. Protocol code is written as tasks over the ports; production drives a
+// task to its end on the calling thread, the simulator interleaves thousands.
 //
 // Rules (they keep gcc 12 and signal handlers happy): named functions or member functions only, no lambda
-// coroutines; no reference parameter bound to a temporary; no co_await inside a conditional expression or a catch;
-// at most about three tasks deep. A Task is awaited at most once, on the executor of the task that awaits it.
+// coroutines; no reference parameter bound to a temporary; no co_await inside a conditional expression or a
+// catch; at most about three tasks deep. A Task is awaited at most once, on the executor of the task that
+// awaits it.
 #pragma once
 
 #include <coroutine>
@@ -96,8 +97,9 @@ class [[nodiscard]] Task {
     Handle child;
 
     bool await_ready() const noexcept { return false; }
-    // Runs the child here and now; suspends the parent only if the child did not finish at once. (Plain resumption
-    // instead of symmetric transfer: a loop of children that finish at once must not grow the stack at -O0.)
+    // Runs the child here and now; suspends the parent only if the child did not finish at once. (Plain
+    // resumption instead of symmetric transfer: a loop of children that finish at once must not grow the
+    // stack at -O0.)
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> parent) {
       child.promise().set_executor(parent.promise().executor());
@@ -117,7 +119,9 @@ class [[nodiscard]] Task {
 template <class T>
 class TaskPromise : public PromiseBase {
  public:
-  Task<T> get_return_object() noexcept { return Task<T>{std::coroutine_handle<TaskPromise>::from_promise(*this)}; }
+  Task<T> get_return_object() noexcept {
+    return Task<T>{std::coroutine_handle<TaskPromise>::from_promise(*this)};
+  }
   void return_value(T value) { value_.emplace(std::move(value)); }
   T result() { return std::move(*value_); }
 
@@ -146,7 +150,9 @@ struct Pause {
   }
   void await_resume() const noexcept {}
 };
-inline Pause pause(unsigned attempt) { return Pause{attempt}; }
+inline Pause pause(unsigned attempt) {
+  return Pause{attempt};
+}
 
 // co_await this_executor(): the executor on which the awaiting task runs.
 struct ThisExecutor {
@@ -160,6 +166,8 @@ struct ThisExecutor {
   }
   Executor& await_resume() const noexcept { return *executor; }
 };
-inline ThisExecutor this_executor() { return {}; }
+inline ThisExecutor this_executor() {
+  return {};
+}
 
 }  // namespace musubi

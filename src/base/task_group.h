@@ -1,5 +1,5 @@
-// A bounded number of independent tasks in flight on one executor: N blocks are released as N tasks, so that their
-// latencies overlap (coherence.md section 2).
+// A bounded number of independent tasks in flight on one executor: N blocks are released as N tasks, so that
+// their latencies overlap (coherence.md section 2).
 #pragma once
 
 #include <new>

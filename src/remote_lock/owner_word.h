@@ -15,8 +15,8 @@ enum class Ownership : std::uint8_t {
   link,       // not home: follow to the rank named
 };
 
-// Rank | tag (2 bits). Only the rank itself changes its word when it is a link; others change `unlocked` and `locked`
-// to a link by compare-and-swap.
+// Rank | tag (2 bits). Only the rank itself changes its word when it is a link; others change `unlocked` and
+// `locked` to a link by compare-and-swap.
 struct OwnerWord {
   std::uint64_t raw = 0;
 

@@ -54,7 +54,8 @@ Task<Rank> QueueLock::lock(std::uint64_t index, Rank initial_home) {
   if (try_lock_at_home(index, initial_home)) co_return self;
   // Not home, and nobody else changes a link: from here on others may queue up behind this rank.
   const OwnerWord before = OwnerWord{own(index).load()}.resolved(self, initial_home);
-  MUSUBI_CHECK(before.tag() == Ownership::link, "lock %lu taken twice by one rank", static_cast<unsigned long>(index));
+  MUSUBI_CHECK(before.tag() == Ownership::link, "lock %lu taken twice by one rank",
+               static_cast<unsigned long>(index));
   own(index).store(OwnerWord::locked().raw);
 
   Grants::Waiter waiter{key(index), {}, nullptr};
@@ -68,8 +69,8 @@ Task<Rank> QueueLock::lock(std::uint64_t index, Rank initial_home) {
       expecting = true;
     }
     std::uint64_t raw = 0;
-    std::array<Step, 1> step{fabric::compare_swap(words_.region, offset(index), &raw, expected.raw,
-                                                  OwnerWord::link_to(self).raw)};
+    std::array<Step, 1> step{
+        fabric::compare_swap(words_.region, offset(index), &raw, expected.raw, OwnerWord::link_to(self).raw)};
     co_await fabric::transfer(fabric_, peer, step);
     if (raw == expected.raw) break;
     const OwnerWord found = OwnerWord{raw}.resolved(peer, initial_home);
@@ -109,11 +110,12 @@ bool QueueLock::unlock_unwatched(std::uint64_t index) {
 Task<> QueueLock::unlock(std::uint64_t index) {
   if (unlock_unwatched(index)) co_return;
   const OwnerWord next{own(index).load()};
-  MUSUBI_CHECK(next.tag() == Ownership::link, "lock %lu unlocked while not locked", static_cast<unsigned long>(index));
+  MUSUBI_CHECK(next.tag() == Ownership::link, "lock %lu unlocked while not locked",
+               static_cast<unsigned long>(index));
   if (skip_handover_) co_return;
   const LockKey granted = key(index);
-  co_await fabric::deliver(fabric_, next.target(), fabric::MessageKind::lock_granted, fabric::Urgency::when_polled,
-                           std::as_bytes(std::span{&granted, 1}));
+  co_await fabric::deliver(fabric_, next.target(), fabric::MessageKind::lock_granted,
+                           fabric::Urgency::when_polled, std::as_bytes(std::span{&granted, 1}));
 }
 
 }  // namespace musubi::remote_lock

@@ -1,6 +1,6 @@
-// The distributed queue lock with probable owner of paper TS (listing 1) over one-sided operations: one owner word per
-// lock and rank, no spinning on a remote word, hand-over by a message to the waiter. Used for the critical sections of
-// blocks and for user locks.
+// The distributed queue lock with probable owner of paper TS (listing 1) over one-sided operations: one owner
+// word per lock and rank, no spinning on a remote word, hand-over by a message to the waiter. Used for the
+// critical sections of blocks and for user locks.
 #pragma once
 
 #include <atomic>
@@ -53,11 +53,16 @@ struct WordArray {
 class QueueLock {
  public:
   // `skip_handover` is an injected fault (coherence/core/parameters.h).
-  QueueLock(fabric::Fabric& fabric, Grants& grants, WordArray words, bool user_locks, bool skip_handover = false)
-      : fabric_(fabric), grants_(grants), words_(words), user_locks_(user_locks), skip_handover_(skip_handover) {}
+  QueueLock(fabric::Fabric& fabric, Grants& grants, WordArray words, bool user_locks,
+            bool skip_handover = false)
+      : fabric_(fabric),
+        grants_(grants),
+        words_(words),
+        user_locks_(user_locks),
+        skip_handover_(skip_handover) {}
 
-  // Takes lock `index`. At most one task of a rank may be between lock and unlock of one index (the caller's gate).
-  // Result: the rank that held it before (this rank: nobody else had it since).
+  // Takes lock `index`. At most one task of a rank may be between lock and unlock of one index (the caller's
+  // gate). Result: the rank that held it before (this rank: nobody else had it since).
   Task<Rank> lock(std::uint64_t index, Rank initial_home);
   // Whether the lock was free a moment ago.
   Task<bool> looks_free(std::uint64_t index, Rank initial_home);
@@ -73,7 +78,8 @@ class QueueLock {
   }
   std::uint64_t offset(std::uint64_t index) const { return words_.offset + index * words_.stride; }
   std::atomic_ref<std::uint64_t> own(std::uint64_t index) const {
-    return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(words_.own + index * words_.stride));
+    return std::atomic_ref<std::uint64_t>(
+        *reinterpret_cast<std::uint64_t*>(words_.own + index * words_.stride));
   }
 
   fabric::Fabric& fabric_;

@@ -33,8 +33,8 @@ struct Message {
 };
 static_assert(sizeof(Message) <= fabric::message_bytes_max);
 
-// What has arrived for one round. Two barriers can be under way at once (a fast peer is one ahead), never three: a peer
-// enters barrier n+2 only after everybody has entered n+1, and so has left n.
+// What has arrived for one round. Two barriers can be under way at once (a fast peer is one ahead), never
+// three: a peer enters barrier n+2 only after everybody has entered n+1, and so has left n.
 struct Inbox {
   Message message;
   Event arrived;
@@ -65,7 +65,9 @@ struct Barrier::Parts {
   std::vector<Notice> received;
   std::uint64_t epoch = 0;
 
-  Inbox& inbox(std::uint64_t of_epoch, std::uint32_t round) { return inboxes[(of_epoch & 1) * rounds + round]; }
+  Inbox& inbox(std::uint64_t of_epoch, std::uint32_t round) {
+    return inboxes[(of_epoch & 1) * rounds + round];
+  }
   std::size_t page(std::uint64_t of_epoch, std::uint32_t round) const {
     return ((of_epoch & 1) * rounds + round) * notices_max * sizeof(Notice);
   }
@@ -75,7 +77,9 @@ struct Barrier::Parts {
 
 namespace {
 
-unsigned rounds_for(std::uint32_t ranks) { return static_cast<unsigned>(std::bit_width(ranks - 1)); }
+unsigned rounds_for(std::uint32_t ranks) {
+  return static_cast<unsigned>(std::bit_width(ranks - 1));
+}
 
 }  // namespace
 
@@ -83,14 +87,14 @@ std::size_t Barrier::board_bytes(std::uint32_t ranks, std::size_t notices_max) {
   return 2 * rounds_for(ranks) * notices_max * sizeof(Notice);
 }
 
-Barrier::Barrier(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters, std::byte* board,
-                 std::uint64_t board_offset, std::size_t notices_max) {
+Barrier::Barrier(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
+                 std::byte* board, std::uint64_t board_offset, std::size_t notices_max) {
   const unsigned rounds = rounds_for(fabric.ranks());
   std::vector<std::byte> memory(coherence::signature_bytes(notices_max));
   std::byte* gathered_board = memory.data();
-  parts_.reset(new Parts{fabric, protocol, counters, board, board_offset, notices_max, rounds, std::move(memory),
-                         Signature(gathered_board, notices_max, true), std::vector<Inbox>(2 * rounds),
-                         std::vector<Notice>(notices_max)});
+  parts_.reset(new Parts{fabric, protocol, counters, board, board_offset, notices_max, rounds,
+                         std::move(memory), Signature(gathered_board, notices_max, true),
+                         std::vector<Inbox>(2 * rounds), std::vector<Notice>(notices_max)});
   fabric.listen(fabric::MessageKind::barrier, this);
 }
 Barrier::~Barrier() = default;
@@ -135,7 +139,8 @@ Task<> Barrier::Parts::receive_round(unsigned round, bool* has_payload, Payload*
     *has_payload = true;
   }
   if (header.notice_count <= inline_notices_max) {
-    gathered.add_all({header.minimum, {inbox.message.notices, static_cast<std::size_t>(header.notice_count)}});
+    gathered.add_all(
+        {header.minimum, {inbox.message.notices, static_cast<std::size_t>(header.notice_count)}});
   } else {
     std::array<fabric::Step, 1> step{fabric::get(coherence::control_region, board_offset + page(epoch, round),
                                                  received.data(), header.notice_count * sizeof(Notice))};

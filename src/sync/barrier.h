@@ -1,5 +1,5 @@
-// Barrier of all ranks with a payload from rank 0: signatures travel in ceil(log2 P) rounds (dissemination barrier,
-// Hensgen, Finkel and Manber 1988), so that at the end everybody has acquired everybody's writes.
+// Barrier of all ranks with a payload from rank 0: signatures travel in ceil(log2 P) rounds (dissemination
+// barrier, Hensgen, Finkel and Manber 1988), so that at the end everybody has acquired everybody's writes.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ class Barrier final : public fabric::Listener {
   ~Barrier();
   static std::size_t board_bytes(std::uint32_t ranks, std::size_t notices_max);
 
-  // One task per rank at a time. Releases, waits for everybody, acquires; then `payload` is rank 0's. `quiescent`: no
-  // thread of this rank touches shared memory meanwhile (see Protocol::release).
+  // One task per rank at a time. Releases, waits for everybody, acquires; then `payload` is rank 0's.
+  // `quiescent`: no thread of this rank touches shared memory meanwhile (see Protocol::release).
   Task<> arrive(Payload& payload, bool quiescent);
 
   void on_message(Rank from, std::span<const std::byte> body) noexcept override;

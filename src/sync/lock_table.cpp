@@ -60,18 +60,19 @@ struct LockTable::Parts {
 };
 
 LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
-                     remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset, std::size_t count,
-                     std::uint64_t signature_offset, std::size_t notices_max)
+                     remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset,
+                     std::size_t count, std::uint64_t signature_offset, std::size_t notices_max)
     : parts_(new Parts{
           fabric, protocol, counters,
-          remote_lock::QueueLock(fabric, grants,
-                                 {coherence::control_region, words_offset, sizeof(std::uint64_t), words}, true),
+          remote_lock::QueueLock(
+              fabric, grants, {coherence::control_region, words_offset, sizeof(std::uint64_t), words}, true),
           count, signature_offset, notices_max, BufferPool(coherence::signature_bytes(notices_max)),
           std::make_unique<std::atomic<LocalLock*>[]>((count + chunk_locks - 1) / chunk_locks)}) {}
 LockTable::~LockTable() = default;
 
-// Reads the previous holder's own signature. It covers at least what he released before he gave the lock away; newer
-// notices may come along, which costs at most a needless invalidation. The sequence word tells a torn read.
+// Reads the previous holder's own signature. It covers at least what he released before he gave the lock
+// away; newer notices may come along, which costs at most a needless invalidation. The sequence word tells a
+// torn read.
 Task<> LockTable::Parts::acquire_from(Rank previous) {
   constexpr std::size_t first_notices = 16;
   BufferPool::Buffer buffer(buffers);

@@ -1,4 +1,5 @@
-// The user locks of the job: queue locks whose payload is the signature of the last holder (coherence.md section 7).
+// The user locks of the job: queue locks whose payload is the signature of the last holder (coherence.md
+// section 7).
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@ namespace musubi::sync {
 
 class LockTable {
  public:
-  // `words` (words_bytes(count)) lies in the control region at `words_offset`; the protocol's signature of each rank
-  // in the control region at `signature_offset`. Lock i starts at rank i mod ranks.
+  // `words` (words_bytes(count)) lies in the control region at `words_offset`; the protocol's signature of
+  // each rank in the control region at `signature_offset`. Lock i starts at rank i mod ranks.
   LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
             remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset, std::size_t count,
             std::uint64_t signature_offset, std::size_t notices_max);

@@ -93,6 +93,45 @@ TEST(Budget, AReleaseByTheHomeOfABlockThatStaysWritableIsFree) {
   EXPECT_EQ(meter.cost().messages, 0u);
 }
 
+// Writes and releases at the home, and lets the reader acquire that.
+void hand_over(Stage& stage, Node& home, Node& reader, std::uint64_t value) {
+  do_now(stage, home, store(home, 0, value));
+  do_now(stage, home, release(home));
+  do_now(stage, reader, acquire_from(reader, home));
+}
+
+TEST(Budget, ABlockFetchedAheadIsOneOperationAtTheAcquireAndNoneAtTheRead) {
+  Stage stage(calm(2), 2);
+  Node& home = stage.node(0);
+  Node& reader = stage.node(1);
+  hand_over(stage, home, reader, 1);
+  do_now(stage, reader, drop_value(reader, 0));  // read
+  hand_over(stage, home, reader, 2);
+  do_now(stage, reader, drop_value(reader, 0));  // read again after an invalidation: wanted
+  const Meter acquire(reader);
+  do_now(stage, home, store(home, 0, 3));
+  do_now(stage, home, release(home));
+  do_now(stage, reader, acquire_from(reader, home));
+  expect_cost(acquire.cost(), 1, 0, stage_block_bytes);
+  const Meter read(reader);
+  do_now(stage, reader, drop_value(reader, 0));
+  expect_cost(read.cost(), 0, 0, 0);
+}
+
+TEST(Budget, ABlockThatNobodyReadsAnyMoreStopsBeingFetchedAhead) {
+  Stage stage(calm(2), 2);
+  Node& home = stage.node(0);
+  Node& reader = stage.node(1);
+  hand_over(stage, home, reader, 1);
+  do_now(stage, reader, drop_value(reader, 0));
+  hand_over(stage, home, reader, 2);
+  do_now(stage, reader, drop_value(reader, 0));
+  const std::uint64_t before = reader.counters().get(Counter::fetches_ahead);
+  for (std::uint64_t i = 3; i < 40; ++i) hand_over(stage, home, reader, i);
+  EXPECT_EQ(reader.counters().get(Counter::fetches_ahead) - before,
+            coherence::Parameters{}.fetches_ahead_max);
+}
+
 TEST(Budget, AReadMissWithAValidHintIsOneOperation) {
   Stage stage(calm(2), 2);
   Node& home = stage.node(0);

@@ -10,9 +10,10 @@ namespace musubi::coherence {
 
 // In registered memory, symmetric, zero at start. Own words are read and written with processor atomics.
 //
-// `version` is raised by the holder of the block's lock just before it unlocks. A reader that sees version v, then the
-// owner word unlocked, then version v again knows that no critical section overlapped its reads in between (in this
-// order: a section that ended after the first look raised the version, one in progress shows in the owner word).
+// `version` is raised by the holder of the block's lock just before it unlocks. A reader that sees version v,
+// then the owner word unlocked, then version v again knows that no critical section overlapped its reads in
+// between (in this order: a section that ended after the first look raised the version, one in progress shows
+// in the owner word).
 struct BlockWords {
   std::uint64_t owner;      // remote_lock::OwnerWord
   std::uint64_t version;    // critical sections that ended here
@@ -22,8 +23,8 @@ struct BlockWords {
 };
 static_assert(sizeof(BlockWords) == 40);
 
-// Region numbers of the job. words: BlockWords per block. published: the public copies, laid out by Space offsets.
-// control: signatures, barriers, locks, team words (sync/control_layout.h).
+// Region numbers of the job. words: BlockWords per block. published: the public copies, laid out by Space
+// offsets. control: signatures, barriers, locks, team words (sync/control_layout.h).
 inline constexpr fabric::RegionId words_region{0};
 inline constexpr fabric::RegionId published_region{1};
 inline constexpr fabric::RegionId control_region{2};

@@ -1,6 +1,6 @@
-// The kernels that compare, copy and merge blocks: byte select, not XOR, so that two ranks that wrote the same new
-// value keep it (coherence.md section 6). The widest vectors of the processor are chosen when merge_kernels() is
-// called; all variants give the same bytes.
+// The kernels that compare, copy and merge blocks: byte select, not XOR, so that two ranks that wrote the
+// same new value keep it (coherence.md section 6). The widest vectors of the processor are chosen when
+// merge_kernels() is called; all variants give the same bytes.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,8 @@ struct MergeKernels {
   const char* name;
   // Copies what differs from `from` to `to`. Result: whether anything did. One pass over memory.
   bool (*copy_changes)(std::byte* to, const std::byte* from, std::size_t bytes);
-  // result = (private != twin) ? private : remote, stored to `own` (where it came from `remote`) and to `twin`.
+  // result = (private != twin) ? private : remote, stored to `own` (where it came from `remote`) and to
+  // `twin`.
   RaceCount (*merge_into_both)(std::byte* own, std::byte* twin, const std::byte* remote, std::size_t bytes,
                                Sharing sharing);
   // The same result to `own`; `twin` becomes `remote`.

@@ -10,14 +10,14 @@ namespace musubi::coherence {
 // (coherence.md section 9). Always `none` outside tests.
 enum class InjectedBug : std::uint8_t {
   none,
-  handover_skipped,           // unlock forgets the rank that waits
-  notice_forgotten,           // a release adds no notice
-  lease_not_rechecked,        // a reader does not look at the owner word again after it has extended the lease
-  wrong_twin,                 // a merge takes the fetched bytes as the twin
-  less_for_less_or_equal,     // a copy is kept although its lease ends before the notice's version
-  silent_after_lease,         // a home releases silently although a reader holds a lease
-  version_not_raised,         // unlock leaves the version of the owner word
-  overflow_without_minimum,   // a full signature drops a notice and does not raise its minimum
+  handover_skipped,          // unlock forgets the rank that waits
+  notice_forgotten,          // a release adds no notice
+  lease_not_rechecked,       // a reader does not look at the owner word again after it has extended the lease
+  wrong_twin,                // a merge takes the fetched bytes as the twin
+  less_for_less_or_equal,    // a copy is kept although its lease ends before the notice's version
+  silent_after_lease,        // a home releases silently although a reader holds a lease
+  version_not_raised,        // unlock leaves the version of the owner word
+  overflow_without_minimum,  // a full signature drops a notice and does not raise its minimum
 };
 
 struct Parameters {
@@ -27,7 +27,8 @@ struct Parameters {
   std::uint32_t downgrade_after_releases = 8;  // compared in a row without a change
   std::uint32_t read_retries_max = 16;         // then a reader takes the lock
   std::uint32_t fetches_ahead_max = 15;        // in a row, then the block is left to fault once; 0: none
-  std::uint32_t lease_probe_releases = 16;     // every so many leased releases one without, to see who still reads
+  std::uint32_t lease_probe_releases =
+      16;  // every so many leased releases one without, to see who still reads
   InjectedBug injected_bug = InjectedBug::none;
 };
 

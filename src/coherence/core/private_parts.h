@@ -1,5 +1,5 @@
-// Bytes inside shared blocks that belong to each rank alone: copy relocations, .got.plt. They are never compared,
-// merged or copied.
+// Bytes inside shared blocks that belong to each rank alone: copy relocations, .got.plt. They are never
+// compared, merged or copied.
 #pragma once
 
 #include <algorithm>

@@ -35,7 +35,8 @@ void Signature::rebuild_index() {
   for (std::size_t i = 0; i < board_->count; ++i) *slot_of(notices_[i].block) = i + 1;
 }
 
-// Dropping an eighth at a time keeps the cost of an addition constant; the minimum covers all that is dropped.
+// Dropping an eighth at a time keeps the cost of an addition constant; the minimum covers all that is
+// dropped.
 void Signature::drop_oldest() {
   const std::size_t count = board_->count;
   const std::size_t drop = std::max<std::size_t>(1, capacity_ / 8);

@@ -1,6 +1,6 @@
-// The own signature of a rank: a bounded set of write notices, at most one per block, and the minimum write timestamp
-// (paper TS, section 3.3). It lies in registered memory, so that whoever takes a lock from this rank reads it with
-// one-sided gets; a sequence word tells the reader whether it saw one state of it.
+// The own signature of a rank: a bounded set of write notices, at most one per block, and the minimum write
+// timestamp (paper TS, section 3.3). It lies in registered memory, so that whoever takes a lock from this
+// rank reads it with one-sided gets; a sequence word tells the reader whether it saw one state of it.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ class Signature {
   // `board`: signature_bytes(notices_max) zero bytes. `raise_minimum` false is an injected fault.
   Signature(std::byte* board, std::size_t notices_max, bool raise_minimum);
 
-  // Adds the notice unless a newer one of its block is there; a full signature drops the notices with the smallest
-  // write timestamps and raises the minimum to cover them. Any thread.
+  // Adds the notice unless a newer one of its block is there; a full signature drops the notices with the
+  // smallest write timestamps and raises the minimum to cover them. Any thread.
   void add(const Notice& notice);
   void add_all(SignatureView signature);
 
@@ -48,7 +48,9 @@ class Signature {
   void forget(std::uint64_t mark);
 
   // For a signature that one task uses alone: its content, valid until it changes; and emptying it.
-  SignatureView view() const { return {board_->minimum, {notices_, static_cast<std::size_t>(board_->count)}}; }
+  SignatureView view() const {
+    return {board_->minimum, {notices_, static_cast<std::size_t>(board_->count)}};
+  }
   void clear() { forget(stamp_); }
 
   std::size_t size() const { return static_cast<std::size_t>(board_->count); }
@@ -69,9 +71,9 @@ class Signature {
   bool raise_minimum_;
   std::uint64_t stamp_ = 0;
   std::uint64_t minimum_stamp_ = 0;
-  std::vector<std::uint64_t> stamps_;     // when each notice was added
-  std::vector<std::size_t> index_;        // open addressing: 1 + position of the block's notice
-  std::vector<LogicalTime> scratch_;      // for the choice of what to drop
+  std::vector<std::uint64_t> stamps_;  // when each notice was added
+  std::vector<std::size_t> index_;     // open addressing: 1 + position of the block's notice
+  std::vector<LogicalTime> scratch_;   // for the choice of what to drop
 };
 
 }  // namespace musubi::coherence

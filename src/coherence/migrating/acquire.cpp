@@ -30,8 +30,8 @@ Task<> Engine::acquire_clock(LogicalTime time) {
   co_await expire_until(time);
 }
 
-// One at a time: a second thread that acquires the same time must not go on while the first still has copies to
-// invalidate.
+// One at a time: a second thread that acquires the same time must not go on while the first still has copies
+// to invalidate.
 Task<> Engine::expire_until(LogicalTime time) {
   if (expired_.load() >= time.value) co_return;
   auto pass = co_await expire_gate_.enter();
@@ -54,8 +54,8 @@ Task<bool> Engine::apply_notice(Notice notice) {
   const std::uint64_t tolerance = injected(InjectedBug::less_for_less_or_equal) ? 1 : 0;
   if (!is_valid(e) || e.read_ts + tolerance >= notice.write_ts) co_return false;
   if (e.pinned) co_return true;
-  // Fetched ahead, without a fault or a change of protection; now and then it is left to fault, to learn whether it is
-  // still wanted.
+  // Fetched ahead, without a fault or a change of protection; now and then it is left to fault, to learn
+  // whether it is still wanted.
   if (e.wanted && e.fetches_ahead < parameters_.fetches_ahead_max) {
     ++e.fetches_ahead;
     count(Counter::fetches_ahead);
@@ -95,8 +95,8 @@ void Engine::watch_lease(BlockId id, Entry& e) {
   leases_.push(e.read_ts, id);
 }
 
-// Copies whose time has passed are invalidated; where the home is here its copy is the newest, and is given a later
-// date instead.
+// Copies whose time has passed are invalidated; where the home is here its copy is the newest, and is given a
+// later date instead.
 Task<> Engine::expire_leases() {
   BlockId id;
   while (leases_.pop_before(acquired(), &id)) {
@@ -133,9 +133,9 @@ Task<> Engine::refresh_live_ranges() {
   }
 }
 
-// If the home is here: its version is held to be valid until `acquired` at least. One that nobody else can hold gets a
-// new date (so that it stays one that nobody holds); one that others may hold gets a longer lease. Result: whether the
-// home is here.
+// If the home is here: its version is held to be valid until `acquired` at least. One that nobody else can
+// hold gets a new date (so that it stays one that nobody holds); one that others may hold gets a longer
+// lease. Result: whether the home is here.
 Task<bool> Engine::redate_at_home(Block& b) {
   Entry& e = b.entry;
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) co_return false;

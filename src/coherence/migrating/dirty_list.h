@@ -1,5 +1,5 @@
-// The blocks that the next release looks at: all that are writable or hold changes. Two arrays change places, so that
-// a release can walk one while faults add to the other.
+// The blocks that the next release looks at: all that are writable or hold changes. Two arrays change places,
+// so that a release can walk one while faults add to the other.
 #pragma once
 
 #include <cstddef>

@@ -92,11 +92,12 @@ void Engine::take_remote(const Block& b, const std::byte* remote) {
   for_each_part(b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.own + at, remote + at, bytes); });
 }
 
-// The public copy becomes the twin of what is about to be written. Where it has the same bytes already (this rank
-// published them) there is nothing to copy.
+// The public copy becomes the twin of what is about to be written. Where it has the same bytes already (this
+// rank published them) there is nothing to copy.
 void Engine::make_twin(Block& b) {
   if (!b.entry.published_equals) {
-    for_each_part(b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, b.own + at, bytes); });
+    for_each_part(
+        b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, b.own + at, bytes); });
     shared(b.words.public_ts).store(b.entry.write_ts.value);
     b.entry.published_equals = true;
     count(Counter::twins);

@@ -1,5 +1,6 @@
-// The engine of the policy `migrating`: what all its parts share, and the steps that they are made of. The parts:
-// fetch.cpp (read misses), release.cpp (new versions), acquire.cpp (notices and leases), migrating.cpp (the façade).
+// The engine of the policy `migrating`: what all its parts share, and the steps that they are made of. The
+// parts: fetch.cpp (read misses), release.cpp (new versions), acquire.cpp (notices and leases), migrating.cpp
+// (the façade).
 #pragma once
 
 #include <array>
@@ -17,7 +18,6 @@
 #include "coherence/migrating/dirty_list.h"
 #include "coherence/migrating/lease_queue.h"
 #include "coherence/migrating/migrating.h"
-
 
 namespace musubi::coherence::migrating {
 
@@ -85,7 +85,9 @@ class Engine {
   static bool is_valid(const Entry& e) {
     return e.pinned || (e.state != State::invalid_clean && e.state != State::invalid_dirty);
   }
-  static std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) { return std::atomic_ref<std::uint64_t>(word); }
+  static std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) {
+    return std::atomic_ref<std::uint64_t>(word);
+  }
   remote_lock::OwnerWord own_word(const Block& b) {
     return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(fabric_.self(), b.initial_home);
   }
@@ -164,8 +166,8 @@ class Engine {
   std::atomic<std::uint64_t> acquired_{0};
   std::atomic<std::uint64_t> expired_{0};  // acquired_, once every copy that had to go is gone
   std::atomic<std::uint64_t> clock_{0};
-  std::uint32_t quiet_count_ = 0;                // quiescent releases so far
-  std::atomic<std::uint32_t> quiet_now_{0};      // the one that is not yet followed by its acquire's end, or 0
+  std::uint32_t quiet_count_ = 0;            // quiescent releases so far
+  std::atomic<std::uint32_t> quiet_now_{0};  // the one that is not yet followed by its acquire's end, or 0
 };
 
 }  // namespace musubi::coherence::migrating

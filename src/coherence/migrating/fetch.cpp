@@ -1,5 +1,5 @@
-// Read misses (coherence.md section 4): by the newest notice, else by following the owner words to the home and
-// taking a lease there; the lock only when the home changes again and again.
+// Read misses (coherence.md section 4): by the newest notice, else by following the owner words to the home
+// and taking a lease there; the lock only when the home changes again and again.
 #include <array>
 #include <optional>
 
@@ -9,11 +9,12 @@
 namespace musubi::coherence::migrating {
 
 using fabric::Step;
-using remote_lock::OwnerWord;
 using remote_lock::Ownership;
+using remote_lock::OwnerWord;
 
-// Makes the private bytes valid up to `acquired`, and watches over their lease. Another thread may raise `acquired`
-// meanwhile: either its search for lapsed copies finds this one in the queue, or we see its raise here.
+// Makes the private bytes valid up to `acquired`, and watches over their lease. Another thread may raise
+// `acquired` meanwhile: either its search for lapsed copies finds this one in the queue, or we see its raise
+// here.
 Task<> Engine::fetch(Block& b) {
   do {
     co_await fetch_once(b);
@@ -21,7 +22,8 @@ Task<> Engine::fetch(Block& b) {
   } while (b.entry.read_ts < acquired());
 }
 
-// Where the block is open its bytes change in place, and only at the end: an attempt that fails must not be seen.
+// Where the block is open its bytes change in place, and only at the end: an attempt that fails must not be
+// seen.
 Task<> Engine::fetch_once(Block& b) {
   if (is_dirty(b.entry) || is_valid(b.entry) || private_parts_ != nullptr) {
     BufferPool::Buffer scratch(scratch_);
@@ -74,22 +76,22 @@ Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
   Entry& e = b.entry;
   std::uint64_t public_ts = 0;
   // The timestamp first: bytes of a newer version may come along, but never older ones than it says.
-  std::array<Step, 2> steps{
-      fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)), &public_ts, sizeof public_ts),
-      fabric::get(published_region, b.extent.offset, target, b.extent.bytes)};
+  std::array<Step, 2> steps{fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
+                                        &public_ts, sizeof public_ts),
+                            fabric::get(published_region, b.extent.offset, target, b.extent.bytes)};
   co_await fabric::transfer(fabric_, e.hint_writer, steps);
   if (target == b.own) e.bytes_lost = true;
   if (public_ts < e.hint_write_ts.value) co_return false;
   count(Counter::fetches);
   count(Counter::fetched_bytes, b.extent.bytes);
-  // The version is called by the notice's name even if the bytes are newer: a newer version may be one without
-  // leases, which its home changes silently, and must not be taken for the one that we hold.
+  // The version is called by the notice's name even if the bytes are newer: a newer version may be one
+  // without leases, which its home changes silently, and must not be taken for the one that we hold.
   accept(b, {e.hint_write_ts, e.hint_read_ts}, target);
   co_return true;
 }
 
-// One look at `peer`: takes the version there if it is the home and nobody is in the critical section; `target` null:
-// only if it is the version that is still here.
+// One look at `peer`: takes the version there if it is the home and nobody is in the critical section;
+// `target` null: only if it is the version that is still here.
 Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* target, Rank* next) {
   Entry& e = b.entry;
   Look look{};
@@ -136,14 +138,16 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
   co_return LookResult::accepted;
 }
 
-// Raises the home's read timestamp. Result: until when the version of `look` may be held, 0 when it has changed.
+// Raises the home's read timestamp. Result: until when the version of `look` may be held, 0 when it has
+// changed.
 Task<LogicalTime> Engine::extend_lease(Block& b, Rank peer, const Look& look) {
   const std::uint64_t wanted = later(LogicalTime{look.words.write_ts}, acquired()).value + lease();
   std::uint64_t expected = look.words.read_ts;
   for (;;) {
     std::uint64_t seen = 0, owner = 0, version = 0;
     std::array<Step, 3> steps{
-        fabric::compare_swap(words_region, word_offset(b.id, offsetof(BlockWords, read_ts)), &seen, expected, wanted),
+        fabric::compare_swap(words_region, word_offset(b.id, offsetof(BlockWords, read_ts)), &seen, expected,
+                             wanted),
         fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, owner)), &owner, 8),
         fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)), &version, 8)};
     co_await fabric::transfer(fabric_, peer, steps);
@@ -160,7 +164,8 @@ Task<LogicalTime> Engine::extend_lease(Block& b, Rank peer, const Look& look) {
 Task<> Engine::fetch_under_lock(Block& b, std::byte* target) {
   Entry& e = b.entry;
   const Rank previous = co_await locks_.lock(b.id.value, b.initial_home);
-  MUSUBI_CHECK(previous != fabric_.self(), "block %lu: home without knowing it", static_cast<unsigned long>(b.id.value));
+  MUSUBI_CHECK(previous != fabric_.self(), "block %lu: home without knowing it",
+               static_cast<unsigned long>(b.id.value));
   BlockWords words{};
   std::array<Step, 2> steps{fabric::get(words_region, word_offset(b.id, 0), &words, sizeof words),
                             fabric::get(published_region, b.extent.offset, target, b.extent.bytes)};

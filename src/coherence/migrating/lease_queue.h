@@ -1,5 +1,6 @@
-// The blocks of this rank that may be read, by the time until which they may: the priority queue of paper TS. An
-// element may be out of date (its block was renewed since); the caller looks at the entry and puts it back.
+// The blocks of this rank that may be read, by the time until which they may: the priority queue of paper TS.
+// An element may be out of date (its block was renewed since); the caller looks at the entry and puts it
+// back.
 #pragma once
 
 #include <algorithm>

@@ -14,26 +14,44 @@ Migrating::Migrating(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
     : parts_(new Parts{{space, fabric, vm, counters, grants, memory, parameters, private_parts}}) {}
 Migrating::~Migrating() = default;
 
-Task<bool> Migrating::fault(BlockId block, vm::Access wanted) { return parts_->engine.fault(block, wanted); }
-Task<> Migrating::release(bool quiescent) { return parts_->engine.release(quiescent); }
+Task<bool> Migrating::fault(BlockId block, vm::Access wanted) {
+  return parts_->engine.fault(block, wanted);
+}
+Task<> Migrating::release(bool quiescent) {
+  return parts_->engine.release(quiescent);
+}
 Task<> Migrating::acquire(SignatureView signature, bool everyone_has_it) {
   return parts_->engine.acquire(signature, everyone_has_it);
 }
 std::uint64_t Migrating::signature(SignatureSink& sink) {
   return parts_->engine.signature().read([&sink](SignatureView view) { sink.take(view); });
 }
-void Migrating::forget(std::uint64_t mark) { parts_->engine.signature().forget(mark); }
-LogicalTime Migrating::clock() const { return parts_->engine.clock(); }
-Task<> Migrating::acquire_clock(LogicalTime time) { return parts_->engine.acquire_clock(time); }
+void Migrating::forget(std::uint64_t mark) {
+  parts_->engine.signature().forget(mark);
+}
+LogicalTime Migrating::clock() const {
+  return parts_->engine.clock();
+}
+Task<> Migrating::acquire_clock(LogicalTime time) {
+  return parts_->engine.acquire_clock(time);
+}
 Task<> Migrating::modify(BlockId block, Modification& modification) {
   return parts_->engine.modify(block, modification);
 }
-void Migrating::pin(BlockId first, std::uint64_t count) { parts_->engine.pin(first, count); }
+void Migrating::pin(BlockId first, std::uint64_t count) {
+  parts_->engine.pin(first, count);
+}
 void Migrating::set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) {
   parts_->engine.set_live_range(range, low, high);
 }
-void Migrating::adopt(BlockId first, std::uint64_t count) { parts_->engine.adopt(first, count); }
-const Entry& Migrating::entry(BlockId block) const { return parts_->engine.entry(block); }
-LogicalTime Migrating::acquired() const { return parts_->engine.acquired(); }
+void Migrating::adopt(BlockId first, std::uint64_t count) {
+  parts_->engine.adopt(first, count);
+}
+const Entry& Migrating::entry(BlockId block) const {
+  return parts_->engine.entry(block);
+}
+LogicalTime Migrating::acquired() const {
+  return parts_->engine.acquired();
+}
 
 }  // namespace musubi::coherence

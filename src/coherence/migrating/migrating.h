@@ -1,5 +1,5 @@
-// The policy `migrating` (coherence.md sections 1 to 9, paper TS): multiple writers, the home follows the writer, no
-// directory, no invalidation messages.
+// The policy `migrating` (coherence.md sections 1 to 9, paper TS): multiple writers, the home follows the
+// writer, no directory, no invalidation messages.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@
 
 namespace musubi::coherence {
 
-// The memory of one rank, laid out by Space; zero at start. published, words and signature lie in registered regions
-// (published_region, words_region, and control_region at signature_offset).
+// The memory of one rank, laid out by Space; zero at start. published, words and signature lie in registered
+// regions (published_region, words_region, and control_region at signature_offset).
 struct RankMemory {
   std::byte* private_view;  // system view of what the program sees
   std::byte* published;

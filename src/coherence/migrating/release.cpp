@@ -35,8 +35,8 @@ Task<> Engine::release_live_ranges(bool quiescent, TaskGroup& elsewhere) {
   }
 }
 
-// Blocks whose home is here, and unchanged ones, are done on the spot; the others become tasks of their own, so that
-// their latencies overlap.
+// Blocks whose home is here, and unchanged ones, are done on the spot; the others become tasks of their own,
+// so that their latencies overlap.
 Task<> Engine::release_one(BlockId id, bool quiescent, TaskGroup& elsewhere) {
   AtHome result;
   {
@@ -58,7 +58,8 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
     after_comparison(b, false, quiescent);
     return AtHome::done;
   }
-  // One pass over memory: compare and copy. Readers of the public copy meanwhile see the lock or the old timestamp.
+  // One pass over memory: compare and copy. Readers of the public copy meanwhile see the lock or the old
+  // timestamp.
   const bool changed = publish_changes(b);
   if (changed) {
     new_version(b, {LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}}, true);
@@ -127,8 +128,8 @@ Task<Version> Engine::bring_newest(Block& b, Rank previous) {
   co_return Version{LogicalTime{words.write_ts}, LogicalTime{words.read_ts}};
 }
 
-// The public copy holds new bytes: names them. Silent: no copy of the last version can be held by anybody, so nobody
-// need be told, and its timestamps may stay.
+// The public copy holds new bytes: names them. Silent: no copy of the last version can be held by anybody, so
+// nobody need be told, and its timestamps may stay.
 void Engine::new_version(Block& b, Version home, bool may_be_silent) {
   Entry& e = b.entry;
   const bool had_readers = home.read_ts > home.write_ts;
@@ -139,7 +140,8 @@ void Engine::new_version(Block& b, Version home, bool may_be_silent) {
     next.read_ts = next.write_ts;
   }
   if (!silent && had_readers) {
-    // Now and then no lease in advance: whoever still reads must then come and take one, and shows that he does.
+    // Now and then no lease in advance: whoever still reads must then come and take one, and shows that he
+    // does.
     const bool probe = ++e.leased_releases >= parameters_.lease_probe_releases;
     if (probe) e.leased_releases = 0;
     if (!probe) next.read_ts = next.write_ts + lease();
@@ -182,8 +184,10 @@ void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
       e.state = State::invalid_clean;
       e.published_equals = true;
       return;
-    case State::writable: break;
-    default: return;
+    case State::writable:
+      break;
+    default:
+      return;
   }
   e.idle_releases = changed ? 0 : static_cast<std::uint16_t>(e.idle_releases + 1);
   if (e.idle_releases >= parameters_.downgrade_after_releases) {
