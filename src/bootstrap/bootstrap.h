@@ -21,11 +21,12 @@ class Bootstrap {
   // Collective: every rank gives a blob and receives all of them, by rank. Blocks until all have called.
   virtual Result<std::vector<std::string>> all_gather(std::string_view blob) = 0;
 
-  // Tells the launcher that this rank is about to end the job with `status` in an orderly way (exit of the program);
-  // from now on the end of any rank is no failure. Signal-safe.
+  // Tells the launcher that this rank is about to end the job with `status` in an orderly way (exit of the
+  // program); from now on the end of any rank is no failure. Signal-safe.
   virtual void finish(int status) noexcept = 0;
 
-  // Ends the whole job at once, as a failure: one line with `reason`, the exit status `status`. Does not return.
+  // Ends the whole job at once, as a failure: one line with `reason`, the exit status `status`. Does not
+  // return.
   [[noreturn]] virtual void abort(int status, std::string_view reason) noexcept = 0;
 };
 

@@ -13,7 +13,8 @@ namespace musubi::coherence {
 // Changes the newest bytes of one block while nobody else can (see Protocol::modify).
 class Modification {
  public:
-  // `bytes` is the live block of this rank, from its first byte. Called once, inside the block's critical section.
+  // `bytes` is the live block of this rank, from its first byte. Called once, inside the block's critical
+  // section.
   virtual void apply(std::byte* bytes) noexcept = 0;
 
  protected:
@@ -42,8 +43,8 @@ class Protocol {
   // `quiescent`: no thread of the rank runs program code until the matching acquire has ended (a barrier).
   virtual Task<> release(bool quiescent) = 0;
 
-  // Makes everything visible here that the signature covers. Unless everyone has it (the end of a barrier), it is
-  // merged into the rank's own: what this rank releases later covers it too.
+  // Makes everything visible here that the signature covers. Unless everyone has it (the end of a barrier),
+  // it is merged into the rank's own: what this rank releases later covers it too.
   virtual Task<> acquire(SignatureView signature, bool everyone_has_it) = 0;
 
   // Copies the rank's own signature out. Result: a mark for forget().
@@ -51,24 +52,24 @@ class Protocol {
   // Everybody has acquired what signature() gave out at `mark`: drops it from the own signature.
   virtual void forget(std::uint64_t mark) = 0;
 
-  // Release and acquire without a partner, by the clock (coherence.md section 7): after release(), clock() covers all
-  // that this rank wrote or acquired; acquire_clock() makes everything up to `time` visible here.
+  // Release and acquire without a partner, by the clock (coherence.md section 7): after release(), clock()
+  // covers all that this rank wrote or acquired; acquire_clock() makes everything up to `time` visible here.
   virtual LogicalTime clock() const = 0;
   virtual Task<> acquire_clock(LogicalTime time) = 0;
 
-  // Runs `modification` on the newest version of `block`, exclusively in the job, and publishes the result as a
-  // release of that block alone.
+  // Runs `modification` on the newest version of `block`, exclusively in the job, and publishes the result as
+  // a release of that block alone.
   virtual Task<> modify(BlockId block, Modification& modification) = 0;
 
-  // Pins the blocks [first, first+count): always readable and writable here, never closed (stacks of running threads).
-  // REQUIRES: this rank is their initial home, nobody has touched them.
+  // Pins the blocks [first, first+count): always readable and writable here, never closed (stacks of running
+  // threads). REQUIRES: this rank is their initial home, nobody has touched them.
   virtual void pin(BlockId first, std::uint64_t count) = 0;
-  // Of a pinned range, only blocks that overlap [low, high) of the user view are compared at releases. `range` is the
-  // number of the thread slot whose stack it is. Any thread; cheap.
+  // Of a pinned range, only blocks that overlap [low, high) of the user view are compared at releases.
+  // `range` is the number of the thread slot whose stack it is. Any thread; cheap.
   virtual void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) = 0;
 
-  // The rank's present bytes of the blocks become their first version. Called by their initial home before any other
-  // rank touches them; blocks full of zeros stay untouched.
+  // The rank's present bytes of the blocks become their first version. Called by their initial home before
+  // any other rank touches them; blocks full of zeros stay untouched.
   virtual void adopt(BlockId first, std::uint64_t count) = 0;
 };
 

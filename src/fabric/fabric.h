@@ -1,8 +1,9 @@
 // PORT fabric: what RDMA hardware promises, and nothing more.
 //
-// One-sided operations on registered regions of peers, and small messages. Words of 8 bytes (aligned) are atomic;
-// anything longer may be seen torn. Steps of one batch take effect in order, each complete before the next begins;
-// between batches there is no order unless one is awaited before the next is posted. A rank may post to itself.
+// One-sided operations on registered regions of peers, and small messages. Words of 8 bytes (aligned) are
+// atomic; anything longer may be seen torn. Steps of one batch take effect in order, each complete before the
+// next begins; between batches there is no order unless one is awaited before the next is posted. A rank may
+// post to itself.
 //
 // Failure: a driver never reports a dead peer here. The bootstrap ends the job when a rank dies.
 // Drivers: shm (peers on one host), sim (virtual time). Every driver passes tests/conformance/fabric.
@@ -64,7 +65,7 @@ enum class Outcome : std::uint8_t {
 };
 
 struct Capabilities {
-  bool ordered = false;               // batches to one peer take effect in the order in which they were posted
+  bool ordered = false;  // batches to one peer take effect in the order in which they were posted
   bool cpu_atomics_coherent = false;  // processor atomics on a region mix with fabric atomics on it
   bool needs_target_progress = true;  // operations wait until the target calls progress()
   bool local_pointer = false;         // direct() gives an address
@@ -81,15 +82,16 @@ inline constexpr std::size_t message_bytes_max = 1984;
 
 class Listener {
  public:
-  // Called inside progress(), on the thread that polls; one call at a time per rank, in order per sender. Must not
-  // block, must not call progress(); may send (and must then cope with busy).
+  // Called inside progress(), on the thread that polls; one call at a time per rank, in order per sender.
+  // Must not block, must not call progress(); may send (and must then cope with busy).
   virtual void on_message(Rank from, std::span<const std::byte> body) noexcept = 0;
 
  protected:
   ~Listener() = default;
 };
 
-// Memory that peers may reach. `file` is the memfd behind `base` (at `file_offset`) for drivers that map peers.
+// Memory that peers may reach. `file` is the memfd behind `base` (at `file_offset`) for drivers that map
+// peers.
 struct RegionMemory {
   RegionId id;
   std::byte* base = nullptr;
@@ -106,13 +108,14 @@ class Fabric {
   virtual std::uint32_t ranks() const noexcept = 0;
   virtual Capabilities capabilities() const noexcept = 0;
 
-  // Posts the steps as one batch. Steps and their local buffers stay untouched and alive until the batch is complete.
-  // Any thread. Never blocks. Bounds are checked (MUSUBI_CHECK). On `pending`, `completion` is set at the end;
-  // it may be set before post() returns.
+  // Posts the steps as one batch. Steps and their local buffers stay untouched and alive until the batch is
+  // complete. Any thread. Never blocks. Bounds are checked (MUSUBI_CHECK). On `pending`, `completion` is set
+  // at the end; it may be set before post() returns.
   virtual Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept = 0;
 
   // Sends a small message (<= message_bytes_max); the body is copied. Result: done or busy. Any thread.
-  virtual Outcome send(Rank peer, MessageKind kind, Urgency urgency, std::span<const std::byte> body) noexcept = 0;
+  virtual Outcome send(Rank peer, MessageKind kind, Urgency urgency,
+                       std::span<const std::byte> body) noexcept = 0;
 
   // Before the first message can arrive. `listener` outlives the fabric's last progress().
   virtual void listen(MessageKind kind, Listener* listener) noexcept = 0;
@@ -120,12 +123,14 @@ class Fabric {
   // Delivers what has arrived. Result: whether anything was done. Any thread.
   virtual bool progress() noexcept = 0;
 
-  // Sleeps until something may have arrived, wake() is called, or `ready` is true; spurious returns are allowed.
-  // The caller has just found progress() idle. Spins, yields or sleeps by the driver's measured policy.
+  // Sleeps until something may have arrived, wake() is called, or `ready` is true; spurious returns are
+  // allowed. The caller has just found progress() idle. Spins, yields or sleeps by the driver's measured
+  // policy.
   virtual void wait(const std::atomic<bool>& ready) noexcept = 0;
   // Makes every thread of this rank return from wait(). Any thread, signal-safe.
   virtual void wake() noexcept = 0;
-  // The service thread's sleep: returns when a `promptly` message arrived while nobody waited, or after wake_service().
+  // The service thread's sleep: returns when a `promptly` message arrived while nobody waited, or after
+  // wake_service().
   virtual void wait_for_service() noexcept = 0;
   virtual void wake_service() noexcept = 0;
 

@@ -1,5 +1,5 @@
-// co_await transfer(...) / deliver(...): a batch or a message as an awaitable. "busy" is retried here, so callers
-// never see it. With a driver that completes at once nothing suspends and no frame is allocated.
+// co_await transfer(...) / deliver(...): a batch or a message as an awaitable. "busy" is retried here, so
+// callers never see it. With a driver that completes at once nothing suspends and no frame is allocated.
 #pragma once
 
 #include <optional>

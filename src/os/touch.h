@@ -4,7 +4,9 @@
 namespace musubi::os {
 
 // One load of `byte`: faults when it may not be read.
-inline void touch_for_reading(const volatile unsigned char* byte) noexcept { static_cast<void>(*byte); }
+inline void touch_for_reading(const volatile unsigned char* byte) noexcept {
+  static_cast<void>(*byte);
+}
 
 // Faults when `byte` may not be written; leaves it as it is, also when others write it meanwhile.
 inline void touch_for_writing(volatile unsigned char* byte) noexcept {

@@ -12,7 +12,9 @@ constexpr std::uintptr_t shared_end = 0x5000'0000'0000;
 constexpr std::size_t stack_slots_per_rank = 256;
 constexpr std::size_t page_bytes = 4096;
 
-std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
 
 }  // namespace
 
@@ -23,9 +25,9 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
   layout.heap_base = shared_base;
   layout.heap_bytes_per_rank = round_up(settings.heap_bytes, settings.heap_block_bytes);
   // The lowest block of a slot is the guard.
-  layout.stack_slot_bytes = round_up(settings.stack_bytes, settings.stack_block_bytes) + settings.stack_block_bytes;
-  layout.stack_slots_per_rank =
-      std::max<std::size_t>(stack_slots_per_rank, settings.threads_per_rank + 1);
+  layout.stack_slot_bytes =
+      round_up(settings.stack_bytes, settings.stack_block_bytes) + settings.stack_block_bytes;
+  layout.stack_slots_per_rank = std::max<std::size_t>(stack_slots_per_rank, settings.threads_per_rank + 1);
   const unsigned __int128 heap_bytes = static_cast<unsigned __int128>(layout.heap_bytes_per_rank) * ranks;
   const unsigned __int128 stack_bytes =
       static_cast<unsigned __int128>(layout.stack_slot_bytes) * layout.stack_slots_per_rank * ranks;
@@ -33,7 +35,8 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
     return Error{"the shared range of " + std::to_string(ranks) +
                  " ranks does not fit into the address space: lower heap_bytes or stack_bytes"};
   }
-  layout.stacks_base = round_up(layout.heap_base + static_cast<std::size_t>(heap_bytes), std::size_t{1} << 30);
+  layout.stacks_base =
+      round_up(layout.heap_base + static_cast<std::size_t>(heap_bytes), std::size_t{1} << 30);
   if (globals.size() + 2 > vm::Space::segment_count_max) {
     return Error{"the program has too many writable segments to share"};
   }

@@ -8,7 +8,11 @@ constinit Runtime* runtime_of_process = nullptr;
 
 }  // namespace
 
-Runtime* current_runtime() noexcept { return runtime_of_process; }
-void set_current_runtime(Runtime* runtime) noexcept { runtime_of_process = runtime; }
+Runtime* current_runtime() noexcept {
+  return runtime_of_process;
+}
+void set_current_runtime(Runtime* runtime) noexcept {
+  runtime_of_process = runtime;
+}
 
 }  // namespace musubi::runtime

@@ -1,4 +1,5 @@
-// Messages of the heap between ranks: memory given back to the rank that allocated it, and questions for its size.
+// Messages of the heap between ranks: memory given back to the rank that allocated it, and questions for its
+// size.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,9 @@ namespace musubi::runtime {
 
 class HeapService final : public fabric::Listener {
  public:
-  explicit HeapService(fabric::Fabric& fabric) : fabric_(fabric) { fabric.listen(fabric::MessageKind::heap, this); }
+  explicit HeapService(fabric::Fabric& fabric) : fabric_(fabric) {
+    fabric.listen(fabric::MessageKind::heap, this);
+  }
 
   void set_listener(Runtime::HeapListener* listener) { listener_.store(listener); }
 

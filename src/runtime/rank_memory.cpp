@@ -23,24 +23,27 @@ Result<void> make_file(const char* name, std::size_t bytes, os::FileDescriptor& 
 
 }  // namespace
 
-Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const vm::Space& space, const sync::ControlLayout& control) {
+Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const vm::Space& space,
+                                                       const sync::ControlLayout& control) {
   std::unique_ptr<MemoryFiles> files(new MemoryFiles(space.blocks()));
   const std::size_t bytes = whole_pages(space.bytes());
   const std::size_t word_bytes = whole_pages(space.blocks() * sizeof(coherence::BlockWords));
   Result<void> made = make_file("musubi-private", bytes, files->private_file_, nullptr);
   if (made) made = make_file("musubi-published", bytes, files->published_file_, &files->published_);
   if (made) made = make_file("musubi-words", word_bytes, files->words_file_, &files->words_);
-  if (made) made = make_file("musubi-control", whole_pages(control.bytes), files->control_file_, &files->control_);
+  if (made)
+    made = make_file("musubi-control", whole_pages(control.bytes), files->control_file_, &files->control_);
   if (!made) return made.error();
   return files;
 }
 
 std::array<fabric::RegionMemory, 3> MemoryFiles::regions() const {
-  return {fabric::RegionMemory{coherence::words_region, words_.data(), words_.bytes(), words_file_.number(), 0},
-          fabric::RegionMemory{coherence::published_region, published_.data(), published_.bytes(),
-                               published_file_.number(), 0},
-          fabric::RegionMemory{coherence::control_region, control_.data(), control_.bytes(),
-                               control_file_.number(), 0}};
+  return {
+      fabric::RegionMemory{coherence::words_region, words_.data(), words_.bytes(), words_file_.number(), 0},
+      fabric::RegionMemory{coherence::published_region, published_.data(), published_.bytes(),
+                           published_file_.number(), 0},
+      fabric::RegionMemory{coherence::control_region, control_.data(), control_.bytes(),
+                           control_file_.number(), 0}};
 }
 
 }  // namespace musubi::runtime

@@ -1,4 +1,5 @@
-// The memory files of one rank: what the program sees, the public copies, the words of the blocks, the control region.
+// The memory files of one rank: what the program sees, the public copies, the words of the blocks, the
+// control region.
 #pragma once
 
 #include <array>
@@ -17,7 +18,8 @@ namespace musubi::runtime {
 class MemoryFiles {
  public:
   // Errors: no memory files, no address space.
-  static Result<std::unique_ptr<MemoryFiles>> make(const vm::Space& space, const sync::ControlLayout& control);
+  static Result<std::unique_ptr<MemoryFiles>> make(const vm::Space& space,
+                                                   const sync::ControlLayout& control);
 
   int private_file() const { return private_file_.number(); }
   std::byte* published() const { return published_.data(); }

@@ -1,5 +1,6 @@
-// The runtime of one rank: reads settings, chooses drivers and protocol, owns everything. Front ends (omp, c_api,
-// image) see only this header. All calls block politely; any thread that has been attached may call them.
+// The runtime of one rank: reads settings, chooses drivers and protocol, owns everything. Front ends (omp,
+// c_api, image) see only this header. All calls block politely; any thread that has been attached may call
+// them.
 #pragma once
 
 #include <array>
@@ -42,7 +43,8 @@ struct ThreadStack {
 // Where the address space of the job lies: the same on every rank.
 struct Layout {
   std::uintptr_t heap_base;
-  std::size_t heap_bytes_per_rank;  // rank r allocates in [heap_base + r * heap_bytes_per_rank, + heap_bytes_per_rank)
+  std::size_t heap_bytes_per_rank;  // rank r allocates in [heap_base + r * heap_bytes_per_rank, +
+                                    // heap_bytes_per_rank)
   std::uintptr_t stacks_base;
   std::size_t stack_slot_bytes;
   std::size_t stack_slots_per_rank;
@@ -50,11 +52,11 @@ struct Layout {
 
 class Runtime {
  public:
-  static constexpr std::size_t team_words = 65536;   // shared 8-byte words per rank, zero at start
-  static constexpr std::size_t lock_count = 65536;   // locks of the job
+  static constexpr std::size_t team_words = 65536;  // shared 8-byte words per rank, zero at start
+  static constexpr std::size_t lock_count = 65536;  // locks of the job
 
-  // Joins the job and reserves the shared range; heap and stacks are usable at once, each rank in its own part.
-  // Collective. Threads: the calling thread is attached.
+  // Joins the job and reserves the shared range; heap and stacks are usable at once, each rank in its own
+  // part. Collective. Threads: the calling thread is attached.
   static Result<std::unique_ptr<Runtime>> start(const config::Settings& settings,
                                                 std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                                                 std::span<const SharedRange> globals,
@@ -67,27 +69,28 @@ class Runtime {
   virtual const Layout& layout() const noexcept = 0;
   virtual trace::Counters& counters() noexcept = 0;
 
-  // Collective, once, before the program's main: rank 0's bytes of the globals win, everybody else's are dropped.
+  // Collective, once, before the program's main: rank 0's bytes of the globals win, everybody else's are
+  // dropped.
   virtual void share_globals() = 0;
 
-  // Gives the calling thread its alternate signal stack and its executor; undone by detach. Every thread that may
-  // touch shared memory is attached.
+  // Gives the calling thread its alternate signal stack and its executor; undone by detach. Every thread that
+  // may touch shared memory is attached.
   virtual void attach_thread() = 0;
   virtual void detach_thread() = 0;
 
   // A stack for a new thread of this rank, pinned; ends the job with a clear line when no slot is free.
   virtual ThreadStack take_stack() = 0;
   virtual void give_back_stack(const ThreadStack& stack) = 0;
-  // Notes how deep the calling thread's stack in `slot` is in use now: [low, top of stack) takes part in releases.
-  // To be called on entry to every call below that releases. Cheap.
+  // Notes how deep the calling thread's stack in `slot` is in use now: [low, top of stack) takes part in
+  // releases. To be called on entry to every call below that releases. Cheap.
   virtual void note_stack(std::size_t slot, const void* low) noexcept = 0;
 
-  // Barrier of all ranks; one thread per rank calls, the rank's other threads wait meanwhile in the caller's care.
-  // Release before, acquire after. Rank 0's payload is everybody's afterwards.
+  // Barrier of all ranks; one thread per rank calls, the rank's other threads wait meanwhile in the caller's
+  // care. Release before, acquire after. Rank 0's payload is everybody's afterwards.
   virtual void barrier(BarrierPayload& payload) = 0;
 
-  // Mutual exclusion in the job, with acquire at lock and release at unlock. Not recursive. A thread that waits
-  // sleeps. try_lock: false when the lock is held anywhere (or its state is not known without waiting).
+  // Mutual exclusion in the job, with acquire at lock and release at unlock. Not recursive. A thread that
+  // waits sleeps. try_lock: false when the lock is held anywhere (or its state is not known without waiting).
   virtual void lock(LockId lock) = 0;
   virtual bool try_lock(LockId lock) = 0;
   virtual void unlock(LockId lock) = 0;
@@ -98,12 +101,13 @@ class Runtime {
   virtual void release() = 0;
   virtual void acquire() = 0;
 
-  // Exact atomic operation on 1, 2, 4, 8 or 16 bytes of shared memory; may cross a block's end. Result: the old value.
+  // Exact atomic operation on 1, 2, 4, 8 or 16 bytes of shared memory; may cross a block's end. Result: the
+  // old value.
   virtual AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) = 0;
   virtual bool is_shared(std::uintptr_t address) const noexcept = 0;
 
-  // Team words: fabric atomics on word `index` at rank `owner`. Sequentially consistent with each other; they order
-  // nothing in shared memory.
+  // Team words: fabric atomics on word `index` at rank `owner`. Sequentially consistent with each other; they
+  // order nothing in shared memory.
   virtual std::uint64_t word_load(Rank owner, std::size_t index) = 0;
   virtual void word_store(Rank owner, std::size_t index, std::uint64_t value) = 0;
   virtual std::uint64_t word_fetch_add(Rank owner, std::size_t index, std::uint64_t amount) = 0;
@@ -127,27 +131,27 @@ class Runtime {
   virtual void send_free(Rank owner, std::uintptr_t address) = 0;
   virtual std::size_t query_size(Rank owner, std::uintptr_t address) = 0;
 
-  // Makes waiting polite while more threads than cores run in the job: called by the front end when the number of
-  // threads of this rank changes.
+  // Makes waiting polite while more threads than cores run in the job: called by the front end when the
+  // number of threads of this rank changes.
   virtual void set_thread_count(std::uint32_t threads) noexcept = 0;
 
-  // Waits until `*word != value` for intra-rank synchronisation, with the job's waiting policy (spin, yield, futex);
-  // wake_all wakes the waiters after *word was changed.
+  // Waits until `*word != value` for intra-rank synchronisation, with the job's waiting policy (spin, yield,
+  // futex); wake_all wakes the waiters after *word was changed.
   virtual void wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) = 0;
   virtual void wake_local(const std::atomic<std::uint32_t>* word) = 0;
 
-  // Prints the statistics of the job when asked for (collective, rank 0 prints), and tells the launcher that the job
-  // ends with `status`. The caller then leaves the process.
+  // Prints the statistics of the job when asked for (collective, rank 0 prints), and tells the launcher that
+  // the job ends with `status`. The caller then leaves the process.
   virtual void finish(int status) = 0;
-  // The same while other ranks are still at work (exit inside a parallel region, _exit): not collective, prints no
-  // statistics; the launcher then ends the others. The caller leaves the process. Any thread.
+  // The same while other ranks are still at work (exit inside a parallel region, _exit): not collective,
+  // prints no statistics; the launcher then ends the others. The caller leaves the process. Any thread.
   virtual void leave(int status) noexcept = 0;
   // Ends the job at once as a failure: one line, status.
   [[noreturn]] virtual void abort(int status, std::string_view reason) = 0;
 };
 
-// The runtime of this process for signal handlers and front ends; null before start. Set by the front end that
-// started it (c_api or image), which owns it.
+// The runtime of this process for signal handlers and front ends; null before start. Set by the front end
+// that started it (c_api or image), which owns it.
 Runtime* current_runtime() noexcept;
 void set_current_runtime(Runtime* runtime) noexcept;
 

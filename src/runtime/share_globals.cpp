@@ -1,4 +1,5 @@
-// The program's globals become shared: rank 0's bytes win, everybody else's are dropped (but for the private ones).
+// The program's globals become shared: rank 0's bytes win, everybody else's are dropped (but for the private
+// ones).
 #include <cstring>
 
 #include "runtime/job_runtime.h"
@@ -29,11 +30,10 @@ void JobRuntime::share_globals() {
     }
     for (const PrivateBytes& part : private_bytes_) {
       if (part.address - segment.base >= segment.bytes) continue;
-      std::memcpy(view + segment.offset + (part.address - segment.base), reinterpret_cast<const void*>(part.address),
-                  part.bytes);
+      std::memcpy(view + segment.offset + (part.address - segment.base),
+                  reinterpret_cast<const void*>(part.address), part.bytes);
     }
-    const auto mapped =
-        vm_->map_segment(plan_.first_globals_segment + i, vm::SigsegvVm::Placement::replace);
+    const auto mapped = vm_->map_segment(plan_.first_globals_segment + i, vm::SigsegvVm::Placement::replace);
     if (!mapped) abort(1, mapped.error().message);
     for (const BlockId block : filled) protocol_->adopt(block, 1);
   }

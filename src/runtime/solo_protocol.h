@@ -1,5 +1,5 @@
-// The protocol of a job of one rank: there is nobody to be coherent with. All memory is open for writing from the
-// start, and nothing is ever compared.
+// The protocol of a job of one rank: there is nobody to be coherent with. All memory is open for writing from
+// the start, and nothing is ever compared.
 #pragma once
 
 #include "base/event.h"
@@ -10,7 +10,8 @@ namespace musubi::runtime {
 
 class SoloProtocol final : public coherence::Protocol {
  public:
-  SoloProtocol(const vm::Space& space, std::byte* private_view) : space_(space), private_view_(private_view) {}
+  SoloProtocol(const vm::Space& space, std::byte* private_view)
+      : space_(space), private_view_(private_view) {}
 
   Task<bool> fault(BlockId, vm::Access) override { co_return true; }
   Task<> release(bool) override { co_return; }

@@ -16,7 +16,10 @@ class StackSlots {
  public:
   StackSlots(const vm::Space& space, const Layout& layout, Rank self, std::size_t guard_bytes,
              coherence::Protocol& protocol)
-      : space_(space), layout_(layout), protocol_(protocol), guard_bytes_(guard_bytes),
+      : space_(space),
+        layout_(layout),
+        protocol_(protocol),
+        guard_bytes_(guard_bytes),
         base_(layout.stacks_base + self.value * layout.stack_slot_bytes * layout.stack_slots_per_rank),
         used_(layout.stack_slots_per_rank, Use::never) {}
 

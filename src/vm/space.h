@@ -1,5 +1,5 @@
-// The shared space: segments of addresses, cut into blocks. The same on every rank, so that a block's number, its
-// address, and its place in the views of every rank are computed, never looked up.
+// The shared space: segments of addresses, cut into blocks. The same on every rank, so that a block's number,
+// its address, and its place in the views of every rank are computed, never looked up.
 #pragma once
 
 #include <array>
@@ -97,10 +97,12 @@ class Space {
     const Segment& segment = segment_of(block);
     const std::uint64_t index = block.value - segment.first_block.value;
     switch (segment.initial_home) {
-      case InitialHome::one_rank: return segment.home;
+      case InitialHome::one_rank:
+        return segment.home;
       case InitialHome::slices:
         return Rank{static_cast<std::uint32_t>(index * segment.block_bytes / segment.slice_bytes)};
-      case InitialHome::cyclic: return Rank{static_cast<std::uint32_t>(index % ranks_)};
+      case InitialHome::cyclic:
+        return Rank{static_cast<std::uint32_t>(index % ranks_)};
     }
     __builtin_unreachable();
   }

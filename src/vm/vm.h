@@ -1,8 +1,8 @@
 // PORT vm: protection of the user view, and delivery of faults.
 //
-// Each rank maps its own memory twice: the user view, which the program sees and whose access this port changes,
-// and the system view, always readable and writable, through which the runtime fills a block before it is opened.
-// Drivers: sigsegv (mprotect), soft (a software MMU). Every driver passes tests/conformance/vm.
+// Each rank maps its own memory twice: the user view, which the program sees and whose access this port
+// changes, and the system view, always readable and writable, through which the runtime fills a block before
+// it is opened. Drivers: sigsegv (mprotect), soft (a software MMU). Every driver passes tests/conformance/vm.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +35,10 @@ class Vm {
 // Receives faults of the user view.
 class FaultSink {
  public:
-  // The thread touched `block` without the access it needs; returns true when the access may be tried again, false
-  // when the program has no right to it (a guard page of a stack): the driver then treats it as the user's crash.
-  // Runs on the faulting thread, inside a signal handler for drivers of real pages. A driver that cannot tell reads
-  // from writes says read first and write when the block was readable.
+  // The thread touched `block` without the access it needs; returns true when the access may be tried again,
+  // false when the program has no right to it (a guard page of a stack): the driver then treats it as the
+  // user's crash. Runs on the faulting thread, inside a signal handler for drivers of real pages. A driver
+  // that cannot tell reads from writes says read first and write when the block was readable.
   virtual bool on_fault(BlockId block, Access wanted) noexcept = 0;
 
  protected:
