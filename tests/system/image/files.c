@@ -15,7 +15,7 @@
 
 enum { bytes = 300000 };
 static char* data;
-static char name[64] = "/tmp/musubi_files_XXXXXX";
+static char name[64] = "/tmp/test_files_XXXXXX";
 static char pattern(int i) {
   return (char)('a' + i % 23);
 }
