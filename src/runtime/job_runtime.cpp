@@ -131,7 +131,8 @@ Result<void> JobRuntime::open_memory() {
   sizes.notices_max = settings_.signature_notices_max;
   sizes.signature_bytes = coherence::signature_bytes(settings_.signature_notices_max);
   sizes.lock_count = lock_count;
-  sizes.team_words = team_words + trace::counter_count;  // the last ones carry the statistics to rank 0
+  // Behind the team words: the statistics on their way to rank 0, and the order of flags.
+  sizes.team_words = team_words + trace::counter_count + flag_words;
   control_layout_ = sync::ControlLayout::of(sizes);
   auto memory = MemoryFiles::make(plan_.space, control_layout_);
   if (!memory) return memory.error();
@@ -279,12 +280,15 @@ bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
   // An own stack is pinned: a fault there is one of its guard, or of a slot that is not in use.
   if (in_stacks && plan_.space.initial_home(block) == self_) return false;
   TimeSpent time(counters_, Counter::fault_ns);
-  return executor().run(protocol_->fault(block, wanted));
+  if (!executor().run(protocol_->fault(block, wanted))) return false;
+  if (flags_in_use()) acquire_what_came_along();
+  return true;
 }
 
 void JobRuntime::barrier(BarrierPayload& payload) {
   if (ranks_ == 1) return;
   TimeSpent time(counters_, Counter::release_ns);
+  if (flags_in_use()) release_before_barrier();
   // Threads that the program made by itself may be at work meanwhile.
   const bool quiescent = attached_threads_.load() <= 1 + stacks_->in_use();
   executor().run(barrier_->arrive(payload, quiescent));
@@ -295,7 +299,7 @@ bool JobRuntime::try_lock(LockId lock) { return executor().run(locks_->try_lock(
 void JobRuntime::unlock(LockId lock) { executor().run(locks_->unlock(lock)); }
 
 void JobRuntime::release() {
-  if (ranks_ > 1) executor().run(clock_->release());
+  if (ranks_ > 1) release_in_order();
 }
 void JobRuntime::acquire() {
   if (ranks_ > 1) executor().run(clock_->acquire());
@@ -306,6 +310,7 @@ void JobRuntime::acquire() {
 void JobRuntime::flush() {
   constexpr std::uint32_t looks_before_yield = 2, looks_before_nap = 200, looks_before_time_passes = 50;
   const LogicalTime before = protocol_->clock();
+  note_flush();
   release();
   acquire();
   idle_flushes = protocol_->clock() == before ? idle_flushes + 1 : 0;

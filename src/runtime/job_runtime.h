@@ -78,6 +78,15 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
  private:
   bool on_fault(BlockId block, vm::Access wanted) noexcept override;
 
+  // flag_order.cpp
+  static constexpr std::size_t flag_words = 3;
+  void release_before_barrier();
+  std::atomic_ref<std::uint64_t> flag_word(Rank owner, std::size_t index);
+  void note_flush();
+  bool flags_in_use();
+  void release_in_order();
+  void acquire_what_came_along();
+
   Result<void> open_memory();
   Result<void> open_protocol();
   void serve();
