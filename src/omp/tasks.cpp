@@ -133,11 +133,14 @@ void run_task_loop(const TaskLoopRequest& request) {
   if (request.count == 0) return;
   std::uint64_t tasks = current_task().size;
   if (request.number != 0) tasks = request.sized_by_grain ? request.count / request.number : request.number;
+  const bool exact = request.strict && request.sized_by_grain && request.number != 0;
+  if (exact) tasks = (request.count - 1) / request.number + 1;
   tasks = std::clamp<std::uint64_t>(tasks, 1, request.count);
   const TaskRequest& task = request.task;
   void* data = aligned(alloca(task.bytes + task.alignment - 1), task.alignment);
   for (std::uint64_t i = 0; i < tasks; ++i) {
-    const Chunk share = static_share(request.count, tasks, i);
+    const Chunk share = exact ? Chunk{i * request.number, i + 1 == tasks ? request.count : (i + 1) * request.number}
+                              : static_share(request.count, tasks, i);
     if (task.copy != nullptr) {
       task.copy(data, task.data);
     } else {

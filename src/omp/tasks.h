@@ -27,6 +27,7 @@ void run_task(const TaskRequest& request);
 struct TaskLoopRequest {
   TaskRequest task;
   bool sized_by_grain = false;  // `number` is a grain size, else a number of tasks; 0: free
+  bool strict = false;          // all tasks but the last have `number` iterations, not about as many
   std::uint64_t number = 0;
   std::uint64_t start = 0, end = 0, step = 1;
   std::uint64_t count = 0;  // iterations

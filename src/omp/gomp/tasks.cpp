@@ -10,7 +10,7 @@ using namespace musubi::omp;
 namespace {
 
 // Flags of GOMP_task and GOMP_taskloop (gomp-constants.h of gcc 12).
-constexpr unsigned flag_final = 1 << 1, flag_up = 1 << 8, flag_grainsize = 1 << 9, flag_nogroup = 1 << 11,
+constexpr unsigned flag_final = 1 << 1, flag_up = 1 << 8, flag_grainsize = 1 << 9, flag_strict = 1 << 14, flag_nogroup = 1 << 11,
                    flag_reduction = 1 << 12, flag_detach = 1 << 13;
 
 using Copy = void (*)(void*, void*);
@@ -32,7 +32,7 @@ void task_loop(const TaskRequest& task, const IterationSpace& space, unsigned fl
     if ((flags & flag_reduction) != 0) group_reduction_begin(static_cast<std::uintptr_t**>(task.data)[2]);
   }
   run_task_loop(
-      {task, (flags & flag_grainsize) != 0, number, space.start, space.end, space.step, space.count});
+      {task, (flags & flag_grainsize) != 0, (flags & flag_strict) != 0, number, space.start, space.end, space.step, space.count});
   if (groups) group_end();
 }
 

@@ -504,6 +504,24 @@ struct Counted {
   ~Counted() { value = -1; }
 };
 
+TEST_P(Constructs, tasks_of_exact_size) {
+  const auto body = [] {
+    int begins[100] = {};
+#pragma omp parallel
+#pragma omp single
+    {
+      int previous = -2;
+#pragma omp taskloop grainsize(strict : 30) firstprivate(previous) shared(begins)
+      for (int i = 0; i < 100; ++i) {
+        begins[i] = previous != i - 1;
+        previous = i;
+      }
+    }
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(i % 30 == 0, begins[i] == 1) << i;
+  };
+  EXPECT_EQ(0, run(body));
+}
+
 TEST_P(Constructs, tasks) {
   const auto body = [] {
     long result = 0;
