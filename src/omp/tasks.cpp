@@ -139,8 +139,9 @@ void run_task_loop(const TaskLoopRequest& request) {
   const TaskRequest& task = request.task;
   void* data = aligned(alloca(task.bytes + task.alignment - 1), task.alignment);
   for (std::uint64_t i = 0; i < tasks; ++i) {
-    const Chunk share = exact ? Chunk{i * request.number, i + 1 == tasks ? request.count : (i + 1) * request.number}
-                              : static_share(request.count, tasks, i);
+    const Chunk share =
+        exact ? Chunk{i * request.number, i + 1 == tasks ? request.count : (i + 1) * request.number}
+              : static_share(request.count, tasks, i);
     if (task.copy != nullptr) {
       task.copy(data, task.data);
     } else {

@@ -14,13 +14,13 @@ namespace musubi::omp {
 
 // Indices. The words of one loop slot lie together at the slot's owner, rank `slot mod ranks`.
 namespace words {
-inline constexpr std::size_t single = 0;          // rank 0: number of the last `single` that was claimed
-inline constexpr std::size_t broadcast = 1;       // rank 0: two words, used in turn
-inline constexpr std::size_t next_user_lock = 3;  // rank 0: user locks handed out so far
-inline constexpr std::size_t ended_singles = 4;    // rank 0: by number: the newest single that has ended
+inline constexpr std::size_t single = 0;            // rank 0: number of the last `single` that was claimed
+inline constexpr std::size_t broadcast = 1;         // rank 0: two words, used in turn
+inline constexpr std::size_t next_user_lock = 3;    // rank 0: user locks handed out so far
+inline constexpr std::size_t ended_singles = 4;     // rank 0: by number: the newest single that has ended
 inline constexpr std::size_t awaited_singles = 20;  // rank 0: the newest one that somebody waits for
 inline constexpr std::size_t open_single_count = 16;
-inline constexpr std::size_t lock_names = 64;     // rank 0: address of the name per named lock
+inline constexpr std::size_t lock_names = 64;  // rank 0: address of the name per named lock
 inline constexpr std::size_t lock_name_count = 4080;
 inline constexpr std::size_t loop_slots = 8192;
 inline constexpr std::size_t loop_slot_count = 256;

@@ -22,8 +22,8 @@ namespace {
 
 using trace::Counter;
 
-// What the calling thread needs to work on shared memory. A signal handler must find it without an argument: hence
-// one thread-local pointer below the front ends.
+// What the calling thread needs to work on shared memory. A signal handler must find it without an argument:
+// hence one thread-local pointer below the front ends.
 struct ThreadContext {
   vm::AlternateStack alternate_stack;
 };
@@ -48,7 +48,8 @@ class TimeSpent {
 
 class AtomicModification final : public coherence::Modification {
  public:
-  AtomicModification(const AtomicOperation& operation, std::size_t offset) : operation_(operation), offset_(offset) {}
+  AtomicModification(const AtomicOperation& operation, std::size_t offset)
+      : operation_(operation), offset_(offset) {}
   void apply(std::byte* bytes) noexcept override {
     std::memcpy(&old_, bytes + offset_, operation_.bytes);
     const AtomicValue next = musubi::apply(operation_, old_);
@@ -84,8 +85,8 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
   if (bootstrap->ranks() == 1) globals = {};
   auto plan = AddressPlan::make(settings, bootstrap->ranks(), globals);
   if (!plan) return plan.error();
-  auto runtime = std::make_unique<JobRuntime>(settings, std::move(bootstrap), std::move(plan).value(), globals,
-                                              private_bytes);
+  auto runtime = std::make_unique<JobRuntime>(settings, std::move(bootstrap), std::move(plan).value(),
+                                              globals, private_bytes);
   if (auto opened = runtime->open(); !opened) return opened.error();
   return std::unique_ptr<Runtime>(std::move(runtime));
 }
@@ -143,8 +144,8 @@ Result<void> JobRuntime::open_memory() {
   yields_.store(policy.yields);
   const auto regions = memory_->regions();
   auto opened = fabric::ShmFabric::open(
-      self_, ranks_, regions, [this](std::string_view blob) { return bootstrap_->all_gather(blob); }, counters_,
-      policy);
+      self_, ranks_, regions, [this](std::string_view blob) { return bootstrap_->all_gather(blob); },
+      counters_, policy);
   if (!opened) return opened.error();
   fabric_ = std::move(opened).value();
 
@@ -164,7 +165,8 @@ Result<void> JobRuntime::open_memory() {
 Result<void> JobRuntime::open_protocol() {
   for (const PrivateBytes& bytes : private_bytes_) {
     const vm::Segment* segment = plan_.space.segment_at(bytes.address);
-    if (segment != nullptr) private_parts_.add(segment->offset + (bytes.address - segment->base), bytes.bytes);
+    if (segment != nullptr)
+      private_parts_.add(segment->offset + (bytes.address - segment->base), bytes.bytes);
   }
   fabric_->listen(fabric::MessageKind::lock_granted, &grants_);
   if (ranks_ == 1) {
@@ -174,23 +176,23 @@ Result<void> JobRuntime::open_protocol() {
       vm_->open_write({segment.first_block, segment.blocks});
     }
   } else {
-    const coherence::RankMemory memory{vm_->system_view(), memory_->published(), memory_->words(), memory_->entries(),
-                                       memory_->control() + control_layout_.signature};
-    protocol_ = std::make_unique<coherence::Migrating>(plan_.space, *fabric_, *vm_, counters_, grants_, memory,
-                                                       parameters_from(settings_), &private_parts_);
+    const coherence::RankMemory memory{vm_->system_view(), memory_->published(), memory_->words(),
+                                       memory_->entries(), memory_->control() + control_layout_.signature};
+    protocol_ = std::make_unique<coherence::Migrating>(plan_.space, *fabric_, *vm_, counters_, grants_,
+                                                       memory, parameters_from(settings_), &private_parts_);
   }
   const std::size_t notices_max = settings_.signature_notices_max;
   barrier_ = std::make_unique<sync::Barrier>(*fabric_, *protocol_, counters_,
                                              memory_->control() + control_layout_.barrier_board,
                                              control_layout_.barrier_board, notices_max);
-  locks_ = std::make_unique<sync::LockTable>(*fabric_, *protocol_, counters_, grants_,
-                                             memory_->control() + control_layout_.lock_words,
-                                             control_layout_.lock_words, lock_count, control_layout_.signature,
-                                             notices_max);
+  locks_ = std::make_unique<sync::LockTable>(
+      *fabric_, *protocol_, counters_, grants_, memory_->control() + control_layout_.lock_words,
+      control_layout_.lock_words, lock_count, control_layout_.signature, notices_max);
   clock_ = std::make_unique<sync::Clock>(*fabric_, *protocol_, control_layout_.clock_word);
   heap_ = std::make_unique<HeapService>(*fabric_);
   departure_ = std::make_unique<Departure>(*fabric_);
-  stacks_ = std::make_unique<StackSlots>(plan_.space, plan_.layout, self_, settings_.stack_block_bytes, *protocol_);
+  stacks_ =
+      std::make_unique<StackSlots>(plan_.space, plan_.layout, self_, settings_.stack_block_bytes, *protocol_);
   // Nobody may send before everybody listens.
   auto all = bootstrap_->all_gather("listening");
   if (!all) return all.error();
@@ -245,8 +247,8 @@ void JobRuntime::detach_thread() {
   attached_threads_.fetch_sub(1);
 }
 
-// Threads that libraries start are not attached: they get their executor at their first fault, without malloc, and
-// keep it until they end.
+// Threads that libraries start are not attached: they get their executor at their first fault, without
+// malloc, and keep it until they end.
 ThreadExecutor& JobRuntime::executor() {
   if (executor_of_thread == nullptr) {
     executor_of_thread = new (frame_allocate(sizeof(ThreadExecutor))) ThreadExecutor(*fabric_, counters_);
@@ -257,7 +259,8 @@ ThreadExecutor& JobRuntime::executor() {
 ThreadStack JobRuntime::take_stack() {
   ThreadStack stack;
   if (!stacks_->take(&stack)) {
-    abort(1, "rank " + std::to_string(self_.value) + " has no stack left for another thread: start fewer threads");
+    abort(1, "rank " + std::to_string(self_.value) +
+                 " has no stack left for another thread: start fewer threads");
   }
   const auto low = reinterpret_cast<std::uintptr_t>(stack.low);
   const auto high = reinterpret_cast<std::uintptr_t>(stack.high);
@@ -294,9 +297,15 @@ void JobRuntime::barrier(BarrierPayload& payload) {
   executor().run(barrier_->arrive(payload, quiescent));
 }
 
-void JobRuntime::lock(LockId lock) { executor().run(locks_->lock(lock)); }
-bool JobRuntime::try_lock(LockId lock) { return executor().run(locks_->try_lock(lock)); }
-void JobRuntime::unlock(LockId lock) { executor().run(locks_->unlock(lock)); }
+void JobRuntime::lock(LockId lock) {
+  executor().run(locks_->lock(lock));
+}
+bool JobRuntime::try_lock(LockId lock) {
+  return executor().run(locks_->try_lock(lock));
+}
+void JobRuntime::unlock(LockId lock) {
+  executor().run(locks_->unlock(lock));
+}
 
 void JobRuntime::release() {
   if (ranks_ > 1) release_in_order();
@@ -304,9 +313,9 @@ void JobRuntime::release() {
 void JobRuntime::acquire() {
   if (ranks_ > 1) executor().run(clock_->acquire());
 }
-// A program that waits for a flag flushes until it changes: then whoever is to change it needs the processor. And the
-// change may have been published without a word to the clock, by an atomic operation or before a barrier: time passes
-// for the one who waits, so that what it has read is looked at again.
+// A program that waits for a flag flushes until it changes: then whoever is to change it needs the processor.
+// And the change may have been published without a word to the clock, by an atomic operation or before a
+// barrier: time passes for the one who waits, so that what it has read is looked at again.
 void JobRuntime::flush() {
   constexpr std::uint32_t looks_before_yield = 2, looks_before_nap = 200, looks_before_time_passes = 50;
   const LogicalTime before = protocol_->clock();
@@ -346,8 +355,12 @@ std::atomic_ref<std::uint64_t> JobRuntime::word(Rank owner, std::size_t index) {
       reinterpret_cast<std::uint64_t*>(region + control_layout_.team_words)[index]);
 }
 
-std::uint64_t JobRuntime::word_load(Rank owner, std::size_t index) { return word(owner, index).load(); }
-void JobRuntime::word_store(Rank owner, std::size_t index, std::uint64_t value) { word(owner, index).store(value); }
+std::uint64_t JobRuntime::word_load(Rank owner, std::size_t index) {
+  return word(owner, index).load();
+}
+void JobRuntime::word_store(Rank owner, std::size_t index, std::uint64_t value) {
+  word(owner, index).store(value);
+}
 std::uint64_t JobRuntime::word_fetch_add(Rank owner, std::size_t index, std::uint64_t amount) {
   return word(owner, index).fetch_add(amount);
 }
@@ -368,7 +381,9 @@ void JobRuntime::touch(const void* address, std::size_t bytes, bool for_writing)
   }
 }
 
-void JobRuntime::send_free(Rank owner, std::uintptr_t address) { executor().run(heap_->send_free(owner, address)); }
+void JobRuntime::send_free(Rank owner, std::uintptr_t address) {
+  executor().run(heap_->send_free(owner, address));
+}
 std::size_t JobRuntime::query_size(Rank owner, std::uintptr_t address) {
   return executor().run(heap_->query_size(owner, address));
 }
@@ -393,6 +408,8 @@ void JobRuntime::wait_local(const std::atomic<std::uint32_t>* word, std::uint32_
   while (word->load(std::memory_order_acquire) == value) os::futex_wait(*word, value);
 }
 
-void JobRuntime::wake_local(const std::atomic<std::uint32_t>* word) { os::futex_wake(*word); }
+void JobRuntime::wake_local(const std::atomic<std::uint32_t>* word) {
+  os::futex_wake(*word);
+}
 
 }  // namespace musubi::runtime

@@ -25,8 +25,9 @@ namespace musubi::runtime {
 
 class JobRuntime final : public Runtime, private vm::FaultSink {
  public:
-  JobRuntime(const config::Settings& settings, std::unique_ptr<bootstrap::Bootstrap> bootstrap, AddressPlan plan,
-             std::span<const SharedRange> globals, std::span<const PrivateBytes> private_bytes);
+  JobRuntime(const config::Settings& settings, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
+             AddressPlan plan, std::span<const SharedRange> globals,
+             std::span<const PrivateBytes> private_bytes);
   ~JobRuntime() override;
   // The part of start() that can fail.
   Result<void> open();

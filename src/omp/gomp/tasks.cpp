@@ -10,8 +10,8 @@ using namespace musubi::omp;
 namespace {
 
 // Flags of GOMP_task and GOMP_taskloop (gomp-constants.h of gcc 12).
-constexpr unsigned flag_final = 1 << 1, flag_up = 1 << 8, flag_grainsize = 1 << 9, flag_strict = 1 << 14, flag_nogroup = 1 << 11,
-                   flag_reduction = 1 << 12, flag_detach = 1 << 13;
+constexpr unsigned flag_final = 1 << 1, flag_up = 1 << 8, flag_grainsize = 1 << 9, flag_strict = 1 << 14,
+                   flag_nogroup = 1 << 11, flag_reduction = 1 << 12, flag_detach = 1 << 13;
 
 using Copy = void (*)(void*, void*);
 
@@ -31,8 +31,8 @@ void task_loop(const TaskRequest& task, const IterationSpace& space, unsigned fl
     // The descriptors of the reduction follow the two bounds in the task's data.
     if ((flags & flag_reduction) != 0) group_reduction_begin(static_cast<std::uintptr_t**>(task.data)[2]);
   }
-  run_task_loop(
-      {task, (flags & flag_grainsize) != 0, (flags & flag_strict) != 0, number, space.start, space.end, space.step, space.count});
+  run_task_loop({task, (flags & flag_grainsize) != 0, (flags & flag_strict) != 0, number, space.start,
+                 space.end, space.step, space.count});
   if (groups) group_end();
 }
 

@@ -18,7 +18,9 @@ std::string_view text_of(const char* text, std::size_t bytes) {
 extern "C" {
 
 #define MUSUBI_UNSUPPORTED(function, construct, remedy) \
-  MUSUBI_EXPORT void function() { musubi::omp::unsupported(construct, remedy); }
+  MUSUBI_EXPORT void function() {                       \
+    musubi::omp::unsupported(construct, remedy);        \
+  }
 #include "omp/gomp/unsupported.def"
 #undef MUSUBI_UNSUPPORTED
 

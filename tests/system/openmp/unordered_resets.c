@@ -1,5 +1,5 @@
-// Programs that reset a word in `single nowait` and go on adding to it: nothing orders the reset before the additions
-// of other threads but time, and on shared memory that is enough.
+// Programs that reset a word in `single nowait` and go on adding to it: nothing orders the reset before the
+// additions of other threads but time, and on shared memory that is enough.
 #include "check.h"
 
 enum { rounds = 200, count = 4096 };
