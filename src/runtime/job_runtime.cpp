@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <signal.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,11 +10,11 @@
 
 #include "base/frame_pool.h"
 #include "coherence/core/signature.h"
-#include "os/clock.h"
 #include "os/cpu.h"
 #include "os/futex.h"
 #include "os/touch.h"
 #include "runtime/solo_protocol.h"
+#include "runtime/time_spent.h"
 
 namespace musubi::runtime {
 namespace {
@@ -29,39 +28,6 @@ struct ThreadContext {
 };
 constinit thread_local ThreadContext* context_of_thread = nullptr;
 constinit thread_local ThreadExecutor* executor_of_thread = nullptr;
-// Flushes in a row that brought nothing and published nothing.
-constinit thread_local std::uint32_t idle_flushes = 0;
-
-// Adds the time of its life to a counter.
-class TimeSpent {
- public:
-  TimeSpent(trace::Counters& counters, Counter counter)
-      : counters_(counters), counter_(counter), begin_(os::monotonic_ns()) {}
-  TimeSpent(const TimeSpent&) = delete;
-  ~TimeSpent() { counters_.add(counter_, os::monotonic_ns() - begin_); }
-
- private:
-  trace::Counters& counters_;
-  Counter counter_;
-  std::uint64_t begin_;
-};
-
-class AtomicModification final : public coherence::Modification {
- public:
-  AtomicModification(const AtomicOperation& operation, std::size_t offset)
-      : operation_(operation), offset_(offset) {}
-  void apply(std::byte* bytes) noexcept override {
-    std::memcpy(&old_, bytes + offset_, operation_.bytes);
-    const AtomicValue next = musubi::apply(operation_, old_);
-    std::memcpy(bytes + offset_, &next, operation_.bytes);
-  }
-  AtomicValue old() const { return old_; }
-
- private:
-  const AtomicOperation& operation_;
-  std::size_t offset_;
-  AtomicValue old_ = 0;
-};
 
 coherence::Parameters parameters_from(const config::Settings& settings) {
   coherence::Parameters parameters;
@@ -286,65 +252,6 @@ bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
   if (!executor().run(protocol_->fault(block, wanted))) return false;
   if (flags_in_use()) acquire_what_came_along();
   return true;
-}
-
-void JobRuntime::barrier(BarrierPayload& payload) {
-  if (ranks_ == 1) return;
-  TimeSpent time(counters_, Counter::release_ns);
-  if (flags_in_use()) release_before_barrier();
-  // Threads that the program made by itself may be at work meanwhile.
-  const bool quiescent = attached_threads_.load() <= 1 + stacks_->in_use();
-  executor().run(barrier_->arrive(payload, quiescent));
-}
-
-void JobRuntime::lock(LockId lock) {
-  executor().run(locks_->lock(lock));
-}
-bool JobRuntime::try_lock(LockId lock) {
-  return executor().run(locks_->try_lock(lock));
-}
-void JobRuntime::unlock(LockId lock) {
-  executor().run(locks_->unlock(lock));
-}
-
-void JobRuntime::release() {
-  if (ranks_ > 1) release_in_order();
-}
-void JobRuntime::acquire() {
-  if (ranks_ > 1) executor().run(clock_->acquire());
-}
-// A program that waits for a flag flushes until it changes: then whoever is to change it needs the processor.
-// And the change may have been published without a word to the clock, by an atomic operation or before a
-// barrier: time passes for the one who waits, so that what it has read is looked at again.
-void JobRuntime::flush() {
-  constexpr std::uint32_t looks_before_yield = 2, looks_before_nap = 200, looks_before_time_passes = 50;
-  const LogicalTime before = protocol_->clock();
-  note_flush();
-  release();
-  acquire();
-  idle_flushes = protocol_->clock() == before ? idle_flushes + 1 : 0;
-  if (ranks_ > 1 && idle_flushes % looks_before_time_passes == looks_before_time_passes - 1) {
-    executor().run(protocol_->acquire_clock(protocol_->clock() + settings_.lease_ticks + 1));
-  }
-  if (idle_flushes > looks_before_nap) {
-    const timespec nap{0, 50'000};
-    ::nanosleep(&nap, nullptr);
-  } else if (idle_flushes > looks_before_yield) {
-    ::sched_yield();
-  }
-}
-
-AtomicValue JobRuntime::atomic(std::uintptr_t address, const AtomicOperation& operation) {
-  const std::optional<BlockId> block = plan_.space.block_at(address);
-  if (!block) abort(1, "atomic operation on an address that is not shared");
-  const vm::Extent extent = plan_.space.extent(*block);
-  const std::size_t offset = address - extent.address;
-  if (offset + operation.bytes > extent.bytes) {
-    abort(1, "an atomic operation on unaligned memory crosses the end of a block: align the object");
-  }
-  AtomicModification modification(operation, offset);
-  executor().run(protocol_->modify(*block, modification));
-  return modification.old();
 }
 
 std::atomic_ref<std::uint64_t> JobRuntime::word(Rank owner, std::size_t index) {

@@ -1,0 +1,96 @@
+// Barriers, locks, flushes and atomic operations of a rank.
+#include <sched.h>
+#include <time.h>
+
+#include <cstring>
+
+#include "runtime/job_runtime.h"
+#include "runtime/time_spent.h"
+
+namespace musubi::runtime {
+namespace {
+
+using trace::Counter;
+
+// Flushes in a row that brought nothing and published nothing.
+constinit thread_local std::uint32_t idle_flushes = 0;
+
+class AtomicModification final : public coherence::Modification {
+ public:
+  AtomicModification(const AtomicOperation& operation, std::size_t offset)
+      : operation_(operation), offset_(offset) {}
+  void apply(std::byte* bytes) noexcept override {
+    std::memcpy(&old_, bytes + offset_, operation_.bytes);
+    const AtomicValue next = musubi::apply(operation_, old_);
+    std::memcpy(bytes + offset_, &next, operation_.bytes);
+  }
+  AtomicValue old() const { return old_; }
+
+ private:
+  const AtomicOperation& operation_;
+  std::size_t offset_;
+  AtomicValue old_ = 0;
+};
+
+}  // namespace
+
+void JobRuntime::barrier(BarrierPayload& payload) {
+  if (ranks_ == 1) return;
+  TimeSpent time(counters_, Counter::release_ns);
+  if (flags_in_use()) release_before_barrier();
+  // Threads that the program made by itself may be at work meanwhile.
+  const bool quiescent = attached_threads_.load() <= 1 + stacks_->in_use();
+  executor().run(barrier_->arrive(payload, quiescent));
+}
+
+void JobRuntime::lock(LockId lock) {
+  executor().run(locks_->lock(lock));
+}
+bool JobRuntime::try_lock(LockId lock) {
+  return executor().run(locks_->try_lock(lock));
+}
+void JobRuntime::unlock(LockId lock) {
+  executor().run(locks_->unlock(lock));
+}
+
+void JobRuntime::release() {
+  if (ranks_ > 1) release_in_order();
+}
+void JobRuntime::acquire() {
+  if (ranks_ > 1) executor().run(clock_->acquire());
+}
+// A program that waits for a flag flushes until it changes: then whoever is to change it needs the processor.
+// And the change may have been published without a word to the clock, by an atomic operation or before a
+// barrier: time passes for the one who waits, so that what it has read is looked at again.
+void JobRuntime::flush() {
+  constexpr std::uint32_t looks_before_yield = 2, looks_before_nap = 200, looks_before_time_passes = 50;
+  const LogicalTime before = protocol_->clock();
+  note_flush();
+  release();
+  acquire();
+  idle_flushes = protocol_->clock() == before ? idle_flushes + 1 : 0;
+  if (ranks_ > 1 && idle_flushes % looks_before_time_passes == looks_before_time_passes - 1) {
+    executor().run(protocol_->acquire_clock(protocol_->clock() + settings_.lease_ticks + 1));
+  }
+  if (idle_flushes > looks_before_nap) {
+    const timespec nap{0, 50'000};
+    ::nanosleep(&nap, nullptr);
+  } else if (idle_flushes > looks_before_yield) {
+    ::sched_yield();
+  }
+}
+
+AtomicValue JobRuntime::atomic(std::uintptr_t address, const AtomicOperation& operation) {
+  const std::optional<BlockId> block = plan_.space.block_at(address);
+  if (!block) abort(1, "atomic operation on an address that is not shared");
+  const vm::Extent extent = plan_.space.extent(*block);
+  const std::size_t offset = address - extent.address;
+  if (offset + operation.bytes > extent.bytes) {
+    abort(1, "an atomic operation on unaligned memory crosses the end of a block: align the object");
+  }
+  AtomicModification modification(operation, offset);
+  executor().run(protocol_->modify(*block, modification));
+  return modification.old();
+}
+
+}  // namespace musubi::runtime

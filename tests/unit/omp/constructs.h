@@ -1,0 +1,31 @@
+// The shapes of jobs in which every construct is tried.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "standin_runtime.h"
+
+namespace musubi::testing {
+
+struct Shape {
+  std::uint32_t ranks;
+  std::uint32_t threads;
+};
+
+class Constructs : public ::testing::TestWithParam<Shape> {
+ protected:
+  static int run(const std::function<void()>& body,
+                 std::vector<std::pair<std::string, std::string>> environment = {}) {
+    return run_job({GetParam().ranks, GetParam().threads, std::move(environment)}, body);
+  }
+  static int team() { return static_cast<int>(GetParam().ranks * GetParam().threads); }
+};
+
+inline const auto all_shapes = ::testing::Values(Shape{1, 1}, Shape{1, 2}, Shape{1, 4}, Shape{2, 1},
+                                                 Shape{2, 2}, Shape{4, 1}, Shape{3, 2});
+
+inline std::string shape_name(const ::testing::TestParamInfo<Shape>& job) {
+  return std::to_string(job.param.ranks) + "x" + std::to_string(job.param.threads);
+}
+
+}  // namespace musubi::testing
