@@ -13,7 +13,7 @@ namespace {
 using trace::Counter;
 
 // Flushes in a row that brought nothing and published nothing.
-constinit thread_local std::uint32_t idle_flushes = 0;
+constinit thread_local std::uint32_t idle_flushes_of_thread = 0;
 
 class AtomicModification final : public coherence::Modification {
  public:
@@ -68,14 +68,14 @@ void JobRuntime::flush() {
   note_flush();
   release();
   acquire();
-  idle_flushes = protocol_->clock() == before ? idle_flushes + 1 : 0;
-  if (ranks_ > 1 && idle_flushes % looks_before_time_passes == looks_before_time_passes - 1) {
+  idle_flushes_of_thread = protocol_->clock() == before ? idle_flushes_of_thread + 1 : 0;
+  if (ranks_ > 1 && idle_flushes_of_thread % looks_before_time_passes == looks_before_time_passes - 1) {
     executor().run(protocol_->acquire_clock(protocol_->clock() + settings_.lease_ticks + 1));
   }
-  if (idle_flushes > looks_before_nap) {
+  if (idle_flushes_of_thread > looks_before_nap) {
     const timespec nap{0, 50'000};
     ::nanosleep(&nap, nullptr);
-  } else if (idle_flushes > looks_before_yield) {
+  } else if (idle_flushes_of_thread > looks_before_yield) {
     ::sched_yield();
   }
 }
