@@ -36,6 +36,7 @@ coherence::Parameters parameters_from(const config::Settings& settings) {
   parameters.release_window = settings.release_window;
   parameters.downgrade_after_releases = static_cast<std::uint32_t>(settings.downgrade_after_releases);
   parameters.read_retries_max = static_cast<std::uint32_t>(settings.read_retries_max);
+  parameters.leave_unpublished = settings.leave_unpublished;
   parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
   parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);
   return parameters;
@@ -108,16 +109,16 @@ Result<void> JobRuntime::open_memory() {
   const fabric::WaitingPolicy policy = policy_for(static_cast<std::uint32_t>(settings_.threads_per_rank));
   spin_checks_.store(policy.spin_checks);
   yields_.store(policy.yields);
-  const auto regions = memory_->regions();
+  auto vm = vm::SigsegvVm::create(plan_.space, memory_->private_file(), *this, {}, counters_);
+  if (!vm) return vm.error();
+  vm_ = std::move(vm).value();
+  const auto regions = memory_->regions(vm_->system_view());
   auto opened = fabric::ShmFabric::open(
       self_, ranks_, regions, [this](std::string_view blob) { return bootstrap_->all_gather(blob); },
       counters_, policy);
   if (!opened) return opened.error();
   fabric_ = std::move(opened).value();
 
-  auto vm = vm::SigsegvVm::create(plan_.space, memory_->private_file(), *this, {}, counters_);
-  if (!vm) return vm.error();
-  vm_ = std::move(vm).value();
   for (const std::size_t segment : {plan_.heap_segment, plan_.stacks_segment}) {
     if (auto mapped = vm_->map_segment(segment, vm::SigsegvVm::Placement::fresh); !mapped) return mapped;
   }

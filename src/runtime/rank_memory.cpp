@@ -37,13 +37,15 @@ Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const vm::Space& space,
   return files;
 }
 
-std::array<fabric::RegionMemory, 3> MemoryFiles::regions() const {
+std::array<fabric::RegionMemory, 4> MemoryFiles::regions(std::byte* system_view) const {
   return {
       fabric::RegionMemory{coherence::words_region, words_.data(), words_.bytes(), words_file_.number(), 0},
       fabric::RegionMemory{coherence::published_region, published_.data(), published_.bytes(),
                            published_file_.number(), 0},
       fabric::RegionMemory{coherence::control_region, control_.data(), control_.bytes(),
-                           control_file_.number(), 0}};
+                           control_file_.number(), 0},
+      fabric::RegionMemory{coherence::private_region, system_view, published_.bytes(), private_file_.number(),
+                           0}};
 }
 
 }  // namespace musubi::runtime

@@ -26,8 +26,8 @@ class MemoryFiles {
   coherence::BlockWords* words() const { return reinterpret_cast<coherence::BlockWords*>(words_.data()); }
   std::byte* control() const { return control_.data(); }
   coherence::Entry* entries() { return entries_.data(); }
-  // What peers may reach.
-  std::array<fabric::RegionMemory, 3> regions() const;
+  // What peers may reach. `system_view` maps the private file.
+  std::array<fabric::RegionMemory, 4> regions(std::byte* system_view) const;
 
  private:
   explicit MemoryFiles(std::size_t blocks) : entries_(blocks) {}

@@ -41,6 +41,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("window", c.protocol.release_window);
   visit("downgrade", c.protocol.downgrade_after_releases);
   visit("read_retries", c.protocol.read_retries_max);
+  visit("leave_unpublished", c.protocol.leave_unpublished);
   visit("fetches_ahead", c.protocol.fetches_ahead_max);
   visit("lease_probe", c.protocol.lease_probe_releases);
   visit("bug", c.protocol.injected_bug);
@@ -87,6 +88,7 @@ void draw_protocol(Random& random, Configuration& c) {
   p.release_window = one_of(random, std::array<std::size_t, 4>{1, 2, 4, 32});
   p.downgrade_after_releases = one_of(random, std::array{1u, 2u, 3u, 8u});
   p.read_retries_max = one_of(random, std::array{0u, 1u, 2u, 16u});
+  p.leave_unpublished = random.chance(75);
   p.fetches_ahead_max = one_of(random, std::array{0u, 1u, 3u, 15u});
   p.lease_probe_releases = one_of(random, std::array{1u, 2u, 4u, 16u});
 }

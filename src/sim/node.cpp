@@ -51,6 +51,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
   fabric.attach({words_region, reinterpret_cast<std::byte*>(words_.data()),
                  words_.size() * sizeof(coherence::BlockWords)});
   fabric.attach({published_region, published_[0].bytes, space.bytes()});
+  fabric.attach({coherence::private_region, private_[0].bytes, space.bytes()});
   fabric.attach({control_region, control(0), layout_.bytes});
   fabric.listen(MessageKind::lock_granted, &grants_);
   fabric.listen(MessageKind::barrier, &barrier_);

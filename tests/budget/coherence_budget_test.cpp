@@ -215,9 +215,10 @@ TEST(Budget, AReleaseFromElsewhereOfTheVersionThatTheHomeHasMovesNoData) {
   Stage stage(calm(2), 2);
   Node& home = stage.node(0);
   Node& writer = stage.node(1);
-  do_now(stage, home, store(home, 0, 1));
-  do_now(stage, home, release(home));
-  do_now(stage, writer, store(writer, 0, 2));
+  hand_over(stage, home, writer, 1);
+  do_now(stage, writer, drop_value(writer, 0));
+  hand_over(stage, home, writer, 2);  // the home knows of a reader, and publishes
+  do_now(stage, writer, store(writer, 0, 3));
   const Meter meter(writer);
   do_now(stage, writer, release(writer));
   expect_cost(meter.cost(), 1 + 1, 0, 0);  // the owner word, and the home's timestamps

@@ -20,14 +20,20 @@ struct BlockWords {
   std::uint64_t write_ts;   // authoritative at the home only
   std::uint64_t read_ts;    // authoritative at the home only; raised by readers with compare-and-swap
   std::uint64_t public_ts;  // write timestamp of the public copy at this rank, 0 = none
+
+  // At the home: nobody else has read the block, so its versions are not copied to the public copy. Who wants
+  // it takes the live bytes from the private region.
+  bool unpublished() const { return public_ts == 0 && write_ts != 0; }
 };
 static_assert(sizeof(BlockWords) == 40);
 
-// Region numbers of the job. words: BlockWords per block. published: the public copies, laid out by Space
-// offsets. control: signatures, barriers, locks, team words (sync/control_layout.h).
+// Region numbers of the job. words: BlockWords per block. published: the public copies, private: the live
+// bytes, both laid out by Space offsets. control: signatures, barriers, locks, team words
+// (sync/control_layout.h).
 inline constexpr fabric::RegionId words_region{0};
 inline constexpr fabric::RegionId published_region{1};
 inline constexpr fabric::RegionId control_region{2};
+inline constexpr fabric::RegionId private_region{3};
 
 inline constexpr std::uint64_t word_offset(BlockId block, std::size_t member) {
   return block.value * sizeof(BlockWords) + member;

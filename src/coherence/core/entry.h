@@ -20,22 +20,26 @@ enum class State : std::uint8_t {
 // idle.
 struct Entry {
   State state;
-  bool pinned;                    // always open for writing here, whatever the protocol thinks of the copy
-  bool listed;                    // among the blocks that a release looks at
-  bool queued;                    // in the queue of readable blocks
-  bool published_equals;          // clean: the public copy here has the same bytes as the private one
-  bool bytes_lost;                // a fetch that failed has overwritten the version that write_ts names
-  bool home_known;                // home_guess means something
-  bool was_invalidated;           // by a notice, since it was last read
-  bool wanted;                    // read again after an invalidation: worth fetching ahead
-  std::uint16_t fetches_ahead;    // in a row without a fault in between
-  std::uint16_t idle_releases;    // compared in a row without a change
-  std::uint16_t leased_releases;  // in a row with a lease given in advance
-  std::uint32_t quiet_mark;       // the quiescent release that found private and public equal; see Migrating
-  Rank home_guess;                // where the home was last seen
-  Rank hint_writer;               // the newest notice; hint_write_ts 0: none
-  LogicalTime write_ts;           // of the version cached; 0: all bytes zero
-  LogicalTime read_ts;            // until when the cached version may be held
+  bool pinned;                   // always open for writing here, whatever the protocol thinks of the copy
+  bool listed;                   // among the blocks that a release looks at
+  bool queued;                   // in the queue of readable blocks
+  bool published_equals;         // clean: the public copy here has the same bytes as the private one
+  bool bytes_lost;               // a fetch that failed has overwritten the version that write_ts names
+  bool home_known;               // home_guess means something
+  bool was_invalidated;          // by a notice, since it was last read
+  bool wanted;                   // read again after an invalidation: worth fetching ahead
+  bool unpublished;              // this rank gave up its public copy, and has not released a version since
+  std::uint8_t silent_releases;  // in a row, with a change
+  std::uint8_t patience;         // how often an unpublished block was found to change after all
+  std::uint8_t fetches_ahead;    // in a row without a fault in between
+  std::uint8_t leased_releases;  // in a row with a lease given in advance
+  std::uint16_t idle_releases;   // in a row without a change, or without a comparison
+  std::uint32_t quiet_mark;      // the quiescent release that found private and public equal; see Migrating
+  std::uint32_t digest;          // of an unpublished block, some releases ago
+  Rank home_guess;               // where the home was last seen
+  Rank hint_writer;              // the newest notice; hint_write_ts 0: none
+  LogicalTime write_ts;          // of the version cached; 0: all bytes zero
+  LogicalTime read_ts;           // until when the cached version may be held
   LogicalTime hint_write_ts;
   LogicalTime hint_read_ts;
 };

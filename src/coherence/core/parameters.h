@@ -26,7 +26,8 @@ struct Parameters {
   std::size_t release_window = 32;             // blocks released at the same time
   std::uint32_t downgrade_after_releases = 8;  // compared in a row without a change
   std::uint32_t read_retries_max = 16;         // then a reader takes the lock
-  std::uint32_t fetches_ahead_max = 15;        // in a row, then the block is left to fault once; 0: none
+  bool leave_unpublished = true;         // blocks that nobody else reads have no public copy and no twin
+  std::uint32_t fetches_ahead_max = 15;  // in a row, then the block is left to fault once; 0: none
   std::uint32_t lease_probe_releases =
       16;  // every so many leased releases one without, to see who still reads
   InjectedBug injected_bug = InjectedBug::none;

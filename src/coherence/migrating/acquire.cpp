@@ -80,7 +80,7 @@ void Engine::invalidate(Block& b) {
   e.was_invalidated = true;
   e.wanted = false;
   e.fetches_ahead = 0;
-  const bool quiet = quiet_now_.load() != 0 && e.quiet_mark == quiet_now_.load();
+  const bool quiet = !e.unpublished && quiet_now_.load() != 0 && e.quiet_mark == quiet_now_.load();
   if (e.state == State::readable_clean || (e.state == State::writable && quiet)) {
     if (e.state == State::writable) e.published_equals = true;
     e.state = State::invalid_clean;
@@ -146,7 +146,9 @@ Task<bool> Engine::redate_at_home(Block& b) {
     } else {
       version.read_ts = acquired() + lease();
     }
+    const bool unpublished = b.words.unpublished();
     store_version(b, version);
+    if (unpublished) shared(b.words.public_ts).store(0);
     end_critical_section(b);
   }
   e.write_ts = version.write_ts;

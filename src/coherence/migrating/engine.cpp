@@ -121,7 +121,10 @@ Task<bool> Engine::fault(BlockId id, vm::Access wanted) {
   } else {
     count(Counter::write_faults);
     if (!was_valid) co_await fetch(b);
-    if (!is_dirty(e)) make_twin(b);
+    if (!is_dirty(e)) {
+      const bool without_twin = co_await leave_unpublished(b);
+      if (!without_twin) make_twin(b);
+    }
     if (was_valid) {
       vm_.upgrade({id, 1});
     } else {

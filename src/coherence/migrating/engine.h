@@ -110,12 +110,13 @@ class Engine {
   void make_twin(Block& b);
 
   // fetch.cpp
-  enum class LookResult { accepted, elsewhere, changed, needs_data };
+  enum class LookResult { accepted, elsewhere, changed, needs_data, needs_live_data };
   Task<> fetch(Block& b);
   Task<> fetch_once(Block& b);
   Task<> fetch_into(Block& b, std::byte* target);
+  Task<BlockWords> take_from_home(Block& b, Rank home, std::byte* target);
   Task<bool> fetch_by_hint(Block& b, std::byte* target);
-  Task<LookResult> fetch_from(Block& b, Rank peer, std::byte* target, Rank* next);
+  Task<LookResult> fetch_from(Block& b, Rank peer, std::byte* target, bool live, Rank* next);
   Task<LogicalTime> extend_lease(Block& b, Rank peer, const Look& look);
   Task<> fetch_under_lock(Block& b, std::byte* target);
   void accept(Block& b, Version version, const std::byte* data);
@@ -124,6 +125,9 @@ class Engine {
   // release.cpp
   enum class AtHome { done, done_but_watched, not_done };
   AtHome release_at_home(Block& b, bool quiescent);
+  void release_unpublished(Block& b, Version version);
+  void give_up_public_copy(Block& b);
+  Task<bool> leave_unpublished(Block& b);
   Task<> release_one(BlockId id, bool quiescent, TaskGroup& elsewhere);
   Task<> release_elsewhere(BlockId id, bool quiescent);
   Task<> release_live_ranges(bool quiescent, TaskGroup& elsewhere);

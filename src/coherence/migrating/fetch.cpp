@@ -43,6 +43,7 @@ Task<> Engine::fetch_into(Block& b, std::byte* target) {
   }
   // Without a newer notice the version that is still here may be the newest: look before moving data.
   std::byte* data = e.hint_write_ts > e.write_ts || e.bytes_lost ? target : nullptr;
+  bool live = false;  // the home has no public copy: take the bytes that its program works on
   Rank peer = first_place_to_look(b);
   for (unsigned attempt = 0;;) {
     if (own_word(b).tag() == Ownership::unlocked) {
@@ -51,9 +52,10 @@ Task<> Engine::fetch_into(Block& b, std::byte* target) {
       peer = own_word(b).target();  // another rank took the home just now
     }
     if (peer == fabric_.self()) peer = own_word(b).target();
-    const LookResult result = co_await fetch_from(b, peer, data, &peer);
+    const LookResult result = co_await fetch_from(b, peer, data, live, &peer);
     if (result == LookResult::accepted) co_return;
-    if (result == LookResult::needs_data) data = target;
+    live = result == LookResult::needs_live_data;
+    if (live || result == LookResult::needs_data) data = target;
     if (result == LookResult::changed) {
       if (++attempt > parameters_.read_retries_max) {
         co_await fetch_under_lock(b, target);
@@ -92,7 +94,7 @@ Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
 
 // One look at `peer`: takes the version there if it is the home and nobody is in the critical section;
 // `target` null: only if it is the version that is still here.
-Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* target, Rank* next) {
+Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* target, bool live, Rank* next) {
   Entry& e = b.entry;
   Look look{};
   std::array<Step, 5> steps{
@@ -104,7 +106,7 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
   if (target != nullptr) {  // the data between the words and the second look
     steps[4] = steps[3];
     steps[3] = steps[2];
-    steps[2] = fabric::get(published_region, b.extent.offset, target, b.extent.bytes);
+    steps[2] = fabric::get(live ? private_region : published_region, b.extent.offset, target, b.extent.bytes);
     step_count = 5;
   }
   co_await fabric::transfer(fabric_, peer, std::span<const Step>(steps.data(), step_count));
@@ -121,6 +123,9 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
   }
   const bool unchanged = look.words.write_ts == e.write_ts.value && !e.bytes_lost;
   if (target == nullptr && !unchanged) co_return LookResult::needs_data;
+  if (target != nullptr && live != look.words.unpublished()) {
+    co_return live ? LookResult::changed : LookResult::needs_live_data;
+  }
 
   const LogicalTime write_ts{look.words.write_ts};
   LogicalTime read_ts{look.words.read_ts};
@@ -166,15 +171,14 @@ Task<> Engine::fetch_under_lock(Block& b, std::byte* target) {
   const Rank previous = co_await locks_.lock(b.id.value, b.initial_home);
   MUSUBI_CHECK(previous != fabric_.self(), "block %lu: home without knowing it",
                static_cast<unsigned long>(b.id.value));
-  BlockWords words{};
-  std::array<Step, 2> steps{fabric::get(words_region, word_offset(b.id, 0), &words, sizeof words),
-                            fabric::get(published_region, b.extent.offset, target, b.extent.bytes)};
-  co_await fabric::transfer(fabric_, previous, steps);
+  const BlockWords words = co_await take_from_home(b, previous, target);
   if (target == b.own) e.bytes_lost = true;
-  count(Counter::fetches);
-  count(Counter::fetched_bytes, b.extent.bytes);
   count(Counter::home_migrations);
-  const LogicalTime write_ts{words.write_ts};
+  // Copies of an unpublished version differ by when they were taken: what is here now needs a name of its
+  // own.
+  const LogicalTime write_ts = words.unpublished()
+                                   ? later(LogicalTime{words.write_ts}, LogicalTime{words.read_ts}) + 1
+                                   : LogicalTime{words.write_ts};
   // The previous home still holds this version: it counts as one with readers.
   const LogicalTime read_ts = later(LogicalTime{words.read_ts}, later(write_ts, acquired()) + lease());
   accept(b, {write_ts, read_ts}, target);
@@ -185,6 +189,26 @@ Task<> Engine::fetch_under_lock(Block& b, std::byte* target) {
   store_version(b, {write_ts, read_ts});
   end_critical_section(b);
   co_await locks_.unlock(b.id.value);
+}
+
+// This rank has just taken the lock of the block from `home`: brings what `home` has. Where that is
+// unpublished, its live bytes become our base and, by our hand, its public copy: the twin of what its program
+// writes from now on. Bytes that it wrote meanwhile differ from that twin, or are in it.
+Task<BlockWords> Engine::take_from_home(Block& b, Rank home, std::byte* target) {
+  BlockWords words{};
+  std::array<Step, 2> steps{fabric::get(words_region, word_offset(b.id, 0), &words, sizeof words),
+                            fabric::get(published_region, b.extent.offset, target, b.extent.bytes)};
+  co_await fabric::transfer(fabric_, home, steps);
+  if (words.unpublished()) {
+    std::array<Step, 3> twin{fabric::get(private_region, b.extent.offset, target, b.extent.bytes),
+                             fabric::put(published_region, b.extent.offset, target, b.extent.bytes),
+                             fabric::put(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
+                                         &words.write_ts, sizeof words.write_ts)};
+    co_await fabric::transfer(fabric_, home, twin);
+  }
+  count(Counter::fetches);
+  count(Counter::fetched_bytes, b.extent.bytes);
+  co_return words;
 }
 
 // The version that `data` (null: the private bytes) holds is here now.

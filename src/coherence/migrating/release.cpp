@@ -52,17 +52,26 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
   Entry& e = b.entry;
   e.listed = false;
   if (!is_dirty(e)) return AtHome::done;
-  count(Counter::comparisons);
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) {
+    // Without a public copy there is no twin yet: whoever has the lock is about to make it.
+    if (e.unpublished) return AtHome::not_done;
+    count(Counter::comparisons);
     if (differs_from_twin(b)) return AtHome::not_done;
     after_comparison(b, false, quiescent);
     return AtHome::done;
   }
+  const Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
+  if (b.words.unpublished() && e.state == State::writable) {
+    release_unpublished(b, version);
+    return locks_.unlock_unwatched(b.id.value) ? AtHome::done : AtHome::done_but_watched;
+  }
+  count(Counter::comparisons);
   // One pass over memory: compare and copy. Readers of the public copy meanwhile see the lock or the old
   // timestamp.
-  const bool changed = publish_changes(b);
+  const bool changed = publish_changes(b) || e.unpublished;
   if (changed) {
-    new_version(b, {LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}}, true);
+    new_version(b, version, true);
+    if (e.silent_releases >= 2 && e.state == State::writable) give_up_public_copy(b);
     end_critical_section(b);
   }
   after_comparison(b, changed, quiescent);
@@ -109,16 +118,12 @@ Task<Version> Engine::bring_newest(Block& b, Rank previous) {
     std::array<Step, 1> steps{get_words};
     co_await fabric::transfer(fabric_, previous, steps);
     // Our twin came from the version that the previous home still has: no data need move.
-    if (words.write_ts == e.write_ts.value) {
+    if (words.write_ts == e.write_ts.value && !words.unpublished()) {
       co_return Version{LogicalTime{words.write_ts}, LogicalTime{words.read_ts}};
     }
   }
   BufferPool::Buffer remote(scratch_);
-  std::array<Step, 2> steps{get_words,
-                            fabric::get(published_region, b.extent.offset, remote.data(), b.extent.bytes)};
-  co_await fabric::transfer(fabric_, previous, steps);
-  count(Counter::fetches);
-  count(Counter::fetched_bytes, b.extent.bytes);
+  words = co_await take_from_home(b, previous, remote.data());
   if (is_dirty(e)) {
     merge_remote(b, remote.data(), false);
   } else {
@@ -149,6 +154,8 @@ void Engine::new_version(Block& b, Version home, bool may_be_silent) {
   store_version(b, next);
   raise(clock_, next.write_ts);
   count(silent ? Counter::silent_releases : Counter::releases);
+  e.unpublished = false;
+  e.silent_releases = silent ? static_cast<std::uint8_t>(e.silent_releases % 8 + 1) : std::uint8_t{0};
   if (!silent && !injected(InjectedBug::notice_forgotten)) {
     signature_.add(Notice{b.id, next.write_ts, next.read_ts, fabric_.self()});
   }

@@ -1,0 +1,103 @@
+// Blocks that nobody else reads. Their home keeps no public copy of them and no twin: what is written stays
+// where the program wrote it, and a release neither compares nor copies. As soon as another rank takes a
+// lease or the lock, it takes the live bytes; the home sees the lease at its next release, and publishes
+// again.
+//
+// Bytes that the home's program writes while they are read may come along. That is harmless for race-free
+// programs, as with any version newer than the one asked for. But whoever took the lock may so have published
+// changes that the home has not released yet: the home's next release makes a version even if it finds
+// nothing changed (Entry::unpublished).
+#include <algorithm>
+#include <cstring>
+
+#include "coherence/migrating/engine.h"
+
+namespace musubi::coherence::migrating {
+namespace {
+
+constexpr unsigned patience_max = 11;
+
+// Tells whether a block has changed. A collision makes it look unchanged: it is then closed for writing, no
+// more.
+std::uint32_t digest_of(const std::byte* bytes, std::size_t count) {
+  constexpr std::size_t lanes = 8;
+  std::uint64_t sums[lanes] = {};
+  std::size_t i = 0;
+  for (; i + lanes * 8 <= count; i += lanes * 8) {
+    std::uint64_t words[lanes];
+    std::memcpy(words, bytes + i, sizeof words);
+    for (std::size_t k = 0; k < lanes; ++k) sums[k] = (sums[k] + words[k]) * 0x9e3779b97f4a7c15u;
+  }
+  std::uint64_t digest = 0;
+  for (; i < count; ++i) digest = digest * 31 + static_cast<std::uint64_t>(bytes[i]);
+  for (const std::uint64_t sum : sums) digest = (digest ^ sum) * 0x9e3779b97f4a7c15u;
+  return static_cast<std::uint32_t>(digest >> 32);
+}
+
+}  // namespace
+
+// The block is about to be opened for writing. Result: whether it needs no twin, because this rank is its
+// home and nobody can hold its version.
+Task<bool> Engine::leave_unpublished(Block& b) {
+  Entry& e = b.entry;
+  if (!parameters_.leave_unpublished || e.pinned) co_return false;
+  if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) co_return false;
+  Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
+  const bool unread = version.read_ts == version.write_ts;
+  if (unread) {
+    // Timestamp 0 means zeros for good.
+    if (version.write_ts == LogicalTime{}) version = {LogicalTime{1}, LogicalTime{1}};
+    store_version(b, version);
+    raise(clock_, version.write_ts);
+    give_up_public_copy(b);
+    end_critical_section(b);
+  }
+  co_await locks_.unlock(b.id.value);
+  co_return unread;
+}
+
+void Engine::give_up_public_copy(Block& b) {
+  if (!parameters_.leave_unpublished || b.entry.pinned) return;
+  shared(b.words.public_ts).store(0);
+  b.entry.unpublished = true;
+  b.entry.published_equals = false;
+  b.entry.silent_releases = 0;
+  count(Counter::unpublished);
+}
+
+// Under the block's lock, at its home.
+void Engine::release_unpublished(Block& b, Version version) {
+  Entry& e = b.entry;
+  if (version.read_ts > version.write_ts) {  // somebody reads it now
+    publish_changes(b);
+    new_version(b, version, false);
+    end_critical_section(b);
+    e.idle_releases = 0;
+    list(b.id, e);
+    return;
+  }
+  count(Counter::silent_releases);
+  end_critical_section(b);  // whoever reads it just now must look again
+  // Whether it changed is not known. Blocks that are written no more must not be looked at for ever: two
+  // digests, some releases apart, tell; seldom, and less often each time that it has changed.
+  const unsigned limit = std::min(parameters_.downgrade_after_releases << e.patience, 60000u);
+  ++e.idle_releases;
+  if (e.idle_releases >= limit) {
+    const bool unchanged = limit > 1 && e.digest == digest_of(b.own, b.extent.bytes);
+    e.idle_releases = 0;
+    if (!unchanged) {
+      e.patience = static_cast<std::uint8_t>(std::min(patience_max, e.patience + 1u));
+    } else {
+      vm_.downgrade({b.id, 1});
+      count(Counter::downgrades);
+      e.state = State::readable_clean;
+      e.published_equals = false;
+      return;
+    }
+  } else if (e.idle_releases == limit / 2) {
+    e.digest = digest_of(b.own, b.extent.bytes);
+  }
+  list(b.id, e);
+}
+
+}  // namespace musubi::coherence::migrating
