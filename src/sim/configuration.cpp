@@ -93,10 +93,10 @@ void draw_protocol(Random& random, Configuration& c) {
   p.lease_probe_releases = one_of(random, std::array{1u, 2u, 4u, 16u});
 }
 
-constexpr std::array bugs{InjectedBug::handover_skipped,       InjectedBug::notice_forgotten,
-                          InjectedBug::lease_not_rechecked,    InjectedBug::wrong_twin,
-                          InjectedBug::less_for_less_or_equal, InjectedBug::silent_after_lease,
-                          InjectedBug::version_not_raised,     InjectedBug::overflow_without_minimum};
+constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,       InjectedBug::notice_forgotten,
+                             InjectedBug::lease_not_rechecked,    InjectedBug::wrong_twin,
+                             InjectedBug::less_for_less_or_equal, InjectedBug::silent_after_lease,
+                             InjectedBug::version_not_raised,     InjectedBug::overflow_without_minimum};
 
 }  // namespace
 
