@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -44,7 +45,7 @@ class ExchangeBoard {
 
   Result<std::vector<std::string>> gather(Rank self, unsigned round, std::string_view blob) {
     MUSUBI_CHECK(round < rounds_max && self.value < ranks_max && blob.size() <= blob_max);
-    std::memcpy(board_->blobs[round][self.value], blob.data(), blob.size());
+    std::copy(blob.begin(), blob.end(), board_->blobs[round][self.value]);
     board_->bytes[round][self.value] = static_cast<std::uint32_t>(blob.size());
     board_->arrived[round].fetch_add(1);
     const std::uint64_t patience_ends_ns = os::monotonic_ns() + 20'000'000'000u;
