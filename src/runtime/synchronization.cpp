@@ -69,8 +69,10 @@ void JobRuntime::barrier(BarrierPayload& payload) {
   if (ranks_ == 1) return;
   TimeSpent time(counters_, Counter::release_ns);
   if (flags_in_use()) release_before_barrier();
-  // Threads that the program made by itself may be at work meanwhile.
-  const bool quiescent = attached_threads_.load() <= 1 + stacks_->in_use();
+  // Threads that the program made by itself may be at work meanwhile, and signal handlers of the program on
+  // any.
+  const bool quiescent =
+      attached_threads_.load() <= 1 + stacks_->in_use() && fault_handler_->user_signals().with_handler() == 0;
   executor().run(barrier_->arrive(payload, quiescent));
 }
 

@@ -26,6 +26,7 @@ class LockTable {
   static std::size_t words_bytes(std::size_t count) { return count * sizeof(std::uint64_t); }
 
   // Not recursive; the tasks of one rank that want the same lock queue up in order of arrival.
+  // try_lock may wait for a holder that takes the lock between its look and its own attempt.
   Task<> lock(LockId lock);
   Task<bool> try_lock(LockId lock);
   Task<> unlock(LockId lock);

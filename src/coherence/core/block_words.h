@@ -21,8 +21,8 @@ struct BlockWords {
   std::uint64_t read_ts;    // authoritative at the home only; raised by readers with compare-and-swap
   std::uint64_t public_ts;  // write timestamp of the public copy at this rank, 0 = none
 
-  // At the home: nobody else has read the block, so its versions are not copied to the public copy. Who wants
-  // it takes the live bytes from the private region.
+  // At the home: nobody held a lease on the block at its last release, so its versions are not copied to the
+  // public copy. Who wants it takes the live bytes from the private region.
   bool unpublished() const { return public_ts == 0 && write_ts != 0; }
 };
 static_assert(sizeof(BlockWords) == 40);

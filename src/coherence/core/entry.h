@@ -26,7 +26,7 @@ struct Entry {
   bool published_equals;         // clean: the public copy here has the same bytes as the private one
   bool bytes_lost;               // a fetch that failed has overwritten the version that write_ts names
   bool home_known;               // home_guess means something
-  bool was_invalidated;          // by a notice, since it was last read
+  bool was_invalidated;          // by a notice or because its lease ended, since it was last used
   bool wanted;                   // read again after an invalidation: worth fetching ahead
   bool unpublished;              // this rank gave up its public copy, and has not released a version since
   std::uint8_t silent_releases;  // in a row, with a change

@@ -1,6 +1,6 @@
 // The engine of the policy `migrating`: what all its parts share, and the steps that they are made of. The
-// parts: fetch.cpp (read misses), release.cpp (new versions), acquire.cpp (notices and leases), migrating.cpp
-// (the façade).
+// parts: fetch.cpp (read misses), release.cpp (new versions), unpublished.cpp (blocks without a public copy),
+// acquire.cpp (notices and leases), migrating.cpp (the façade).
 #pragma once
 
 #include <array>

@@ -90,6 +90,7 @@ void Engine::release_unpublished(Block& b, Version version) {
     } else {
       vm_.downgrade({b.id, 1});
       count(Counter::downgrades);
+      end_critical_section(b);  // a thread may have written until now, and a reader looked before that
       e.state = State::readable_clean;
       e.published_equals = false;
       return;
