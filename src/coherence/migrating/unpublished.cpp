@@ -51,6 +51,9 @@ Task<bool> Engine::leave_unpublished(Block& b) {
     raise(clock_, version.write_ts);
     give_up_public_copy(b);
     end_critical_section(b);
+  } else if (b.words.unpublished()) {
+    make_twin(b);
+    end_critical_section(b);  // live bytes that a reader takes from now on may be newer than this twin
   }
   co_await locks_.unlock(b.id.value);
   co_return unread;
