@@ -120,13 +120,11 @@ Task<> Engine::expire_leases() {
 Task<> Engine::refresh_live_ranges() {
   const std::size_t end = live_range_end_.load();
   for (std::size_t i = 0; i < end; ++i) {
-    const std::uintptr_t low = live_ranges_[i].low.load(std::memory_order_relaxed);
-    const std::uintptr_t high = live_ranges_[i].high.load(std::memory_order_relaxed);
-    if (low >= high) continue;
-    const std::uint64_t first = space_.block_at(low)->value, last = space_.block_at(high - 1)->value;
-    for (std::uint64_t id = first; id <= last; ++id) {
-      auto pass = co_await gate(BlockId{id}).enter();
-      Block b = block(BlockId{id});
+    const vm::BlockRun live = live_blocks(i);
+    for (std::uint64_t k = 0; k < live.count; ++k) {
+      const BlockId id{live.first.value + k};
+      auto pass = co_await gate(id).enter();
+      Block b = block(id);
       if (b.entry.read_ts >= acquired()) continue;
       co_await fetch(b);
     }

@@ -152,6 +152,14 @@ void Engine::set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_
   }
 }
 
+vm::BlockRun Engine::live_blocks(std::size_t range) const {
+  const std::uintptr_t low = live_ranges_[range].low.load(std::memory_order_relaxed);
+  const std::uintptr_t high = live_ranges_[range].high.load(std::memory_order_relaxed);
+  if (low >= high) return {BlockId{}, 0};
+  const BlockId first = *space_.block_at(low);
+  return {first, space_.block_at(high - 1)->value - first.value + 1};
+}
+
 void Engine::adopt(BlockId first, std::uint64_t blocks) {
   for (std::uint64_t i = 0; i < blocks; ++i) {
     Block b = block(BlockId{first.value + i});

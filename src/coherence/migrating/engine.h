@@ -78,6 +78,8 @@ class Engine {
 
   Gate& gate(BlockId id) { return gates_[id.value % gate_count]; }
   Block block(BlockId id);
+  // The blocks of a pinned range that are in use now; none: count 0.
+  vm::BlockRun live_blocks(std::size_t range) const;
   static bool is_dirty(const Entry& e) {
     return e.pinned || e.state == State::invalid_dirty || e.state == State::readable_dirty ||
            e.state == State::writable;

@@ -27,11 +27,10 @@ Task<> Engine::release(bool quiescent) {
 Task<> Engine::release_live_ranges(bool quiescent, TaskGroup& elsewhere) {
   const std::size_t end = live_range_end_.load();
   for (std::size_t i = 0; i < end; ++i) {
-    const std::uintptr_t low = live_ranges_[i].low.load(std::memory_order_relaxed);
-    const std::uintptr_t high = live_ranges_[i].high.load(std::memory_order_relaxed);
-    if (low >= high) continue;
-    const std::uint64_t first = space_.block_at(low)->value, last = space_.block_at(high - 1)->value;
-    for (std::uint64_t id = first; id <= last; ++id) co_await release_one(BlockId{id}, quiescent, elsewhere);
+    const vm::BlockRun live = live_blocks(i);
+    for (std::uint64_t k = 0; k < live.count; ++k) {
+      co_await release_one(BlockId{live.first.value + k}, quiescent, elsewhere);
+    }
   }
 }
 
