@@ -1,6 +1,6 @@
 // What the basic steps cost under Musubi, beside the floors of the same run.
-// Usage: musubi run -n 2 costs [--csv] [rounds], or -n 4 for the barrier of processes that outnumber two
-// cores.
+// Usage: musubi run -n 2 costs [--csv] [--only faults|lock|barrier] [rounds], or -n 4 for the barrier of
+// processes that outnumber two cores. With --only the floors are left to the program of that name.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -20,7 +20,8 @@ namespace {
 using musubi::bench::now_ns;
 using musubi::bench::Row;
 
-constexpr std::size_t block_bytes = 32 * 1024;
+constexpr std::size_t block_bytes = musubi::bench::fault_block_bytes;
+constexpr std::size_t block_count = musubi::bench::fault_block_count;
 constexpr std::size_t operations_per_sample = 10;
 constexpr std::size_t warm_up = 20;
 constexpr std::uint32_t lock_number = 1;
@@ -32,31 +33,35 @@ struct Guarded {
 };
 
 template <class Access>
-std::vector<double> time_blocks(std::size_t blocks, Access&& access) {
-  std::vector<double> samples;
-  for (std::size_t i = 0; i < blocks; ++i) {
+void time_blocks(std::vector<double>& samples, Access&& access) {
+  for (std::size_t i = 0; i < block_count; ++i) {
     const double start = now_ns();
     access(i);
     samples.push_back(now_ns() - start);
   }
-  return samples;
 }
 
 // Rank 0 writes every block; rank 1 reads, then writes what it has read, and writes others unread.
-std::vector<Row> fault_costs(std::size_t blocks) {
+std::vector<Row> fault_costs(std::size_t rounds) {
   void* memory = nullptr;
-  if (musubi_rank() == 0) memory = musubi_alloc(2 * blocks * block_bytes);
+  constexpr std::size_t bytes_of_each = block_count * block_bytes;
+  if (musubi_rank() == 0) memory = musubi_alloc(2 * bytes_of_each);
   musubi_broadcast(&memory);
   auto* bytes = static_cast<volatile unsigned char*>(memory);
   std::vector<double> reads, twins, writes;
-  // The second time the blocks are known, their notices say where they are: the steady state of a program.
-  for (unsigned char turn = 1; turn <= 2; ++turn) {
-    if (musubi_rank() == 0) std::memset(memory, turn, 2 * blocks * block_bytes);
+  // From the second turn on the blocks are known, their notices say where they are: the steady state of a
+  // program.
+  const std::size_t turns = 1 + (rounds + block_count - 1) / block_count;
+  for (std::size_t turn = 0; turn < turns; ++turn) {
+    if (musubi_rank() == 0) std::memset(memory, static_cast<int>(turn % 100 + 1), 2 * bytes_of_each);
     musubi_barrier();
     if (musubi_rank() == 1) {
-      reads = time_blocks(blocks, [&](std::size_t i) { static_cast<void>(bytes[i * block_bytes]); });
-      twins = time_blocks(blocks, [&](std::size_t i) { bytes[i * block_bytes] = 7; });
-      writes = time_blocks(blocks, [&](std::size_t i) { bytes[(blocks + i) * block_bytes] = 7; });
+      if (turn == 1) {
+        for (auto* samples : {&reads, &twins, &writes}) samples->clear();
+      }
+      time_blocks(reads, [&](std::size_t i) { static_cast<void>(bytes[i * block_bytes]); });
+      time_blocks(twins, [&](std::size_t i) { bytes[i * block_bytes] = 7; });
+      time_blocks(writes, [&](std::size_t i) { bytes[bytes_of_each + i * block_bytes] = 7; });
     }
     musubi_barrier();
   }
@@ -110,41 +115,47 @@ bool first_to_lock(const char* path) {
   return file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0;
 }
 
+// One rank measures the floors, before the runtime takes hold of the process; the others wait asleep for it
+// to join. No rows for them.
+std::vector<Row> floors_of_first(const char* path, std::size_t rounds) {
+  if (!first_to_lock(path)) return {};
+  // The launcher may have pinned this rank to one core; the floors are about two.
+  cpu_set_t pinned, all;
+  sched_getaffinity(0, sizeof pinned, &pinned);
+  std::memset(&all, 0xff, sizeof all);
+  sched_setaffinity(0, sizeof all, &all);
+  std::vector<Row> floors = musubi::bench::all_floors(rounds);
+  sched_setaffinity(0, sizeof pinned, &pinned);
+  return floors;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   bool csv = false;
+  std::string only;
   std::size_t rounds = 2000;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--csv") == 0) {
       csv = true;
+    } else if (std::strcmp(argv[i], "--only") == 0 && i + 1 < argc) {
+      only = argv[++i];
     } else {
       rounds = static_cast<std::size_t>(std::atol(argv[i]));
     }
   }
-  // Before the runtime takes hold of the process: one rank measures the floors, the others wait asleep for it
-  // to join.
   std::vector<Row> floors;
-  if (first_to_lock(argv[0])) {
-    // The launcher may have pinned this rank to one core; the floors are about two.
-    cpu_set_t pinned, all;
-    sched_getaffinity(0, sizeof pinned, &pinned);
-    std::memset(&all, 0xff, sizeof all);
-    sched_setaffinity(0, sizeof all, &all);
-    floors = musubi::bench::all_floors(rounds);
-    sched_setaffinity(0, sizeof pinned, &pinned);
-  }
+  if (only.empty()) floors = floors_of_first(argv[0], rounds);
   if (musubi_init(&argc, &argv) != MUSUBI_OK) return 1;
   if (!floors.empty()) musubi::bench::print_rows(floors, csv);
   std::fflush(stdout);
   musubi_barrier();
   std::vector<Row> rows;
-  if (musubi_size() >= 2) {
-    rows = fault_costs(rounds);
-    rows.push_back(lock_cost(rounds));
-  }
-  rows.push_back(barrier_cost(rounds));
+  const bool several = musubi_size() >= 2;
+  if (several && (only.empty() || only == "faults")) rows = fault_costs(rounds);
+  if (several && (only.empty() || only == "lock")) rows.push_back(lock_cost(rounds));
+  if (only.empty() || only == "barrier") rows.push_back(barrier_cost(rounds));
   // Rank 1 timed the faults.
-  if (musubi_rank() == (musubi_size() > 1 ? 1 : 0)) musubi::bench::print_rows(rows, csv);
-  return musubi_finalize(0);
+  if (musubi_rank() == (several ? 1 : 0)) musubi::bench::print_rows(rows, csv);
+  return musubi_finalize(rows.empty() ? 1 : 0);
 }

@@ -13,8 +13,8 @@
 namespace musubi::bench {
 namespace {
 
-constexpr std::size_t block_bytes = 32 * 1024;
-constexpr std::size_t block_count = 256;
+constexpr std::size_t block_bytes = fault_block_bytes;
+constexpr std::size_t block_count = fault_block_count;
 constexpr std::size_t region_bytes = block_bytes * block_count;
 
 struct Stage {

@@ -4,11 +4,17 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include "rows.h"
 
 namespace musubi::bench {
+
+// What is compared with the fault floors works on as many blocks of the same size, over and over, so that the
+// caches hold as much of them.
+inline constexpr std::size_t fault_block_bytes = 32 * 1024;
+inline constexpr std::size_t fault_block_count = 256;
 
 // SIGSEGV, copy of a 32 KiB block, mprotect, return. Three rows: read of an invalid block, write of an
 // invalid block (both filled through a second mapping), write of a readable block (a twin is kept).
@@ -25,5 +31,8 @@ Row yielding_barrier_floor(std::size_t rounds);
 std::vector<Row> mutex_floors(std::size_t rounds);
 
 std::vector<Row> all_floors(std::size_t rounds);
+
+// One part of them: "faults", "spin_barrier", "yielding_barrier" or "mutex"; no rows for another name.
+std::vector<Row> some_floors(std::string_view part, std::size_t rounds);
 
 }  // namespace musubi::bench

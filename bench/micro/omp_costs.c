@@ -1,0 +1,112 @@
+// What an empty barrier and a contended critical section cost an OpenMP program.
+// Usage: omp_costs barrier|critical [samples]. Prints lines name,median_ns,p10_ns,p90_ns,rounds.
+
+#include <omp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// A sample is the mean of so many barriers, as in the floors: the clock costs too much beside one.
+#define BARRIERS_PER_SAMPLE 64
+#define WARM_UP 16
+#define SAMPLES_MAX 100000
+
+// Private to each thread: a sample written to shared memory would be work for the barrier that it measures.
+static double samples[SAMPLES_MAX];
+#pragma omp threadprivate(samples)
+
+// What the critical section guards: the counter, and who left the section last, and when.
+static struct {
+  int64_t counter;
+  int64_t left_by;
+  double left_ns;
+} guarded;
+
+static double now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static int by_size(const void* left, const void* right) {
+  const double a = *(const double*)left;
+  const double b = *(const double*)right;
+  return (a > b) - (a < b);
+}
+
+static void print_row(const char* name, int count) {
+  if (count == 0) {
+    printf("\"%s\",0,0,0,0\n", name);
+    return;
+  }
+  qsort(samples, (size_t)count, sizeof *samples, by_size);
+  const double last = count - 1;
+  printf("\"%s\",%.1f,%.1f,%.1f,%d\n", name, samples[(int)(0.5 * last + 0.5)],
+         samples[(int)(0.1 * last + 0.5)], samples[(int)(0.9 * last + 0.5)], count);
+}
+
+static int measure_barrier(int count) {
+#pragma omp parallel
+  for (int i = 0; i < count + WARM_UP; i++) {
+    const double start = now_ns();
+    for (int k = 0; k < BARRIERS_PER_SAMPLE; k++) {
+#pragma omp barrier
+    }
+    if (i >= WARM_UP) samples[i - WARM_UP] = (now_ns() - start) / BARRIERS_PER_SAMPLE;
+  }
+  print_row("omp barrier", count);
+  return 1;
+}
+
+// A handover: from the moment at which one thread leaves the section to the other's increment. Increments
+// that follow one of the same thread are no handovers; the mean over all of them is a row of its own.
+static int measure_critical(int count) {
+  int handovers = 0;
+  double nanoseconds = 0.0;
+  guarded.left_by = -1;
+#pragma omp parallel reduction(max : nanoseconds)
+  {
+    const int64_t self = omp_get_thread_num();
+    int taken = 0;
+#pragma omp barrier
+    const double start = now_ns();
+    for (int i = 0; i < count; i++) {
+#pragma omp critical
+      {
+        guarded.counter++;
+        const double now = now_ns();
+        if (guarded.left_by >= 0 && guarded.left_by != self) samples[taken++] = now - guarded.left_ns;
+        guarded.left_by = self;
+        guarded.left_ns = now_ns();
+      }
+    }
+    nanoseconds = now_ns() - start;
+#pragma omp master
+    handovers = taken;
+  }
+  const int64_t expected = (int64_t)count * omp_get_max_threads();
+  if (guarded.counter != expected) {
+    fprintf(stderr, "omp_costs: %lld increments of %lld\n", (long long)guarded.counter, (long long)expected);
+    return 0;
+  }
+  print_row("omp critical, handed to the other thread", handovers);
+  samples[0] = nanoseconds / (double)expected;
+  print_row("omp critical, mean of all increments", 1);
+  return 1;
+}
+
+int main(int argc, char** argv) {
+  const char* construct = argc > 1 ? argv[1] : "";
+  const int count = argc > 2 ? atoi(argv[2]) : 2000;
+  const int critical = strcmp(construct, "critical") == 0;
+  if ((!critical && strcmp(construct, "barrier") != 0) || count < 1 || count > SAMPLES_MAX) {
+    fprintf(stderr, "usage: omp_costs barrier|critical [samples, to %d]\n", SAMPLES_MAX);
+    return 2;
+  }
+  printf("name,median_ns,p10_ns,p90_ns,rounds\n");
+  const int right = critical ? measure_critical(count) : measure_barrier(count);
+  printf("VERIFICATION %s\n", right ? "SUCCESSFUL" : "FAILED");
+  return right ? 0 : 1;
+}
