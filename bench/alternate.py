@@ -1,0 +1,118 @@
+"""Runs commands by turns, A B C A B C, so that whatever else the machine does falls on all of them alike."""
+
+import dataclasses
+import os
+import re
+import resource
+import shlex
+import signal
+import subprocess
+import time
+
+ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+QUIET_CORES, QUIET_WINDOW_S = 0.15, 0.5
+
+
+@dataclasses.dataclass
+class Candidate:
+    """A command that is run again and again. `read` turns its output and its wall time in seconds into the
+    values that count, by name, and "" or why there are none."""
+    name: str
+    command: str
+    read: object
+    samples: dict = dataclasses.field(default_factory=dict)
+    failure: str = ""
+    disturbance: list = dataclasses.field(default_factory=list)  # (cores used by others, seconds) of each run
+
+
+def wall_time(_output, seconds):
+    return {"wall": seconds}, ""
+
+
+def time_by_pattern(pattern):
+    """Seconds as group 1 of a pattern."""
+    def read(output, _seconds):
+        found = re.search(pattern, output, re.MULTILINE)
+        return ({"time": float(found.group(1))}, "") if found else ({}, f"no time in the output ({pattern})")
+    return read
+
+
+def split_command(command):
+    """Leading NAME=value words, as in a shell, and the words of the command."""
+    words = shlex.split(command)
+    settings = {}
+    while words and ASSIGNMENT.match(words[0]):
+        name, value = words.pop(0).split("=", 1)
+        settings[name] = value
+    return settings, words
+
+
+def busy_s():
+    """Processor time that the whole machine has used, with what other guests of the host took from it."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def own_s():
+    """Processor time of this process and of its children that have ended, with theirs."""
+    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
+
+
+def wait_until_quiet(limit_s):
+    """Returns when others use next to nothing of the machine, or after limit_s."""
+    end = time.monotonic() + limit_s
+    while time.monotonic() < end:
+        before, own_before = busy_s(), own_s()
+        time.sleep(QUIET_WINDOW_S)
+        if busy_s() - before - (own_s() - own_before) <= QUIET_CORES * QUIET_WINDOW_S:
+            return
+
+
+def run_once(command, read, timeout_s, removed=()):
+    """Values by name, and "" or why there are none. Variables that begin with one of `removed` are kept from
+    the command, unless it gives them itself."""
+    settings, words = split_command(command)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(tuple(removed))}
+    start = time.monotonic()
+    try:
+        process = subprocess.Popen(words, env={**environment, **settings}, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    except OSError as error:
+        return {}, str(error)
+    try:
+        output = process.communicate(timeout=timeout_s)[0].decode(errors="replace")
+    except BaseException as reason:  # an interrupt too must not leave the command's processes behind
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        if not isinstance(reason, subprocess.TimeoutExpired):
+            raise
+        return {}, f"no end within {timeout_s:g} s"
+    seconds = time.monotonic() - start
+    if process.returncode != 0:
+        wrong = re.findall(r"^VERIFICATION FAILED.*", output, re.MULTILINE)
+        last = wrong or output.strip().splitlines()[-1:] or ["no output"]
+        return {}, f"exit status {process.returncode}: {last[0]}"
+    return read(output, seconds)
+
+
+def measure(candidates, rounds, timeout_s=600.0, quiet_limit_s=0.0, removed=()):
+    """Fills the candidates' samples. One that fails is not run again and keeps no samples: what worked only
+    sometimes is no result. The first round warms up and does not count."""
+    for round_number in range(rounds + 1):
+        for candidate in candidates:
+            if candidate.failure:
+                continue
+            if quiet_limit_s:
+                wait_until_quiet(quiet_limit_s)
+            start, busy_before, own_before = time.monotonic(), busy_s(), own_s()
+            values, candidate.failure = run_once(candidate.command, candidate.read, timeout_s, removed)
+            elapsed = max(time.monotonic() - start, 1e-9)
+            if candidate.failure:
+                candidate.samples.clear()
+            elif round_number > 0:
+                for name, value in values.items():
+                    candidate.samples.setdefault(name, []).append(value)
+                others = max(busy_s() - busy_before - (own_s() - own_before), 0.0)
+                candidate.disturbance.append((others / elapsed, elapsed))

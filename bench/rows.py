@@ -1,0 +1,226 @@
+"""What is measured: groups of commands that run by turns, and the rows that their samples give."""
+
+import csv
+import dataclasses
+import pathlib
+import re
+import shlex
+
+from alternate import Candidate, wall_time
+from table import Row, Value
+
+# libgomp's threads spin while they wait unless told otherwise, which is the harder peer on an idle machine.
+LIBGOMP, PASSIVE, SEQUENTIAL = "libgomp", "libgomp passive", "1 thread"
+TWO_RANKS, ONE_RANK = "musubi -n 2", "musubi -n 1 -t 2"
+PEER_SETTINGS = "OMP_NUM_THREADS=2 OMP_PROC_BIND=true"
+
+
+@dataclasses.dataclass
+class Group:
+    key: str
+    candidates: list
+    rows: list
+    programs: list  # files without which nothing can be run
+    rounds_factor: int = 1
+
+
+def program_times(*names):
+    """The lines `<name> <seconds> s` of a program that has verified its result."""
+    def read(output, _seconds):
+        if not re.search(r"^VERIFICATION SUCCESSFUL$", output, re.MULTILINE):
+            return {}, "the result is not verified"
+        found = {name: re.search(rf"^{name} ([0-9.]+) s$", output, re.MULTILINE) for name in names}
+        missing = [name for name, match in found.items() if not match]
+        if missing:
+            return {}, f"no line `{missing[0]} ... s`"
+        return {name: float(match.group(1)) for name, match in found.items()}, ""
+    return read
+
+
+def printed_rows(output):
+    """Rows name,median_ns,p10_ns,p90_ns,rounds wherever they stand in the output: (median, rounds) by name.
+    """
+    lines = [line for line in csv.reader(output.splitlines()) if len(line) == 5]
+    return {line[0]: (float(line[1]), int(line[4])) for line in lines if line[0] != "name"}
+
+
+def cost_rows(*names, rounds_min=1):
+    """Medians in ns of the rows with these names."""
+    def read(output, _seconds):
+        if re.search(r"^VERIFICATION FAILED", output, re.MULTILINE):
+            return {}, "the result is not verified"
+        printed = printed_rows(output)
+        for name in names:
+            if name not in printed:
+                return {}, f"no row `{name}`"
+            if printed[name][1] < rounds_min:
+                return {}, f"row `{name}`: {printed[name][1]} samples, {rounds_min} are needed"
+        return {name: printed[name][0] for name in names}, ""
+    return read
+
+
+def fault_rows(read_row, *write_rows):
+    """As cost_rows, for accesses of rank 1; the counters must show that each of them was a fault."""
+    def read(output, seconds):
+        values, problem = cost_rows(read_row, *write_rows)(output, seconds)
+        if problem:
+            return {}, problem
+        printed = printed_rows(output)
+        for counter, names in [("read_faults", [read_row]), ("write_faults", write_rows)]:
+            line = re.search(rf"^\s*{counter}\s+\d+\s+(\d+)\s", output, re.MULTILINE)
+            faults = int(line.group(1)) if line else 0
+            accesses = sum(printed[name][1] for name in names)
+            if faults < accesses:
+                return {}, f"{accesses} accesses timed, but {counter} of rank 1 is {faults}"
+        return values, ""
+    return read
+
+
+class Suite:
+    """All groups, for one build tree; `quick` takes small sizes, for which no bound holds."""
+
+    def __init__(self, build, musubi, quick):
+        self.build, self.quick = build, quick
+        self.musubi = shlex.quote(str(musubi))
+
+    def program(self, name):
+        return self.build / ("examples" if name == "heat" else "bench") / name
+
+    def rank_command(self, options, name, arguments):
+        return f"{self.musubi} run {options} {shlex.quote(str(self.program(name)))} {arguments}".rstrip()
+
+    def bound(self, text):
+        return "" if self.quick else text
+
+    def size(self, full, quick):
+        return quick if self.quick else full
+
+    def cost(self, key, measure, ours, peer, bound="", beside=None):
+        return Row(key, measure, "cost", "ns", Value(*ours), Value(*peer), self.bound(bound),
+                   Value(*beside) if beside else None)
+
+    def faults(self):
+        read = ("read fault: invalid -> filled 32 KiB, readable", "musubi: read fault with fetch of 32 KiB")
+        twin = ("write fault: readable -> twin 32 KiB, writable", "musubi: write fault with twin of 32 KiB")
+        both = ("write fault: invalid -> filled 32 KiB, writable",
+                "musubi: write fault with fetch and twin of 32 KiB")
+        floor, ours = "SIGSEGV + memcpy + mprotect", TWO_RANKS
+        rounds = self.size(5000, 256)
+        # Without the fetches ahead, which are there to save these faults.
+        options = "-n 2 --stats --set fetches_ahead_max=0"
+        return Group("faults", [
+            Candidate(floor, f"{self.program('floors')} --csv --only faults {rounds}",
+                      cost_rows(read[0], twin[0], both[0])),
+            Candidate(ours, self.rank_command(options, "costs", f"--csv --only faults {rounds}"),
+                      fault_rows(read[1], twin[1], both[1])),
+        ], [
+            self.cost("read_fault", "read fault with fetch of a block", (ours, read[1]), (floor, read[0]),
+                      "<= 1.3"),
+            self.cost("write_fault", "write fault with twin", (ours, twin[1]), (floor, twin[0]), "<= 1.2"),
+            self.cost("write_miss", "write fault with fetch and twin", (ours, both[1]), (floor, both[0])),
+        ], [self.program("floors"), self.program("costs")])
+
+    def barrier(self, ranks, part, floor, floor_row):
+        ours, row = f"musubi -n {ranks}", "omp barrier"
+        rounds = self.size(2000, 50)
+        return Group(f"barrier_n{ranks}", [
+            Candidate(floor, f"{self.program('floors')} --csv --only {part} {rounds}", cost_rows(floor_row)),
+            Candidate(ours, self.rank_command(f"-n {ranks}", "omp_costs", f"barrier {rounds}"),
+                      cost_rows(row)),
+        ], [self.cost(f"barrier_n{ranks}", f"empty omp barrier, -n {ranks}", (ours, row), (floor, floor_row),
+                      "<= 3")], [self.program("floors"), self.program("omp_costs")])
+
+    def critical(self):
+        sleeping, spinning = "futex mutex", "futex mutex, spinning"
+        rows = {sleeping: "mutex: handed between 2 processes, futex only",
+                spinning: "mutex: handed between 2 processes, spin then futex"}
+        handed, mean = "omp critical, handed to the other thread", "omp critical, mean of all increments"
+        rounds = 2000
+        floor = f"{self.program('floors')} --csv --only mutex {rounds}"
+
+        def row(key, measure, name, bound=""):
+            return self.cost(key, measure, (TWO_RANKS, name), (sleeping, rows[sleeping]), bound,
+                             (spinning, rows[spinning]))
+        return Group("critical", [
+            Candidate(sleeping, floor, cost_rows(rows[sleeping])),
+            Candidate(TWO_RANKS, self.rank_command("-n 2", "omp_costs", f"critical {rounds}"),
+                      cost_rows(handed, mean)),  # "handed" has as many samples as the lock changed hands
+            Candidate(spinning, floor, cost_rows(rows[spinning])),
+        ], [row("critical", "omp critical + increment, handed over, -n 2", handed, "<= 4"),
+            row("critical_mean", "omp critical + increment, mean of all", mean)],
+            [self.program("floors"), self.program("omp_costs")])
+
+    def application(self, key, title, name, arguments, bound, values=("time",), sequential=""):
+        """Rows for -n 2 and -n 1 -t 2, for each value that the program prints; `bound` is that of -n 2."""
+        plain = f"{shlex.quote(str(self.program(name)))} {arguments}".rstrip()
+        read = program_times(*values)
+        candidates = [
+            Candidate(LIBGOMP, f"{PEER_SETTINGS} {plain}", read),
+            Candidate(TWO_RANKS, self.rank_command("-n 2", name, arguments), read),
+            Candidate(PASSIVE, f"{PEER_SETTINGS} OMP_WAIT_POLICY=passive {plain}", read),
+            Candidate(ONE_RANK, self.rank_command("-n 1 -t 2", name, arguments), read),
+        ]
+        rows = []
+        for value in values:
+            named = f"{title}, {value}" if len(values) > 1 else title
+            part = f"{key}_{value}" if len(values) > 1 else key
+            rows += [Row(f"{part}_n2", f"{named}, -n 2", "speed", "s", Value(TWO_RANKS, value),
+                         Value(LIBGOMP, value), self.bound(bound), Value(PASSIVE, value)),
+                     Row(f"{part}_t2", f"{named}, -n 1 -t 2", "speed", "s", Value(ONE_RANK, value),
+                         Value(LIBGOMP, value), self.bound(bound and ">= 0.97"), Value(PASSIVE, value))]
+        if sequential:
+            candidates.append(Candidate(SEQUENTIAL, f"OMP_NUM_THREADS=1 {plain}", read))
+            rows.append(Row(f"{key}_sequential", f"{title}, -n 2 against 1 thread", "speed", "s",
+                            Value(TWO_RANKS, "time"), Value(SEQUENTIAL, "time"), self.bound(sequential)))
+        return Group(key, candidates, rows, [self.program(name)])
+
+    def start(self):
+        alone = shlex.quote(str(self.program("nothing")))
+
+        def in_ms(output, seconds):
+            return {"wall": 1e3 * wall_time(output, seconds)[0]["wall"]}, ""
+        return Group("start", [
+            Candidate("the program alone", alone, in_ms),
+            Candidate(TWO_RANKS, self.rank_command("-n 2", "nothing", ""), in_ms),
+        ], [Row("start", "start and end of a job of 2 ranks", "extra", "ms", Value(TWO_RANKS, "wall"),
+                Value("the program alone", "wall"), self.bound("<= 60"))],
+            [self.program("nothing")], rounds_factor=5)
+
+    def groups(self):
+        groups = self.full_groups()
+        if self.quick:
+            for group in groups:
+                group.rows = [dataclasses.replace(row, measure=f"{row.measure} (small size)")
+                              for row in group.rows]
+        return groups
+
+    def full_groups(self):
+        def size(full, quick="S"):
+            return self.size(full, quick)
+        return [
+            self.faults(),
+            self.barrier(2, "spin_barrier", "spinning barrier", "barrier: 2 processes on 2 cores, spinning"),
+            self.barrier(4, "yielding_barrier", "yielding barrier",
+                         "barrier: 4 processes on 2 cores, yield then futex"),
+            self.critical(),
+            self.application("daxpy", "daxpy on 4M doubles", "daxpy", size("4194304 200", "100000 20"),
+                             ">= 0.95"),
+            self.application("ep_a", "EP class A", "ep", size("A"), ">= 0.97"),
+            self.application("heat", "heat on 4096 x 4096", "heat", size("4096 200", "256 20"), ">= 0.92"),
+            self.application("cg_a", "CG class A", "cg", size("A"), ">= 0.75"),
+            self.application("cg_b", "CG class B", "cg", size("B"), ">= 0.85"),
+            self.application("mg_a", "MG class A", "mg", size("A"), ">= 0.7"),
+            self.application("ft_a", "FT class A", "ft", size("A"), ">= 0.7"),
+            self.application("is_a", "IS class A", "is", size("A"), ">= 0.7"),
+            self.application("adi_w", "BT-like class W", "adi", size("W"), ">= 0.8", sequential="> 1.4"),
+            self.application("adi_a", "BT-like class A", "adi", size("A"), ">= 0.8", sequential="> 1.4"),
+            self.application("stream", "stream of 1 GiB", "stream", size("1024 6", "16 4"), "",
+                             values=("triad", "touch", "moved")),
+            self.start(),
+        ]
+
+
+def missing_program(group):
+    """Why the group cannot be run, or an empty text."""
+    missing = [path for path in group.programs if not pathlib.Path(path).exists()]
+    return f"{missing[0]} does not exist: build it, or name another tree with --build" if missing else ""
