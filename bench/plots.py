@@ -1,5 +1,13 @@
-"""Bar charts of the ratios, one file for each kind of row. Needs matplotlib (dev/install_packages plots)."""
+#!/usr/bin/env python3
+"""Bar charts of the ratios, one file for each kind of row, beside the table: plots.py <table.csv>"""
 
+import csv
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+NO_MATPLOTLIB = 77
 TITLES = {"cost": "time of Musubi / time of the floor (smaller is better)",
           "speed": "speed against the peer in the same run (larger is better)",
           "extra": "milliseconds more than the program alone (smaller is better)"}
@@ -14,27 +22,27 @@ def draw_kind(figure_of, kind, results, path):
               [max(float(result["ratio_p90"]) - ratio, 0) for ratio, result in zip(ratios, results)]]
     axes.barh(places, ratios, xerr=spread, height=0.6, color=[COLORS[result["holds"]] for result in results],
               error_kw={"elinewidth": 1, "capsize": 2, "ecolor": "#333333"})
-    for place, result in zip(places, results):
-        if result["bound"]:
-            bound = float(result["bound"].split()[1])
+    bounds = [float(result["bound"].split()[1]) if result["bound"] else 0.0 for result in results]
+    # A bar far beyond all that is required would press the others flat: it is cut, and its number tells.
+    widest = max(ratios + bounds)
+    axes.set_xlim(0, 1.1 * min(widest, 3 * max(bounds) or widest))
+    for place, ratio, bound in zip(places, ratios, bounds):
+        axes.text(1.01, place, f"{ratio:.3g}", transform=axes.get_yaxis_transform(), va="center", fontsize=8)
+        if bound:
             axes.plot([bound, bound], [place - 0.4, place + 0.4], color="black", linewidth=2)
     axes.set_yticks(places, [result["measure"] for result in results], fontsize=8)
     axes.invert_yaxis()
-    axes.set_xlim(left=0)
     axes.set_title(TITLES[kind], fontsize=9)
     axes.set_xlabel("bar: ratio of medians; whisker: p10 to p90 of the rounds; mark: what is required",
                     fontsize=8)
     figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path)
     figure.clear()
 
 
 def draw(results, folder):
-    """Returns the paths of the SVG files, and "" or why there are none. Rows without a result have no bar."""
-    try:
-        import matplotlib
-    except ImportError:
-        return [], "matplotlib is not installed: dev/install_packages plots"
+    """Returns the paths of the SVG files. Rows without a result have no bar. Needs matplotlib."""
+    import matplotlib
     matplotlib.use("svg")
     import matplotlib.pyplot
     paths = []
@@ -43,4 +51,32 @@ def draw(results, folder):
         if drawn:
             paths.append(folder / f"ratios_{kind}.svg")
             draw_kind(matplotlib.pyplot.subplots, kind, drawn, paths[-1])
-    return paths, "" if paths else "no row has a result"
+    return paths
+
+
+def draw_table(table):
+    """Draws table.csv beside itself, by the first interpreter that has matplotlib: the package of the
+    distribution is known to that of the distribution alone. Returns what to tell the user."""
+    for interpreter in dict.fromkeys([sys.executable, "/usr/bin/python3"]):
+        try:
+            done = subprocess.run([interpreter, __file__, table], capture_output=True, text=True, check=False)
+        except OSError:
+            continue
+        if done.returncode != NO_MATPLOTLIB:
+            return (done.stdout + done.stderr).strip()
+    return "No plots: matplotlib is not installed (dev/install_packages plots)"
+
+
+def main():
+    if importlib.util.find_spec("matplotlib") is None:
+        return NO_MATPLOTLIB
+    table = pathlib.Path(sys.argv[1])
+    with open(table, newline="", encoding="utf-8") as file:
+        results = list(csv.DictReader(line for line in file if not line.startswith("#")))
+    paths = draw(results, table.parent)
+    print(f"Plots: {', '.join(path.name for path in paths)}" if paths else "No plots: no row has a result")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
