@@ -120,15 +120,19 @@ class Suite:
             self.cost("write_miss", "write fault with fetch and twin", (ours, both[1]), (floor, both[0])),
         ], [self.program("floors"), self.program("costs")])
 
-    def barrier(self, ranks, part, floor, floor_row):
+    def barrier(self, ranks, part, floors):
+        """`floors` names rows of that part of the floors; the first is the peer."""
         ours, row = f"musubi -n {ranks}", "omp barrier"
         rounds = self.size(2000, 50)
-        return Group(f"barrier_n{ranks}", [
-            Candidate(floor, f"{self.program('floors')} --csv --only {part} {rounds}", cost_rows(floor_row)),
-            Candidate(ours, self.rank_command(f"-n {ranks}", "omp_costs", f"barrier {rounds}"),
-                      cost_rows(row)),
-        ], [self.cost(f"barrier_n{ranks}", f"empty omp barrier, -n {ranks}", (ours, row), (floor, floor_row),
-                      "<= 3")], [self.program("floors"), self.program("omp_costs")])
+        command = f"{self.program('floors')} --csv --only {part} {rounds}"
+        candidates = [Candidate(name, command, cost_rows(printed)) for name, printed in floors.items()]
+        arguments = f"barrier {rounds}"
+        candidates.insert(1, Candidate(ours, self.rank_command(f"-n {ranks}", "omp_costs", arguments),
+                                       cost_rows(row)))
+        peer, *others = floors.items()
+        return Group(f"barrier_n{ranks}", candidates, [
+            self.cost(f"barrier_n{ranks}", f"empty omp barrier, -n {ranks}", (ours, row), peer, "<= 3",
+                      *others)], [self.program("floors"), self.program("omp_costs")])
 
     def critical(self):
         sleeping, spinning = "futex mutex", "futex mutex, spinning"
@@ -199,9 +203,11 @@ class Suite:
             return self.size(full, quick)
         return [
             self.faults(),
-            self.barrier(2, "spin_barrier", "spinning barrier", "barrier: 2 processes on 2 cores, spinning"),
-            self.barrier(4, "yielding_barrier", "yielding barrier",
-                         "barrier: 4 processes on 2 cores, yield then futex"),
+            self.barrier(2, "spin_barrier", {
+                "spinning barrier": "barrier: 2 processes on 2 cores, spinning"}),
+            self.barrier(4, "yielding_barrier", {
+                "yielding barrier": "barrier: 4 processes on 2 cores, yield then futex",
+                "yielding, not pinned": "barrier: 4 processes not pinned, yield then futex"}),
             self.critical(),
             self.application("daxpy", "daxpy on 4M doubles", "daxpy", size("4194304 200", "100000 20"),
                              ">= 0.95"),

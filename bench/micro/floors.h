@@ -23,8 +23,9 @@ std::vector<Row> fault_floors(std::size_t rounds);
 // Barrier of 2 processes that spin, pinned on 2 cores.
 Row spin_barrier_floor(std::size_t rounds);
 
-// Barrier of 4 processes on 2 cores that yield up to 50 times, then sleep in a futex.
-Row yielding_barrier_floor(std::size_t rounds);
+// Barrier of 4 processes that yield up to 50 times, then sleep in a futex; two rows: they are pinned on 2
+// cores, or placed by the kernel.
+std::vector<Row> yielding_barrier_floors(std::size_t rounds);
 
 // A fair mutex passed to and fro between 2 processes on 2 cores, from release to acquisition; two rows: the
 // waiter spins before it sleeps, the waiter sleeps at once.

@@ -6,16 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 // A sample is the mean of so many barriers, as in the floors: the clock costs too much beside one.
 #define BARRIERS_PER_SAMPLE 64
 #define WARM_UP 16
 #define SAMPLES_MAX 100000
-
-// Private to each thread: a sample written to shared memory would be work for the barrier that it measures.
-static double samples[SAMPLES_MAX];
-#pragma omp threadprivate(samples)
 
 // What the critical section guards: the counter, and who left the section last, and when.
 static struct {
@@ -30,13 +27,25 @@ static double now_ns(void) {
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
+// A mapping of the thread's own, which never ends: samples in memory that the team shares, even on its
+// stacks, would be work for the barrier that they are to measure.
+static double* map_samples(int count) {
+  void* memory = mmap(NULL, (size_t)count * sizeof(double), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED) {
+    perror("omp_costs: mmap");
+    exit(2);
+  }
+  return memory;
+}
+
 static int by_size(const void* left, const void* right) {
   const double a = *(const double*)left;
   const double b = *(const double*)right;
   return (a > b) - (a < b);
 }
 
-static void print_row(const char* name, int count) {
+static void print_row(const char* name, double* samples, int count) {
   if (count == 0) {
     printf("\"%s\",0,0,0,0\n", name);
     return;
@@ -49,27 +58,31 @@ static void print_row(const char* name, int count) {
 
 static int measure_barrier(int count) {
 #pragma omp parallel
-  for (int i = 0; i < count + WARM_UP; i++) {
-    const double start = now_ns();
-    for (int k = 0; k < BARRIERS_PER_SAMPLE; k++) {
+  {
+    double* samples = map_samples(count);
+    for (int i = 0; i < count + WARM_UP; i++) {
+      const double start = now_ns();
+      for (int k = 0; k < BARRIERS_PER_SAMPLE; k++) {
 #pragma omp barrier
+      }
+      if (i >= WARM_UP) samples[i - WARM_UP] = (now_ns() - start) / BARRIERS_PER_SAMPLE;
     }
-    if (i >= WARM_UP) samples[i - WARM_UP] = (now_ns() - start) / BARRIERS_PER_SAMPLE;
+#pragma omp master
+    print_row("omp barrier", samples, count);
   }
-  print_row("omp barrier", count);
   return 1;
 }
 
 // A handover: from the moment at which one thread leaves the section to the other's increment. Increments
 // that follow one of the same thread are no handovers; the mean over all of them is a row of its own.
 static int measure_critical(int count) {
-  int handovers = 0;
   double nanoseconds = 0.0;
   guarded.left_by = -1;
 #pragma omp parallel reduction(max : nanoseconds)
   {
     const int64_t self = omp_get_thread_num();
-    int taken = 0;
+    double* samples = map_samples(count);
+    int handovers = 0;
 #pragma omp barrier
     const double start = now_ns();
     for (int i = 0; i < count; i++) {
@@ -77,23 +90,22 @@ static int measure_critical(int count) {
       {
         guarded.counter++;
         const double now = now_ns();
-        if (guarded.left_by >= 0 && guarded.left_by != self) samples[taken++] = now - guarded.left_ns;
+        if (guarded.left_by >= 0 && guarded.left_by != self) samples[handovers++] = now - guarded.left_ns;
         guarded.left_by = self;
         guarded.left_ns = now_ns();
       }
     }
     nanoseconds = now_ns() - start;
 #pragma omp master
-    handovers = taken;
+    print_row("omp critical, handed to the other thread", samples, handovers);
   }
   const int64_t expected = (int64_t)count * omp_get_max_threads();
   if (guarded.counter != expected) {
     fprintf(stderr, "omp_costs: %lld increments of %lld\n", (long long)guarded.counter, (long long)expected);
     return 0;
   }
-  print_row("omp critical, handed to the other thread", handovers);
-  samples[0] = nanoseconds / (double)expected;
-  print_row("omp critical, mean of all increments", 1);
+  double mean = nanoseconds / (double)expected;
+  print_row("omp critical, mean of all increments", &mean, 1);
   return 1;
 }
 

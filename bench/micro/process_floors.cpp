@@ -115,6 +115,7 @@ void pin(int core) {
 // What one member does to fill `samples`, of which only those of rank 0 count.
 using Body = std::function<void(Shared&, double* samples, std::size_t rounds)>;
 
+// `cores` are given out by turns; none: the kernel places the members.
 bool run_members(Shared& shared, int members, const std::vector<int>& cores, std::size_t rounds,
                  const Body& body) {
   std::vector<pid_t> children;
@@ -124,7 +125,7 @@ bool run_members(Shared& shared, int members, const std::vector<int>& cores, std
     if (child == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(1);
-      pin(cores[static_cast<std::size_t>(rank) % cores.size()]);
+      if (!cores.empty()) pin(cores[static_cast<std::size_t>(rank) % cores.size()]);
       std::vector<double> discarded(rounds);
       shared.start.arrive(static_cast<std::uint32_t>(members), Patience{0, 50});
       body(shared, rank == 0 ? shared.samples : discarded.data(), rounds);
@@ -142,11 +143,14 @@ bool run_members(Shared& shared, int members, const std::vector<int>& cores, std
   return whole;
 }
 
-// Measures what all members do at once, on the first two cores.
-Row measure(const char* name, int members, std::size_t rounds, const Body& body) {
+enum class Placement { pinned, free };
+
+// Measures what all members do at once, on the first two cores, or wherever the kernel puts them.
+Row measure(const char* name, int members, std::size_t rounds, const Body& body,
+            Placement placement = Placement::pinned) {
   std::vector<int> cores = allowed_cores();
   if (cores.size() < 2) return summarize(name, {});
-  cores.resize(2);
+  cores.resize(placement == Placement::pinned ? 2 : 0);
   const std::size_t bytes = sizeof(Shared) + rounds * sizeof(double);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return summarize(name, {});
@@ -159,7 +163,8 @@ Row measure(const char* name, int members, std::size_t rounds, const Body& body)
   return summarize(name, std::move(samples));
 }
 
-Row barrier_floor(const char* name, std::uint32_t members, std::size_t rounds, Patience patience) {
+Row barrier_floor(const char* name, std::uint32_t members, std::size_t rounds, Patience patience,
+                  Placement placement = Placement::pinned) {
   const auto body = [members, patience](Shared& shared, double* samples, std::size_t count) {
     for (std::size_t i = 0; i < count + warm_up_samples; i++) {
       const double start = now_ns();
@@ -167,7 +172,7 @@ Row barrier_floor(const char* name, std::uint32_t members, std::size_t rounds, P
       if (i >= warm_up_samples) samples[i - warm_up_samples] = (now_ns() - start) / operations_per_sample;
     }
   };
-  return measure(name, static_cast<int>(members), rounds, body);
+  return measure(name, static_cast<int>(members), rounds, body, placement);
 }
 
 // From the release by one process to the return of the other's lock. The owner releases only when the other
@@ -194,8 +199,11 @@ Row spin_barrier_floor(std::size_t rounds) {
   return barrier_floor("barrier: 2 processes on 2 cores, spinning", 2, rounds, Patience{100000, 0});
 }
 
-Row yielding_barrier_floor(std::size_t rounds) {
-  return barrier_floor("barrier: 4 processes on 2 cores, yield then futex", 4, rounds, Patience{0, 50});
+std::vector<Row> yielding_barrier_floors(std::size_t rounds) {
+  const Patience patience{0, 50};
+  return {barrier_floor("barrier: 4 processes on 2 cores, yield then futex", 4, rounds, patience),
+          barrier_floor("barrier: 4 processes not pinned, yield then futex", 4, rounds, patience,
+                        Placement::free)};
 }
 
 std::vector<Row> mutex_floors(std::size_t rounds) {
@@ -206,7 +214,7 @@ std::vector<Row> mutex_floors(std::size_t rounds) {
 std::vector<Row> some_floors(std::string_view part, std::size_t rounds) {
   if (part == "faults") return fault_floors(rounds);
   if (part == "spin_barrier") return {spin_barrier_floor(rounds)};
-  if (part == "yielding_barrier") return {yielding_barrier_floor(rounds)};
+  if (part == "yielding_barrier") return yielding_barrier_floors(rounds);
   if (part == "mutex") return mutex_floors(rounds);
   return {};
 }
