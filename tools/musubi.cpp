@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bootstrap/local/invitation.h"
+#include "doctor_command.h"
 #include "run_command.h"
 
 namespace {
@@ -35,24 +36,37 @@ std::string check_ranks(const std::string& text) {
   return "the number of ranks must be from 1 to " + std::to_string(musubi::bootstrap::local::ranks_max);
 }
 
-void declare_run(CLI::App& run, RunOptions& options) {
-  run.add_option("-n,--ranks", options.ranks, "Number of ranks (processes), 1 to 4096")
+// The options that say how large a job is.
+void declare_size(CLI::App& command, RunOptions& options) {
+  command.add_option("-n,--ranks", options.ranks, "Number of ranks (processes), 1 to 4096")
       ->type_name("COUNT")
       ->check(CLI::Validator(check_ranks, ""));
-  run.add_option("-t,--threads", options.threads_per_rank, "OpenMP threads of each rank")->type_name("COUNT");
+  command.add_option("-t,--threads", options.threads_per_rank, "OpenMP threads of each rank")
+      ->type_name("COUNT");
+  command.add_option("--set", options.assignments, "Give a setting; see `musubi settings`")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+}
+
+void declare_run(CLI::App& run, RunOptions& options) {
+  declare_size(run, options);
   run.add_flag("--stats", options.stats, "Print the counters of the job when it ends");
   run.add_flag("--label-output", options.label_output, "Put the rank before each line of output");
   run.add_flag("--print-config", options.print_config,
                "Print every setting, its value and where it came from");
-  run.add_option("--set", options.assignments, "Give a setting; see `musubi settings`")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
   run.add_option("--bind", options.bind, "Pin ranks to cores: auto, none or core")->type_name("HOW");
   auto* preload = run.add_flag("--preload", options.preload,
                                "Load Musubi's OpenMP even if the program seems to use none");
   run.add_flag("--plain", options.plain, "Start any program without Musubi's libraries")->excludes(preload);
   run.formatter(std::make_shared<RunFormatter>());
   run.footer(run_footer);
+}
+
+void declare_doctor(CLI::App& doctor, RunOptions& options, bool& json) {
+  declare_size(doctor, options);
+  doctor.add_flag("--json", json, "Print one JSON object");
+  doctor.footer(
+      "Exit status: 0 when such a job can run here, 1 when not, 2 for a wrong command line or setting.");
 }
 
 int misuse(const std::string& message) {
@@ -92,6 +106,11 @@ int main(int argc, char** argv) {
   bool markdown = false;
   CLI::App* settings = app.add_subcommand("settings", "List the settings, their values and sources");
   settings->add_flag("--markdown", markdown, "Print the reference page instead");
+  bool json = false;
+  RunOptions asked;
+  asked.ranks = 2;
+  CLI::App* doctor = app.add_subcommand("doctor", "Examine this machine: can jobs run, and how well");
+  declare_doctor(*doctor, asked, json);
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == run->get_name()) {
     words.erase(words.begin());
@@ -99,7 +118,7 @@ int main(int argc, char** argv) {
     words.insert(words.begin(), run->get_name());
   }
   const bool known = words.empty() || words.front()[0] == '-' || words.front() == run->get_name() ||
-                     words.front() == settings->get_name();
+                     words.front() == settings->get_name() || words.front() == doctor->get_name();
   if (!known) return misuse("unknown command " + words.front());
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
@@ -110,6 +129,7 @@ int main(int argc, char** argv) {
     return misuse(error.what());
   }
   if (*settings) return musubi::tools::show_settings(markdown);
+  if (*doctor) return musubi::tools::examine_machine(asked, json);
   if (options.command.empty() && !options.print_config) return misuse("no program to run");
   return musubi::tools::run(options);
 }

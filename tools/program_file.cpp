@@ -43,6 +43,25 @@ bool starts_one_of(const std::vector<std::string>& names, std::string_view prefi
                      [&](const std::string& name) { return name.starts_with(prefix); });
 }
 
+Result<void> check_preloadable(const std::string& program, FileKind kind) {
+  switch (kind) {
+    case FileKind::dynamic_program:
+      return {};
+    case FileKind::static_program:
+      return Error{program +
+                   " is statically linked, so Musubi cannot be loaded with it; link it without -static"};
+    case FileKind::foreign_program:
+      return Error{program + " is a program for another processor or word size; compile it for this machine"};
+    case FileKind::script:
+      return Error{program + " is a script; run the program that it starts, or run it as it is with --plain"};
+    case FileKind::other:
+      break;
+  }
+  return Error{program + " is not a program (no ELF file)"};
+}
+
+}  // namespace
+
 // The command is <prefix>/bin/musubi, the library <prefix>/lib/libmusubi-omp.so: an installation may be
 // moved.
 Result<std::string> find_library() {
@@ -62,25 +81,6 @@ Result<std::string> find_library() {
   }
   return path;
 }
-
-Result<void> check_preloadable(const std::string& program, FileKind kind) {
-  switch (kind) {
-    case FileKind::dynamic_program:
-      return {};
-    case FileKind::static_program:
-      return Error{program +
-                   " is statically linked, so Musubi cannot be loaded with it; link it without -static"};
-    case FileKind::foreign_program:
-      return Error{program + " is a program for another processor or word size; compile it for this machine"};
-    case FileKind::script:
-      return Error{program + " is a script; run the program that it starts, or run it as it is with --plain"};
-    case FileKind::other:
-      break;
-  }
-  return Error{program + " is not a program (no ELF file)"};
-}
-
-}  // namespace
 
 ProgramPath find_program(const std::string& name) {
   if (name.empty()) return not_found(name, "");

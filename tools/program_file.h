@@ -24,6 +24,9 @@ struct ProgramPath {
 // As execvp looks for it: names without a slash through PATH.
 ProgramPath find_program(const std::string& name);
 
+// What is preloaded into OpenMP programs. Errors: it is not where this command's installation should have it.
+Result<std::string> find_library();
+
 enum class Preload { automatic, always, never };
 
 // The library to preload into the program, or empty when it needs none (it is linked with Musubi, or

@@ -6,7 +6,10 @@
 #include "bootstrap/local/local_launcher.h"
 #include "config/environment.h"
 #include "config/reference_page.h"
+#include "os/cpu.h"
+#include "placement.h"
 #include "program_file.h"
+#include "topology.h"
 
 namespace musubi::tools {
 namespace {
@@ -19,21 +22,14 @@ int refuse(const std::string& message, int status) {
   return status;
 }
 
-Result<void> read_settings(const RunOptions& options, Configuration& configuration) {
-  if (auto read = read_environment(configuration); !read) return read;
-  for (const std::string& assignment : options.assignments) {
-    if (auto set = configuration.set_assignment(assignment, Source::command_line); !set) {
-      return Error{"--set: " + set.error().message};
-    }
-  }
-  const auto set = [&](const char* name, const std::string& text) -> Result<void> {
-    if (text.empty()) return {};
-    return configuration.set(name, text, Source::command_line);
-  };
-  if (auto done = set("threads_per_rank", options.threads_per_rank); !done) return done;
-  if (auto done = set("bind", options.bind); !done) return done;
-  if (auto done = set("stats", options.stats ? "true" : ""); !done) return done;
-  return set("label_output", options.label_output ? "true" : "");
+std::vector<Processors> place(const config::Settings& settings, std::uint32_t ranks) {
+  const Binding binding = settings.bind == "core"   ? Binding::core
+                          : settings.bind == "auto" ? Binding::automatic
+                                                    : Binding::none;
+  const auto threads = static_cast<std::uint32_t>(settings.threads_per_rank);
+  // Finding the cores takes a while: only where ranks may be pinned.
+  if (binding == Binding::none || std::uint64_t{ranks} * threads > os::allowed_cores()) return {};
+  return place_ranks(allowed_cores(), ranks, threads, binding);
 }
 
 void replace_variable(std::vector<std::string>& environment, const std::string& name,
@@ -63,6 +59,23 @@ std::vector<std::string> environment_of_ranks(const Configuration& configuration
 
 }  // namespace
 
+Result<void> read_settings(const RunOptions& options, Configuration& configuration) {
+  if (auto read = read_environment(configuration); !read) return read;
+  for (const std::string& assignment : options.assignments) {
+    if (auto set = configuration.set_assignment(assignment, Source::command_line); !set) {
+      return Error{"--set: " + set.error().message};
+    }
+  }
+  const auto set = [&](const char* name, const std::string& text) -> Result<void> {
+    if (text.empty()) return {};
+    return configuration.set(name, text, Source::command_line);
+  };
+  if (auto done = set("threads_per_rank", options.threads_per_rank); !done) return done;
+  if (auto done = set("bind", options.bind); !done) return done;
+  if (auto done = set("stats", options.stats ? "true" : ""); !done) return done;
+  return set("label_output", options.label_output ? "true" : "");
+}
+
 int run(const RunOptions& options) {
   Configuration configuration;
   if (const auto read = read_settings(options, configuration); !read) {
@@ -86,10 +99,7 @@ int run(const RunOptions& options) {
   plan.arguments = options.command;
   plan.environment = environment_of_ranks(configuration, library.value());
   plan.ranks = options.ranks;
-  plan.threads_per_rank = static_cast<std::uint32_t>(settings.threads_per_rank);
-  plan.binding = settings.bind == "core"   ? bootstrap::Binding::core
-                 : settings.bind == "auto" ? bootstrap::Binding::automatic
-                                           : bootstrap::Binding::none;
+  plan.processors = place(settings, options.ranks);
   plan.label_output = settings.label_output;
   plan.plain = options.plain;
   plan.abort_timeout = settings.abort_timeout;

@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "config/configuration.h"
+
 namespace musubi::tools {
 
 // A wrong command line, a setting that is refused, a job that cannot be started.
@@ -23,6 +26,9 @@ struct RunOptions {
   std::vector<std::string> assignments;  // of --set
   std::vector<std::string> command;      // the program and its arguments
 };
+
+// Environment, --set and the other options, in this order. Errors: a setting that is refused.
+Result<void> read_settings(const RunOptions& options, config::Configuration& configuration);
 
 // The exit status for the shell: the job's, or one of those above.
 int run(const RunOptions& options);

@@ -67,21 +67,10 @@ Error explain(const LaunchPlan& plan, Failure failure) {
   return Error{cause};
 }
 
-// The rank-th group of threads_per_rank allowed cores; nothing when there are not enough for all ranks.
-void bind_to_cores(const LaunchPlan& plan, Rank rank) {
-  cpu_set_t allowed, mine;
+void pin_to(const std::vector<std::uint32_t>& processors) {
+  cpu_set_t mine;
   CPU_ZERO(&mine);
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  const std::uint64_t wanted = std::uint64_t{plan.ranks} * plan.threads_per_rank;
-  const auto cores = static_cast<std::uint64_t>(CPU_COUNT(&allowed));
-  if (wanted > cores || (plan.binding == Binding::automatic && 2 * wanted <= cores)) return;
-  const std::uint64_t first = std::uint64_t{rank.value} * plan.threads_per_rank;
-  std::uint64_t position = 0;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (!CPU_ISSET(core, &allowed)) continue;
-    if (position >= first && position < first + plan.threads_per_rank) CPU_SET(core, &mine);
-    ++position;
-  }
+  for (const std::uint32_t processor : processors) CPU_SET(processor, &mine);
   ::sched_setaffinity(0, sizeof mine, &mine);
 }
 
@@ -106,7 +95,7 @@ class Child {
     const bool fixed =
         persona >= 0 && ::personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE) >= 0;
     if (!fixed && !plan_.plain) return {Step::addresses, errno};
-    if (plan_.binding != Binding::none) bind_to_cores(plan_, rank_);
+    if (!plan_.processors.empty()) pin_to(plan_.processors[rank_.value]);
     if (!arrange_files(socket, output, error)) return {Step::files, errno};
     ::setrlimit(RLIMIT_NOFILE, &inherited_.open_files);
     ::sigaction(SIGPIPE, &inherited_.pipe_action, nullptr);

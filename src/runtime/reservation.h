@@ -1,0 +1,33 @@
+// What a job reserves, in each rank, for its shared space. Reserved is not taken: pages come at first touch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "coherence/core/block_words.h"
+#include "coherence/core/entry.h"
+#include "vm/space.h"
+
+namespace musubi::runtime {
+
+// Tables with an element per block, by what they are for; of a block that this rank never opens or offers
+// nothing is taken. A test compares them with what is mapped.
+struct TableBytes {
+  static constexpr std::size_t words = sizeof(coherence::BlockWords);  // in a file that peers map too
+  static constexpr std::size_t entry = sizeof(coherence::Entry);
+  static constexpr std::size_t dirty_list = 2 * sizeof(BlockId);
+  static constexpr std::size_t lease_queue = sizeof(LogicalTime) + sizeof(BlockId);
+  static constexpr std::size_t access = 1;  // and one more per 64 blocks
+  static constexpr std::size_t in_process = entry + dirty_list + lease_queue + access;
+};
+
+struct Reservation {
+  std::uint64_t mapped_bytes;  // of the address space of one rank
+  std::uint64_t table_bytes;   // of it, the process's own data
+  std::uint64_t file_bytes;    // of the longest memory file
+};
+
+// REQUIRES: all segments are added, and together below 2^47 bytes.
+Reservation reservation_of(const vm::Space& space);
+
+}  // namespace musubi::runtime

@@ -1,0 +1,136 @@
+#include <cstdio>
+
+#include "doctor/rule_list.h"
+
+namespace musubi::tools::doctor {
+namespace {
+
+std::string counted(std::uint64_t number, const char* what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+std::string decimal(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+std::uint64_t threads_of(const Job& job) {
+  return std::uint64_t{job.ranks} * job.threads_per_rank;
+}
+
+}  // namespace
+
+Finding examine_cores(const Facts& facts, const Job& job) {
+  const std::uint64_t threads = threads_of(job);
+  std::string fact = counted(facts.cores, "core");
+  if (facts.processors != facts.cores) fact += " with " + counted(facts.processors, "hardware thread");
+  if (facts.nodes > 1) fact += " on " + counted(facts.nodes, "NUMA node");
+  if (facts.processors < facts.machine_processors) {
+    fact += ", of " + counted(facts.machine_processors, "hardware thread") + " of the machine";
+  }
+  Finding finding{"cores", Severity::ok, fact,
+                  "each of the job's " + counted(threads, "thread") + " can have a core of its own", ""};
+  if (threads <= facts.cores) return finding;
+  finding.severity = Severity::warning;
+  finding.meaning = threads <= facts.processors
+                        ? "the job's " + counted(threads, "thread") + " share cores by hyper-threading"
+                        : "the job's " + counted(threads, "thread") +
+                              " take turns: waiting threads yield and sleep, barriers cost microseconds more";
+  finding.remedy = "`musubi run -n R -t T` with R x T at most " + std::to_string(facts.cores);
+  if (facts.processors < facts.machine_processors) {
+    finding.remedy += ", or more processors for this process (`taskset`, the container's cpuset)";
+  }
+  return finding;
+}
+
+Finding examine_quota(const Facts& facts, const Job& job) {
+  Finding finding{"processor_quota", Severity::ok, "none",
+                  "waiting threads may look again and again without being stopped for it", ""};
+  if (!facts.group.processors) return finding;
+  finding.fact = "the control group grants " + decimal(*facts.group.processors) + " processors' time";
+  if (*facts.group.processors >= static_cast<double>(threads_of(job))) return finding;
+  finding.severity = Severity::warning;
+  finding.meaning = "less than the job's " + counted(threads_of(job), "thread") +
+                    ": the kernel stops all of them in turn, for up to a tenth of a second";
+  finding.remedy =
+      "fewer ranks or threads, or a larger quota (`docker run --cpus=" + std::to_string(threads_of(job)) +
+      "`, cpu.max); else `--set spin_checks=0`";
+  return finding;
+}
+
+Finding examine_memory(const Facts& facts, const Job&) {
+  Finding finding{"memory", Severity::ok,
+                  in_units(facts.memory_bytes_available) + " of " + in_units(facts.memory_bytes) +
+                      " available" +
+                      (facts.swap_bytes_free > 0 ? ", " + in_units(facts.swap_bytes_free) + " of swap" : ""),
+                  "a rank takes memory for what it touches, twice where it also writes and others read", ""};
+  constexpr std::uint64_t little = std::uint64_t{256} << 20;
+  if (facts.memory_bytes_available + facts.swap_bytes_free >= little) return finding;
+  finding.severity = Severity::warning;
+  finding.meaning = "a job of any size ends for want of memory";
+  finding.remedy = "end other programs (`ps aux --sort=-rss | head`), or run on a larger machine";
+  return finding;
+}
+
+Finding examine_memory_limit(const Facts& facts, const Job&) {
+  Finding finding{"memory_limit", Severity::ok, "none by control group", "ranks may use the machine's memory",
+                  ""};
+  const os::ControlGroup& group = facts.group;
+  if (!group.memory_bytes_max) return finding;
+  const std::uint64_t left = group.memory_bytes_left.value_or(*group.memory_bytes_max);
+  finding.fact = "the control group allows " + in_units(*group.memory_bytes_max) + ", of which " +
+                 in_units(left) + " are left";
+  finding.meaning = "all ranks together may use no more; shared memory counts";
+  if (left >= facts.memory_bytes_available / 8) return finding;
+  finding.severity = Severity::warning;
+  finding.meaning += "; a rank that wants more ends the job";
+  finding.remedy = "a larger limit (`docker run --memory=`, `sbatch --mem=`, memory.max)";
+  return finding;
+}
+
+Finding examine_huge_pages(const Facts& facts, const Job&) {
+  const std::string& word = facts.shared_huge_pages;
+  Finding finding{
+      "huge_pages", Severity::ok,
+      word.empty() ? "none for shared memory in this kernel" : "transparent ones for shared memory: " + word,
+      "blocks are protected in pages of 4 KiB, and memory is taken by such pages", ""};
+  if (word != "always" && word != "force") return finding;
+  finding.severity = Severity::warning;
+  finding.meaning =
+      "a touched byte takes up to 2 MiB of memory in each copy, and changes of protection split "
+      "the huge pages again";
+  finding.remedy = "`echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled` as root";
+  return finding;
+}
+
+Finding examine_huge_page_pools(const Facts& facts, const Job&) {
+  std::string fact;
+  std::uint64_t idle = 0;
+  for (const HugePages& pool : facts.huge_page_pools) {
+    if (pool.total == 0) continue;
+    if (!fact.empty()) fact += ", ";
+    fact += counted(pool.total, "page") + " of " + in_units(pool.page_bytes) + " (" +
+            std::to_string(pool.free) + " free)";
+    idle += pool.page_bytes * pool.free;
+  }
+  Finding finding{"huge_page_pools", Severity::ok, fact.empty() ? "empty" : fact,
+                  "not used: their pages cannot be protected block by block", ""};
+  if (idle < facts.memory_bytes / 4 || idle == 0) return finding;
+  finding.severity = Severity::warning;
+  finding.meaning = in_units(idle) + " of memory lie idle in them, which jobs cannot use";
+  finding.remedy = "`sysctl -w vm.nr_hugepages=0` as root, unless another program wants them";
+  return finding;
+}
+
+Finding examine_shared_folder(const Facts& facts, const Job&) {
+  return {
+      "shared_folder", Severity::ok,
+      facts.shared_folder_bytes ? "/dev/shm has " + in_units(*facts.shared_folder_bytes)
+                                : "/dev/shm is not mounted",
+      "not used: memory files have no size but the machine's, so a small /dev/shm (64 MiB in docker) does "
+      "no harm",
+      ""};
+}
+
+}  // namespace musubi::tools::doctor

@@ -1,0 +1,34 @@
+// From what is known about a machine to what it means for a job there. No I/O.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "doctor/facts.h"
+
+namespace musubi::tools::doctor {
+
+enum class Severity {
+  ok,
+  warning,  // jobs run, slower or with less room than they could
+  problem,  // this job does not run
+};
+
+struct Finding {
+  std::string subject;
+  Severity severity;
+  std::string fact;     // what was found
+  std::string meaning;  // for a job of Musubi
+  std::string remedy;   // what to do, with the command; empty when ok
+};
+
+// One finding per subject, always the same subjects in the same order.
+std::vector<Finding> examine(const Facts& facts, const Job& job);
+
+// Whether a job can run: no finding is a problem.
+bool job_can_run(const std::vector<Finding>& findings);
+
+// "12.5 GiB"
+std::string in_units(std::uint64_t bytes);
+
+}  // namespace musubi::tools::doctor

@@ -1,0 +1,65 @@
+#include "topology.h"
+
+#include <hwloc.h>
+
+#include <memory>
+
+#include "os/cpu.h"
+
+namespace musubi::tools {
+namespace {
+
+struct Destroy {
+  void operator()(hwloc_topology_t topology) const { ::hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, Destroy>;
+
+Topology load(const std::string& description) {
+  hwloc_topology_t made = nullptr;
+  if (::hwloc_topology_init(&made) != 0) return nullptr;
+  Topology topology(made);
+  // Devices are left out by default; without caches whoever waits for the job waits less. All else is needed:
+  // hwloc finds the node of a processor by what both lie in.
+  ::hwloc_topology_set_cache_types_filter(made, HWLOC_TYPE_FILTER_KEEP_NONE);
+  ::hwloc_topology_set_icache_types_filter(made, HWLOC_TYPE_FILTER_KEEP_NONE);
+  if (description.empty()) {
+    ::hwloc_topology_set_flags(made, HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
+  } else if (::hwloc_topology_set_synthetic(made, description.c_str()) != 0) {
+    return nullptr;
+  }
+  if (::hwloc_topology_load(made) != 0) return nullptr;
+  return topology;
+}
+
+// Every processor as a core of its own.
+std::vector<Core> without_topology() {
+  std::vector<Core> cores;
+  const std::string allowed = os::allowed_core_set();
+  for (std::uint32_t processor = 0; processor < allowed.size(); ++processor) {
+    if (allowed[processor] == '1') cores.push_back({0, {processor}});
+  }
+  return cores;
+}
+
+}  // namespace
+
+std::vector<Core> allowed_cores(const std::string& description) {
+  const Topology topology = load(description);
+  if (topology == nullptr) return without_topology();
+  std::vector<Core> cores;
+  hwloc_obj_t last_core = nullptr;
+  for (hwloc_obj_t unit = nullptr;
+       (unit = ::hwloc_get_next_obj_by_type(topology.get(), HWLOC_OBJ_PU, unit)) != nullptr;) {
+    // Kernels that know nothing of cores show processors only.
+    const hwloc_obj_t core = ::hwloc_get_ancestor_obj_by_type(topology.get(), HWLOC_OBJ_CORE, unit);
+    if (core == nullptr || core != last_core) {
+      const int node = ::hwloc_bitmap_first(unit->nodeset);
+      cores.push_back({node < 0 ? 0u : static_cast<std::uint32_t>(node), {}});
+    }
+    last_core = core;
+    cores.back().processors.push_back(unit->os_index);
+  }
+  return cores;
+}
+
+}  // namespace musubi::tools

@@ -1,0 +1,16 @@
+// The cores of the machine, as hwloc finds them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "placement.h"
+
+namespace musubi::tools {
+
+// Cores with processors on which this process may run, in hwloc's order: those that share caches, package and
+// node stand together. Takes some milliseconds, as it reads many files. `description` stands for another
+// machine in tests: one of hwloc's synthetic topologies, such as "numa:2 core:4 pu:2".
+std::vector<Core> allowed_cores(const std::string& description = {});
+
+}  // namespace musubi::tools
