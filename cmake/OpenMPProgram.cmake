@@ -9,6 +9,7 @@ set(MUSUBI_PROGRAM_FLAGS -O2 -fopenmp -Wall -Wextra CACHE STRING "Flags of the O
 # the build tree (folder defaults to the last component of the source directory), and adds the test
 # native_<name>, which runs it under libgomp with ARGUMENTS. The property OPENMP_PROGRAM of the target
 # program_<name> holds the path (a target <name> would collide with the file <folder>/<name> in ninja).
+# Headers among the sources are not compiled by themselves, but a change of theirs builds the program anew.
 function(openmp_program name)
   cmake_parse_arguments(PROGRAM "" "FOLDER" "ARGUMENTS" ${ARGN})
   if(NOT PROGRAM_FOLDER)
@@ -18,12 +19,14 @@ function(openmp_program name)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/${PROGRAM_FOLDER})
   set(sources ${PROGRAM_UNPARSED_ARGUMENTS})
   list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  set(compiled ${sources})
+  list(FILTER compiled EXCLUDE REGEX "\\.h$")
   set(compiler ${MUSUBI_GCC})
   if(sources MATCHES "\\.cpp")
     set(compiler ${MUSUBI_GXX})
   endif()
   add_custom_command(OUTPUT ${program}
-    COMMAND ${compiler} ${MUSUBI_PROGRAM_FLAGS} -o ${program} ${sources} -lm
+    COMMAND ${compiler} ${MUSUBI_PROGRAM_FLAGS} -o ${program} ${compiled} -lm
     DEPENDS ${sources} COMMENT "Building OpenMP program ${PROGRAM_FOLDER}/${name}" VERBATIM)
   add_custom_target(program_${name} ALL DEPENDS ${program})
   set_target_properties(program_${name} PROPERTIES OPENMP_PROGRAM ${program})

@@ -3,28 +3,24 @@
 // sparse matrix by inverse iteration, each step solved by 25 iterations of conjugate gradients.
 // Usage: cg [S|W|A|B]. The exit status is 0 only when zeta matches the published value.
 
-#include <math.h>
-#include <omp.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "nas.h"
 
+#define CLASSES "SWAB"
 #define CONJUGATE_STEPS 25
 #define CONDITION 0.1
 #define NONZEROS_MAX 14
 #define ITERATIONS_MAX 75
 
 struct problem {
-  char name;
   int rows, nonzeros, iterations;
   double shift, zeta;
 };
 
 static const struct problem problems[] = {
-    {'S', 1400, 7, 15, 10.0, 8.5971775078648},
-    {'W', 7000, 8, 15, 12.0, 10.362595087124},
-    {'A', 14000, 11, 15, 20.0, 17.130235054029},
-    {'B', 75000, 13, 75, 60.0, 22.712745482631},
+    {1400, 7, 15, 10.0, 8.5971775078648},
+    {7000, 8, 15, 12.0, 10.362595087124},
+    {14000, 11, 15, 20.0, 17.130235054029},
+    {75000, 13, 75, 60.0, 22.712745482631},
 };
 
 // One generated vector: the matrix is a weighted sum of their outer products.
@@ -44,22 +40,7 @@ static double *x, *z, *p, *q, *r;
 static double rho, rho_before, direction, residual_square;
 static double residual[ITERATIONS_MAX + 1];
 
-static void* allocate(size_t count, size_t size) {
-  void* memory = calloc(count, size);
-  if (memory == NULL) {
-    fprintf(stderr, "cg: out of memory\n");
-    exit(2);
-  }
-  return memory;
-}
-
-static uint64_t random_state = 314159265;
-
-static double next_random(void) {
-  const uint64_t mask = (UINT64_C(1) << 46) - 1;
-  random_state = (random_state * UINT64_C(1220703125)) & mask;
-  return ldexp((double)random_state, -46);
-}
+static uint64_t random_state = NAS_SEED;
 
 static int find_column(const struct sparse_vector* vector, int wanted) {
   int i = 0;
@@ -73,8 +54,8 @@ static void generate_vector(struct sparse_vector* vector, const struct problem* 
   while (power_of_two < problem->rows) power_of_two *= 2;
   vector->count = 0;
   while (vector->count < problem->nonzeros) {
-    const double value = next_random();
-    const int place = (int)(power_of_two * next_random());
+    const double value = nas_random(&random_state);
+    const int place = (int)(power_of_two * nas_random(&random_state));
     if (place >= problem->rows || find_column(vector, place) < vector->count) continue;
     vector->value[vector->count] = value;
     vector->column[vector->count++] = place;
@@ -133,17 +114,17 @@ static void assemble_band(const struct problem* problem, const struct sparse_vec
 }
 
 static void make_matrix(const struct problem* problem) {
-  struct sparse_vector* vectors = allocate((size_t)rows, sizeof *vectors);
-  int* room = allocate((size_t)rows + 1, sizeof *room);
-  int* length = allocate((size_t)rows, sizeof *length);
+  struct sparse_vector* vectors = nas_allocate((size_t)rows, sizeof *vectors);
+  int* room = nas_allocate((size_t)rows + 1, sizeof *room);
+  int* length = nas_allocate((size_t)rows, sizeof *length);
   for (int i = 0; i < rows; i++) generate_vector(&vectors[i], problem, i);
   for (int i = 0; i < rows; i++) {
     for (int j = 0; j < vectors[i].count; j++) room[vectors[i].column[j] + 1] += vectors[i].count;
   }
   for (int i = 0; i < rows; i++) room[i + 1] += room[i];
-  int* wide_column = allocate((size_t)room[rows], sizeof *wide_column);
-  double* wide_element = allocate((size_t)room[rows], sizeof *wide_element);
-  row_start = allocate((size_t)rows + 1, sizeof *row_start);
+  int* wide_column = nas_allocate((size_t)room[rows], sizeof *wide_column);
+  double* wide_element = nas_allocate((size_t)room[rows], sizeof *wide_element);
+  row_start = nas_allocate((size_t)rows + 1, sizeof *row_start);
 
 #pragma omp parallel
   {
@@ -155,8 +136,8 @@ static void make_matrix(const struct problem* problem) {
 #pragma omp single
     {
       for (int i = 0; i < rows; i++) row_start[i + 1] = row_start[i] + length[i];
-      column = allocate((size_t)row_start[rows], sizeof *column);
-      element = allocate((size_t)row_start[rows], sizeof *element);
+      column = nas_allocate((size_t)row_start[rows], sizeof *column);
+      element = nas_allocate((size_t)row_start[rows], sizeof *element);
     }
 #pragma omp for schedule(static)
     for (int i = 0; i < rows; i++) {
@@ -254,23 +235,15 @@ static double iterate(const struct problem* problem, int iterations) {
 static void allocate_vectors(void) {
   double** const vectors[] = {&x, &z, &p, &q, &r};
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
-    *vectors[i] = allocate((size_t)rows, sizeof(double));
+    *vectors[i] = nas_allocate((size_t)rows, sizeof(double));
   }
 }
 
 int main(int argc, char** argv) {
-  const char name = argc > 1 ? argv[1][0] : 'S';
-  const struct problem* problem = NULL;
-  for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
-    if (problems[i].name == name) problem = &problems[i];
-  }
-  if (problem == NULL) {
-    fprintf(stderr, "usage: cg [S|W|A|B]\n");
-    return 2;
-  }
-
+  const size_t choice = nas_class(argc, argv, "cg", CLASSES);
+  const struct problem* problem = &problems[choice];
   rows = problem->rows;
-  next_random();  // the specification draws one number before the matrix
+  nas_random(&random_state);  // the specification draws one number before the matrix
   const double created = omp_get_wtime();
   allocate_vectors();
   make_matrix(problem);
@@ -283,12 +256,9 @@ int main(int argc, char** argv) {
   const double terms = problem->nonzeros * (problem->nonzeros + 1.0);
   const double operations =
       2.0 * problem->iterations * rows * (3.0 + terms + CONJUGATE_STEPS * (5.0 + terms) + 3.0);
-  printf("CG class %c, %d rows, %d elements, %d threads\n", name, rows, row_start[rows],
+  printf("CG class %c, %d rows, %d elements, %d threads\n", CLASSES[choice], rows, row_start[rows],
          omp_get_max_threads());
   printf("zeta %.13f, expected %.13f, residual %.6e\n", zeta, problem->zeta, residual[problem->iterations]);
-  printf("VERIFICATION %s\n", verified ? "SUCCESSFUL" : "FAILED");
   printf("setup %.6f s\n", start - created);
-  printf("time %.6f s\n", seconds);
-  printf("%.2f Mop/s\n", operations / seconds / 1e6);
-  return verified ? 0 : 1;
+  return nas_finish(verified, seconds, operations);
 }
