@@ -55,6 +55,7 @@ void Cluster::add_nodes() {
   options.threads = configuration_.threads;
   options.locks = configuration_.locks;
   options.preemption = configuration_.preemption;
+  options.interruption = configuration_.interruption;
   options.coarse_faults = configuration_.coarse_faults != 0;
   const coherence::PrivateParts* parts = private_parts_.empty() ? nullptr : &private_parts_;
   for (std::uint32_t rank = 0; rank < configuration_.nodes; ++rank) {

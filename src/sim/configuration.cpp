@@ -34,6 +34,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("pinned", c.pinned_percent);
   visit("private", c.private_percent);
   visit("preemption", c.preemption);
+  visit("interruption", c.interruption);
   visit("coarse_faults", c.coarse_faults);
   visit("check_every", c.check_every);
   visit("lease", c.protocol.lease_ticks);
@@ -93,10 +94,10 @@ void draw_protocol(Random& random, Configuration& c) {
   p.lease_probe_releases = one_of(random, std::array{1u, 2u, 4u, 16u});
 }
 
-constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,       InjectedBug::notice_forgotten,
-                             InjectedBug::lease_not_rechecked,    InjectedBug::wrong_twin,
-                             InjectedBug::less_for_less_or_equal, InjectedBug::silent_after_lease,
-                             InjectedBug::version_not_raised,     InjectedBug::overflow_without_minimum};
+constexpr InjectedBug bugs[]{
+    InjectedBug::handover_skipped,   InjectedBug::notice_forgotten,         InjectedBug::lease_not_rechecked,
+    InjectedBug::wrong_twin,         InjectedBug::less_for_less_or_equal,   InjectedBug::silent_after_lease,
+    InjectedBug::version_not_raised, InjectedBug::overflow_without_minimum, InjectedBug::listed_too_late};
 
 }  // namespace
 
@@ -132,6 +133,7 @@ Configuration draw(std::uint64_t seed) {
   c.check_every = c.nodes > 8 ? c.nodes : 2;
   draw_protocol(random, c);
   draw_hostility(random, c);
+  c.interruption = one_of(random, std::array{0u, 0u, 5u, 30u});
   return c;
 }
 
@@ -191,6 +193,8 @@ std::string_view name_of(InjectedBug bug) {
       return "version_not_raised";
     case InjectedBug::overflow_without_minimum:
       return "overflow_without_minimum";
+    case InjectedBug::listed_too_late:
+      return "listed_too_late";
   }
   return "unknown";
 }

@@ -44,6 +44,7 @@ struct Configuration {
   std::uint32_t pinned_percent = 0;   // blocks pinned at their initial home
   std::uint32_t private_percent = 0;  // blocks with a part that belongs to each rank alone
   std::uint32_t preemption = 0;       // accesses that may happen inside a change of protection
+  std::uint32_t interruption = 0;     // places inside the protocol where others get in between
   std::uint32_t coarse_faults = 0;    // 1: the memory cannot tell reads from writes
   std::uint32_t check_every = 1;      // events between checks of one block's state
   coherence::Parameters protocol;

@@ -1,5 +1,6 @@
 #include "sim/node.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -9,6 +10,9 @@ namespace musubi::sim {
 namespace {
 
 constexpr std::uint64_t longest_preemption_ns = 3000;
+constexpr std::uint64_t short_interruption_events = 12;
+constexpr std::uint64_t long_interruption_events = 400;
+constexpr std::size_t longest_stretch_bytes = 24;
 
 }  // namespace
 
@@ -36,13 +40,15 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       space_(space),
       options_(options),
       layout_(control_layout(fabric.ranks(), options)),
+      interrupted_(*this),
       vm_(*this, space.blocks()),
       private_(space.bytes() / 64 + 1),
       published_(space.bytes() / 64 + 1),
       words_(space.blocks()),
       entries_(space.blocks()),
       control_(layout_.bytes / sizeof(std::uint64_t)),
-      protocol_(space, fabric, vm_, fabric.counters(), grants_, memory(), options_.protocol, private_parts),
+      protocol_(space, fabric, vm_, fabric.counters(), grants_, memory(), options_.protocol, private_parts,
+                options.interruption != 0 ? &interrupted_ : nullptr),
       barrier_(fabric, protocol_, fabric.counters(), control(layout_.barrier_board), layout_.barrier_board,
                options_.protocol.signature_notices_max),
       locks_(fabric, protocol_, fabric.counters(), grants_, control(layout_.lock_words), layout_.lock_words,
@@ -98,6 +104,19 @@ void Node::preempt(vm::BlockRun run) noexcept {
     fabric_.world().reached("access.inside_protection_change");
     perform(*pending);
   }
+  interrupted_.pass();
+}
+
+void Node::Interrupted::pass() noexcept {
+  fabric::sim::World& world = node_.fabric_.world();
+  if (!world.random().chance(node_.options_.interruption)) return;
+  // Now and then for as long as a thread may lose its processor: others finish what they were at.
+  world.interrupt(
+      world.random().below(world.random().chance(10) ? long_interruption_events : short_interruption_events));
+}
+
+std::size_t Node::Interrupted::stretch(std::size_t bytes) noexcept {
+  return std::min<std::size_t>(bytes, node_.fabric_.world().random().between(1, longest_stretch_bytes));
 }
 
 void Node::PreemptedVm::open_read(vm::BlockRun run) noexcept {
@@ -115,10 +134,12 @@ void Node::PreemptedVm::upgrade(vm::BlockRun run) noexcept {
 void Node::PreemptedVm::downgrade(vm::BlockRun run) noexcept {
   node_.preempt(run);
   table_.downgrade(run);
+  node_.interrupted_.pass();
 }
 void Node::PreemptedVm::close(vm::BlockRun run) noexcept {
   node_.preempt(run);
   table_.close(run);
+  node_.interrupted_.pass();
 }
 
 Task<> Node::read(BlockId block, std::size_t begin, std::span<std::byte> into) {

@@ -26,6 +26,7 @@ struct NodeOptions {
   std::uint32_t threads = 1;
   std::uint32_t locks = 1;
   unsigned preemption = 0;     // percent of accesses that may happen inside a change of protection
+  unsigned interruption = 0;   // percent of the places inside the protocol where others get in between
   bool coarse_faults = false;  // a write fault of an invalid block says "read" first
 };
 
@@ -70,6 +71,15 @@ class Node {
     bool done = false;
     PendingAccess* next = nullptr;
   };
+  class Interrupted final : public coherence::Interruption {
+   public:
+    explicit Interrupted(Node& node) : node_(node) {}
+    void pass() noexcept override;
+    std::size_t stretch(std::size_t bytes) noexcept override;
+
+   private:
+    Node& node_;
+  };
   class PreemptedVm final : public vm::Vm {
    public:
     PreemptedVm(Node& node, std::uint64_t blocks) : node_(node), table_(blocks) {}
@@ -104,6 +114,7 @@ class Node {
   const vm::Space& space_;
   const NodeOptions options_;
   const sync::ControlLayout layout_;
+  Interrupted interrupted_;
   PreemptedVm vm_;
   std::vector<Line> private_;
   std::vector<Line> published_;

@@ -18,6 +18,7 @@ enum class InjectedBug : std::uint8_t {
   silent_after_lease,        // a home releases silently although a reader holds a lease
   version_not_raised,        // unlock leaves the version of the owner word
   overflow_without_minimum,  // a full signature drops a notice and does not raise its minimum
+  listed_too_late,           // a block is opened for writing before releases look at it
 };
 
 struct Parameters {

@@ -138,6 +138,7 @@ Task<bool> Engine::redate_at_home(Block& b) {
   Entry& e = b.entry;
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) co_return false;
   Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
+  others_may_act();
   if (version.read_ts < acquired()) {
     if (version.read_ts == version.write_ts && version.write_ts != LogicalTime{}) {
       version = {acquired(), acquired()};

@@ -16,7 +16,7 @@ std::size_t largest_block(const vm::Space& space) {
 
 Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
-               const PrivateParts* private_parts)
+               const PrivateParts* private_parts, Interruption* interruption)
     : space_(space),
       fabric_(fabric),
       vm_(vm),
@@ -24,6 +24,7 @@ Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace
       memory_(memory),
       parameters_(parameters),
       private_parts_(private_parts != nullptr && private_parts->empty() ? nullptr : private_parts),
+      interruption_(interruption),
       kernels_(merge_kernels()),
       locks_(fabric, grants,
              {words_region, offsetof(BlockWords, owner), sizeof(BlockWords),
@@ -50,13 +51,25 @@ Engine::Block Engine::block(BlockId id) {
 template <class Visit>
 void Engine::for_each_part(const Block& b, Visit&& visit) {
   if (private_parts_ == nullptr) {
-    visit(std::size_t{0}, b.extent.bytes);
+    for_each_stretch(0, b.extent.bytes, visit);
     return;
   }
   const std::size_t begin = b.extent.offset;
   private_parts_->for_each_shared_part(begin, begin + b.extent.bytes, [&](std::size_t from, std::size_t to) {
-    visit(from - begin, to - from);
+    for_each_stretch(from - begin, to - from, visit);
   });
+}
+
+template <class Visit>
+void Engine::for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit) {
+  while (interruption_ != nullptr && bytes != 0) {
+    const std::size_t stretch = interruption_->stretch(bytes);
+    visit(at, stretch);
+    at += stretch;
+    bytes -= stretch;
+    interruption_->pass();
+  }
+  if (bytes != 0) visit(at, bytes);
 }
 
 bool Engine::publish_changes(const Block& b) {
@@ -125,15 +138,18 @@ Task<bool> Engine::fault(BlockId id, vm::Access wanted) {
       const bool without_twin = co_await leave_unpublished(b);
       if (!without_twin) make_twin(b);
     }
+    e.state = State::writable;
+    e.idle_releases = 0;
+    e.quiet_mark = 0;
+    // Before the pages open: another thread of the rank may write to them at once and release.
+    const bool late = injected(InjectedBug::listed_too_late);
+    if (!late) list(id, e);
     if (was_valid) {
       vm_.upgrade({id, 1});
     } else {
       vm_.open_write({id, 1});
     }
-    e.state = State::writable;
-    e.idle_releases = 0;
-    e.quiet_mark = 0;
-    list(id, e);
+    if (late) list(id, e);
   }
   co_return true;
 }

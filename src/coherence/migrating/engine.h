@@ -33,7 +33,7 @@ class Engine {
  public:
   Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
          remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
-         const PrivateParts* private_parts);
+         const PrivateParts* private_parts, Interruption* interruption);
 
   Task<bool> fault(BlockId block, vm::Access wanted);
   Task<> release(bool quiescent);
@@ -95,6 +95,10 @@ class Engine {
   }
   std::uint64_t lease() const { return parameters_.lease_ticks == 0 ? 1 : parameters_.lease_ticks; }
   bool injected(InjectedBug bug) const { return parameters_.injected_bug == bug; }
+  void others_may_act() {
+    if (interruption_ != nullptr) [[unlikely]]
+      interruption_->pass();
+  }
   void count(Counter counter, std::uint64_t amount = 1) { counters_.add(counter, amount); }
   static void raise(std::atomic<std::uint64_t>& word, LogicalTime time) {
     std::uint64_t seen = word.load();
@@ -105,6 +109,8 @@ class Engine {
   // merge and copy, part by part where bytes of the block are private to the rank
   template <class Visit>
   void for_each_part(const Block& b, Visit&& visit);
+  template <class Visit>
+  void for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit);
   bool publish_changes(const Block& b);
   bool differs_from_twin(const Block& b);
   void merge_remote(const Block& b, const std::byte* remote, bool rebase);
@@ -158,6 +164,7 @@ class Engine {
   RankMemory memory_;
   Parameters parameters_;
   const PrivateParts* private_parts_;
+  Interruption* interruption_;
   const MergeKernels& kernels_;
   remote_lock::QueueLock locks_;
   Signature signature_;

@@ -60,6 +60,7 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
     return AtHome::done;
   }
   const Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
+  others_may_act();
   if (b.words.unpublished() && e.state == State::writable) {
     release_unpublished(b, version);
     return locks_.unlock_unwatched(b.id.value) ? AtHome::done : AtHome::done_but_watched;
@@ -164,6 +165,7 @@ void Engine::new_version(Block& b, Version home, bool may_be_silent) {
 void Engine::store_version(Block& b, Version version) {
   Entry& e = b.entry;
   shared(b.words.write_ts).store(version.write_ts.value);
+  others_may_act();
   shared(b.words.read_ts).store(version.read_ts.value);
   shared(b.words.public_ts).store(version.write_ts.value);
   e.write_ts = version.write_ts;
@@ -174,6 +176,7 @@ void Engine::store_version(Block& b, Version version) {
 
 // Before the unlock: readers that overlapped this critical section must see that it was.
 void Engine::end_critical_section(Block& b) {
+  others_may_act();
   if (!injected(InjectedBug::version_not_raised)) shared(b.words.version).fetch_add(1);
 }
 

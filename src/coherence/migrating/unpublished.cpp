@@ -43,6 +43,7 @@ Task<bool> Engine::leave_unpublished(Block& b) {
   if (!parameters_.leave_unpublished || e.pinned) co_return false;
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) co_return false;
   Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
+  others_may_act();
   const bool unread = version.read_ts == version.write_ts;
   if (unread) {
     // Timestamp 0 means zeros for good.
@@ -62,6 +63,7 @@ Task<bool> Engine::leave_unpublished(Block& b) {
 void Engine::give_up_public_copy(Block& b) {
   if (!parameters_.leave_unpublished || b.entry.pinned) return;
   shared(b.words.public_ts).store(0);
+  others_may_act();
   b.entry.unpublished = true;
   b.entry.published_equals = false;
   b.entry.silent_releases = 0;

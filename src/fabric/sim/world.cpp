@@ -46,8 +46,18 @@ bool World::step() {
   ++events_;
   fold(entry.time + (std::uint64_t{entry.occurrence->identity()} << 32));
   entry.occurrence->occur(entry.argument);
-  if (observer_ != nullptr) observer_->after_event();
+  if (observer_ != nullptr && interruptions_ == 0) observer_->after_event();
   return true;
+}
+
+void World::interrupt(std::uint64_t events_max) {
+  constexpr unsigned interruptions_max = 4;  // each one takes of the machine's stack
+  if (interruptions_ == interruptions_max) return;
+  ++interruptions_;
+  reached("world.interrupted");
+  for (std::uint64_t i = 0; i < events_max && step(); ++i) {
+  }
+  --interruptions_;
 }
 
 bool World::run(std::uint64_t events_max) {

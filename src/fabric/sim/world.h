@@ -59,6 +59,10 @@ class World {
   // Executes events until none is left or `events_max` were executed. Result: false when some are left.
   bool run(std::uint64_t events_max);
 
+  // Executes up to `events_max` events inside the present one: what happens elsewhere while it is stopped
+  // half-way. Its half-done state is not observed.
+  void interrupt(std::uint64_t events_max);
+
   // May be null.
   void observe(Observer* observer) noexcept { observer_ = observer; }
 
@@ -88,6 +92,7 @@ class World {
   std::uint64_t events_ = 0;
   std::uint64_t hash_ = 0x243f6a8885a308d3u;
   Random random_;
+  unsigned interruptions_ = 0;  // inside each other, now
   Observer* observer_ = nullptr;
   std::map<std::string_view, std::uint64_t> marks_;
 };

@@ -1,0 +1,20 @@
+// Where other threads of the rank and other ranks may get in between two steps of the protocol. In a job that
+// is everywhere. The simulator does one thing at a time, so the protocol names the places where it matters.
+#pragma once
+
+#include <cstddef>
+
+namespace musubi::coherence {
+
+class Interruption {
+ public:
+  // Others act now, or do not. The caller holds no spin lock.
+  virtual void pass() noexcept = 0;
+  // How many of the next `bytes` bytes are copied or compared before others act. Result: at least 1.
+  virtual std::size_t stretch(std::size_t bytes) noexcept = 0;
+
+ protected:
+  ~Interruption() = default;
+};
+
+}  // namespace musubi::coherence
