@@ -1,0 +1,102 @@
+// Every variant of the merge kernels against the definition, byte by byte.
+#include "coherence/core/merge.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+#include <vector>
+
+namespace musubi::coherence {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+std::vector<const MergeKernels*> variants() {
+  std::array<const MergeKernels*, 8> found{};
+  const std::size_t count = all_merge_kernels(found.data(), found.size());
+  return {found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+// Blocks in which runs of all lengths changed: here, there, in both places, to equal or different values.
+struct Case {
+  Bytes own, twin, remote;
+
+  Case(std::mt19937_64& random, std::size_t bytes) : own(bytes), twin(bytes), remote(bytes) {
+    for (std::size_t i = 0; i < bytes; ++i) own[i] = twin[i] = remote[i] = std::byte(random());
+    for (Bytes* written : {&own, &remote}) {
+      for (std::size_t begin = random() % 200; begin < bytes; begin += random() % 200) {
+        const std::size_t end = std::min<std::size_t>(bytes, begin + random() % 150);
+        for (; begin < end; ++begin) (*written)[begin] = std::byte(random() % 4);
+      }
+    }
+  }
+};
+
+constexpr std::array<std::size_t, 12> sizes{0, 1, 7, 16, 31, 64, 100, 127, 256, 1000, 4096, 4096 + 33};
+
+TEST(MergeKernels, CopyChangesGivesEqualBytesAndTellsWhetherAnyDiffered) {
+  std::mt19937_64 random(1);
+  for (const MergeKernels* kernels : variants()) {
+    for (const std::size_t bytes : sizes) {
+      for (int round = 0; round < 50; ++round) {
+        const Case c(random, bytes);
+        Bytes to = c.twin;
+        EXPECT_EQ(kernels->copy_changes(to.data(), c.own.data(), bytes), c.own != c.twin) << kernels->name;
+        EXPECT_EQ(to, c.own) << kernels->name << ' ' << bytes;
+        EXPECT_FALSE(kernels->copy_changes(to.data(), c.own.data(), bytes)) << kernels->name;
+      }
+    }
+  }
+}
+
+TEST(MergeKernels, CopyChangesFindsASingleByteAnywhere) {
+  for (const MergeKernels* kernels : variants()) {
+    for (std::size_t at = 0; at < 700; ++at) {
+      Bytes to(700), from(700);
+      from[at] = std::byte{1};
+      EXPECT_TRUE(kernels->copy_changes(to.data(), from.data(), 700)) << kernels->name << ' ' << at;
+      EXPECT_EQ(to, from);
+    }
+  }
+}
+
+// result = (private != twin) ? private : remote, for each byte.
+void expect_merge(const MergeKernels& kernels, const Case& c, bool rebase, Sharing sharing) {
+  Case merged = c;
+  const auto merge = rebase ? kernels.merge_and_rebase : kernels.merge_into_both;
+  const RaceCount races =
+      merge(merged.own.data(), merged.twin.data(), c.remote.data(), c.own.size(), sharing);
+  Bytes own(c.own.size()), twin(c.own.size());
+  RaceCount expected;
+  for (std::size_t i = 0; i < c.own.size(); ++i) {
+    own[i] = c.own[i] != c.twin[i] ? c.own[i] : c.remote[i];
+    twin[i] = rebase ? c.remote[i] : own[i];
+    if (c.own[i] != c.twin[i] && c.remote[i] != c.twin[i]) {
+      ++(c.own[i] == c.remote[i] ? expected.benign : expected.bytes);
+    }
+  }
+  EXPECT_EQ(merged.own, own) << kernels.name;
+  EXPECT_EQ(merged.twin, twin) << kernels.name;
+  EXPECT_EQ(races.bytes, expected.bytes) << kernels.name;
+  EXPECT_EQ(races.benign, expected.benign) << kernels.name;
+}
+
+TEST(MergeKernels, MergeSelectsBytes) {
+  std::mt19937_64 random(2);
+  for (const MergeKernels* kernels : variants()) {
+    for (const std::size_t bytes : sizes) {
+      for (int round = 0; round < 25; ++round) {
+        const Case c(random, bytes);
+        for (const bool rebase : {false, true}) {
+          for (const Sharing sharing : {Sharing::exclusive, Sharing::open}) {
+            expect_merge(*kernels, c, rebase, sharing);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace musubi::coherence
