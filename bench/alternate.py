@@ -14,15 +14,26 @@ QUIET_CORES, QUIET_WINDOW_S = 0.15, 0.5
 
 
 @dataclasses.dataclass
+class Run:
+    """What one run gave, and how many cores others used meanwhile, on average."""
+    values: dict
+    others_cores: float
+    seconds: float
+    counted: bool = True
+
+
+@dataclasses.dataclass
 class Candidate:
     """A command that is run again and again. `read` turns its output and its wall time in seconds into the
     values that count, by name, and "" or why there are none."""
     name: str
     command: str
     read: object
-    samples: dict = dataclasses.field(default_factory=dict)
+    runs: list = dataclasses.field(default_factory=list)  # one per round
     failure: str = ""
-    disturbance: list = dataclasses.field(default_factory=list)  # (cores used by others, seconds) of each run
+
+    def samples(self, value):
+        return [run.values[value] for run in self.runs if run.counted and value in run.values]
 
 
 def wall_time(_output, seconds):
@@ -97,22 +108,48 @@ def run_once(command, read, timeout_s, removed=()):
     return read(output, seconds)
 
 
-def measure(candidates, rounds, timeout_s=600.0, quiet_limit_s=0.0, removed=()):
-    """Fills the candidates' samples. One that fails is not run again and keeps no samples: what worked only
-    sometimes is no result. The first round warms up and does not count."""
-    for round_number in range(rounds + 1):
-        for candidate in candidates:
-            if candidate.failure:
-                continue
-            if quiet_limit_s:
-                wait_until_quiet(quiet_limit_s)
-            start, busy_before, own_before = time.monotonic(), busy_s(), own_s()
-            values, candidate.failure = run_once(candidate.command, candidate.read, timeout_s, removed)
-            elapsed = max(time.monotonic() - start, 1e-9)
-            if candidate.failure:
-                candidate.samples.clear()
-            elif round_number > 0:
-                for name, value in values.items():
-                    candidate.samples.setdefault(name, []).append(value)
-                others = max(busy_s() - busy_before - (own_s() - own_before), 0.0)
-                candidate.disturbance.append((others / elapsed, elapsed))
+def run_round(candidates, timeout_s, quiet_limit_s, removed):
+    """One more run of each candidate. One that fails is not run again and keeps no runs: what worked only
+    sometimes is no result."""
+    for candidate in candidates:
+        if candidate.failure:
+            continue
+        if quiet_limit_s:
+            wait_until_quiet(quiet_limit_s)
+        start, busy_before, own_before = time.monotonic(), busy_s(), own_s()
+        values, candidate.failure = run_once(candidate.command, candidate.read, timeout_s, removed)
+        elapsed = max(time.monotonic() - start, 1e-9)
+        others = max(busy_s() - busy_before - (own_s() - own_before), 0.0)
+        candidate.runs.append(Run(values, others / elapsed, elapsed))
+        if candidate.failure:
+            candidate.runs.clear()
+
+
+def disturbance(runs):
+    """Cores that others used during these runs, on average over their time."""
+    seconds = sum(run.seconds for run in runs)
+    return sum(run.others_cores * run.seconds for run in runs) / seconds if seconds else 0.0
+
+
+def count_quietest(candidates, rounds):
+    """Lets only so many rounds count, those in which others used least of the machine; a choice that knows
+    nothing of what was measured."""
+    by_round = list(zip(*(candidate.runs for candidate in candidates if not candidate.failure)))
+    for runs in sorted(by_round, key=disturbance)[rounds:]:
+        for run in runs:
+            run.counted = False
+
+
+def measure(candidates, rounds, timeout_s=600.0, quiet_limit_s=0.0, removed=(), extra_rounds=0):
+    """Fills the candidates' runs. The first round warms up and is forgotten. While fewer than `rounds` were
+    quiet, up to `extra_rounds` follow; the quietest count."""
+    run_round(candidates, timeout_s, quiet_limit_s, removed)
+    for candidate in candidates:
+        candidate.runs.clear()
+    quiet = 0
+    for number in range(rounds + extra_rounds):
+        if number >= rounds and quiet >= rounds:
+            break
+        run_round(candidates, timeout_s, quiet_limit_s, removed)
+        quiet += disturbance([one.runs[-1] for one in candidates if one.runs]) <= QUIET_CORES
+    count_quietest(candidates, rounds)

@@ -22,7 +22,7 @@ COLUMNS = ["name", "median_s", "min_s", "max_s", "spread", "ratio", "rounds", "f
 
 def times(candidate):
     """A candidate has one value per run here, whatever its name."""
-    return next(iter(candidate.samples.values()), [])
+    return [value for run in candidate.runs for value in run.values.values()]
 
 
 def summarize(candidates):

@@ -6,6 +6,8 @@ import math
 import operator
 import statistics
 
+import alternate
+
 # How a row compares the medians of ours and of the peer, both times:
 #   cost    ours / peer, the smaller the better      speed   peer / ours, the larger the better
 #   extra   ours - peer, the smaller the better
@@ -62,7 +64,7 @@ def samples_of(value, candidates):
         return [], f"{value.candidate}: not run"
     if candidate.failure:
         return [], f"{value.candidate}: {candidate.failure}"
-    samples = candidate.samples.get(value.name, [])
+    samples = candidate.samples(value.name)
     if not samples:
         return [], f"{value.candidate}: no value {value.name}"
     if not all(math.isfinite(sample) and sample > 0 for sample in samples):
@@ -74,13 +76,6 @@ def ratios(kind, ours, peer):
     """The ratio of the medians, and those of the rounds, whose spread tells how far to trust it."""
     compare = COMPARE[kind]
     return compare(statistics.median(ours), statistics.median(peer)), list(map(compare, ours, peer))
-
-
-def disturbance(candidates):
-    """Cores that others used during all runs of these candidates, on average."""
-    runs = [run for candidate in candidates for run in candidate.disturbance]
-    seconds = sum(elapsed for _, elapsed in runs)
-    return sum(cores * elapsed for cores, elapsed in runs) / seconds if seconds else 0.0
 
 
 def number(value):
@@ -120,8 +115,9 @@ def judge(row, candidates, reason=""):
         result["beside_ratio"] = number(ratios(row.kind, ours, beside)[0])
     elif beside_problem:
         result["problem"] = beside_problem
-    others = disturbance([candidates[name] for name in {value.candidate for value in row.values()}])
-    result["others_cores"] = f"{others:.2f}"
+    runs = [run for name in {value.candidate for value in row.values()}
+            for run in candidates[name].runs if run.counted]
+    result["others_cores"] = f"{alternate.disturbance(runs):.2f}"
     return result
 
 

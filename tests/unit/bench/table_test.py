@@ -17,9 +17,10 @@ import table  # noqa: E402
 VERIFIED = "VERIFICATION SUCCESSFUL\ntime 2.5 s\n"
 
 
-def candidate(name, samples, failure="", disturbance=()):
-    return alternate.Candidate(name, f"./{name}", alternate.wall_time, {"time": samples} if samples else {},
-                               failure, list(disturbance))
+def candidate(name, samples, failure="", others=()):
+    runs = [alternate.Run({"time": sample}, cores, 1.0)
+            for sample, cores in zip(samples, others or [0.0] * len(samples))]
+    return alternate.Candidate(name, f"./{name}", alternate.wall_time, runs, failure)
 
 
 def judged(kind, bound, ours, peer, beside=None, reason="", failures=None):
@@ -62,9 +63,30 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual((result["ratio"], result["holds"], result["beside_ratio"]), ("0.5", "no", "2"))
 
     def test_disturbance_is_weighted_by_time(self):
-        quiet = candidate("a", [1], disturbance=[(0.0, 9.0)])
-        busy = candidate("b", [1], disturbance=[(1.0, 1.0)])
-        self.assertAlmostEqual(table.disturbance([quiet, busy]), 0.1)
+        runs = [alternate.Run({}, 0.0, 9.0), alternate.Run({}, 1.0, 1.0)]
+        self.assertAlmostEqual(alternate.disturbance(runs), 0.1)
+        self.assertEqual(alternate.disturbance([]), 0.0)
+
+    def test_quietest_rounds_count(self):
+        both = [candidate("ours", [1, 2, 3], others=[0.0, 0.9, 0.2]),
+                candidate("peer", [4, 5, 6], others=[0.8, 0.9, 0.2])]
+        failed = candidate("failed", [], "status 1")
+        alternate.count_quietest([*both, failed], 2)
+        self.assertEqual([one.samples("time") for one in both], [[1, 3], [4, 6]])
+
+
+    def test_extra_rounds_until_enough_were_quiet(self):
+        for others, expected, counted in [([0, 0, 0, 0, 0], 3, [1, 2]), ([0, 1, 0, 0, 0], 4, [2, 3]),
+                                          ([0, 1, 2, 3, 0], 5, [1, 4])]:
+            one, left = candidate("one", []), list(enumerate(others))
+
+            def run_round(candidates, *_options, left=left):
+                number, cores = left.pop(0)
+                candidates[0].runs.append(alternate.Run({"time": number}, cores, 1.0))
+            with self.subTest(others=others), unittest.mock.patch("alternate.run_round", run_round):
+                alternate.measure([one], 2, extra_rounds=2)
+                self.assertEqual(len(others) - len(left), expected)
+                self.assertEqual(one.samples("time"), counted)
 
 
 class Invalid(unittest.TestCase):
@@ -95,8 +117,8 @@ class Invalid(unittest.TestCase):
             one = alternate.Candidate("one", f'sh -c "{words}"', rows.program_times("time"))
             other = alternate.Candidate("other", f"echo '{VERIFIED}'", rows.program_times("time"))
             alternate.measure([one, other], 2, 20.0)
-        self.assertEqual((one.failure, one.samples), ("exit status 1: VERIFICATION FAILED", {}))
-        self.assertEqual((other.failure, other.samples), ("", {"time": [2.5, 2.5]}))
+        self.assertEqual((one.failure, one.runs), ("exit status 1: VERIFICATION FAILED", []))
+        self.assertEqual((other.failure, other.samples("time")), ("", [2.5, 2.5]))
 
 
 class Commands(unittest.TestCase):
@@ -107,7 +129,7 @@ class Commands(unittest.TestCase):
                     for name in "ab"]
             alternate.measure(both, 2, 20.0)
             self.assertEqual(log.read_text(encoding="utf-8").split(), list("ababab"))
-        self.assertEqual([len(one.samples["wall"]) for one in both], [2, 2])
+        self.assertEqual([len(one.samples("wall")) for one in both], [2, 2])
 
     def test_run_that_does_not_end(self):
         values, failure = alternate.run_once("sleep 20", alternate.wall_time, 0.1)
