@@ -135,6 +135,18 @@ Bytes protected_pages(const dl_phdr_info& object, std::uintptr_t page) {
   return {page_floor(begin, page), page_floor(begin + header->p_memsz, page)};
 }
 
+// Where the pages of [begin, end) end that the kernel filled from the file; behind them .bss begins.
+std::uintptr_t end_of_file_pages(const dl_phdr_info& object, Bytes range, std::uintptr_t page) {
+  std::uintptr_t filled = range.begin;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = object.dlpi_phdr[i];
+    const std::uintptr_t begin = page_floor(object.dlpi_addr + header.p_vaddr, page);
+    if (header.p_type != PT_LOAD || header.p_filesz == 0 || begin >= range.end) continue;
+    filled = std::max(filled, page_ceiling(object.dlpi_addr + header.p_vaddr + header.p_filesz, page));
+  }
+  return std::min(filled, range.end);
+}
+
 std::vector<Bytes> writable_pages(const dl_phdr_info& object, std::uintptr_t page) {
   const Bytes sealed = protected_pages(object, page);
   std::vector<Bytes> result;
@@ -165,7 +177,8 @@ Globals find_globals(const dl_phdr_info& object) {
   const std::vector<Bytes> linker = linker_bytes(object);
   Globals result;
   for (const Bytes& range : pages) {
-    result.shared.push_back({range.begin, range.end - range.begin});
+    result.shared.push_back(
+        {range.begin, range.end - range.begin, end_of_file_pages(object, range, page) - range.begin});
     for (const Bytes& bytes : linker) {
       const std::uintptr_t begin = std::max(bytes.begin, range.begin);
       const std::uintptr_t end = std::min(bytes.end, range.end);

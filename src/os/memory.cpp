@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -143,6 +144,26 @@ Result<void> map_over(void* address, std::size_t bytes, Protection protection, S
   auto data = map(address, bytes, protection, source, MAP_FIXED);
   if (!data) return data.error();
   return {};
+}
+
+std::vector<bool> touched_pages(const void* address, std::size_t pages) {
+  constexpr std::uint64_t present_or_swapped = std::uint64_t{3} << 62;
+  constexpr std::size_t entries_at_once = 32768;
+  std::vector<bool> touched(pages, true);
+  const FileDescriptor map{::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)};
+  if (map.number() < 0) return touched;
+  const std::size_t first = reinterpret_cast<std::uintptr_t>(address) / page_bytes();
+  std::vector<std::uint64_t> entries(std::min(pages, entries_at_once));
+  for (std::size_t done = 0; done < pages;) {
+    const std::size_t wanted = std::min(pages - done, entries.size()) * sizeof entries[0];
+    const auto offset = static_cast<off_t>((first + done) * sizeof entries[0]);
+    const ssize_t bytes = ::pread(map.number(), entries.data(), wanted, offset);
+    if (bytes < static_cast<ssize_t>(sizeof entries[0])) break;
+    const std::size_t read = static_cast<std::size_t>(bytes) / sizeof entries[0];
+    for (std::size_t i = 0; i < read; ++i) touched[done + i] = (entries[i] & present_or_swapped) != 0;
+    done += read;
+  }
+  return touched;
 }
 
 Result<void> protect(void* address, std::size_t bytes, Protection protection) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/result.h"
 
@@ -80,6 +81,10 @@ class Mapping {
 // Maps over whatever stands at [address, address+bytes): REQUIRES that the caller owns that range (a
 // reservation, the image of the program). Who owned the range goes on to unmap it.
 Result<void> map_over(void* address, std::size_t bytes, Protection protection, Source source);
+
+// Of `pages` pages of private memory from `address` on, which may hold something else than when they were
+// mapped; the others were never touched. All, when the kernel does not tell. Costs nanoseconds per page.
+std::vector<bool> touched_pages(const void* address, std::size_t pages);
 
 // Changes the protection of mapped pages.
 Result<void> protect(void* address, std::size_t bytes, Protection protection);

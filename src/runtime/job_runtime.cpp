@@ -138,10 +138,8 @@ Result<void> JobRuntime::open_protocol() {
   fabric_->listen(fabric::MessageKind::lock_granted, &grants_);
   if (ranks_ == 1) {
     protocol_ = std::make_unique<SoloProtocol>(plan_.space, vm_->system_view());
-    for (const vm::Segment& segment : plan_.space.segments()) {
-      if (segment.name == std::string_view("stacks")) continue;  // opened one by one, above their guards
-      vm_->open_write({segment.first_block, segment.blocks});
-    }
+    // Stacks are opened one by one, above their guards.
+    if (auto opened = vm_->leave_open(plan_.heap_segment); !opened) return opened;
   } else {
     const coherence::RankMemory memory{vm_->system_view(), memory_->published(), memory_->words(),
                                        memory_->entries(), memory_->control() + control_layout_.signature};

@@ -24,8 +24,9 @@ using BarrierPayload = std::array<std::uint64_t, 6>;
 
 // A range of addresses that becomes shared at share(): the program's globals.
 struct SharedRange {
-  std::uintptr_t address;  // page-aligned
-  std::size_t bytes;       // whole pages
+  std::uintptr_t address;    // page-aligned
+  std::size_t bytes;         // whole pages
+  std::size_t filled_bytes;  // from the first on: read from a file. The rest was zeros when it was mapped
 };
 // Bytes inside the shared ranges that stay private to each rank (copy relocations, .got.plt).
 struct PrivateBytes {

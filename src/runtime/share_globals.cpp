@@ -1,6 +1,8 @@
 // The program's globals become shared: rank 0's bytes win, everybody else's are dropped (but for the private
 // ones).
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "runtime/job_runtime.h"
 
@@ -11,6 +13,55 @@ bool is_zero(const std::byte* bytes, std::size_t count) {
   return count == 0 || (bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, count - 1) == 0);
 }
 
+// The image of one range before it is replaced. Reading a page that nobody has touched would bring it into
+// being, and a program may have gigabytes of them.
+class Image {
+ public:
+  explicit Image(const SharedRange& range)
+      : page_(os::page_bytes()),
+        bytes_(reinterpret_cast<const std::byte*>(range.address)),
+        filled_pages_(range.filled_bytes / page_),
+        touched_(os::touched_pages(bytes_ + range.filled_bytes, range.bytes / page_ - filled_pages_)) {}
+
+  const std::byte* bytes_at(std::size_t offset) const { return bytes_ + offset; }
+  // Whether [offset, offset + count) is zero.
+  bool is_zero_at(std::size_t offset, std::size_t count) const {
+    for (std::size_t end = offset + count; offset < end;) {
+      const std::size_t part = std::min(end - offset, page_ - offset % page_);
+      if (holds_something(offset / page_) && !is_zero(bytes_ + offset, part)) return false;
+      offset += part;
+    }
+    return true;
+  }
+
+ private:
+  bool holds_something(std::size_t page) const {
+    return page < filled_pages_ || touched_[page - filled_pages_];
+  }
+
+  std::size_t page_;
+  const std::byte* bytes_;
+  std::size_t filled_pages_;
+  std::vector<bool> touched_;
+};
+
+// Copies the blocks that are not zero. Result: these.
+std::vector<BlockId> fill_from(const SharedRange& range, const vm::Space& space, const vm::Segment& segment,
+                               std::byte* view) {
+  const Image image(range);
+  std::vector<BlockId> filled;
+  for (std::uint64_t k = 0; k < segment.blocks; ++k) {
+    const BlockId block{segment.first_block.value + k};
+    const vm::Extent extent = space.extent(block);
+    const std::size_t at = extent.address - segment.base;
+    // Zeros are there already, and copying them would take memory.
+    if (image.is_zero_at(at, extent.bytes)) continue;
+    std::memcpy(view + extent.offset, image.bytes_at(at), extent.bytes);
+    filled.push_back(block);
+  }
+  return filled;
+}
+
 }  // namespace
 
 void JobRuntime::share_globals() {
@@ -18,16 +69,8 @@ void JobRuntime::share_globals() {
   for (std::size_t i = 0; i < globals_.size(); ++i) {
     const vm::Segment& segment = plan_.space.segments()[plan_.first_globals_segment + i];
     std::byte* const view = vm_->system_view();
-    const auto* image = reinterpret_cast<const std::byte*>(segment.base);
     std::vector<BlockId> filled;
-    for (std::uint64_t k = 0; k < segment.blocks && self_ == Rank{0}; ++k) {
-      const vm::Extent extent = plan_.space.extent(BlockId{segment.first_block.value + k});
-      const std::byte* bytes = image + (extent.address - segment.base);
-      // Zeros are there already, and copying them would take memory.
-      if (is_zero(bytes, extent.bytes)) continue;
-      std::memcpy(view + extent.offset, bytes, extent.bytes);
-      filled.push_back(BlockId{segment.first_block.value + k});
-    }
+    if (self_ == Rank{0}) filled = fill_from(globals_[i], plan_.space, segment, view);
     for (const PrivateBytes& part : private_bytes_) {
       if (part.address - segment.base >= segment.bytes) continue;
       std::memcpy(view + segment.offset + (part.address - segment.base),

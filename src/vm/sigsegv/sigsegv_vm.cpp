@@ -114,6 +114,17 @@ Result<void> SigsegvVm::map_segment(std::size_t index, Placement placement) {
   return {};
 }
 
+Result<void> SigsegvVm::leave_open(std::size_t index) {
+  MUSUBI_CHECK(index < space_.segments().size() && (mapped_segments_ >> index & 1) != 0);
+  const Segment& segment = space_.segments()[index];
+  if (::mprotect(reinterpret_cast<void*>(segment.base), segment.bytes, protection(Access::write)) != 0) {
+    return Error{std::string("cannot open segment ") + segment.name + " (" + ::strerror(errno) +
+                 "); raise vm.max_map_count"};
+  }
+  open_segments_ |= 1u << index;
+  return {};
+}
+
 void SigsegvVm::open_read(BlockRun run) noexcept {
   open(run, Access::none, Access::read);
 }
@@ -259,6 +270,7 @@ SignalVerdict SigsegvVm::on_signal(int signal, const siginfo_t& information, uco
   const Segment* segment = space_.segment_at(address);
   if (segment == nullptr) return {};
   if ((mapped_segments_ >> (segment - space_.segments().data()) & 1) == 0) return {};
+  if ((open_segments_ >> (segment - space_.segments().data()) & 1) != 0 && signal != SIGBUS) return {};
   if (signal == SIGBUS) return {Kind::fatal, "in shared memory: the machine has no memory left for it"};
   if (information.si_code == SEGV_MAPERR)
     return {Kind::foreign, "shared memory that the program has unmapped"};

@@ -43,6 +43,10 @@ class SigsegvVm final : public Vm, public SignalOwner {
   // kernel. Once per segment, before the first operation on it; not at the same time as other operations.
   Result<void> map_segment(std::size_t index, Placement placement);
 
+  // Opens a mapped segment for good: nothing there is watched any more, and no operation may name its blocks.
+  // Takes no table, whatever its size. Errors: refused by the kernel.
+  Result<void> leave_open(std::size_t index);
+
   // All of the rank's memory, readable and writable, by Space offsets. Null never.
   std::byte* system_view() const noexcept { return system_view_; }
 
@@ -80,6 +84,7 @@ class SigsegvVm final : public Vm, public SignalOwner {
   AccessTable table_;
   std::size_t mappings_max_;
   std::uint32_t mapped_segments_ = 0;  // bit i: segment i
+  std::uint32_t open_segments_ = 0;    // bit i: segment i was left open
   std::uint64_t next_group_ = 0;       // where the search for groups to make uniform goes on
   std::byte* system_view_ = nullptr;
   std::size_t system_bytes_ = 0;

@@ -1,6 +1,7 @@
 // The budget of kernel mappings, on real pages: more alternating blocks than the kernel allows mappings.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -143,6 +144,22 @@ TEST(Mappings, HugeSparseSegmentsCostNothing) {
   }
   EXPECT_EQ(machine.faults, 200);
   EXPECT_EQ(machine.vm->mappings(), 3u + 2 * 200 - 2) << "the first block of a segment has one border";
+}
+
+TEST(Mappings, ASegmentThatIsLeftOpenIsNotWatchedWhateverItsSize) {
+  Space space(1);
+  space.add(make_segment("heap", 0x200000000000, std::size_t{1} << 40, page));
+  Machine machine(space, 0);
+  ASSERT_TRUE(machine.vm->map_segment(0, SigsegvVm::Placement::fresh).ok());
+  rusage before{}, after{};
+  ::getrusage(RUSAGE_SELF, &before);
+  ASSERT_TRUE(machine.vm->leave_open(0).ok());
+  ::getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_minflt - before.ru_minflt, 100) << "a table of its blocks would have 65,536 pages";
+  machine.byte(0) = 1;
+  machine.byte(space.blocks() - 1) = 2;
+  EXPECT_EQ(machine.vm->system_view()[space.bytes() - page], std::byte{2});
+  EXPECT_EQ(machine.faults, 0);
 }
 
 TEST(Mappings, SegmentsMayReplaceWhatStandsThereOrRefuseTo) {

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -145,6 +146,21 @@ TEST(Futex, TimesOut) {
   EXPECT_EQ(futex_wait(word, 0, 2'000'000), FutexOutcome::timed_out);
   EXPECT_GE(monotonic_ns() - begin_ns, 2'000'000u);
   EXPECT_EQ(futex_wake(word), 0u);
+}
+
+TEST(Memory, PagesThatNobodyTouchedAreKnown) {
+  constexpr std::size_t pages = 100'000;
+  const std::size_t page = page_bytes();
+  auto memory = Mapping::anywhere(pages * page, Protection::read_write);
+  ASSERT_TRUE(memory.ok());
+  std::byte* const begin = memory.value().data();
+  for (const std::size_t i : {std::size_t{0}, std::size_t{40'000}, pages - 1}) begin[i * page] = std::byte{1};
+  const std::vector<bool> touched = touched_pages(begin, pages);
+  ASSERT_EQ(touched.size(), pages);
+  // Huge pages may bring their neighbours into being, far fewer than all.
+  EXPECT_TRUE(touched[0] && touched[40'000] && touched[pages - 1]);
+  EXPECT_LT(std::count(touched.begin(), touched.end(), true), 3 * 512 + 1);
+  EXPECT_TRUE(touched_pages(begin, 0).empty());
 }
 
 TEST(Futex, WakesThreadsOfOtherProcesses) {

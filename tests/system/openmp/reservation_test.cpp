@@ -1,0 +1,66 @@
+// Address space that nobody touches costs nothing: neither time nor memory, counted in page faults, resident
+// memory and page tables of a job that does almost nothing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "openmp_job.h"
+
+namespace musubi::test {
+namespace {
+
+// The most that any rank has.
+struct Cost {
+  long faults = 0;
+  long resident_kib = 0;
+  long table_kib = 0;
+};
+
+Cost cost_of(int ranks, const std::vector<std::string>& settings) {
+  LaunchedJob::Options options{{"run", "-n", std::to_string(ranks)}};
+  for (const std::string& setting : settings) {
+    options.arguments.insert(options.arguments.end(), {"--set", setting});
+  }
+  options.arguments.push_back(PROGRAM_FOLDER "reservation");
+  LaunchedJob job(options);
+  EXPECT_EQ(job.wait(), 0) << job.error();
+  Cost most;
+  int lines = 0;
+  std::istringstream output(job.output());
+  for (Cost one; output >> one.faults >> one.resident_kib >> one.table_kib; ++lines) {
+    most.faults = std::max(most.faults, one.faults);
+    most.resident_kib = std::max(most.resident_kib, one.resident_kib);
+    most.table_kib = std::max(most.table_kib, one.table_kib);
+  }
+  EXPECT_EQ(lines, ranks) << job.output();
+  return most;
+}
+
+class Reservation : public testing::TestWithParam<int> {};
+
+TEST_P(Reservation, StaticDataThatNobodyTouchesIsNotLookedAt) {
+  const Cost cost = cost_of(GetParam(), {});
+  EXPECT_LT(cost.faults, 6000);  // the static data alone has 393,216 pages
+  EXPECT_LT(cost.resident_kib, 32 * 1024);
+  EXPECT_LT(cost.table_kib, 2 * 1024);
+}
+
+TEST_P(Reservation, ATebibyteCostsHardlyMoreThanTheDefault) {
+  const int ranks = GetParam();
+  const Cost usual = cost_of(ranks, {});
+  const std::string share = std::to_string(1024 / ranks) + "GiB";
+  // With the smallest blocks the tables are largest: 268 million elements each.
+  for (const char* block_bytes : {"32KiB", "4KiB"}) {
+    const Cost huge = cost_of(ranks, {"heap_bytes=" + share, "heap_block_bytes=" + std::string(block_bytes)});
+    EXPECT_LT(huge.faults, usual.faults + 200) << block_bytes;
+    EXPECT_LT(huge.resident_kib, usual.resident_kib + 1024) << block_bytes;
+    EXPECT_LT(huge.table_kib, usual.table_kib + 256) << block_bytes;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Reservation, testing::Values(1, 2),
+                         [](const auto& size) { return "ranks_" + std::to_string(size.param); });
+
+}  // namespace
+}  // namespace musubi::test
