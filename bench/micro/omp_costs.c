@@ -14,9 +14,11 @@
 #define WARM_UP 16
 #define SAMPLES_MAX 100000
 
-// What the critical section guards: the counter, and who left the section last, and when.
+// What the critical section guards: the counter, how often it went to another thread, and who left the
+// section last, and when.
 static struct {
   int64_t counter;
+  int handovers;
   int64_t left_by;
   double left_ns;
 } guarded;
@@ -73,38 +75,49 @@ static int measure_barrier(int count) {
   return 1;
 }
 
-// A handover: from the moment at which one thread leaves the section to the other's increment. Increments
-// that follow one of the same thread are no handovers; the mean over all of them is a row of its own.
-static int measure_critical(int count) {
+// A handover: from the moment at which one thread leaves the section to the other's increment. The threads go
+// on until there were enough: on a busy machine one may make all of a fixed number of increments before the
+// other begins, and nothing is contended. The mean over all increments, handed over or not, is a row of its
+// own.
+static int measure_critical(int wanted) {
   double nanoseconds = 0.0;
+  int64_t increments = 0;
   guarded.left_by = -1;
-#pragma omp parallel reduction(max : nanoseconds)
+#pragma omp parallel reduction(max : nanoseconds) reduction(+ : increments)
   {
     const int64_t self = omp_get_thread_num();
-    double* samples = map_samples(count);
-    int handovers = 0;
+    double* samples = map_samples(wanted);
+    int64_t made = 0;
+    int taken = 0;
+    int more = 1;
 #pragma omp barrier
     const double start = now_ns();
-    for (int i = 0; i < count; i++) {
+    while (more) {
 #pragma omp critical
       {
         guarded.counter++;
         const double now = now_ns();
-        if (guarded.left_by >= 0 && guarded.left_by != self) samples[handovers++] = now - guarded.left_ns;
+        if (guarded.left_by >= 0 && guarded.left_by != self && guarded.handovers < wanted) {
+          samples[taken++] = now - guarded.left_ns;
+          guarded.handovers++;
+        }
+        more = guarded.handovers < wanted;
         guarded.left_by = self;
         guarded.left_ns = now_ns();
       }
+      made++;
     }
     nanoseconds = now_ns() - start;
+    increments = made;
 #pragma omp master
-    print_row("omp critical, handed to the other thread", samples, handovers);
+    print_row("omp critical, handed to the other thread", samples, taken);
   }
-  const int64_t expected = (int64_t)count * omp_get_max_threads();
-  if (guarded.counter != expected) {
-    fprintf(stderr, "omp_costs: %lld increments of %lld\n", (long long)guarded.counter, (long long)expected);
+  if (guarded.counter != increments) {
+    fprintf(stderr, "omp_costs: %lld increments of %lld\n", (long long)guarded.counter,
+            (long long)increments);
     return 0;
   }
-  double mean = nanoseconds / (double)expected;
+  double mean = nanoseconds / (double)increments;
   print_row("omp critical, mean of all increments", &mean, 1);
   return 1;
 }
@@ -115,6 +128,10 @@ int main(int argc, char** argv) {
   const int critical = strcmp(construct, "critical") == 0;
   if ((!critical && strcmp(construct, "barrier") != 0) || count < 1 || count > SAMPLES_MAX) {
     fprintf(stderr, "usage: omp_costs barrier|critical [samples, to %d]\n", SAMPLES_MAX);
+    return 2;
+  }
+  if (critical && omp_get_max_threads() < 2) {
+    fprintf(stderr, "omp_costs: a critical section is contended by two threads at least\n");
     return 2;
   }
   printf("name,median_ns,p10_ns,p90_ns,rounds\n");
