@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""bench/run from its command line to its files and exit status, on a build tree of shell scripts."""
+
+import csv
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+RUN = pathlib.Path(__file__).resolve().parents[3] / "bench" / "run"
+VERIFIED = "VERIFICATION SUCCESSFUL\ntime {} s"
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.build = pathlib.Path(self.folder.name)
+
+    def program(self, path, output, status=0):
+        path = self.build / path
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\necho '{output}'\nexit {status}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def run_bench(self, *options):
+        done = subprocess.run([sys.executable, RUN, "--build", self.build, "-k", "2", "--no-plots",
+                               *options], capture_output=True, text=True, check=False)
+        results = self.build / "bench" / "results"
+        if not (results / "table.csv").exists():
+            return done, {}, ""
+        with open(results / "table.csv", newline="", encoding="utf-8") as file:
+            rows = {row["key"]: row for row in csv.DictReader(line for line in file if line[0] != "#")}
+        return done, rows, (results / "table.txt").read_text(encoding="utf-8")
+
+    def test_rows_that_hold_and_rows_that_do_not(self):
+        self.program("bench/daxpy", VERIFIED.format("1.00"))
+        self.program("bin/musubi", VERIFIED.format("1.04"))
+        done, rows, text = self.run_bench("--only", "daxpy")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({key: row["holds"] for key, row in rows.items()},
+                         {"daxpy_n2": "yes", "daxpy_t2": "no"})
+        self.assertEqual(rows["daxpy_n2"]["rounds"], "2")
+        self.assertIn("daxpy on 4M doubles, -n 1 -t 2", text)
+        for word in ("processor", "caches", "governor", "huge pages", "kernel", "commit", "load", "settings"):
+            self.assertRegex(text, rf"(?m)^{word} +\S")
+        self.assertEqual(self.run_bench("--only", "daxpy", "--strict")[0].returncode, 1)
+        self.assertEqual(self.run_bench("--only", "daxpy_n2", "--strict")[0].returncode, 0)
+
+    def test_wrong_result_makes_the_row_invalid(self):
+        self.program("bench/daxpy", VERIFIED.format("1.00"))
+        for output, status, problem in [("VERIFICATION FAILED\ntime 0.10 s", 1, "VERIFICATION FAILED"),
+                                        ("time 0.10 s", 0, "the result is not verified")]:
+            with self.subTest(output=output):
+                self.program("bin/musubi", output, status)
+                done, rows, text = self.run_bench("--only", "daxpy_n2")
+                self.assertEqual(done.returncode, 1)
+                self.assertEqual((rows["daxpy_n2"]["holds"], rows["daxpy_n2"]["ratio"]), ("no", ""))
+                self.assertIn(problem, rows["daxpy_n2"]["problem"])
+                self.assertIn(problem, text)
+
+    def test_missing_program_is_said(self):
+        self.program("bin/musubi", VERIFIED.format("1.00"))
+        done, rows, text = self.run_bench("--only", "mg_a")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(set(rows), {"mg_a_n2", "mg_a_t2"})
+        self.assertIn("bench/mg does not exist", text)
+
+    def test_what_is_not_there_is_refused(self):
+        self.program("bin/musubi", "")
+        done, rows, _ = self.run_bench("--only", "no_such_row")
+        self.assertIn("no row no_such_row", done.stderr)
+        self.assertEqual((done.returncode, rows), (1, {}))
+
+
+if __name__ == "__main__":
+    unittest.main()
