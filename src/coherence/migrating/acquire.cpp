@@ -21,7 +21,10 @@ Task<> Engine::acquire(SignatureView signature, bool everyone_has_it) {
   raise(clock_, newest);
   if (!everyone_has_it) signature_.add_all(signature);
   co_await expire_until(signature.minimum);
-  if (everyone_has_it) quiet_now_.store(0);
+  if (everyone_has_it) {
+    to_close_.take_runs([this](vm::BlockRun run) { vm_.close(run); });
+    quiet_now_.store(0);
+  }
 }
 
 Task<> Engine::acquire_clock(LogicalTime time) {
@@ -75,7 +78,11 @@ Task<> Engine::refresh(BlockId id) {
 // Changes of this rank stay in the private bytes and are merged at the next miss or release.
 void Engine::invalidate(Block& b) {
   Entry& e = b.entry;
-  vm_.close({b.id, 1});
+  if (quiet_now_.load() != 0) {
+    to_close_.add(b.id);
+  } else {
+    vm_.close({b.id, 1});
+  }
   count(Counter::invalidations);
   e.was_invalidated = true;
   e.wanted = false;

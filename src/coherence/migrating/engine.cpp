@@ -34,6 +34,8 @@ Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace
                  parameters.injected_bug != InjectedBug::overflow_without_minimum),
       dirty_(space.blocks()),
       leases_(space.blocks()),
+      to_close_(space),
+      to_downgrade_(space),
       scratch_(largest_block(space)),
       live_ranges_(new LiveRange[live_range_count]) {}
 

@@ -18,6 +18,7 @@
 #include "coherence/migrating/dirty_list.h"
 #include "coherence/migrating/lease_queue.h"
 #include "coherence/migrating/migrating.h"
+#include "coherence/migrating/run_builder.h"
 
 namespace musubi::coherence::migrating {
 
@@ -173,6 +174,8 @@ class Engine {
   Gate expire_gate_;
   DirtyList dirty_;
   LeaseQueue leases_;
+  RunBuilder to_close_;      // while quiet: invalid, and closed before the acquire ends
+  RunBuilder to_downgrade_;  // while quiet: no longer writable, and read-only before the release ends
   BufferPool scratch_;
   std::unique_ptr<LiveRange[]> live_ranges_;
   std::atomic<std::size_t> live_range_end_{0};

@@ -22,6 +22,7 @@ Task<> Engine::release(bool quiescent) {
   for (const BlockId id : listed) co_await release_one(id, quiescent, elsewhere);
   co_await release_live_ranges(quiescent, elsewhere);
   co_await elsewhere.drain();
+  if (quiescent) to_downgrade_.take_runs([this](vm::BlockRun run) { vm_.downgrade(run); });
 }
 
 Task<> Engine::release_live_ranges(bool quiescent, TaskGroup& elsewhere) {
@@ -200,10 +201,15 @@ void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
   }
   e.idle_releases = changed ? 0 : static_cast<std::uint16_t>(e.idle_releases + 1);
   if (e.idle_releases >= parameters_.downgrade_after_releases) {
-    vm_.downgrade({b.id, 1});
     count(Counter::downgrades);
-    // A thread may have written between the comparison and the downgrade.
-    e.state = differs_from_twin(b) ? State::readable_dirty : State::readable_clean;
+    if (quiescent) {
+      to_downgrade_.add(b.id);
+      e.state = State::readable_clean;
+    } else {
+      vm_.downgrade({b.id, 1});
+      // A thread may have written between the comparison and the downgrade.
+      e.state = differs_from_twin(b) ? State::readable_dirty : State::readable_clean;
+    }
     e.published_equals = true;
     if (e.state == State::readable_clean) return;
   } else if (quiescent) {

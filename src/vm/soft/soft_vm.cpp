@@ -9,6 +9,7 @@ void SoftVm::change(BlockRun run, Access from_least, Access from_most, Access to
       run.count > 0 && run.first.value < access_.size() && run.count <= access_.size() - run.first.value,
       "blocks %lu+%lu are outside the table", static_cast<unsigned long>(run.first.value),
       static_cast<unsigned long>(run.count));
+  ++changes_;
   for (std::uint64_t block = run.first.value; block < run.first.value + run.count; ++block) {
     const Access from = access_[block];
     MUSUBI_CHECK(from_least <= from && from <= from_most, "block %lu has access %d and was to be given %d",

@@ -22,12 +22,15 @@ class SoftVm final : public Vm {
   void close(BlockRun run) noexcept override { change(run, Access::read, Access::write, Access::none); }
 
   Access access(BlockId block) const noexcept { return access_[block.value]; }
+  // Calls so far: each would be one of the kernel.
+  std::uint64_t changes() const noexcept { return changes_; }
   bool allows(BlockId block, Access wanted) const noexcept { return access_[block.value] >= wanted; }
 
  private:
   void change(BlockRun run, Access from_least, Access from_most, Access to) noexcept;
 
   std::vector<Access> access_;
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace musubi::vm
