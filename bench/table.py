@@ -17,8 +17,8 @@ COMPARE = {"cost": lambda ours, peer: ours / peer,
 HOLDS = {"<=": operator.le, ">=": operator.ge, ">": operator.gt}
 COLUMNS = ["key", "measure", "kind", "unit", "ours", "ours_p10", "ours_p90", "peer_name", "peer", "peer_p10",
            "peer_p90", "ratio", "ratio_p10", "ratio_p90", "ratio_min", "ratio_max", "bound", "holds",
-           "beside_name", "beside", "beside_ratio", "rounds", "others_cores", "problem", "ours_command",
-           "peer_command", "beside_command"]
+           "beside_name", "beside", "beside_ratio", "rounds", "others_cores", "disturbed", "problem",
+           "ours_command", "peer_command", "beside_command"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +117,8 @@ def judge(row, candidates, reason=""):
         result["problem"] = beside_problem
     runs = [run for name in {value.candidate for value in row.values()}
             for run in candidates[name].runs if run.counted]
-    result["others_cores"] = f"{alternate.disturbance(runs):.2f}"
+    others = alternate.disturbance(runs)
+    result.update(others_cores=f"{others:.2f}", disturbed="yes" if others > alternate.QUIET_CORES else "no")
     return result
 
 
@@ -127,7 +128,7 @@ def short(value, unit=""):
 
 
 def format_table(results):
-    """Text of one line per row, and the problems below."""
+    """Text of one line per row, and below it the problems and how far to trust the rest."""
     heading = ["measure", "ours", "peer", "", "ratio", "p10", "p90", "bound", "holds", "other peer", "",
                "others"]
     lines = [heading]
@@ -138,11 +139,13 @@ def format_table(results):
             result["measure"], short(result["ours"], unit), short(result["peer"], unit), result["peer_name"],
             short(result["ratio"], sort), short(result["ratio_p10"]), short(result["ratio_p90"]),
             result["bound"], result["holds"], short(result["beside_ratio"]), result["beside_name"],
-            result["others_cores"]])
+            result["others_cores"] + ("?" if result["disturbed"] == "yes" else " ")])
     widths = [max(len(line[column]) for line in lines) for column in range(len(heading))]
     left = {0, 3, 10}
     text = [" ".join(word.ljust(width) if column in left else word.rjust(width)
                      for column, (word, width) in enumerate(zip(line, widths))).rstrip() for line in lines]
+    if any(result["disturbed"] == "yes" for result in results):
+        text.append(f"? others used more than {alternate.QUIET_CORES} cores meanwhile: the row tells little")
     text += [f"PROBLEM {result['measure']}: {result['problem']}" for result in results if result["problem"]]
     return "\n".join(text)
 

@@ -46,6 +46,7 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual((result["ratio_min"], result["ratio_max"]), ("1", "3"))
         self.assertEqual((result["ratio_p10"], result["ratio_p90"]), ("1.1", "2.7"))
         self.assertEqual((result["rounds"], result["holds"], result["problem"]), (3, "yes", ""))
+        self.assertEqual(result["disturbed"], "no")
 
     def test_kinds(self):
         self.assertEqual(judged("speed", "", [4.0], [3.0])["ratio"], "0.75")
@@ -66,6 +67,15 @@ class Arithmetic(unittest.TestCase):
         runs = [alternate.Run({}, 0.0, 9.0), alternate.Run({}, 1.0, 1.0)]
         self.assertAlmostEqual(alternate.disturbance(runs), 0.1)
         self.assertEqual(alternate.disturbance([]), 0.0)
+
+    def test_disturbed_rows_are_marked(self):
+        for others, expected in [(0.2, "yes"), (0.1, "no")]:
+            both = {name: candidate(name, [1.0], others=[others]) for name in ("ours", "peer")}
+            row = table.Row("key", "measure", "cost", "s", table.Value("ours", "time"),
+                            table.Value("peer", "time"))
+            result = table.judge(row, both)
+            self.assertEqual(result["disturbed"], expected)
+            self.assertEqual("tells little" in table.format_table([result]), expected == "yes")
 
     def test_quietest_rounds_count(self):
         both = [candidate("ours", [1, 2, 3], others=[0.0, 0.9, 0.2]),
