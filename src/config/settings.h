@@ -13,7 +13,7 @@ namespace musubi::config {
 
 inline constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB, TiB = 1024 * GiB;
 
-enum class Kind { bytes, block_bytes, count, automatic_count, duration, boolean, choice };
+enum class Kind { bytes, block_bytes, automatic_bytes, count, automatic_count, duration, boolean, choice };
 enum class Scope { collective, per_rank };
 
 // The C++ type of a field, by kind.
@@ -22,8 +22,12 @@ struct FieldOf {
   using Type = std::uint64_t;
 };
 template <>
-struct FieldOf<Kind::automatic_count> {
+struct FieldOf<Kind::automatic_bytes> {
   using Type = std::optional<std::uint64_t>;  // empty: auto
+};
+template <>
+struct FieldOf<Kind::automatic_count> {
+  using Type = std::optional<std::uint64_t>;
 };
 template <>
 struct FieldOf<Kind::duration> {

@@ -58,6 +58,7 @@ std::string format_number(Kind kind, std::uint64_t number) {
   switch (kind) {
     case Kind::bytes:
     case Kind::block_bytes:
+    case Kind::automatic_bytes:
       return format_with_unit(number, byte_units);
     case Kind::duration:
       return format_with_unit(number, time_units);
@@ -71,6 +72,8 @@ std::string_view form_of(Kind kind) {
     case Kind::bytes:
     case Kind::block_bytes:
       return "a whole number with an optional unit B, KiB, MiB, GiB or TiB";
+    case Kind::automatic_bytes:
+      return "a whole number with an optional unit B, KiB, MiB, GiB or TiB, or auto";
     case Kind::count:
       return "a whole number";
     case Kind::automatic_count:
@@ -95,6 +98,10 @@ Error refusal(const Declaration& declaration, std::string_view text) {
   return Error{message};
 }
 
+bool may_be_automatic(Kind kind) {
+  return kind == Kind::automatic_count || kind == Kind::automatic_bytes;
+}
+
 bool in_range(const Declaration& declaration, std::uint64_t number) {
   if (declaration.kind == Kind::block_bytes && !std::has_single_bit(number)) return false;
   return number >= declaration.low && number <= declaration.high;
@@ -113,6 +120,7 @@ bool is_word_of(std::string_view words, std::string_view text) {
 
 Result<Value> parse_value(const Declaration& declaration, std::string_view text) {
   std::optional<std::uint64_t> number;
+  if (may_be_automatic(declaration.kind) && text == "auto") return Value(std::optional<std::uint64_t>());
   switch (declaration.kind) {
     case Kind::boolean:
       if (text == "true") return Value(true);
@@ -122,14 +130,12 @@ Result<Value> parse_value(const Declaration& declaration, std::string_view text)
       if (is_word_of(declaration.words, text)) return Value(std::string(text));
       return refusal(declaration, text);
     case Kind::automatic_count:
-      if (text == "auto") return Value(std::optional<std::uint64_t>());
-      number = parse_count(text);
-      break;
     case Kind::count:
       number = parse_count(text);
       break;
     case Kind::bytes:
     case Kind::block_bytes:
+    case Kind::automatic_bytes:
       number = parse_with_unit(text, byte_units, true);
       break;
     case Kind::duration:
@@ -137,7 +143,7 @@ Result<Value> parse_value(const Declaration& declaration, std::string_view text)
       break;
   }
   if (!number || !in_range(declaration, *number)) return refusal(declaration, text);
-  if (declaration.kind == Kind::automatic_count) return Value(std::optional<std::uint64_t>(*number));
+  if (may_be_automatic(declaration.kind)) return Value(std::optional<std::uint64_t>(*number));
   if (declaration.kind == Kind::duration) {
     return Value(std::chrono::nanoseconds(static_cast<std::int64_t>(*number)));
   }
@@ -148,7 +154,7 @@ std::string format_value(const Declaration& declaration, const Value& value) {
   if (const auto* number = std::get_if<std::uint64_t>(&value))
     return format_number(declaration.kind, *number);
   if (const auto* maybe = std::get_if<std::optional<std::uint64_t>>(&value)) {
-    return *maybe ? std::to_string(**maybe) : "auto";
+    return *maybe ? format_number(declaration.kind, **maybe) : "auto";
   }
   if (const auto* time = std::get_if<std::chrono::nanoseconds>(&value)) {
     return format_number(Kind::duration, static_cast<std::uint64_t>(time->count()));
@@ -167,7 +173,7 @@ std::string format_range(const Declaration& declaration) {
   std::string range = format_number(declaration.kind, declaration.low) + " to " +
                       format_number(declaration.kind, declaration.high);
   if (declaration.kind == Kind::block_bytes) range += ", a power of two";
-  if (declaration.kind == Kind::automatic_count) range += ", or auto";
+  if (may_be_automatic(declaration.kind)) range += ", or auto";
   return range;
 }
 

@@ -118,19 +118,19 @@ ControlGroup read_control_group(const std::string& process, const std::string& m
     if (controllers.empty()) {
       for (const std::string& root : {mounted, mounted + "/unified"}) {
         for (const std::string& path : paths) take_unified(root + path, result);
-        result.memory_kills += named(root + paths.front() + "/memory.events", "oom_kill");
       }
       continue;
     }
     for (const std::string& controller : split(controllers, ',')) {
       const std::string root = mounted + "/" + controller;
       for (const std::string& path : paths) take_separate(controller, root + path, result);
-      if (controller == "memory") {
-        result.memory_kills += named(root + paths.front() + "/memory.oom_control", "oom_kill");
-      }
     }
   }
   return result;
+}
+
+std::uint64_t memory_kills(const std::string& machine) {
+  return named(machine, "oom_kill");
 }
 
 std::optional<std::uint64_t> memory_line_bytes(const std::string& file, const std::string& name) {

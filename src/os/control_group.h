@@ -13,7 +13,6 @@ struct ControlGroup {
   std::optional<std::uint64_t> memory_bytes_left;  // where least is left, caches of files not counted
   std::optional<double> processors;                // quota of processor time, in processors; empty: none
   std::optional<std::uint64_t> processes_max;      // and threads
-  std::uint64_t memory_kills = 0;                  // processes killed so far because memory ran out
 };
 
 // Groups of version 1 and 2, with the limits of the groups above. What cannot be read counts as no limit.
@@ -26,6 +25,9 @@ ControlGroup read_control_group(const std::string& process = "/proc/self",
 std::optional<std::uint64_t> memory_bytes_left(const std::string& process = "/proc/self",
                                                const std::string& mounted = "/sys/fs/cgroup",
                                                const std::string& machine = "/proc/meminfo");
+
+// Processes that the kernel has killed so far because memory ran out, of the machine or of a control group.
+std::uint64_t memory_kills(const std::string& machine = "/proc/vmstat");
 
 // A line `name   value kB` of a file like /proc/meminfo, in bytes.
 std::optional<std::uint64_t> memory_line_bytes(const std::string& file, const std::string& name);

@@ -10,6 +10,7 @@
 
 #include "base/frame_pool.h"
 #include "coherence/core/signature.h"
+#include "os/control_group.h"
 #include "os/cpu.h"
 #include "os/futex.h"
 #include "os/touch.h"
@@ -105,6 +106,8 @@ Result<void> JobRuntime::open_memory() {
   auto memory = MemoryFiles::make(plan_.space, control_layout_);
   if (!memory) return memory.error();
   memory_ = std::move(memory).value();
+  memory_watch_ = std::make_unique<MemoryWatch>(memory_->block_files(), settings_.memory_max, ranks_,
+                                                [] { return os::memory_bytes_left(); });
 
   const fabric::WaitingPolicy policy = policy_for(static_cast<std::uint32_t>(settings_.threads_per_rank));
   spin_checks_.store(policy.spin_checks);
@@ -191,6 +194,9 @@ void JobRuntime::serve() {
   while (!stopping_.load()) {
     const bool idle = !fabric_->progress();
     if (departure_->announced()) Departure::follow();
+    if (memory_watch_->is_due()) {
+      if (const std::string line = memory_watch_->shortage(); !line.empty()) abort(1, line);
+    }
     if (idle) fabric_->wait_for_service();
   }
 }
@@ -248,6 +254,15 @@ bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
   // An own stack is pinned: a fault there is one of its guard, or of a slot that is not in use.
   if (in_stacks && plan_.space.initial_home(block) == self_) return false;
   TimeSpent time(counters_, Counter::fault_ns);
+  switch (memory_watch_->opening(plan_.space.segment_of(block).block_bytes)) {
+    case MemoryWatch::Verdict::go_on:
+      break;
+    case MemoryWatch::Verdict::look:
+      fabric_->wake_service();
+      break;
+    case MemoryWatch::Verdict::stop:
+      abort(1, memory_watch_->limit_message().text);
+  }
   if (!executor().run(protocol_->fault(block, wanted))) return false;
   if (flags_in_use()) acquire_what_came_along();
   return true;

@@ -10,6 +10,7 @@
 #include "runtime/address_plan.h"
 #include "runtime/departure.h"
 #include "runtime/heap_service.h"
+#include "runtime/memory_watch.h"
 #include "runtime/rank_memory.h"
 #include "runtime/runtime.h"
 #include "runtime/stack_slots.h"
@@ -110,6 +111,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   coherence::PrivateParts private_parts_;
   sync::ControlLayout control_layout_{};
   std::unique_ptr<MemoryFiles> memory_;
+  std::unique_ptr<MemoryWatch> memory_watch_;
   std::unique_ptr<fabric::ShmFabric> fabric_;
   std::unique_ptr<vm::FaultHandler> fault_handler_;
   std::unique_ptr<vm::SigsegvVm> vm_;

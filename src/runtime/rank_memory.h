@@ -22,6 +22,10 @@ class MemoryFiles {
                                                    const sync::ControlLayout& control);
 
   int private_file() const { return private_file_.number(); }
+  // The files that grow with the blocks in use: private, published, words.
+  std::array<int, 3> block_files() const {
+    return {private_file_.number(), published_file_.number(), words_file_.number()};
+  }
   std::byte* published() const { return published_.data(); }
   coherence::BlockWords* words() const { return reinterpret_cast<coherence::BlockWords*>(words_.data()); }
   std::byte* control() const { return control_.data(); }

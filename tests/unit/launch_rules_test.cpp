@@ -56,6 +56,18 @@ TEST(Verdict, FirstFinishAndFirstFailureSpeakForTheJob) {
   EXPECT_EQ(failed.take_message(), "");
 }
 
+TEST(Verdict, WhoWasKilledForWantOfMemoryIsToldSo) {
+  Verdict verdict(2, false);
+  verdict.memory_ran_out();
+  verdict.ended(Rank(1), 7, killed(SIGKILL));
+  EXPECT_NE(verdict.take_message().find("SIGKILL) because memory ran out: give the job more memory"),
+            std::string::npos);
+  Verdict crashed(2, false);
+  crashed.memory_ran_out();
+  crashed.ended(Rank(1), 7, killed(SIGSEGV));
+  EXPECT_EQ(crashed.take_message().find("memory"), std::string::npos);
+}
+
 TEST(Verdict, ExitWithoutFinishIsAFailure) {
   Verdict verdict(2, false);
   verdict.ended(Rank(1), 7, exited(0));

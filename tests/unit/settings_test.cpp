@@ -51,6 +51,14 @@ TEST(Settings, DocumentedForms) {
   EXPECT_EQ(configuration.settings().spin_checks, 7u);
   ASSERT_TRUE(configuration.set("spin_checks", "auto", Source::command_line).ok());
   EXPECT_FALSE(configuration.settings().spin_checks.has_value());
+  EXPECT_FALSE(configuration.settings().memory_max.has_value());
+  ASSERT_TRUE(configuration.set("memory_max", "3GiB", Source::command_line).ok());
+  EXPECT_EQ(configuration.settings().memory_max, 3 * GiB);
+  const auto variables = configuration.environment();
+  EXPECT_NE(std::find(variables.begin(), variables.end(), "MUSUBI_MEMORY_MAX=3GiB"), variables.end());
+  EXPECT_FALSE(configuration.set("memory_max", "1KiB", Source::command_line).ok());
+  ASSERT_TRUE(configuration.set("memory_max", "auto", Source::command_line).ok());
+  EXPECT_FALSE(configuration.settings().memory_max.has_value());
   ASSERT_TRUE(configuration.set("bind", "core", Source::command_line).ok());
   EXPECT_EQ(configuration.settings().bind, "core");
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -110,7 +111,9 @@ void LocalBootstrap::finish(int status) noexcept {
 void LocalBootstrap::abort(int status, std::string_view reason) noexcept {
   constexpr std::size_t reason_bytes_max = 1024;
   send_frame(socket_.number(), FrameKind::abort, status, 0, reason.substr(0, reason_bytes_max), false);
-  ::_exit(status);
+  // Not _exit, which a front end may have made its own: it would call this an orderly end.
+  ::syscall(SYS_exit_group, status);
+  __builtin_unreachable();
 }
 
 }  // namespace musubi::bootstrap

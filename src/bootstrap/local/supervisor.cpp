@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "os/clock.h"
+#include "os/control_group.h"
 
 namespace musubi::bootstrap::local {
 namespace {
@@ -24,7 +25,8 @@ Supervisor::Supervisor(const LaunchPlan& plan, UserSignals& signals, std::vector
       progress_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       gather_(count(ranks)),
       verdict_(count(ranks), plan.plain),
-      relay_(*this, count(ranks), plan.label_output, progress_event_.number()) {
+      relay_(*this, count(ranks), plan.label_output, progress_event_.number()),
+      memory_kills_before_(os::memory_kills()) {
   watch_subject(signals_.descriptor(), Subject::signals, 0, EPOLLIN);
   watch_subject(progress_event_.number(), Subject::progress, 0, EPOLLIN);
   members_.reserve(ranks.size());
@@ -125,6 +127,9 @@ void Supervisor::weigh_endings() {
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) read_frames(Rank(rank));
   const auto first_exit = std::stable_partition(deaths.begin(), deaths.end(),
                                                 [](const Death& death) { return death.ending.by_signal; });
+  const bool killed = std::ranges::any_of(
+      deaths, [](const Death& death) { return death.ending.by_signal && death.ending.number == SIGKILL; });
+  if (killed && os::memory_kills() > memory_kills_before_) verdict_.memory_ran_out();
   const auto weigh = [&](const Death& death) {
     verdict_.ended(death.rank, members_[death.rank.value].process.process_id, death.ending);
   };

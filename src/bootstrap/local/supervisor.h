@@ -59,6 +59,7 @@ class Supervisor final : private PipeWatcher {
   GatherRound gather_;
   Verdict verdict_;
   OutputRelay relay_;
+  const std::uint64_t memory_kills_before_;  // of the machine, before the job
   Insistence insistence_;
   Phase acted_on_ = Phase::running;
   std::optional<std::uint64_t> kill_at_ns_;

@@ -35,7 +35,12 @@ void Verdict::ended(Rank rank, int process_id, Ending ending) {
   const bool crash_while_finishing = phase_ == Phase::finishing && rank == finisher_ && ending.by_signal;
   if (phase_ == Phase::running || crash_while_finishing) {
     if (ending.by_signal) {
-      fail(rank, process_id, 128 + ending.number, " was killed by " + describe_signal(ending.number));
+      const bool for_memory = ending.number == SIGKILL && memory_ran_out_;
+      fail(rank, process_id, 128 + ending.number,
+           " was killed by " + describe_signal(ending.number) +
+               (for_memory ? " because memory ran out: give the job more memory, less data, or fewer ranks "
+                             "(`musubi doctor` shows the limits)"
+                           : ""));
       if (asked_for) message_.clear();
     } else if (plain_ && !any_joined_ && ending.number == 0) {
       left_before_joining_.emplace(rank, process_id);

@@ -39,6 +39,9 @@ class Verdict {
 
   // A signal was passed on to the ranks: to die of it is what the user asked for, and needs no line.
   void passed_on(int signal) { passed_on_ |= 1ull << signal; }
+  // The kernel has killed processes for want of memory since the job began: a rank that dies of SIGKILL was
+  // one of them.
+  void memory_ran_out() { memory_ran_out_ = true; }
   // Nobody reads the output any more: to die of SIGPIPE is the usual end then.
   void output_closed() { passed_on(signal_of_closed_pipe); }
 
@@ -60,6 +63,7 @@ class Verdict {
   int exit_status_ = 0;
   std::optional<Rank> finisher_;
   std::uint64_t passed_on_ = 0;
+  bool memory_ran_out_ = false;
   bool any_joined_ = false;
   std::optional<std::pair<Rank, int>> left_before_joining_;  // rank and process id
   std::string message_;

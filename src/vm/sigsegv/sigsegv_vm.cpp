@@ -271,7 +271,8 @@ SignalVerdict SigsegvVm::on_signal(int signal, const siginfo_t& information, uco
   if (segment == nullptr) return {};
   if ((mapped_segments_ >> (segment - space_.segments().data()) & 1) == 0) return {};
   if ((open_segments_ >> (segment - space_.segments().data()) & 1) != 0 && signal != SIGBUS) return {};
-  if (signal == SIGBUS) return {Kind::fatal, "in shared memory: the machine has no memory left for it"};
+  if (signal == SIGBUS)
+    return {Kind::fatal, "in shared memory: no memory is left for it (`musubi doctor` shows the limits)"};
   if (information.si_code == SEGV_MAPERR)
     return {Kind::foreign, "shared memory that the program has unmapped"};
   const os::FaultAccess access = os::fault_context(context).access;

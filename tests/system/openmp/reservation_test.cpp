@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "openmp_job.h"
+#include "runtime/reservation.h"
 
 namespace musubi::test {
 namespace {
@@ -15,6 +16,7 @@ struct Cost {
   long faults = 0;
   long resident_kib = 0;
   long table_kib = 0;
+  long data_kib = 0;
 };
 
 Cost cost_of(int ranks, const std::vector<std::string>& settings) {
@@ -28,25 +30,26 @@ Cost cost_of(int ranks, const std::vector<std::string>& settings) {
   Cost most;
   int lines = 0;
   std::istringstream output(job.output());
-  for (Cost one; output >> one.faults >> one.resident_kib >> one.table_kib; ++lines) {
+  for (Cost one; output >> one.faults >> one.resident_kib >> one.table_kib >> one.data_kib; ++lines) {
     most.faults = std::max(most.faults, one.faults);
     most.resident_kib = std::max(most.resident_kib, one.resident_kib);
     most.table_kib = std::max(most.table_kib, one.table_kib);
+    most.data_kib = std::max(most.data_kib, one.data_kib);
   }
   EXPECT_EQ(lines, ranks) << job.output();
   return most;
 }
 
-class Reservation : public testing::TestWithParam<int> {};
+class ReservationOf : public testing::TestWithParam<int> {};
 
-TEST_P(Reservation, StaticDataThatNobodyTouchesIsNotLookedAt) {
+TEST_P(ReservationOf, StaticDataThatNobodyTouchesIsNotLookedAt) {
   const Cost cost = cost_of(GetParam(), {});
   EXPECT_LT(cost.faults, 6000);  // the static data alone has 393,216 pages
   EXPECT_LT(cost.resident_kib, 32 * 1024);
   EXPECT_LT(cost.table_kib, 2 * 1024);
 }
 
-TEST_P(Reservation, ATebibyteCostsHardlyMoreThanTheDefault) {
+TEST_P(ReservationOf, ATebibyteCostsHardlyMoreThanTheDefault) {
   const int ranks = GetParam();
   const Cost usual = cost_of(ranks, {});
   const std::string share = std::to_string(1024 / ranks) + "GiB";
@@ -59,7 +62,16 @@ TEST_P(Reservation, ATebibyteCostsHardlyMoreThanTheDefault) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, Reservation, testing::Values(1, 2),
+// What the page on memory and `musubi doctor` say of a rank's tables is what it reserves.
+TEST(Reservation, TablesHaveTheSizesThatAreTold) {
+  const long few = cost_of(2, {"heap_bytes=16GiB"}).data_kib;
+  const long many = cost_of(2, {"heap_bytes=272GiB"}).data_kib;
+  const long blocks = 2l * (256 << 20) / 32;                       // 256 GiB more, twice
+  const long bytes = ((many - few) * 1024 + blocks / 2) / blocks;  // the C library's own data varies a little
+  EXPECT_EQ(bytes, static_cast<long>(runtime::TableBytes::in_process));
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, ReservationOf, testing::Values(1, 2),
                          [](const auto& size) { return "ranks_" + std::to_string(size.param); });
 
 }  // namespace

@@ -35,13 +35,11 @@ class ControlGroups : public testing::Test {
 TEST_F(ControlGroups, WithoutGroupsThereAreNoLimits) {
   const ControlGroup group = read();
   EXPECT_FALSE(group.memory_bytes_max || group.memory_bytes_left || group.processors || group.processes_max);
-  EXPECT_EQ(group.memory_kills, 0u);
 }
 
 TEST_F(ControlGroups, UnifiedGroupsGiveTheLeastOfTheirOwnAndTheLimitsAbove) {
   write("process/cgroup", "0::/batch/job\n");
   write("groups/batch/job/memory.max", "max\n");
-  write("groups/batch/job/memory.events", "low 0\noom 3\noom_kill 2\n");
   write("groups/batch/job/cpu.max", "max 100000\n");
   write("groups/batch/job/pids.max", "500\n");
   write("groups/batch/memory.max", "1000000\n");
@@ -54,7 +52,6 @@ TEST_F(ControlGroups, UnifiedGroupsGiveTheLeastOfTheirOwnAndTheLimitsAbove) {
   EXPECT_EQ(group.memory_bytes_left, 450000u);
   EXPECT_EQ(group.processors, 1.5);
   EXPECT_EQ(group.processes_max, 500u);
-  EXPECT_EQ(group.memory_kills, 2u);
 }
 
 TEST_F(ControlGroups, SeparateGroupsHaveOtherNames) {
@@ -62,7 +59,6 @@ TEST_F(ControlGroups, SeparateGroupsHaveOtherNames) {
   write("groups/memory/box/memory.limit_in_bytes", "2000\n");
   write("groups/memory/box/memory.usage_in_bytes", "500\n");
   write("groups/memory/box/memory.stat", "total_active_file 100\ntotal_inactive_file 0\n");
-  write("groups/memory/box/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 7\n");
   write("groups/memory/memory.limit_in_bytes", "9223372036854771712\n");
   write("groups/cpu/box/cpu.cfs_quota_us", "-1\n");
   write("groups/cpu/box/cpu.cfs_period_us", "100000\n");
@@ -72,7 +68,6 @@ TEST_F(ControlGroups, SeparateGroupsHaveOtherNames) {
   EXPECT_EQ(group.memory_bytes_left, 1600u);
   EXPECT_FALSE(group.processors);
   EXPECT_FALSE(group.processes_max);
-  EXPECT_EQ(group.memory_kills, 7u);
 }
 
 TEST_F(ControlGroups, WhatIsLeftIsTheLessOfMachineAndGroup) {
@@ -83,6 +78,12 @@ TEST_F(ControlGroups, WhatIsLeftIsTheLessOfMachineAndGroup) {
   write("groups/memory.max", "102400\n");
   write("groups/memory.current", "2400\n");
   EXPECT_EQ(left(), 100000u);
+}
+
+TEST_F(ControlGroups, TheKernelCountsWhomItKilledForMemory) {
+  EXPECT_EQ(memory_kills(folder_ + "/vmstat"), 0u);
+  write("vmstat", "nr_free_pages 12\noom_kill 3\npgfault 7\n");
+  EXPECT_EQ(memory_kills(folder_ + "/vmstat"), 3u);
 }
 
 TEST_F(ControlGroups, ThisMachineSaysWhatItHas) {

@@ -1,0 +1,53 @@
+// A job that wants more memory than it may have ends with a line that names cause and remedy.
+#include <gtest/gtest.h>
+
+#include "openmp_job.h"
+
+namespace musubi::test {
+namespace {
+
+struct Ended {
+  int status;
+  std::string output, error;
+};
+
+Ended run(int ranks, const std::string& setting, const std::string& mebibytes) {
+  LaunchedJob job({"run", "-n", std::to_string(ranks), "--set", setting, PROGRAM_FOLDER "greedy", mebibytes});
+  const int status = job.wait();
+  EXPECT_TRUE(job.vanished());
+  return {status, job.output(), job.error()};
+}
+
+TEST(MemoryLimit, BeyondItTheJobEndsWithCauseAndRemedy) {
+  const Ended ended = run(2, "memory_max=24MiB", "64");
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_FALSE(contains(ended.output, "survived"));
+  EXPECT_TRUE(contains(ended.error, "musubi: rank 0 (pid ")) << ended.error;
+  EXPECT_TRUE(contains(ended.error, "out of memory: this rank holds ")) << ended.error;
+  EXPECT_TRUE(contains(ended.error, "memory_max allows 24; raise it (--set memory_max=")) << ended.error;
+}
+
+TEST(MemoryLimit, ItCountsWhatIsReadAsWell) {
+  // Rank 0 holds 16 MiB and their public copies, rank 1 the 16 MiB that it reads.
+  LaunchedJob job({"run", "-n", "2", "--set", "memory_max=12MiB", PROGRAM_FOLDER "greedy", "16"});
+  EXPECT_EQ(job.wait(), 1);
+  EXPECT_TRUE(contains(job.error(), "out of memory")) << job.error();
+}
+
+TEST(MemoryLimit, BelowItNothingHappens) {
+  const Ended ended = run(2, "memory_max=200MiB", "64");
+  EXPECT_EQ(ended.status, 0) << ended.error;
+  EXPECT_TRUE(contains(ended.output, "survived"));
+  EXPECT_EQ(ended.error, "");
+}
+
+TEST(MemoryLimit, TheEndOfTheSharedHeapIsAFailedMalloc) {
+  for (const int ranks : {1, 2}) {
+    const Ended ended = run(ranks, "heap_bytes=32MiB", "64");
+    EXPECT_EQ(ended.status, 3) << ended.error;
+    EXPECT_TRUE(contains(ended.output, "no memory"));
+  }
+}
+
+}  // namespace
+}  // namespace musubi::test

@@ -1,0 +1,81 @@
+// The figures of docs/reference/memory.md, from the sizes of what they describe.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/event.h"
+#include "coherence/core/signature.h"
+#include "fabric/shm/mailbox.h"
+#include "runtime/job_runtime.h"
+#include "runtime/reservation.h"
+#include "sync/control_layout.h"
+
+namespace musubi::runtime {
+namespace {
+
+std::string row(const std::string& what, std::size_t bytes, const std::string& when) {
+  return "| " + what + " | " + std::to_string(bytes) + " | " + when + " |";
+}
+
+std::size_t control_bytes(std::uint32_t ranks) {
+  const config::Settings settings;
+  sync::ControlSizes sizes;
+  sizes.ranks = ranks;
+  sizes.notices_max = settings.signature_notices_max;
+  sizes.signature_bytes = coherence::signature_bytes(settings.signature_notices_max);
+  sizes.lock_count = Runtime::lock_count;
+  sizes.team_words = Runtime::team_words;
+  return sync::ControlLayout::of(sizes).bytes;
+}
+
+void expect_rows(const std::vector<std::string>& rows) {
+  std::ifstream file(MUSUBI_SOURCE_DIR "/docs/reference/memory.md");
+  ASSERT_TRUE(file.is_open());
+  std::stringstream page;
+  page << file.rdbuf();
+  for (const std::string& wanted : rows) {
+    EXPECT_NE(page.str().find("\n" + wanted + "\n"), std::string::npos)
+        << "docs/reference/memory.md should have the line\n"
+        << wanted;
+  }
+}
+
+TEST(MemoryTable, BytesPerBlock) {
+  expect_rows({
+      row("words that peers read and change", TableBytes::words,
+          "this rank or a peer looks for the block here"),
+      row("what this rank knows of it", TableBytes::entry, "this rank uses it"),
+      row("place in the lists of the next release", TableBytes::dirty_list, "it is written"),
+      row("place in the queue of leases", TableBytes::lease_queue, "it is read"),
+      row("access granted", TableBytes::access, "it is opened; one more per 64 blocks"),
+  });
+  // 0.4 % and 3.3 %, as the page says.
+  EXPECT_EQ((TableBytes::words + TableBytes::in_process) * 1000 / 32768, 4u);
+  EXPECT_EQ((TableBytes::words + TableBytes::in_process) * 1000 / 4096, 33u);
+}
+
+TEST(MemoryTable, BytesPerRank) {
+  expect_rows({
+      row("mailbox", sizeof(fabric::Mailbox), "messages come: 2048 for each of its slots, in turn"),
+      row("control words, job of 2 ranks", control_bytes(2), "locks, notices and team words are used"),
+      row("control words, job of 64 ranks", control_bytes(64), "locks, notices and team words are used"),
+      row("control words, job of 1024 ranks", control_bytes(1024), "locks, notices and team words are used"),
+  });
+}
+
+// What doctor reckons with.
+TEST(MemoryTable, AReservationIsTheSumOfItsParts) {
+  const config::Settings settings;
+  auto plan = AddressPlan::make(settings, 4, {});
+  ASSERT_TRUE(plan.ok());
+  const vm::Space& space = plan.value().space;
+  const Reservation reservation = reservation_of(space);
+  EXPECT_EQ(reservation.file_bytes, space.bytes());
+  EXPECT_EQ(reservation.table_bytes, space.blocks() * (64 + 16 + 16 + 1));
+  EXPECT_EQ(reservation.mapped_bytes,
+            space.bytes() * (3 + 2 * 3) + space.blocks() * 40 * 4 + reservation.table_bytes);
+}
+
+}  // namespace
+}  // namespace musubi::runtime
