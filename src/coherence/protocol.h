@@ -31,6 +31,13 @@ class SignatureSink {
   ~SignatureSink() = default;
 };
 
+// Who else has acquired what a task acquires.
+enum class Audience : std::uint8_t {
+  unknown,
+  all_ranks_soon,  // the end of a barrier: every rank, once it has left; threads elsewhere may be ahead of it
+  everyone,        // the end of a barrier: every thread of the job, before it does anything else
+};
+
 // One object per rank. Tasks may run on any thread of the rank; none of them touches the user view.
 class Protocol {
  public:
@@ -43,9 +50,9 @@ class Protocol {
   // `quiescent`: no thread of the rank runs program code until the matching acquire has ended (a barrier).
   virtual Task<> release(bool quiescent) = 0;
 
-  // Makes everything visible here that the signature covers. Unless everyone has it (the end of a barrier),
-  // it is merged into the rank's own: what this rank releases later covers it too.
-  virtual Task<> acquire(SignatureView signature, bool everyone_has_it) = 0;
+  // Makes everything visible here that the signature covers. Unless everyone has it, it is merged into the
+  // rank's own: what this rank releases later covers it too.
+  virtual Task<> acquire(SignatureView signature, Audience audience) = 0;
 
   // Copies the rank's own signature out. Result: a mark for forget().
   virtual std::uint64_t signature(SignatureSink& sink) = 0;

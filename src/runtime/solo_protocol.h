@@ -15,7 +15,7 @@ class SoloProtocol final : public coherence::Protocol {
 
   Task<bool> fault(BlockId, vm::Access) override { co_return true; }
   Task<> release(bool) override { co_return; }
-  Task<> acquire(coherence::SignatureView, bool) override { co_return; }
+  Task<> acquire(coherence::SignatureView, coherence::Audience) override { co_return; }
   std::uint64_t signature(coherence::SignatureSink& sink) override {
     sink.take({});
     return 0;

@@ -71,9 +71,9 @@ void JobRuntime::barrier(BarrierPayload& payload) {
   if (flags_in_use()) release_before_barrier();
   // Threads that the program made by itself may be at work meanwhile, and signal handlers of the program on
   // any.
-  const bool quiescent =
-      attached_threads_.load() <= 1 + stacks_->in_use() && fault_handler_->user_signals().with_handler() == 0;
-  executor().run(barrier_->arrive(payload, quiescent));
+  const bool complete = attached_threads_.load() <= 1 + stacks_->in_use();
+  const bool quiescent = complete && fault_handler_->user_signals().with_handler() == 0;
+  executor().run(barrier_->arrive(payload, quiescent, complete));
 }
 
 void JobRuntime::lock(LockId lock) {

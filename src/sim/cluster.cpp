@@ -53,6 +53,7 @@ void Cluster::add_nodes() {
   NodeOptions options;
   options.protocol = configuration_.protocol;
   options.threads = configuration_.threads;
+  options.outsiders = configuration_.outsiders;
   options.locks = configuration_.locks;
   options.preemption = configuration_.preemption;
   options.interruption = configuration_.interruption;

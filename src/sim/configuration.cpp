@@ -21,6 +21,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("seed", c.seed);
   visit("nodes", c.nodes);
   visit("threads", c.threads);
+  visit("outsiders", c.outsiders);
   visit("segments", c.segments);
   visit("blocks", c.blocks);
   visit("block_bytes", c.block_bytes);
@@ -94,10 +95,13 @@ void draw_protocol(Random& random, Configuration& c) {
   p.lease_probe_releases = one_of(random, std::array{1u, 2u, 4u, 16u});
 }
 
-constexpr InjectedBug bugs[]{
-    InjectedBug::handover_skipped,   InjectedBug::notice_forgotten,         InjectedBug::lease_not_rechecked,
-    InjectedBug::wrong_twin,         InjectedBug::less_for_less_or_equal,   InjectedBug::silent_after_lease,
-    InjectedBug::version_not_raised, InjectedBug::overflow_without_minimum, InjectedBug::listed_too_late};
+constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,        InjectedBug::notice_forgotten,
+                             InjectedBug::lease_not_rechecked,     InjectedBug::wrong_twin,
+                             InjectedBug::less_for_less_or_equal,  InjectedBug::silent_after_lease,
+                             InjectedBug::version_not_raised,      InjectedBug::overflow_without_minimum,
+                             InjectedBug::listed_too_late,         InjectedBug::forgotten_too_early,
+                             InjectedBug::taken_change_kept_quiet, InjectedBug::taken_copy_not_renamed,
+                             InjectedBug::twin_without_version};
 
 }  // namespace
 
@@ -133,6 +137,7 @@ Configuration draw(std::uint64_t seed) {
   c.check_every = c.nodes > 8 ? c.nodes : 2;
   draw_protocol(random, c);
   draw_hostility(random, c);
+  if (c.nodes <= 6 && random.chance(20)) c.outsiders = static_cast<std::uint32_t>(random.between(1, 2));
   c.interruption = one_of(random, std::array{0u, 0u, 5u, 30u});
   return c;
 }
@@ -195,6 +200,14 @@ std::string_view name_of(InjectedBug bug) {
       return "overflow_without_minimum";
     case InjectedBug::listed_too_late:
       return "listed_too_late";
+    case InjectedBug::forgotten_too_early:
+      return "forgotten_too_early";
+    case InjectedBug::taken_change_kept_quiet:
+      return "taken_change_kept_quiet";
+    case InjectedBug::taken_copy_not_renamed:
+      return "taken_copy_not_renamed";
+    case InjectedBug::twin_without_version:
+      return "twin_without_version";
   }
   return "unknown";
 }

@@ -30,7 +30,8 @@ enum class Style : std::uint8_t {
 struct Configuration {
   std::uint64_t seed = 1;
   std::uint32_t nodes = 2;
-  std::uint32_t threads = 1;  // per node
+  std::uint32_t threads = 1;    // per node
+  std::uint32_t outsiders = 0;  // threads per node that come to no barrier
   std::uint32_t segments = 1;
   std::uint32_t blocks = 4;  // per segment
   std::uint32_t block_bytes = 64;
@@ -51,7 +52,7 @@ struct Configuration {
   fabric::sim::LatencyModel model;
   fabric::sim::Hostility hostility;
 
-  std::uint32_t actors() const { return nodes * threads; }
+  std::uint32_t actors() const { return nodes * (threads + outsiders); }
 };
 
 // Draws a random configuration; equal seeds give equal ones.

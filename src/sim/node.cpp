@@ -160,7 +160,9 @@ Task<> Node::barrier(sync::Barrier::Payload& payload) {
   Meeting* waiting = meetings_;
   met_ = 0;
   meetings_ = nullptr;
-  co_await barrier_.arrive(payload, true);
+  const bool complete = options_.outsiders == 0;
+  const bool believed = options_.protocol.injected_bug == coherence::InjectedBug::forgotten_too_early;
+  co_await barrier_.arrive(payload, complete, complete || believed);
   while (waiting != nullptr) {
     Meeting* next = waiting->next;
     *waiting->payload = payload;

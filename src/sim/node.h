@@ -23,7 +23,8 @@ namespace musubi::sim {
 
 struct NodeOptions {
   coherence::Parameters protocol;
-  std::uint32_t threads = 1;
+  std::uint32_t threads = 1;    // that meet at barriers
+  std::uint32_t outsiders = 0;  // the others
   std::uint32_t locks = 1;
   unsigned preemption = 0;     // percent of accesses that may happen inside a change of protection
   unsigned interruption = 0;   // percent of the places inside the protocol where others get in between

@@ -20,6 +20,9 @@ Program::Program(Cluster& cluster)
   for (std::uint32_t i = 0; i < configuration_.actors(); ++i) {
     actors_.push_back(Actor{i, &cluster.node(i % cluster.size()), Random(configuration_.seed * 1000003 + i)});
   }
+  for (std::uint32_t i = 0; i < configuration_.nodes * configuration_.outsiders; ++i) {
+    outsiders_.emplace_back().baton = shadow_.baton();
+  }
   for (std::uint32_t i = 0; i < configuration_.locks; ++i) locks_.push_back({shadow_.baton(), no_thread});
   barriers_.assign(2, shadow_.baton());
   Random random(configuration_.seed + 0xadda);
@@ -74,7 +77,16 @@ std::uint64_t Program::choice(std::uint64_t a, std::uint64_t b, std::uint64_t c)
   return Random(configuration_.seed ^ a << 48 ^ b << 24 ^ c).next();
 }
 
+bool Program::is_open(BlockId block) const {
+  if (configuration_.outsiders == 0) return false;
+  return block.value == 0 || choice(7, 0, block.value) % 2 == 0;
+}
+
 Style Program::style(std::uint32_t phase, BlockId block) const {
+  if (is_open(block)) {
+    constexpr Style styles[]{Style::locked, Style::atomic, Style::handover};
+    return styles[choice(8, 0, block.value) % std::size(styles)];
+  }
   std::uint64_t drawn = choice(1, phase, block.value);
   for (unsigned tries = 0; tries < 64; ++tries, drawn = drawn * 0x9e3779b97f4a7c15u + 1) {
     const auto candidate = static_cast<std::uint32_t>((drawn >> 32) % static_cast<unsigned>(Style::count));
@@ -101,7 +113,7 @@ std::uint32_t Program::owner(std::uint32_t phase, const Cell& cell) const {
 }
 
 std::uint32_t Program::lock_of(std::uint32_t phase, const Cell& cell) const {
-  return static_cast<std::uint32_t>(choice(5, phase, cell.offset) % locks_.size());
+  return static_cast<std::uint32_t>(choice(5, is_open(cell.block) ? 0 : phase, cell.offset) % locks_.size());
 }
 
 Program::Cell Program::random_cell(Random& random, BlockId block) const {
@@ -112,12 +124,16 @@ Program::Cell Program::random_cell(Random& random, BlockId block) const {
 
 BlockId Program::random_block(Actor& actor, std::uint32_t phase) const {
   const std::uint64_t blocks = cluster_.space().blocks();
+  if (is_outsider(actor)) {
+    const BlockId drawn{actor.random.below(blocks)};
+    return is_open(drawn) ? drawn : BlockId{0};
+  }
   if (actor.random.chance(50)) return BlockId{choice(6, phase, actor.number % 3) % blocks};
   return BlockId{actor.random.below(blocks)};
 }
 
 void Program::start() {
-  for (Actor& actor : actors_) tasks_.push_back(run(actor));
+  for (Actor& actor : actors_) tasks_.push_back(is_outsider(actor) ? run_outsider(actor) : run(actor));
   for (Actor& actor : actors_) tasks_[actor.number].start(actor.node->executor(), this);
 }
 

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
+#include "base/event.h"
 #include "base/random.h"
 #include "base/task.h"
 #include "sim/cluster.h"
@@ -31,6 +33,11 @@ class Program final : private PromiseBase::Observer {
     std::uint32_t number;
     Node* node;
     Random random;
+  };
+  // A thread that comes to no barrier; a thread of its node waits for its end.
+  struct Outsider {
+    Event ended;
+    Shadow::Baton baton;
   };
   struct Cell {
     BlockId block;
@@ -59,6 +66,11 @@ class Program final : private PromiseBase::Observer {
 
   // What the seed decided, the same for all threads.
   std::uint64_t choice(std::uint64_t a, std::uint64_t b, std::uint64_t c) const;
+  bool is_outsider(const Actor& actor) const {
+    return actor.number >= configuration_.nodes * configuration_.threads;
+  }
+  // Blocks that outsiders touch too: what may be done there does not depend on the phase.
+  bool is_open(BlockId block) const;
   Style style(std::uint32_t phase, BlockId block) const;
   std::uint32_t owner(std::uint32_t phase, const Cell& cell) const;
   std::uint32_t lock_of(std::uint32_t phase, const Cell& cell) const;
@@ -66,6 +78,9 @@ class Program final : private PromiseBase::Observer {
   BlockId random_block(Actor& actor, std::uint32_t phase) const;
 
   Task<> run(Actor& actor);
+  Task<> run_outsider(Actor& actor);
+  Task<> work(Actor& actor, std::uint32_t phase);
+  Task<> await_outsiders(Actor& actor);
   Task<> initial_pause(Actor& actor);
   Task<> operate(Actor& actor, std::uint32_t phase);
   Task<> read(Actor& actor, Cell cell);
@@ -91,6 +106,7 @@ class Program final : private PromiseBase::Observer {
   const std::size_t cell_bytes_;
   Shadow shadow_;
   std::vector<Actor> actors_;
+  std::deque<Outsider> outsiders_;
   std::vector<UserLock> locks_;
   std::vector<Channel> channels_;                  // one per block
   std::vector<Shadow::Baton> barriers_;            // of odd and even episodes

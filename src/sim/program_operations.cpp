@@ -43,16 +43,38 @@ class Program::Addition final : public coherence::Modification {
 Task<> Program::run(Actor& actor) {
   co_await initial_pause(actor);
   for (std::uint32_t phase = 0; phase < configuration_.phases; ++phase) {
-    for (std::uint32_t i = 0; i < configuration_.operations; ++i) {
-      co_await operate(actor, phase);
-      if (configuration_.think_ns == 0 || actor.random.chance(30)) continue;
-      const std::uint64_t longest = configuration_.think_ns * (actor.random.chance(2) ? 100 : 1);
-      co_await fabric::sim::think(actor.node->executor(), actor.random.below(longest));
-    }
+    co_await work(actor, phase);
+    if (phase + 1 == configuration_.phases) co_await await_outsiders(actor);
     co_await barrier(actor, phase);
   }
   co_await read_everything(actor);
   co_await barrier(actor, configuration_.phases);
+}
+
+Task<> Program::run_outsider(Actor& actor) {
+  co_await initial_pause(actor);
+  for (std::uint32_t phase = 0; phase < configuration_.phases; ++phase) co_await work(actor, phase);
+  Outsider& self = outsiders_[actor.number - configuration_.nodes * configuration_.threads];
+  shadow_.give(actor.number, self.baton);
+  self.ended.set();
+}
+
+Task<> Program::work(Actor& actor, std::uint32_t phase) {
+  for (std::uint32_t i = 0; i < configuration_.operations; ++i) {
+    co_await operate(actor, phase);
+    if (configuration_.think_ns == 0 || actor.random.chance(30)) continue;
+    const std::uint64_t longest = configuration_.think_ns * (actor.random.chance(2) ? 100 : 1);
+    co_await fabric::sim::think(actor.node->executor(), actor.random.below(longest));
+  }
+}
+
+// By the first thread of each node.
+Task<> Program::await_outsiders(Actor& actor) {
+  if (actor.number >= configuration_.nodes) co_return;
+  for (std::uint32_t i = actor.number; i < outsiders_.size(); i += configuration_.nodes) {
+    co_await outsiders_[i].ended;
+    shadow_.take(actor.number, outsiders_[i].baton);
+  }
 }
 
 // Threads never start at one instant.
@@ -174,7 +196,8 @@ Task<> Program::accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint
   const std::uint64_t count = actor.random.between(1, 5);
   for (std::uint64_t i = 0; i < count; ++i) {
     const BlockId block{actor.random.below(cluster_.space().blocks())};
-    if (style(phase, block) == Style::locked && !cells_[block.value].empty()) {
+    const bool allowed = is_open(block) || !is_outsider(actor);
+    if (allowed && style(phase, block) == Style::locked && !cells_[block.value].empty()) {
       const Cell other = random_cell(actor.random, block);
       if (lock_of(phase, other) == lock) cell = other;
     }

@@ -20,7 +20,8 @@ using coherence::SignatureView;
 struct Header {
   std::uint64_t epoch;
   std::uint32_t round;
-  std::uint32_t has_payload;
+  std::uint16_t has_payload;
+  std::uint16_t complete;      // on all ranks that this one has heard of
   std::uint64_t notice_count;  // more than fit into the message: they lie on the sender's board
   LogicalTime minimum;
   Barrier::Payload payload;
@@ -64,6 +65,7 @@ struct Barrier::Parts {
   std::vector<Inbox> inboxes;  // [parity of the epoch][round]
   std::vector<Notice> received;
   std::uint64_t epoch = 0;
+  std::uint64_t mark_before = 0;  // of the own signature, at the barrier before
 
   Inbox& inbox(std::uint64_t of_epoch, std::uint32_t round) {
     return inboxes[(of_epoch & 1) * rounds + round];
@@ -71,8 +73,13 @@ struct Barrier::Parts {
   std::size_t page(std::uint64_t of_epoch, std::uint32_t round) const {
     return ((of_epoch & 1) * rounds + round) * notices_max * sizeof(Notice);
   }
-  Task<> send_round(unsigned round, bool has_payload, const Payload& payload);
-  Task<> receive_round(unsigned round, bool* has_payload, Payload* payload);
+  // What gathers in the course of one barrier, besides the signatures.
+  struct News {
+    bool has_payload;
+    bool complete;
+  };
+  Task<> send_round(unsigned round, News news, const Payload& payload);
+  Task<> receive_round(unsigned round, News* news, Payload* payload);
 };
 
 namespace {
@@ -110,12 +117,13 @@ void Barrier::on_message(Rank, std::span<const std::byte> body) noexcept {
   inbox.arrived.set();
 }
 
-Task<> Barrier::Parts::send_round(unsigned round, bool has_payload, const Payload& payload) {
+Task<> Barrier::Parts::send_round(unsigned round, News news, const Payload& payload) {
   const std::uint32_t ranks = fabric.ranks();
   const Rank to{(fabric.self().value + (1u << round)) % ranks};
   const SignatureView view = gathered.view();
   Message message;
-  message.header = Header{epoch, round, has_payload, view.notices.size(), view.minimum, payload};
+  message.header =
+      Header{epoch, round, news.has_payload, news.complete, view.notices.size(), view.minimum, payload};
   std::size_t bytes = sizeof(Header);
   if (view.notices.size() <= inline_notices_max) {
     std::memcpy(message.notices, view.notices.data(), view.notices.size_bytes());
@@ -127,17 +135,18 @@ Task<> Barrier::Parts::send_round(unsigned round, bool has_payload, const Payloa
                            std::as_bytes(std::span{&message, 1}).first(bytes));
 }
 
-Task<> Barrier::Parts::receive_round(unsigned round, bool* has_payload, Payload* payload) {
+Task<> Barrier::Parts::receive_round(unsigned round, News* news, Payload* payload) {
   const std::uint32_t ranks = fabric.ranks();
   const Rank from{(fabric.self().value + ranks - (1u << round)) % ranks};
   Inbox& inbox = this->inbox(epoch, round);
   co_await inbox.arrived;
   const Header& header = inbox.message.header;
   MUSUBI_CHECK(header.epoch == epoch && header.notice_count <= notices_max);
-  if (header.has_payload && !*has_payload) {
+  if (header.has_payload && !news->has_payload) {
     *payload = header.payload;
-    *has_payload = true;
+    news->has_payload = true;
   }
+  news->complete = news->complete && header.complete;
   if (header.notice_count <= inline_notices_max) {
     gathered.add_all(
         {header.minimum, {inbox.message.notices, static_cast<std::size_t>(header.notice_count)}});
@@ -150,7 +159,11 @@ Task<> Barrier::Parts::receive_round(unsigned round, bool* has_payload, Payload*
   inbox.arrived.reset();
 }
 
-Task<> Barrier::arrive(Payload& payload, bool quiescent) {
+// What was gathered leaves the own signature when every thread that might take it from there has it already.
+// If all threads of the job wait here, that is now. A thread that does not may read the signature of a rank
+// that has left while its own rank is still acquiring: then it is at the next barrier, which everybody enters
+// only after he has acquired all of this one.
+Task<> Barrier::arrive(Payload& payload, bool quiescent, bool complete) {
   Parts& p = *parts_;
   p.counters.add(trace::Counter::barriers);
   co_await p.protocol.release(quiescent);
@@ -158,13 +171,16 @@ Task<> Barrier::arrive(Payload& payload, bool quiescent) {
   Collect collect(p.gathered);
   const std::uint64_t mark = p.protocol.signature(collect);
   ++p.epoch;
-  bool has_payload = p.fabric.self() == Rank{0};
+  Parts::News news{p.fabric.self() == Rank{0}, complete};
   for (unsigned round = 0; round < p.rounds; ++round) {
-    co_await p.send_round(round, has_payload, payload);
-    co_await p.receive_round(round, &has_payload, &payload);
+    co_await p.send_round(round, news, payload);
+    co_await p.receive_round(round, &news, &payload);
   }
-  co_await p.protocol.acquire(p.gathered.view(), true);
-  p.protocol.forget(mark);
+  using coherence::Audience;
+  co_await p.protocol.acquire(p.gathered.view(),
+                              news.complete ? Audience::everyone : Audience::all_ranks_soon);
+  p.protocol.forget(news.complete ? mark : p.mark_before);
+  p.mark_before = mark;
 }
 
 }  // namespace musubi::sync

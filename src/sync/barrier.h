@@ -26,7 +26,8 @@ class Barrier final : public fabric::Listener {
 
   // One task per rank at a time. Releases, waits for everybody, acquires; then `payload` is rank 0's.
   // `quiescent`: no thread of this rank touches shared memory meanwhile (see Protocol::release).
-  Task<> arrive(Payload& payload, bool quiescent);
+  // `complete`: all threads of this rank that may release or acquire wait for this barrier to end.
+  Task<> arrive(Payload& payload, bool quiescent, bool complete);
 
   void on_message(Rank from, std::span<const std::byte> body) noexcept override;
 

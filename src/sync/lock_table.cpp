@@ -95,7 +95,8 @@ Task<> LockTable::Parts::acquire_from(Rank previous) {
     }
   }
   const auto* notices = reinterpret_cast<const Notice*>(buffer.data() + sizeof(SignatureBoard));
-  co_await protocol.acquire({board->minimum, {notices, static_cast<std::size_t>(board->count)}}, false);
+  co_await protocol.acquire({board->minimum, {notices, static_cast<std::size_t>(board->count)}},
+                            coherence::Audience::unknown);
 }
 
 Task<> LockTable::lock(LockId lock) {

@@ -71,7 +71,7 @@ class Copy final : public coherence::SignatureSink {
 Task<> acquire_from(Node& to, Node& from) {
   Copy copy;
   from.protocol().signature(copy);
-  co_await to.protocol().acquire({copy.minimum, copy.notices}, false);
+  co_await to.protocol().acquire({copy.minimum, copy.notices}, coherence::Audience::unknown);
 }
 
 void do_now(Stage& stage, Node& node, Task<> task) {

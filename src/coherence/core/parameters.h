@@ -7,7 +7,7 @@
 namespace musubi::coherence {
 
 // Faults put into the protocol on purpose, to prove that the checkers of the simulator find such faults
-// (coherence.md section 9). Always `none` outside tests.
+// (coherence.md section 9). Always `none` outside tests. The last ones need programs of a certain shape.
 enum class InjectedBug : std::uint8_t {
   none,
   handover_skipped,          // unlock forgets the rank that waits
@@ -19,6 +19,10 @@ enum class InjectedBug : std::uint8_t {
   version_not_raised,        // unlock leaves the version of the owner word
   overflow_without_minimum,  // a full signature drops a notice and does not raise its minimum
   listed_too_late,           // a block is opened for writing before releases look at it
+  forgotten_too_early,       // a barrier drops notices although threads of the job do not wait at it
+  taken_change_kept_quiet,   // a home that finds no difference makes no version of what a taker published
+  taken_copy_not_renamed,    // a reader that takes live bytes with the lock calls them by the home's version
+  twin_without_version,      // a home makes a twin of an unpublished block and does not raise its version
 };
 
 struct Parameters {

@@ -7,7 +7,7 @@ namespace musubi::coherence::migrating {
 
 using remote_lock::Ownership;
 
-Task<> Engine::acquire(SignatureView signature, bool everyone_has_it) {
+Task<> Engine::acquire(SignatureView signature, Audience audience) {
   count(Counter::notices_received, signature.notices.size());
   LogicalTime newest = signature.minimum;
   TaskGroup fetches(parameters_.release_window);
@@ -19,9 +19,9 @@ Task<> Engine::acquire(SignatureView signature, bool everyone_has_it) {
   }
   co_await fetches.drain();
   raise(clock_, newest);
-  if (!everyone_has_it) signature_.add_all(signature);
+  if (audience != Audience::everyone) signature_.add_all(signature);
   co_await expire_until(signature.minimum);
-  if (everyone_has_it) {
+  if (audience != Audience::unknown) {
     to_close_.take_runs([this](vm::BlockRun run) { vm_.close(run); });
     quiet_now_.store(0);
   }

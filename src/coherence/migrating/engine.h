@@ -38,7 +38,7 @@ class Engine {
 
   Task<bool> fault(BlockId block, vm::Access wanted);
   Task<> release(bool quiescent);
-  Task<> acquire(SignatureView signature, bool everyone_has_it);
+  Task<> acquire(SignatureView signature, Audience audience);
   Task<> acquire_clock(LogicalTime time);
   Task<> modify(BlockId block, Modification& modification);
   void pin(BlockId first, std::uint64_t count);
@@ -84,6 +84,11 @@ class Engine {
   static bool is_dirty(const Entry& e) {
     return e.pinned || e.state == State::invalid_dirty || e.state == State::readable_dirty ||
            e.state == State::writable;
+  }
+  // Whether a release makes a version even if it finds no difference: who took the live bytes of this rank
+  // may have published what it has not released yet.
+  bool must_name_anew(const Entry& e) const {
+    return e.unpublished && !injected(InjectedBug::taken_change_kept_quiet);
   }
   static bool is_valid(const Entry& e) {
     return e.pinned || (e.state != State::invalid_clean && e.state != State::invalid_dirty);

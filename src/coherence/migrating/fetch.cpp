@@ -176,7 +176,7 @@ Task<> Engine::fetch_under_lock(Block& b, std::byte* target) {
   count(Counter::home_migrations);
   // Copies of an unpublished version differ by when they were taken: what is here now needs a name of its
   // own.
-  const LogicalTime write_ts = words.unpublished()
+  const LogicalTime write_ts = words.unpublished() && !injected(InjectedBug::taken_copy_not_renamed)
                                    ? later(LogicalTime{words.write_ts}, LogicalTime{words.read_ts}) + 1
                                    : LogicalTime{words.write_ts};
   // The previous home still holds this version: it counts as one with readers.

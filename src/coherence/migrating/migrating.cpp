@@ -22,8 +22,8 @@ Task<bool> Migrating::fault(BlockId block, vm::Access wanted) {
 Task<> Migrating::release(bool quiescent) {
   return parts_->engine.release(quiescent);
 }
-Task<> Migrating::acquire(SignatureView signature, bool everyone_has_it) {
-  return parts_->engine.acquire(signature, everyone_has_it);
+Task<> Migrating::acquire(SignatureView signature, Audience audience) {
+  return parts_->engine.acquire(signature, audience);
 }
 std::uint64_t Migrating::signature(SignatureSink& sink) {
   return parts_->engine.signature().read([&sink](SignatureView view) { sink.take(view); });

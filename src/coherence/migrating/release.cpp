@@ -54,7 +54,7 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
   if (!is_dirty(e)) return AtHome::done;
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) {
     // Without a public copy there is no twin yet: whoever has the lock is about to make it.
-    if (e.unpublished) return AtHome::not_done;
+    if (must_name_anew(e)) return AtHome::not_done;
     count(Counter::comparisons);
     if (differs_from_twin(b)) return AtHome::not_done;
     after_comparison(b, false, quiescent);
@@ -69,7 +69,7 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
   count(Counter::comparisons);
   // One pass over memory: compare and copy. Readers of the public copy meanwhile see the lock or the old
   // timestamp.
-  const bool changed = publish_changes(b) || e.unpublished;
+  const bool changed = publish_changes(b) || must_name_anew(e);
   if (changed) {
     new_version(b, version, true);
     if (e.silent_releases >= 2 && e.state == State::writable) give_up_public_copy(b);
