@@ -52,6 +52,8 @@ void for_each_field(C& c, Visit&& visit) {
   visit("step_ns", c.model.step_ns);
   visit("ns_per_256_bytes", c.model.ns_per_256_bytes);
   visit("resume_ns", c.model.resume_ns);
+  visit("gap_ns", c.model.gap_ns);
+  visit("link_ns_per_256_bytes", c.model.link_ns_per_256_bytes);
   visit("torn", c.hostility.torn);
   visit("late", c.hostility.late);
   visit("late_factor", c.hostility.late_factor);
@@ -68,7 +70,7 @@ void for_each_field(C& c, Visit&& visit) {
 
 void draw_hostility(Random& random, Configuration& c) {
   c.model = one_of(random, std::array{LatencyModel::shared_memory(), LatencyModel::infiniband(),
-                                      LatencyModel::tcp_25_gbe(), LatencyModel{50, 3000, 5, 5, 5}});
+                                      LatencyModel::tcp_25_gbe(), LatencyModel{50, 3000, 5, 5, 5, 0, 0}});
   if (random.chance(15)) return;
   auto& h = c.hostility;
   h.torn = one_of(random, std::array{0u, 20u, 100u});

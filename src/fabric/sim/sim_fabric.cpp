@@ -11,9 +11,17 @@ namespace {
 
 constexpr std::uint64_t end_of_step = ~std::uint64_t{0};
 constexpr std::uint64_t completed = end_of_step - 1;
+constexpr std::uint64_t at_target = end_of_step - 2;  // it waits for its turn there
+constexpr std::uint64_t back = end_of_step - 3;       // what it got waits for its turn at the source
 
 bool is_atomic(Verb verb) {
   return verb != Verb::get && verb != Verb::put;
+}
+
+std::uint64_t bytes_of(std::span<const Step> steps, Verb verb) {
+  std::uint64_t bytes = 0;
+  for (const Step& step : steps) bytes += step.verb == verb ? step.bytes : 0;
+  return bytes;
 }
 
 }  // namespace
@@ -25,8 +33,8 @@ struct SimFabric::Message {
   std::byte* body() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-// One batch on its way. Its events: pieces of the present step land (argument: begin and end in bytes), the
-// step ends, the completion arrives.
+// One batch on its way. Its events: it is at the target, pieces of the present step land (argument: begin and
+// end in bytes), the step ends, what it got is back, the completion arrives.
 struct SimFabric::Operation final : Occurrence {
   Operation(SimFabric& source_, SimFabric& target_, std::span<const Step> steps_, Event* completion_)
       : Occurrence(source_.self_.value << 4 | 2),
@@ -42,6 +50,8 @@ struct SimFabric::Operation final : Occurrence {
 
   void occur(std::uint64_t argument) noexcept override;
   void begin_step() noexcept;
+  void go_back() noexcept;
+  void complete() noexcept;
   void land(const Step& step, std::size_t begin, std::size_t end) noexcept;
   void run_at_once() noexcept {
     for (const Step& step : steps) land(step, 0, step.bytes);
@@ -101,33 +111,57 @@ void SimFabric::Operation::begin_step() noexcept {
   }
 }
 
-void SimFabric::Operation::occur(std::uint64_t argument) noexcept {
+void SimFabric::Operation::complete() noexcept {
+  Event* event = completion;
+  --source.in_flight_;
+  this->~Operation();
+  frame_free(this, sizeof(Operation));
+  event->set();
+}
+
+// The last step has taken effect.
+void SimFabric::Operation::go_back() noexcept {
   World& world = source.world_;
-  if (argument == completed) {
-    Event* event = completion;
-    --source.in_flight_;
-    this->~Operation();
-    frame_free(this, sizeof(Operation));
-    event->set();
-    return;
-  }
-  if (argument != end_of_step) {
-    land(steps[present], argument >> 32, argument & 0xffffffffu);
-    if (--pieces != 0) return;
-    ++present;
-  }
-  if (present < steps.size()) return begin_step();
   std::uint64_t delay = source.travel_ns(1);
   const Hostility& hostility = source.network_.hostility();
   if (hostility.late_completion != 0 && world.random().chance(hostility.late_completion)) {
     delay += world.random().below(source.network_.model().latency_ns * hostility.late_factor + 1);
   }
-  world.after(delay, *this, completed);
+  if (&source != &target) {
+    const std::uint64_t on_link = source.link_ns(bytes_of(steps, Verb::get));
+    delay += target.outward_.end(world.now_ns(), on_link) - world.now_ns();
+  }
+  world.after(delay, *this, back);
+}
+
+void SimFabric::Operation::occur(std::uint64_t argument) noexcept {
+  World& world = source.world_;
+  if (argument == completed) return complete();
+  if (argument == back) {
+    if (&source == &target) return complete();
+    const std::uint64_t on_link = source.link_ns(bytes_of(steps, Verb::get));
+    const std::uint64_t end = source.inward_.end(world.now_ns(), on_link);
+    if (end == world.now_ns()) return complete();
+    return world.after(end - world.now_ns(), *this, completed);
+  }
+  if (argument == at_target && &source != &target) {
+    const std::uint64_t needed = source.network_.model().gap_ns + source.link_ns(bytes_of(steps, Verb::put));
+    const std::uint64_t turn = target.inward_.begin(world.now_ns(), needed);
+    if (turn != world.now_ns()) return world.after(turn - world.now_ns(), *this, end_of_step);
+  }
+  if (argument != end_of_step && argument != at_target) {
+    land(steps[present], argument >> 32, argument & 0xffffffffu);
+    if (--pieces != 0) return;
+    ++present;
+  }
+  if (present < steps.size()) return begin_step();
+  go_back();
 }
 
 SimFabric::Link::Link(SimFabric& receiver_, Rank sender_)
     : Occurrence(receiver_.self_.value << 4 | 3), receiver(receiver_), sender(sender_) {}
 
+// `argument`: one more than the bytes that have arrived, or 0 when their turn has come.
 void SimFabric::Link::occur(std::uint64_t argument) noexcept {
   World& world = receiver.world_;
   const std::uint64_t frozen_until = receiver.executor_.frozen_until_ns();
@@ -135,6 +169,15 @@ void SimFabric::Link::occur(std::uint64_t argument) noexcept {
     world.after(frozen_until - world.now_ns(), *this, argument);
     return;
   }
+  if (argument != 0 && sender != receiver.self_) {
+    const std::uint64_t needed = receiver.network_.model().gap_ns + receiver.link_ns(argument - 1);
+    const std::uint64_t end = receiver.inward_.end(world.now_ns(), needed);
+    if (end != world.now_ns()) return world.after(end - world.now_ns(), *this, 0);
+  }
+  deliver_oldest();
+}
+
+void SimFabric::Link::deliver_oldest() noexcept {
   Message* message = first;
   first = message->next;
   if (first == nullptr) last = nullptr;
@@ -176,6 +219,10 @@ std::uint64_t SimFabric::travel_ns(unsigned slowness) noexcept {
   return time * slowness;
 }
 
+std::uint64_t SimFabric::link_ns(std::uint64_t bytes) const noexcept {
+  return bytes * network_.model().link_ns_per_256_bytes / 256;
+}
+
 void SimFabric::count(Rank peer, std::span<const Step> steps) noexcept {
   if (peer == self_) return;
   std::uint64_t bytes = 0;
@@ -212,9 +259,14 @@ Outcome SimFabric::post(Rank peer, std::span<const Step> steps, Event& completio
   }
   ++in_flight_;
   Operation* operation = Operation::create(*this, target, steps, &completion);
-  world_.after(
-      peer == self_ ? 1 + random.below(network_.model().latency_ns + 1) : travel_ns(executor_.slowness()),
-      *operation, end_of_step);
+  std::uint64_t delay = 0;
+  if (peer == self_) {
+    delay = 1 + random.below(network_.model().latency_ns + 1);
+  } else {
+    const std::uint64_t needed = network_.model().gap_ns + link_ns(bytes_of(steps, Verb::put));
+    delay = outward_.begin(world_.now_ns(), needed) - world_.now_ns() + travel_ns(executor_.slowness());
+  }
+  world_.after(delay, *operation, at_target);
   return Outcome::pending;
 }
 
@@ -228,16 +280,22 @@ Outcome SimFabric::send(Rank peer, MessageKind kind, Urgency, std::span<const st
   MUSUBI_CHECK(peer.value < network_.ranks() && body.size() <= message_bytes_max);
   if (network_.hostility().busy != 0 && world_.random().chance(network_.hostility().busy))
     return Outcome::busy;
-  if (peer != self_) counters_.add(trace::Counter::messages);
+  std::uint64_t departure = world_.now_ns();
+  if (peer != self_) {
+    counters_.add(trace::Counter::messages);
+    ++messages_sent_[static_cast<std::size_t>(kind)];
+    message_bytes_sent_ += body.size();
+    departure = outward_.begin(departure, network_.model().gap_ns + link_ns(body.size()));
+  }
   auto* message = static_cast<Message*>(frame_allocate(sizeof(Message) + body.size()));
   *message = Message{nullptr, kind, static_cast<std::uint32_t>(body.size())};
   if (!body.empty()) std::memcpy(message->body(), body.data(), body.size());
   Link& link = network_.node(peer).link_from(self_);
   (link.last != nullptr ? link.last->next : link.first) = message;
   link.last = message;
-  const std::uint64_t arrival = std::max(link.last_arrival_ns, world_.now_ns() + travel_ns(1));
+  const std::uint64_t arrival = std::max(link.last_arrival_ns, departure + travel_ns(1));
   link.last_arrival_ns = arrival;
-  world_.after(arrival - world_.now_ns(), link, 0);
+  world_.after(arrival - world_.now_ns(), link, body.size() + 1);
   return Outcome::done;
 }
 

@@ -4,6 +4,7 @@
 // not for use outside of World::step() except to start tasks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <unordered_map>
@@ -19,6 +20,26 @@
 namespace musubi::fabric::sim {
 
 class SimFabric;
+
+// One direction of a node's way to the network: what goes through it goes one after the other.
+class Port {
+ public:
+  // Something that needs the port for `duration_ns` is there. Result: when its turn begins.
+  std::uint64_t begin(std::uint64_t now_ns, std::uint64_t duration_ns) noexcept {
+    const std::uint64_t turn = std::max(now_ns, free_at_ns_);
+    free_at_ns_ = turn + duration_ns;
+    return turn;
+  }
+  // The last byte of something that needs the port for `duration_ns`, and was alone on its way, is there.
+  // Result: when it is through.
+  std::uint64_t end(std::uint64_t now_ns, std::uint64_t duration_ns) noexcept {
+    free_at_ns_ = std::max(now_ns, free_at_ns_ + duration_ns);
+    return free_at_ns_;
+  }
+
+ private:
+  std::uint64_t free_at_ns_ = 0;
+};
 
 // All nodes of a world and what lies between them.
 class Network {
@@ -53,6 +74,11 @@ class SimFabric final : public Fabric {
   SimExecutor& executor() noexcept { return executor_; }
   trace::Counters& counters() noexcept { return counters_; }
   unsigned operations_in_flight() const noexcept { return in_flight_; }
+  // To other nodes, so far; also in bytes.
+  std::uint64_t messages_sent(MessageKind kind) const noexcept {
+    return messages_sent_[static_cast<std::size_t>(kind)];
+  }
+  std::uint64_t message_bytes_sent() const noexcept { return message_bytes_sent_; }
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return network_.ranks(); }
@@ -82,6 +108,7 @@ class SimFabric final : public Fabric {
   struct Link final : Occurrence {
     Link(SimFabric& receiver_, Rank sender_);
     void occur(std::uint64_t argument) noexcept override;
+    void deliver_oldest() noexcept;
     SimFabric& receiver;
     Rank sender;
     Message* first = nullptr;
@@ -90,6 +117,7 @@ class SimFabric final : public Fabric {
   };
 
   std::uint64_t travel_ns(unsigned slowness) noexcept;
+  std::uint64_t link_ns(std::uint64_t bytes) const noexcept;
   Link& link_from(Rank sender);
   void count(Rank peer, std::span<const Step> steps) noexcept;
 
@@ -101,6 +129,10 @@ class SimFabric final : public Fabric {
   std::array<RegionMemory, region_count_max> regions_{};
   std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};
   std::unordered_map<std::uint32_t, std::unique_ptr<Link>> links_;
+  std::array<std::uint64_t, static_cast<std::size_t>(MessageKind::count)> messages_sent_{};
+  std::uint64_t message_bytes_sent_ = 0;
+  Port outward_;
+  Port inward_;
   unsigned in_flight_ = 0;
 };
 

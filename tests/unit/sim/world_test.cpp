@@ -125,6 +125,91 @@ TEST(SimFabric, CountsOneOperationPerBatchThatWasTaken) {
   EXPECT_EQ(pair.network.node(Rank{0}).counters().get(trace::Counter::remote_bytes), 64u);
 }
 
+// When the last of `sources` ranks has what it wants of rank 0, each with one batch or message.
+struct Crowd {
+  Crowd(std::uint32_t ranks, const LatencyModel& model)
+      : world(1), network(world, ranks, model, Hostility::calm()), memory(512), local(ranks) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      network.node(Rank{rank}).attach({RegionId{0}, reinterpret_cast<std::byte*>(memory.data()), 4096});
+    }
+  }
+  template <class MakeTask>
+  std::uint64_t elapsed_ns(MakeTask&& make_task) {
+    std::vector<Task<>> tasks;
+    for (std::uint32_t rank = 1; rank < network.ranks(); ++rank) {
+      tasks.push_back(make_task(network.node(Rank{rank}), local[rank]));
+      tasks.back().start(network.node(Rank{rank}).executor(), nullptr);
+    }
+    EXPECT_TRUE(world.run(1000000));
+    for (const Task<>& task : tasks) EXPECT_TRUE(task.done());
+    return world.now_ns();
+  }
+  World world;
+  Network network;
+  std::vector<std::uint64_t> memory;
+  std::vector<std::array<std::byte, 4096>> local;
+};
+
+Task<> get_from_first(Fabric& fabric, std::array<std::byte, 4096>& into, std::size_t bytes) {
+  std::array<Step, 1> steps{get(RegionId{0}, 0, into.data(), bytes)};
+  co_await transfer(fabric, Rank{0}, steps);
+}
+Task<> put_to_first(Fabric& fabric, std::array<std::byte, 4096>& from) {
+  std::array<Step, 1> steps{put(RegionId{0}, 0, from.data(), from.size())};
+  co_await transfer(fabric, Rank{0}, steps);
+}
+
+constexpr std::uint32_t crowd = 1001;
+constexpr LatencyModel with_gap{1000, 0, 20, 0, 0, 50, 0};
+constexpr LatencyModel with_link{1000, 0, 20, 10, 0, 0, 10};
+
+TEST(SimFabric, ABusyTargetTakesBatchesOneAfterTheOther) {
+  const auto elapsed = [](const LatencyModel& model) {
+    return Crowd(crowd, model).elapsed_ns([](Fabric& fabric, auto& into) {
+      return get_from_first(fabric, into, 8);
+    });
+  };
+  LatencyModel without = with_gap;
+  without.gap_ns = 0;
+  const std::uint64_t alone = elapsed(without);
+  EXPECT_LE(alone, 2100u);
+  EXPECT_EQ(elapsed(with_gap), alone + (crowd - 2) * with_gap.gap_ns);
+}
+
+TEST(SimFabric, ALinkCarriesBlocksOneAfterTheOther) {
+  constexpr std::uint64_t block_ns = 4096 * with_link.link_ns_per_256_bytes / 256;
+  const std::uint64_t out = Crowd(crowd, with_link).elapsed_ns([](Fabric& fabric, auto& into) {
+    return get_from_first(fabric, into, 4096);
+  });
+  EXPECT_EQ(out, 2000 + 20 + (crowd - 1) * block_ns);
+  const std::uint64_t in = Crowd(crowd, with_link).elapsed_ns([](Fabric& fabric, auto& from) {
+    return put_to_first(fabric, from);
+  });
+  EXPECT_EQ(in, 2000 + 20 + (crowd - 1) * block_ns);
+}
+
+class Count final : public Listener {
+ public:
+  void on_message(Rank, std::span<const std::byte> body) noexcept override { bytes += body.size(); }
+  std::size_t bytes = 0;
+};
+Task<> send_to_first(Fabric& fabric, std::size_t bytes) {
+  const std::vector<std::byte> body(bytes);
+  co_await deliver(fabric, Rank{0}, MessageKind::test, Urgency::promptly, body);
+}
+
+TEST(SimFabric, MessagesWaitForABusyReceiver) {
+  Crowd senders(crowd, with_gap);
+  Count count;
+  senders.network.node(Rank{0}).listen(MessageKind::test, &count);
+  const std::uint64_t elapsed =
+      senders.elapsed_ns([](Fabric& fabric, auto&) { return send_to_first(fabric, 512); });
+  EXPECT_EQ(elapsed, 1000 + (crowd - 2) * with_gap.gap_ns);
+  EXPECT_EQ(count.bytes, (crowd - 1) * 512u);
+  EXPECT_EQ(senders.network.node(Rank{1}).messages_sent(MessageKind::test), 1u);
+  EXPECT_EQ(senders.network.node(Rank{1}).message_bytes_sent(), 512u);
+}
+
 TEST(Shadow, TellsOldBytesFromNewOnesAndFindsRaces) {
   musubi::sim::Shadow shadow(64, 2);
   const std::array<std::byte, 1> one{std::byte{1}}, zero{};
