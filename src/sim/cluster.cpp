@@ -51,6 +51,7 @@ void Cluster::add_private_parts() {
 
 void Cluster::add_nodes() {
   NodeOptions options;
+  options.policy = configuration_.policy;
   options.protocol = configuration_.protocol;
   options.threads = configuration_.threads;
   options.outsiders = configuration_.outsiders;

@@ -19,6 +19,7 @@ T one_of(Random& random, const std::array<T, n>& values) {
 template <class C, class Visit>
 void for_each_field(C& c, Visit&& visit) {
   visit("seed", c.seed);
+  visit("policy", c.policy);
   visit("nodes", c.nodes);
   visit("threads", c.threads);
   visit("outsiders", c.outsiders);

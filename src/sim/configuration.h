@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "coherence/core/parameters.h"
 #include "fabric/sim/hostility.h"
+#include "sim/policy.h"
 
 namespace musubi::sim {
 
@@ -29,6 +30,7 @@ enum class Style : std::uint8_t {
 
 struct Configuration {
   std::uint64_t seed = 1;
+  Policy policy = Policy::migrating;
   std::uint32_t nodes = 2;
   std::uint32_t threads = 1;    // per node
   std::uint32_t outsiders = 0;  // threads per node that come to no barrier

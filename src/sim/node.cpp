@@ -5,6 +5,9 @@
 
 #include "base/check.h"
 #include "coherence/core/signature.h"
+#include "coherence/directory/directory.h"
+#include "coherence/notices/notices.h"
+#include "coherence/timestamps/timestamps.h"
 
 namespace musubi::sim {
 namespace {
@@ -21,6 +24,17 @@ using coherence::published_region;
 using coherence::words_region;
 using fabric::MessageKind;
 
+// Of the signature: `migrating` has as much as it is told, `notices` has room for a notice of every block,
+// since nothing sums up what it would drop, and the others hand on no notices. The policies for comparison
+// are made for one thread per rank, where nobody gets in between two steps.
+NodeOptions Node::completed(NodeOptions options, const vm::Space& space) {
+  std::size_t& notices_max = options.protocol.signature_notices_max;
+  if (options.policy != Policy::migrating) options.interruption = 0;
+  if (options.policy == Policy::notices) notices_max = space.blocks();
+  if (options.policy == Policy::directory || options.policy == Policy::timestamps) notices_max = 1;
+  return options;
+}
+
 sync::ControlLayout Node::control_layout(std::uint32_t ranks, const NodeOptions& options) {
   sync::ControlSizes sizes;
   sizes.ranks = ranks;
@@ -30,34 +44,60 @@ sync::ControlLayout Node::control_layout(std::uint32_t ranks, const NodeOptions&
   return sync::ControlLayout::of(sizes);
 }
 
-coherence::RankMemory Node::memory() {
-  return {private_[0].bytes, published_[0].bytes, words_.data(), entries_.data(), control(layout_.signature)};
+std::unique_ptr<coherence::Protocol> Node::make_protocol(const coherence::PrivateParts* private_parts) {
+  trace::Counters& counters = fabric_.counters();
+  const coherence::Parameters& parameters = options_.protocol;
+  if (options_.policy == Policy::migrating) {
+    const coherence::RankMemory memory{private_.data(), published_.data(), words_.data(), entries_.data(),
+                                       control(layout_.signature)};
+    auto made = std::make_unique<coherence::Migrating>(space_, fabric_, vm_, counters, grants_, memory,
+                                                       parameters, private_parts,
+                                                       options_.interruption != 0 ? &interrupted_ : nullptr);
+    migrating_ = made.get();
+    return made;
+  }
+  const coherence::HomeBasedMemory memory{private_.data(), published_.data(), words_.data(),
+                                          control(layout_.signature)};
+  if (options_.policy == Policy::directory) {
+    fabric_.attach({coherence::Directory::sharers_region, reinterpret_cast<std::byte*>(sharers_.data()),
+                    sharers_.size() * sizeof(std::uint64_t)});
+    return std::make_unique<coherence::Directory>(space_, fabric_, vm_, counters, grants_, memory, parameters,
+                                                  private_parts);
+  }
+  if (options_.policy == Policy::notices) {
+    return std::make_unique<coherence::Notices>(space_, fabric_, vm_, counters, grants_, memory, parameters,
+                                                private_parts);
+  }
+  return std::make_unique<coherence::Timestamps>(space_, fabric_, vm_, counters, grants_, memory, parameters,
+                                                 private_parts);
 }
 
 Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
            const coherence::PrivateParts* private_parts, const NodeOptions& options)
     : fabric_(fabric),
       space_(space),
-      options_(options),
-      layout_(control_layout(fabric.ranks(), options)),
+      options_(completed(options, space)),
+      layout_(control_layout(fabric.ranks(), options_)),
       interrupted_(*this),
       vm_(*this, space.blocks()),
-      private_(space.bytes() / 64 + 1),
-      published_(space.bytes() / 64 + 1),
+      private_(space.bytes()),
+      published_(space.bytes()),
       words_(space.blocks()),
-      entries_(space.blocks()),
-      control_(layout_.bytes / sizeof(std::uint64_t)),
-      protocol_(space, fabric, vm_, fabric.counters(), grants_, memory(), options_.protocol, private_parts,
-                options.interruption != 0 ? &interrupted_ : nullptr),
-      barrier_(fabric, protocol_, fabric.counters(), control(layout_.barrier_board), layout_.barrier_board,
+      entries_(options.policy == Policy::migrating ? space.blocks() : 0),
+      sharers_(options.policy == Policy::directory
+                   ? space.blocks() * coherence::Directory::sharers_words(fabric.ranks())
+                   : 0),
+      control_(layout_.bytes),
+      protocol_(make_protocol(private_parts)),
+      barrier_(fabric, *protocol_, fabric.counters(), control(layout_.barrier_board), layout_.barrier_board,
                options_.protocol.signature_notices_max),
-      locks_(fabric, protocol_, fabric.counters(), grants_, control(layout_.lock_words), layout_.lock_words,
+      locks_(fabric, *protocol_, fabric.counters(), grants_, control(layout_.lock_words), layout_.lock_words,
              options_.locks, layout_.signature, options_.protocol.signature_notices_max),
-      clock_(fabric, protocol_, layout_.clock_word) {
+      clock_(fabric, *protocol_, layout_.clock_word) {
   fabric.attach({words_region, reinterpret_cast<std::byte*>(words_.data()),
                  words_.size() * sizeof(coherence::BlockWords)});
-  fabric.attach({published_region, published_[0].bytes, space.bytes()});
-  fabric.attach({coherence::private_region, private_[0].bytes, space.bytes()});
+  fabric.attach({published_region, published_.data(), space.bytes()});
+  fabric.attach({coherence::private_region, private_.data(), space.bytes()});
   fabric.attach({control_region, control(0), layout_.bytes});
   fabric.listen(MessageKind::lock_granted, &grants_);
   fabric.listen(MessageKind::barrier, &barrier_);
@@ -67,7 +107,7 @@ Task<> Node::open(BlockId block, vm::Access wanted) {
   while (!vm().allows(block, wanted)) {
     vm::Access told = wanted;
     if (options_.coarse_faults && !vm().allows(block, vm::Access::read)) told = vm::Access::read;
-    const bool granted = co_await protocol_.fault(block, told);
+    const bool granted = co_await protocol_->fault(block, told);
     MUSUBI_CHECK(granted, "the protocol refuses block %lu", static_cast<unsigned long>(block.value));
   }
 }

@@ -10,8 +10,11 @@
 
 #include "coherence/core/private_parts.h"
 #include "coherence/migrating/migrating.h"
+#include "coherence/protocol.h"
 #include "fabric/sim/sim_fabric.h"
 #include "remote_lock/queue_lock.h"
+#include "sim/policy.h"
+#include "sim/zero_array.h"
 #include "sync/barrier.h"
 #include "sync/clock.h"
 #include "sync/control_layout.h"
@@ -22,6 +25,7 @@
 namespace musubi::sim {
 
 struct NodeOptions {
+  Policy policy = Policy::migrating;
   coherence::Parameters protocol;
   std::uint32_t threads = 1;    // that meet at barriers
   std::uint32_t outsiders = 0;  // the others
@@ -46,8 +50,9 @@ class Node {
   // 0's last thread.
   Task<> barrier(sync::Barrier::Payload& payload);
 
-  coherence::Migrating& protocol() { return protocol_; }
-  const coherence::Migrating& protocol() const { return protocol_; }
+  coherence::Protocol& protocol() { return *protocol_; }
+  // Null for other policies.
+  const coherence::Migrating* migrating() const { return migrating_; }
   sync::LockTable& locks() { return locks_; }
   sync::Clock& clock() { return clock_; }
   fabric::sim::SimFabric& fabric() { return fabric_; }
@@ -56,7 +61,7 @@ class Node {
   const vm::SoftVm& vm() const { return vm_.table(); }
   Rank self() const { return fabric_.self(); }
 
-  std::byte* private_bytes(BlockId block) { return private_[0].bytes + space_.extent(block).offset; }
+  std::byte* private_bytes(BlockId block) { return private_.data() + space_.extent(block).offset; }
   const coherence::BlockWords& words(BlockId block) const { return words_[block.value]; }
 
  private:
@@ -95,21 +100,19 @@ class Node {
     Node& node_;
     vm::SoftVm table_;
   };
-  struct alignas(64) Line {  // views are aligned as pages are
-    std::byte bytes[64];
-  };
   struct Meeting {
     Event met;
     sync::Barrier::Payload* payload;
     Meeting* next;
   };
+  static NodeOptions completed(NodeOptions options, const vm::Space& space);
   static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
-  coherence::RankMemory memory();
+  std::unique_ptr<coherence::Protocol> make_protocol(const coherence::PrivateParts* private_parts);
   Task<> open(BlockId block, vm::Access wanted);
   Task<> access(PendingAccess pending);
   void perform(PendingAccess& pending);
   void preempt(vm::BlockRun run) noexcept;
-  std::byte* control(std::uint64_t offset) { return reinterpret_cast<std::byte*>(control_.data()) + offset; }
+  std::byte* control(std::uint64_t offset) { return control_.data() + offset; }
 
   fabric::sim::SimFabric& fabric_;
   const vm::Space& space_;
@@ -117,13 +120,15 @@ class Node {
   const sync::ControlLayout layout_;
   Interrupted interrupted_;
   PreemptedVm vm_;
-  std::vector<Line> private_;
-  std::vector<Line> published_;
-  std::vector<coherence::BlockWords> words_;
-  std::vector<coherence::Entry> entries_;
-  std::vector<std::uint64_t> control_;
+  ZeroArray<std::byte> private_;
+  ZeroArray<std::byte> published_;
+  ZeroArray<coherence::BlockWords> words_;
+  ZeroArray<coherence::Entry> entries_;  // of the policy migrating
+  ZeroArray<std::uint64_t> sharers_;     // of the policy directory
+  ZeroArray<std::byte> control_;
   remote_lock::Grants grants_;
-  coherence::Migrating protocol_;
+  const coherence::Migrating* migrating_ = nullptr;
+  std::unique_ptr<coherence::Protocol> protocol_;
   sync::Barrier barrier_;
   sync::LockTable locks_;
   sync::Clock clock_;

@@ -1,5 +1,6 @@
 // The invariants of coherence.md section 9, looked at from outside after events: it reads words, tables and
-// copies of all nodes, which no node could do.
+// copies of all nodes, which no node could do. They are those of `migrating`; of the policies for comparison
+// only the values are checked (sim/program.h).
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,7 @@ class StateChecker final : public fabric::sim::Observer {
   Cluster& cluster_;
   fabric::sim::World& world_;
   std::uint32_t check_every_;
+  std::uint64_t blocks_to_check_;
   std::uint64_t events_ = 0;
   std::uint64_t turns_ = 0;
   struct Home {

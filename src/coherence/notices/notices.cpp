@@ -1,0 +1,77 @@
+#include "coherence/notices/notices.h"
+
+#include "fabric/transfer.h"
+
+namespace musubi::coherence {
+
+using fabric::Step;
+
+Notices::Notices(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
+                 remote_lock::Grants& grants, const HomeBasedMemory& memory, const Parameters& parameters,
+                 const PrivateParts* private_parts)
+    : HomeBased(space, fabric, vm, counters, grants, memory, parameters, private_parts),
+      signature_(memory.signature, parameters.signature_notices_max, true),
+      versions_(space.blocks()) {}
+
+// The version first: the bytes are at least as new as it says.
+Task<bool> Notices::bring(Block& b, std::byte* target) {
+  std::uint64_t version = 0;
+  std::array<Step, 2> steps{
+      fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)), &version, sizeof version),
+      fabric::get(private_region, b.extent.offset, target, b.extent.bytes)};
+  co_await fabric::transfer(fabric_, b.home, steps);
+  versions_[b.id.value] = version;
+  co_return true;
+}
+
+Task<> Notices::publish(Block& b, std::vector<Step>& puts) {
+  std::uint64_t before = 0;
+  if (b.at_home) {
+    before = shared(b.words.version).fetch_add(1);
+  } else {
+    puts.push_back(
+        fabric::fetch_add(words_region, word_offset(b.id, offsetof(BlockWords, version)), &before, 1));
+    co_await fabric::transfer(fabric_, b.home, puts);
+    // Nobody else changed it since: what is here is the new version.
+    if (versions_[b.id.value] == before) versions_[b.id.value] = before + 1;
+  }
+  signature_.add(Notice{b.id, LogicalTime{before + 1}, LogicalTime{}, fabric_.self()});
+}
+
+Task<> Notices::acquire(SignatureView signature, bool everyone_has_it) {
+  auto pass = co_await acquire_gate_.enter();
+  count(Counter::notices_received, signature.notices.size());
+  std::vector<BlockId> to_refresh;
+  for (const Notice& notice : signature.notices) co_await apply(notice, &to_refresh);
+  if (signature.minimum != LogicalTime{}) co_await drop_everything(&to_refresh);
+  co_await refresh_all(to_refresh);
+  if (!everyone_has_it) signature_.add_all(signature);
+}
+
+Task<> Notices::apply(Notice notice, std::vector<BlockId>* to_refresh) {
+  auto pass = co_await gate(notice.block).enter();
+  Block b = block(notice.block);
+  if (b.at_home || !is_valid(b.entry) || versions_[b.id.value] >= notice.write_ts.value) co_return;
+  if (invalidate_or_keep(b)) to_refresh->push_back(b.id);
+}
+
+Task<> Notices::drop_everything(std::vector<BlockId>* to_refresh) {
+  std::vector<BlockId> copies;
+  for_each_copy([&](Block& b) { copies.push_back(b.id); });
+  for (const BlockId id : copies) {
+    auto pass = co_await gate(id).enter();
+    Block b = block(id);
+    if (is_valid(b.entry) && invalidate_or_keep(b)) to_refresh->push_back(id);
+  }
+}
+
+// Nobody says what has changed: everything may have, and who acquires from here must assume that too.
+Task<> Notices::acquire_clock(LogicalTime) {
+  co_await acquire({LogicalTime{1}, {}}, false);
+}
+
+std::uint64_t Notices::signature(SignatureSink& sink) {
+  return signature_.read([&sink](SignatureView view) { sink.take(view); });
+}
+
+}  // namespace musubi::coherence
