@@ -1,0 +1,65 @@
+// Programs with the same work at every node however many there are, for the question how cost grows with the
+// number of nodes. They move real bytes and look at what they read: a protocol that is fast because it is
+// wrong shows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/task.h"
+#include "sim/cluster.h"
+
+namespace musubi::sim {
+
+enum class WorkloadKind : std::uint8_t {
+  stencil,      // strips of two grids: own rows are written, the neighbours' edge rows are read
+  gather,       // in the manner of CG: pieces of a short vector from eight others, and a dot product
+  all_to_all,   // in the manner of FT: transpositions in rows and columns of a square of nodes
+  read_mostly,  // a table that one node changes and all read, and one that nobody changes
+  migratory,    // records that go from node to node, each under its lock; no barriers
+  count
+};
+constexpr std::string_view name_of(WorkloadKind kind) {
+  constexpr std::string_view names[]{"stencil",     "gather",    "all_to_all",
+                                     "read_mostly", "migratory", "unknown"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+class Workload {
+ public:
+  static constexpr std::size_t block_bytes = 4096;
+  // What applying one write notice costs its reader, measured (docs/design/scaling/README.md).
+  static constexpr std::uint64_t notice_ns = 30;
+
+  static std::unique_ptr<Workload> make(WorkloadKind kind, std::uint32_t nodes);
+  virtual ~Workload() = default;
+
+  // The shared space and the number of locks that the cluster must have. Before prepare().
+  virtual vm::Space space() const = 0;
+  virtual std::uint32_t locks() const { return 1; }
+  // Iterations until cost no longer changes from one to the next.
+  virtual std::uint32_t warm_up() const { return 4; }
+  virtual void prepare(Cluster&) {}
+  // What a node does again and again, from iteration 0 on. Wrong values are violations of `cluster`.
+  virtual Task<> iterate(Cluster& cluster, std::uint32_t rank, std::uint32_t iteration) = 0;
+
+ protected:
+  explicit Workload(std::uint32_t nodes) : nodes_(nodes), words_(block_bytes / 8) {}
+
+  // The whole block holds `value` in every word.
+  Task<> write_block(Node& node, std::uint64_t block, std::uint64_t value);
+  static Task<> expect_block(Cluster& cluster, Node& node, std::uint64_t block, std::uint64_t value);
+  // Meets the others; the result is what rank 0 gave as `result`.
+  static Task<std::uint64_t> meet(Node& node, std::uint64_t result = 0);
+  // Lets the time pass that reading the notices takes which have come since `notices_before`.
+  static Task<> read_notices(Node& node, std::uint64_t notices_before);
+
+  const std::uint32_t nodes_;
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace musubi::sim
