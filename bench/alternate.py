@@ -108,6 +108,15 @@ def run_once(command, read, timeout_s, removed=()):
     return read(output, seconds)
 
 
+def end_as_if_interrupted(_signal, _frame):
+    raise KeyboardInterrupt
+
+
+def clean_up_when_terminated():
+    """Lets SIGTERM too end the running command's processes, which are no part of this process's group."""
+    signal.signal(signal.SIGTERM, end_as_if_interrupted)
+
+
 def run_round(candidates, timeout_s, quiet_limit_s, removed):
     """One more run of each candidate. One that fails is not run again and keeps no runs: what worked only
     sometimes is no result."""

@@ -78,6 +78,7 @@ def main():
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
 
+    alternate.clean_up_when_terminated()
     read = alternate.wall_time if options.wall else alternate.time_by_pattern(options.pattern)
     candidates = [alternate.Candidate(name, command, read) for name, command in options.command]
     alternate.measure(candidates, options.rounds, options.timeout)

@@ -123,7 +123,8 @@ class Suite:
     def barrier(self, ranks, part, floors):
         """`floors` names rows of that part of the floors; the first is the peer."""
         ours, row = f"musubi -n {ranks}", "omp barrier"
-        rounds = self.size(2000, 50)
+        # Processes that outnumber the cores lose a time slice at each barrier when others use these too.
+        rounds = self.size(2000 if ranks == 2 else 500, 50)
         command = f"{self.program('floors')} --csv --only {part} {rounds}"
         candidates = [Candidate(name, command, cost_rows(printed)) for name, printed in floors.items()]
         arguments = f"barrier {rounds}"

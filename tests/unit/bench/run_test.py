@@ -2,10 +2,12 @@
 """bench/run from its command line to its files and exit status, on a build tree of shell scripts."""
 
 import csv
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -67,6 +69,25 @@ class Run(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertEqual(set(rows), {"mg_a_n2", "mg_a_t2"})
         self.assertIn("bench/mg does not exist", text)
+
+    def test_termination_leaves_nothing_behind(self):
+        # The program waits for a fifo that nobody opens; who holds its output open has not ended.
+        self.program("bin/musubi", "")
+        os.mkfifo(self.build / "never")
+        self.program("bench/daxpy", "")
+        (self.build / "bench" / "daxpy").write_text(
+            f"#!/bin/sh\necho $$ > {self.build}/started\nexec cat {self.build}/never\n", encoding="utf-8")
+        bench = subprocess.Popen([sys.executable, RUN, "--build", self.build, "--only", "daxpy_n2"],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        started = self.build / "started"
+        while not (started.exists() and started.read_text(encoding="utf-8").endswith("\n")):
+            self.assertIsNone(bench.poll())
+            time.sleep(0.01)
+        bench.terminate()
+        self.assertIn("interrupted", bench.communicate()[1])
+        self.assertEqual(bench.returncode, 130)
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int(started.read_text(encoding="utf-8")), 0)
 
     def test_what_is_not_there_is_refused(self):
         self.program("bin/musubi", "")
