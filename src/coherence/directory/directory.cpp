@@ -130,7 +130,7 @@ Task<> Directory::leave(BlockId id) {
 
 // Copies are given up as soon as somebody wants it; what is left to do is to bring back those that are read
 // again and again, and to leave the lists of those that are not.
-Task<> Directory::acquire(SignatureView, bool) {
+Task<> Directory::acquire(SignatureView, Audience) {
   auto pass = co_await acquire_gate_.enter();
   std::vector<BlockId> lost;
   lost.swap(lost_);
@@ -143,7 +143,7 @@ Task<> Directory::acquire(SignatureView, bool) {
 }
 
 Task<> Directory::acquire_clock(LogicalTime) {
-  return acquire({}, false);
+  return acquire({}, Audience::unknown);
 }
 
 std::uint64_t Directory::signature(SignatureSink& sink) {

@@ -23,7 +23,7 @@ class Directory final : public HomeBased, private fabric::Listener {
             remote_lock::Grants& grants, const HomeBasedMemory& memory, const Parameters& parameters,
             const PrivateParts* private_parts);
 
-  Task<> acquire(SignatureView signature, bool everyone_has_it) override;
+  Task<> acquire(SignatureView signature, Audience audience) override;
   std::uint64_t signature(SignatureSink& sink) override;
   void forget(std::uint64_t) override {}
   LogicalTime clock() const override { return {}; }

@@ -38,14 +38,14 @@ Task<> Notices::publish(Block& b, std::vector<Step>& puts) {
   signature_.add(Notice{b.id, LogicalTime{before + 1}, LogicalTime{}, fabric_.self()});
 }
 
-Task<> Notices::acquire(SignatureView signature, bool everyone_has_it) {
+Task<> Notices::acquire(SignatureView signature, Audience audience) {
   auto pass = co_await acquire_gate_.enter();
   count(Counter::notices_received, signature.notices.size());
   std::vector<BlockId> to_refresh;
   for (const Notice& notice : signature.notices) co_await apply(notice, &to_refresh);
   if (signature.minimum != LogicalTime{}) co_await drop_everything(&to_refresh);
   co_await refresh_all(to_refresh);
-  if (!everyone_has_it) signature_.add_all(signature);
+  if (audience != Audience::everyone) signature_.add_all(signature);
 }
 
 Task<> Notices::apply(Notice notice, std::vector<BlockId>* to_refresh) {
@@ -67,7 +67,7 @@ Task<> Notices::drop_everything(std::vector<BlockId>* to_refresh) {
 
 // Nobody says what has changed: everything may have, and who acquires from here must assume that too.
 Task<> Notices::acquire_clock(LogicalTime) {
-  co_await acquire({LogicalTime{1}, {}}, false);
+  co_await acquire({LogicalTime{1}, {}}, Audience::unknown);
 }
 
 std::uint64_t Notices::signature(SignatureSink& sink) {

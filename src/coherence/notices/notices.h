@@ -20,7 +20,7 @@ class Notices final : public HomeBased {
           remote_lock::Grants& grants, const HomeBasedMemory& memory, const Parameters& parameters,
           const PrivateParts* private_parts);
 
-  Task<> acquire(SignatureView signature, bool everyone_has_it) override;
+  Task<> acquire(SignatureView signature, Audience audience) override;
   std::uint64_t signature(SignatureSink& sink) override;
   void forget(std::uint64_t mark) override { signature_.forget(mark); }
   LogicalTime clock() const override { return {}; }

@@ -108,7 +108,7 @@ void Timestamps::publish_at_home(Block& b) {
   }
 }
 
-Task<> Timestamps::acquire(SignatureView signature, bool) {
+Task<> Timestamps::acquire(SignatureView signature, Audience) {
   co_await acquire_clock(signature.minimum);
 }
 

@@ -22,7 +22,7 @@ class Timestamps final : public HomeBased {
              remote_lock::Grants& grants, const HomeBasedMemory& memory, const Parameters& parameters,
              const PrivateParts* private_parts);
 
-  Task<> acquire(SignatureView signature, bool everyone_has_it) override;
+  Task<> acquire(SignatureView signature, Audience audience) override;
   std::uint64_t signature(SignatureSink& sink) override;
   void forget(std::uint64_t) override {}
   LogicalTime clock() const override { return LogicalTime{now_}; }
