@@ -4,6 +4,7 @@
 #include <atomic>
 #include <coroutine>
 #include <cstdint>
+#include <optional>
 
 #include "base/executor.h"
 #include "base/spin_lock.h"
@@ -69,6 +70,16 @@ class Gate {
     const bool free = !held_;
     lock_.unlock();
     return free;
+  }
+
+  // A Pass, or none while anybody else holds it.
+  std::optional<Pass> try_enter() noexcept {
+    lock_.lock();
+    const bool free = !held_;
+    held_ = true;
+    lock_.unlock();
+    if (!free) return std::nullopt;
+    return Pass{*this};
   }
 
   // co_await gate.enter() gives a Pass, in order of arrival.

@@ -46,6 +46,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("read_retries", c.protocol.read_retries_max);
   visit("leave_unpublished", c.protocol.leave_unpublished);
   visit("fetches_ahead", c.protocol.fetches_ahead_max);
+  visit("run_bytes", c.protocol.run_bytes_max);
   visit("lease_probe", c.protocol.lease_probe_releases);
   visit("bug", c.protocol.injected_bug);
   visit("latency_ns", c.model.latency_ns);
@@ -96,6 +97,7 @@ void draw_protocol(Random& random, Configuration& c) {
   p.leave_unpublished = random.chance(75);
   p.fetches_ahead_max = one_of(random, std::array{0u, 1u, 3u, 15u});
   p.lease_probe_releases = one_of(random, std::array{1u, 2u, 4u, 16u});
+  p.run_bytes_max = c.block_bytes * one_of(random, std::array<std::size_t, 5>{0, 0, 2, 4, 32});
 }
 
 constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,        InjectedBug::notice_forgotten,

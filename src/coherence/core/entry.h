@@ -16,19 +16,27 @@ enum class State : std::uint8_t {
   writable,
 };
 
+// What came of it the last time that a block was opened for writing.
+enum class Opening : std::uint8_t {
+  unknown,  // it never was
+  in_vain,  // no release has found a change
+  changed,
+};
+
 // Local, guarded by the block's gate. Zero bytes are the initial state, so that the table costs nothing while
 // idle.
 struct Entry {
   State state;
-  bool pinned;                   // always open for writing here, whatever the protocol thinks of the copy
-  bool listed;                   // among the blocks that a release looks at
-  bool queued;                   // in the queue of readable blocks
-  bool published_equals;         // clean: the public copy here has the same bytes as the private one
-  bool bytes_lost;               // a fetch that failed has overwritten the version that write_ts names
-  bool home_known;               // home_guess means something
-  bool was_invalidated;          // by a notice or because its lease ended, since it was last used
-  bool wanted;                   // read again after an invalidation: worth fetching ahead
-  bool unpublished;              // this rank gave up its public copy, and has not released a version since
+  Opening last_opening;
+  bool pinned : 1;               // always open for writing here, whatever the protocol thinks of the copy
+  bool listed : 1;               // among the blocks that a release looks at
+  bool queued : 1;               // in the queue of readable blocks
+  bool published_equals : 1;     // clean: the public copy here has the same bytes as the private one
+  bool bytes_lost : 1;           // a fetch that failed has overwritten the version that write_ts names
+  bool home_known : 1;           // home_guess means something
+  bool was_invalidated : 1;      // by a notice or because its lease ended, since it was last used
+  bool wanted : 1;               // read again after an invalidation: worth fetching ahead
+  bool unpublished : 1;          // this rank gave up its public copy, and has not released a version since
   std::uint8_t silent_releases;  // in a row, with a change
   std::uint8_t patience;         // how often an unpublished block was found to change after all
   std::uint8_t fetches_ahead;    // in a row without a fault in between

@@ -34,7 +34,8 @@ struct Parameters {
   bool leave_unpublished = true;         // blocks that nobody else reads have no public copy and no twin
   std::uint32_t fetches_ahead_max = 15;  // in a row, then the block is left to fault once; 0: none
   std::uint32_t lease_probe_releases =
-      16;  // every so many leased releases one without, to see who still reads
+      16;                         // every so many leased releases one without, to see who still reads
+  std::size_t run_bytes_max = 0;  // of blocks opened together: what follows a missed block, and it; 0: none
   InjectedBug injected_bug = InjectedBug::none;
 };
 

@@ -21,6 +21,12 @@ class PrivateParts {
   }
   bool empty() const { return ranges_.empty(); }
 
+  // Whether any of [begin, end) is private.
+  bool touch(std::size_t begin, std::size_t end) const {
+    auto range = std::upper_bound(ranges_.begin(), ranges_.end(), std::pair{begin, SIZE_MAX});
+    if (range != ranges_.end() && range->first < end) return true;
+    return range != ranges_.begin() && (--range)->second > begin;
+  }
   // Calls visit(begin, end) for each shared part of [begin, end) of the views, in order.
   template <class Visit>
   void for_each_shared_part(std::size_t begin, std::size_t end, Visit&& visit) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "coherence/migrating/run.h"
+
 namespace musubi::coherence::migrating {
 namespace {
 
@@ -125,35 +127,42 @@ Task<bool> Engine::fault(BlockId id, vm::Access wanted) {
   Entry& e = b.entry;
   if (e.pinned || e.state == State::writable) co_return true;  // another thread was faster
   const bool was_valid = is_valid(e);
+  if (wanted == vm::Access::read && was_valid) co_return true;
   e.wanted = e.wanted || e.was_invalidated;
   e.was_invalidated = false;
-  if (wanted == vm::Access::read) {
-    if (was_valid) co_return true;
-    count(Counter::read_faults);
-    co_await fetch(b);
-    e.state = e.state == State::invalid_dirty ? State::readable_dirty : State::readable_clean;
-    vm_.open_read({id, 1});
-  } else {
-    count(Counter::write_faults);
-    if (!was_valid) co_await fetch(b);
-    if (!is_dirty(e)) {
-      const bool without_twin = co_await leave_unpublished(b);
-      if (!without_twin) make_twin(b);
+  count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
+  if (!was_valid) co_await fetch(b);
+  Run run;
+  gather(b, wanted, run);
+  if (run.count != 0) co_await make_valid(run);
+  if (wanted == vm::Access::write) {
+    co_await make_writable(b);
+    for (std::size_t i = 0; i < run.count; ++i) {
+      Block member = block(run.id(i));
+      co_await make_writable(member);
     }
-    e.state = State::writable;
-    e.idle_releases = 0;
-    e.quiet_mark = 0;
-    // Before the pages open: another thread of the rank may write to them at once and release.
-    const bool late = injected(InjectedBug::listed_too_late);
-    if (!late) list(id, e);
-    if (was_valid) {
-      vm_.upgrade({id, 1});
-    } else {
-      vm_.open_write({id, 1});
-    }
-    if (late) list(id, e);
   }
+  open(b, was_valid, wanted, run);
   co_return true;
+}
+
+// The block is valid, and about to be opened for writing.
+Task<> Engine::make_writable(Block& b) {
+  if (is_dirty(b.entry)) co_return;
+  const bool without_twin = co_await leave_unpublished(b);
+  if (!without_twin) make_twin(b);
+}
+
+void Engine::set_open(const Block& b, vm::Access wanted) {
+  Entry& e = b.entry;
+  if (wanted == vm::Access::read) {
+    e.state = e.state == State::invalid_dirty ? State::readable_dirty : State::readable_clean;
+    return;
+  }
+  e.state = State::writable;
+  e.idle_releases = 0;
+  e.quiet_mark = 0;
+  e.last_opening = e.unpublished ? Opening::changed : Opening::in_vain;
 }
 
 void Engine::pin(BlockId first, std::uint64_t blocks) {

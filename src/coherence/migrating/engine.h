@@ -1,6 +1,7 @@
 // The engine of the policy `migrating`: what all its parts share, and the steps that they are made of. The
-// parts: fetch.cpp (read misses), release.cpp (new versions), unpublished.cpp (blocks without a public copy),
-// acquire.cpp (notices and leases), migrating.cpp (the façade).
+// parts: fetch.cpp (read misses), run.cpp (blocks that come along), release.cpp (new versions),
+// unpublished.cpp (blocks without a public copy), acquire.cpp (notices and leases), migrating.cpp (the
+// façade).
 #pragma once
 
 #include <array>
@@ -19,6 +20,7 @@
 #include "coherence/migrating/lease_queue.h"
 #include "coherence/migrating/migrating.h"
 #include "coherence/migrating/run_builder.h"
+#include "coherence/migrating/stream_detector.h"
 
 namespace musubi::coherence::migrating {
 
@@ -77,6 +79,15 @@ class Engine {
     std::uint64_t version_after;
   };
 
+  struct Run;
+  struct RunLook;
+  // Where a block is fetched from: a rank, by its notice or as the home.
+  struct Source {
+    Rank rank;
+    bool by_hint;
+    friend bool operator==(const Source&, const Source&) = default;
+  };
+
   Gate& gate(BlockId id) { return gates_[id.value % gate_count]; }
   Block block(BlockId id);
   // The blocks of a pinned range that are in use now; none: count 0.
@@ -100,10 +111,23 @@ class Engine {
     return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(fabric_.self(), b.initial_home);
   }
   std::uint64_t lease() const { return parameters_.lease_ticks == 0 ? 1 : parameters_.lease_ticks; }
+  // The newest notice names a version that may be held now.
+  bool hint_holds(const Entry& e) const {
+    return e.hint_write_ts > e.write_ts && e.hint_read_ts > e.hint_write_ts && e.hint_read_ts >= acquired() &&
+           e.hint_writer != fabric_.self();
+  }
+  bool has_private_parts(const Block& b) const {
+    return private_parts_ != nullptr &&
+           private_parts_->touch(b.extent.offset, b.extent.offset + b.extent.bytes);
+  }
   bool injected(InjectedBug bug) const { return parameters_.injected_bug == bug; }
   void others_may_act() {
     if (interruption_ != nullptr) [[unlikely]]
       interruption_->pass();
+  }
+  void count_fetch(const Block& b) {
+    count(Counter::fetches);
+    count(Counter::fetched_bytes, b.extent.bytes);
   }
   void count(Counter counter, std::uint64_t amount = 1) { counters_.add(counter, amount); }
   static void raise(std::atomic<std::uint64_t>& word, LogicalTime time) {
@@ -123,6 +147,19 @@ class Engine {
   void take_remote(const Block& b, const std::byte* remote);
   void make_twin(Block& b);
 
+  void set_open(const Block& b, vm::Access wanted);
+  Task<> make_writable(Block& b);
+
+  // run.cpp
+  bool comes_along(const Block& b, vm::Access wanted, bool in_stream) const;
+  void gather(const Block& leader, vm::Access wanted, Run& run);
+  Task<> make_valid(Run& run);
+  Source source_of(const Block& b);
+  Task<std::size_t> fetch_run_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer);
+  Task<std::size_t> fetch_run_from_home(Run& run, std::size_t begin, std::size_t end, Rank peer);
+  bool accept_from_home(Block b, Rank peer, const RunLook& look, std::size_t i, bool moved);
+  void open(const Block& leader, bool leader_was_valid, vm::Access wanted, Run& run);
+
   // fetch.cpp
   enum class LookResult { accepted, elsewhere, changed, needs_data, needs_live_data };
   Task<> fetch(Block& b);
@@ -133,6 +170,14 @@ class Engine {
   Task<LookResult> fetch_from(Block& b, Rank peer, std::byte* target, bool live, Rank* next);
   Task<LogicalTime> extend_lease(Block& b, Rank peer, const Look& look);
   Task<> fetch_under_lock(Block& b, std::byte* target);
+  static bool needs_data(const Block& b, const BlockWords& home) {
+    return home.write_ts != b.entry.write_ts.value || b.entry.bytes_lost;
+  }
+  static bool is_home(const Block& b, Rank peer, std::uint64_t owner) {
+    return remote_lock::OwnerWord{owner}.resolved(peer, b.initial_home).tag() ==
+           remote_lock::Ownership::unlocked;
+  }
+  void note_home(Block& b, Rank peer);
   void accept(Block& b, Version version, const std::byte* data);
   Rank first_place_to_look(const Block& b);
 
@@ -181,6 +226,8 @@ class Engine {
   LeaseQueue leases_;
   RunBuilder to_close_;      // while quiet: invalid, and closed before the acquire ends
   RunBuilder to_downgrade_;  // while quiet: no longer writable, and read-only before the release ends
+  StreamDetector read_streams_;
+  StreamDetector write_streams_;
   BufferPool scratch_;
   std::unique_ptr<LiveRange[]> live_ranges_;
   std::atomic<std::size_t> live_range_end_{0};

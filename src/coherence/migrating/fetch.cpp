@@ -35,9 +35,7 @@ Task<> Engine::fetch_once(Block& b) {
 
 Task<> Engine::fetch_into(Block& b, std::byte* target) {
   Entry& e = b.entry;
-  const bool hint_holds = e.hint_write_ts > e.write_ts && e.hint_read_ts > e.hint_write_ts &&
-                          e.hint_read_ts >= acquired() && e.hint_writer != fabric_.self();
-  if (hint_holds) {
+  if (hint_holds(e)) {
     const bool fetched = co_await fetch_by_hint(b, target);
     if (fetched) co_return;
   }
@@ -84,8 +82,7 @@ Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
   co_await fabric::transfer(fabric_, e.hint_writer, steps);
   if (target == b.own) e.bytes_lost = true;
   if (public_ts < e.hint_write_ts.value) co_return false;
-  count(Counter::fetches);
-  count(Counter::fetched_bytes, b.extent.bytes);
+  count_fetch(b);
   // The version is called by the notice's name even if the bytes are newer: a newer version may be one
   // without leases, which its home changes silently, and must not be taken for the one that we hold.
   accept(b, {e.hint_write_ts, e.hint_read_ts}, target);
@@ -121,8 +118,7 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
   if (owner.tag() != Ownership::unlocked || look.version_before != look.version_after) {
     co_return LookResult::changed;
   }
-  const bool unchanged = look.words.write_ts == e.write_ts.value && !e.bytes_lost;
-  if (target == nullptr && !unchanged) co_return LookResult::needs_data;
+  if (target == nullptr && needs_data(b, look.words)) co_return LookResult::needs_data;
   if (target != nullptr && live != look.words.unpublished()) {
     co_return live ? LookResult::changed : LookResult::needs_live_data;
   }
@@ -133,14 +129,21 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
     read_ts = co_await extend_lease(b, peer, look);
     if (read_ts == LogicalTime{}) co_return LookResult::changed;
   }
-  e.home_guess = peer;
-  e.home_known = true;
-  // The chain of links gets shorter; nobody else changes a link of ours.
-  if (own_word(b).tag() == Ownership::link) shared(b.words.owner).store(OwnerWord::link_to(peer).raw);
-  count(target != nullptr ? Counter::fetches : Counter::renewals);
-  if (target != nullptr) count(Counter::fetched_bytes, b.extent.bytes);
+  note_home(b, peer);
+  if (target != nullptr) {
+    count_fetch(b);
+  } else {
+    count(Counter::renewals);
+  }
   accept(b, {write_ts, read_ts}, target);
   co_return LookResult::accepted;
+}
+
+void Engine::note_home(Block& b, Rank peer) {
+  b.entry.home_guess = peer;
+  b.entry.home_known = true;
+  // The chain of links gets shorter; nobody else changes a link of ours.
+  if (own_word(b).tag() == Ownership::link) shared(b.words.owner).store(OwnerWord::link_to(peer).raw);
 }
 
 // Raises the home's read timestamp. Result: until when the version of `look` may be held, 0 when it has
@@ -156,8 +159,7 @@ Task<LogicalTime> Engine::extend_lease(Block& b, Rank peer, const Look& look) {
         fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, owner)), &owner, 8),
         fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)), &version, 8)};
     co_await fabric::transfer(fabric_, peer, steps);
-    const bool still_home = OwnerWord{owner}.resolved(peer, b.initial_home).tag() == Ownership::unlocked;
-    const bool unchanged = still_home && version == look.version_before;
+    const bool unchanged = is_home(b, peer, owner) && version == look.version_before;
     if (!unchanged && !injected(InjectedBug::lease_not_rechecked)) co_return LogicalTime{};
     if (seen == expected) co_return LogicalTime{wanted};
     if (seen >= wanted) co_return LogicalTime{seen};
@@ -206,8 +208,7 @@ Task<BlockWords> Engine::take_from_home(Block& b, Rank home, std::byte* target) 
                                          &words.write_ts, sizeof words.write_ts)};
     co_await fabric::transfer(fabric_, home, twin);
   }
-  count(Counter::fetches);
-  count(Counter::fetched_bytes, b.extent.bytes);
+  count_fetch(b);
   co_return words;
 }
 

@@ -199,6 +199,7 @@ void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
     default:
       return;
   }
+  if (changed) e.last_opening = Opening::changed;
   e.idle_releases = changed ? 0 : static_cast<std::uint16_t>(e.idle_releases + 1);
   if (e.idle_releases >= parameters_.downgrade_after_releases) {
     count(Counter::downgrades);

@@ -1,0 +1,217 @@
+// Runs: what is read or written in sequence moves in larger units than the block. The blocks behind one that
+// was missed are opened with it, in one change of protection, and are fetched in one batch, when
+// - a stream leads there (stream_detector.h), or
+// - they were used the last time: read again after an invalidation, or changed while they were writable.
+// A block that came along in vain is left to fault by itself. So blocks can be small, for the sake of data
+// that several ranks write, and streams still move in large units.
+//
+// All this is best effort. What cannot be had at once - a gate that is taken, a home that moves - is left to
+// its own fault.
+#include <algorithm>
+#include <array>
+
+#include "coherence/migrating/run.h"
+#include "fabric/transfer.h"
+
+namespace musubi::coherence::migrating {
+
+using fabric::Step;
+using remote_lock::Ownership;
+using remote_lock::OwnerWord;
+
+// Whether a block that was not missed itself is opened with the one before it.
+bool Engine::comes_along(const Block& b, vm::Access wanted, bool in_stream) const {
+  const Entry& e = b.entry;
+  if (e.pinned || e.state == State::writable || e.state == State::invalid_dirty) return false;
+  if (has_private_parts(b)) return false;
+  if (wanted == vm::Access::write)
+    return e.last_opening == Opening::changed || (e.last_opening == Opening::unknown && in_stream);
+  if (e.state != State::invalid_clean) return false;
+  if (!e.was_invalidated) return in_stream;
+  return e.wanted && e.fetches_ahead < parameters_.fetches_ahead_max;
+}
+
+// Takes the gates of the blocks that come along with `leader`.
+void Engine::gather(const Block& leader, vm::Access wanted, Run& run) {
+  StreamDetector& streams = wanted == vm::Access::write ? write_streams_ : read_streams_;
+  const std::uint32_t ahead = streams.missed(leader.id);
+  const vm::Segment& segment = space_.segment_of(leader.id);
+  const std::uint64_t end = segment.first_block.value + segment.blocks;
+  const std::size_t most = std::min(Run::blocks_max, parameters_.run_bytes_max / segment.block_bytes);
+  run.first = BlockId{leader.id.value + 1};
+  while (run.count + 1 < most && run.first.value + run.count < end) {
+    const BlockId id{run.first.value + run.count};
+    std::optional<Gate::Pass> pass = gate(id).try_enter();
+    if (!pass) break;
+    const Block b = block(id);
+    if (!comes_along(b, wanted, run.count < ahead)) break;
+    if (wanted == vm::Access::read && b.entry.was_invalidated) ++b.entry.fetches_ahead;
+    Run::Member& member = run.members[run.count++];
+    member.pass.emplace(std::move(*pass));
+    member.was_valid = is_valid(b.entry);
+  }
+  if (run.count != 0) streams.opened(leader.id, run.id(run.count));
+}
+
+// Makes the members valid, as far as one attempt goes; the run ends where it fails.
+Task<> Engine::make_valid(Run& run) {
+  std::size_t valid = 0;
+  while (valid < run.count) {
+    const std::size_t begin = valid;
+    const Block b = block(run.id(begin));
+    if (run.members[begin].was_valid) {
+      ++valid;
+      continue;
+    }
+    if (own_word(b).tag() == Ownership::unlocked) {
+      Block here = b;
+      const bool at_home = co_await redate_at_home(here);
+      if (at_home) ++valid;
+    } else {
+      const Source source = source_of(b);
+      std::size_t end = begin + 1;
+      while (end < run.count && !run.members[end].was_valid && source_of(block(run.id(end))) == source) ++end;
+      // Not by a conditional expression: gcc 12 gets that wrong and may carry out both.
+      if (source.by_hint) {
+        valid += co_await fetch_run_by_hint(run, begin, end, source.rank);
+      } else {
+        valid += co_await fetch_run_from_home(run, begin, end, source.rank);
+      }
+    }
+    for (std::size_t i = begin; i < valid; ++i) {
+      Entry& e = memory_.entries[run.id(i).value];
+      watch_lease(run.id(i), e);
+      if (e.read_ts < acquired()) valid = i;
+    }
+    if (valid == begin) break;
+  }
+  run.shorten(valid);
+}
+
+Engine::Source Engine::source_of(const Block& b) {
+  const Entry& e = b.entry;
+  if (own_word(b).tag() != Ownership::link) return {fabric_.self(), false};
+  if (hint_holds(e)) return {e.hint_writer, true};
+  return {first_place_to_look(b), false};
+}
+
+// Result: up to which member the run is valid now, as a count from `begin`.
+Task<std::size_t> Engine::fetch_run_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer) {
+  const std::size_t length = end - begin;
+  std::array<BlockWords, Run::blocks_max> words;
+  const Block first = block(run.id(begin));
+  const Block last = block(run.id(end - 1));
+  const std::size_t bytes = last.extent.offset + last.extent.bytes - first.extent.offset;
+  std::array<Step, 2> steps{
+      fabric::get(words_region, word_offset(first.id, 0), words.data(), length * sizeof(BlockWords)),
+      fabric::get(published_region, first.extent.offset, first.own, bytes)};
+  for (std::size_t i = begin; i < end; ++i) memory_.entries[run.id(i).value].bytes_lost = true;
+  co_await fabric::transfer(fabric_, writer, steps);
+  std::size_t valid = 0;
+  for (; valid < length; ++valid) {
+    Block b = block(run.id(begin + valid));
+    Entry& e = b.entry;
+    if (words[valid].public_ts < e.hint_write_ts.value) break;
+    count_fetch(b);
+    accept(b, {e.hint_write_ts, e.hint_read_ts}, b.own);
+  }
+  co_return valid;
+}
+
+// Two looks at the words, with the data and the new leases between them. Result: as above.
+Task<std::size_t> Engine::fetch_run_from_home(Run& run, std::size_t begin, std::size_t end, Rank peer) {
+  if (peer == fabric_.self()) co_return 0;
+  RunLook look;
+  const Block first = block(run.id(begin));
+  const auto get_words = [&](std::size_t blocks, std::array<BlockWords, Run::blocks_max>& to) {
+    return fabric::get(words_region, word_offset(first.id, 0), to.data(), blocks * sizeof(BlockWords));
+  };
+  look.steps[0] = get_words(end - begin, look.versions_before);
+  look.steps[1] = get_words(end - begin, look.before);
+  co_await fabric::transfer(fabric_, peer, std::span<const Step>(look.steps.data(), 2));
+  const bool live = look.before[0].unpublished();
+  const bool moves = needs_data(first, look.before[0]);
+  std::size_t steps = moves ? 1 : 0;
+  std::size_t bytes = 0;
+  std::size_t taken = 0;
+  for (; begin + taken < end; ++taken) {
+    const Block b = block(run.id(begin + taken));
+    const BlockWords& words = look.before[taken];
+    if (!is_home(b, peer, words.owner) || words.unpublished() != live || needs_data(b, words) != moves) break;
+    bytes += b.extent.bytes;
+    if (moves) b.entry.bytes_lost = true;
+    look.granted[taken] = words.read_ts;
+    if (words.read_ts > words.write_ts && words.read_ts >= acquired().value) continue;
+    look.wanted[taken] = later(LogicalTime{words.write_ts}, acquired()).value + lease();
+    look.steps[steps++] = fabric::compare_swap(words_region, word_offset(b.id, offsetof(BlockWords, read_ts)),
+                                               &look.granted[taken], words.read_ts, look.wanted[taken]);
+  }
+  if (taken == 0) co_return 0;
+  if (moves) {
+    look.steps[0] =
+        fabric::get(live ? private_region : published_region, first.extent.offset, first.own, bytes);
+  }
+  look.steps[steps++] = get_words(taken, look.owners_after);
+  look.steps[steps++] = get_words(taken, look.versions_after);
+  co_await fabric::transfer(fabric_, peer, std::span<const Step>(look.steps.data(), steps));
+  std::size_t valid = 0;
+  while (valid < taken && accept_from_home(block(run.id(begin + valid)), peer, look, valid, moves)) ++valid;
+  co_return valid;
+}
+
+bool Engine::accept_from_home(Block b, Rank peer, const RunLook& look, std::size_t i, bool moved) {
+  const BlockWords& before = look.before[i];
+  if (!is_home(b, peer, look.owners_after[i].owner)) return false;
+  if (look.versions_after[i].version != look.versions_before[i].version) return false;
+  std::uint64_t read_ts = look.granted[i];
+  if (look.wanted[i] != 0) {  // a lease was asked for; what it was before is in `granted`
+    if (read_ts == before.read_ts) {
+      read_ts = look.wanted[i];
+    } else if (read_ts < look.wanted[i]) {
+      return false;
+    }
+  }
+  note_home(b, peer);
+  if (moved) {
+    count_fetch(b);
+  } else {
+    count(Counter::renewals);
+  }
+  accept(b, {LogicalTime{before.write_ts}, LogicalTime{read_ts}}, moved ? b.own : nullptr);
+  return true;
+}
+
+// Opens `leader` and the members, in as few changes of protection as their present access allows.
+void Engine::open(const Block& leader, bool leader_was_valid, vm::Access wanted, Run& run) {
+  const auto list_all = [&] {
+    for (std::size_t i = 0; i <= run.count; ++i) {
+      const BlockId id{leader.id.value + i};
+      list(id, memory_.entries[id.value]);
+    }
+  };
+  set_open(leader, wanted);
+  for (std::size_t i = 0; i < run.count; ++i) set_open(block(run.id(i)), wanted);
+  count(Counter::opened_along, run.count);
+  // Before the pages open: another thread of the rank may write to them at once and release.
+  const bool late = injected(InjectedBug::listed_too_late);
+  if (wanted == vm::Access::write && !late) list_all();
+  const auto was_valid = [&](std::size_t i) {
+    return i == 0 ? leader_was_valid : run.members[i - 1].was_valid;
+  };
+  for (std::size_t begin = 0; begin <= run.count;) {
+    std::size_t end = begin + 1;
+    while (end <= run.count && was_valid(end) == was_valid(begin)) ++end;
+    const vm::BlockRun part{BlockId{leader.id.value + begin}, end - begin};
+    if (wanted == vm::Access::read) {
+      vm_.open_read(part);
+    } else if (was_valid(begin)) {
+      vm_.upgrade(part);
+    } else {
+      vm_.open_write(part);
+    }
+    begin = end;
+  }
+  if (wanted == vm::Access::write && late) list_all();
+}
+
+}  // namespace musubi::coherence::migrating

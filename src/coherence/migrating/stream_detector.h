@@ -1,0 +1,54 @@
+// Finds streams: blocks missed one behind the other. As with the prefetchers of processors, a stream that
+// goes on is followed further each time, and a few streams may go on side by side.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/ids.h"
+#include "base/spin_lock.h"
+
+namespace musubi::coherence::migrating {
+
+class StreamDetector {
+ public:
+  // `block` was missed. Result: how many blocks behind it the stream to which it belongs makes likely, 0 for
+  // the first of a stream. Any thread.
+  std::uint32_t missed(BlockId block) {
+    lock_.lock();
+    Stream* stream = std::find_if(streams_.begin(), streams_.end(),
+                                  [&](const Stream& s) { return s.next == block.value; });
+    if (stream == streams_.end()) {
+      stream = &streams_[oldest_++ % streams_.size()];
+      stream->length = 0;
+    } else {
+      stream->length = std::min(2 * stream->length + 1, length_max);
+    }
+    stream->next = block.value + 1;
+    const std::uint32_t length = stream->length;
+    lock_.unlock();
+    return length;
+  }
+  // The blocks behind the missed one up to `end` were opened with it: the stream's next miss is there.
+  void opened(BlockId missed, BlockId end) {
+    lock_.lock();
+    for (Stream& stream : streams_) {
+      if (stream.next == missed.value + 1) stream.next = end.value;
+    }
+    lock_.unlock();
+  }
+
+ private:
+  static constexpr std::uint32_t length_max = 1024;
+  struct Stream {
+    std::uint64_t next = 0;  // block 0 begins no stream that matters
+    std::uint32_t length = 0;
+  };
+  SpinLock lock_;
+  std::array<Stream, 8> streams_;
+  std::size_t oldest_ = 0;
+};
+
+}  // namespace musubi::coherence::migrating
