@@ -106,8 +106,8 @@ class Suite:
                 "musubi: write fault with fetch and twin of 32 KiB")
         floor, ours = "SIGSEGV + memcpy + mprotect", TWO_RANKS
         rounds = self.size(5000, 256)
-        # Without the fetches ahead, which are there to save these faults.
-        options = "-n 2 --stats --set fetches_ahead_max=0"
+        # Without the fetches ahead and the runs, which are there to save these faults.
+        options = "-n 2 --stats --set fetches_ahead_max=0 --set run_bytes_max=0"
         return Group("faults", [
             Candidate(floor, f"{self.program('floors')} --csv --only faults {rounds}",
                       cost_rows(read[0], twin[0], both[0])),

@@ -255,7 +255,8 @@ bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
   // An own stack is pinned: a fault there is one of its guard, or of a slot that is not in use.
   if (in_stacks && plan_.space.initial_home(block) == self_) return false;
   TimeSpent time(counters_, Counter::fault_ns);
-  switch (memory_watch_->opening(plan_.space.segment_of(block).block_bytes)) {
+  const std::size_t bytes = std::max(plan_.space.segment_of(block).block_bytes, settings_.run_bytes_max);
+  switch (memory_watch_->opening(bytes)) {
     case MemoryWatch::Verdict::go_on:
       break;
     case MemoryWatch::Verdict::look:

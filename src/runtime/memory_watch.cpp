@@ -38,8 +38,8 @@ MemoryWatch::MemoryWatch(const Files& files, std::optional<std::uint64_t> bytes_
       opened_(0),
       look_at_(bytes_max ? 0 : look_first) {}
 
-MemoryWatch::Verdict MemoryWatch::opening(std::size_t block_bytes) noexcept {
-  const std::uint64_t amount = copies_of_block * block_bytes;
+MemoryWatch::Verdict MemoryWatch::opening(std::size_t bytes) noexcept {
+  const std::uint64_t amount = copies_of_block * bytes;
   const std::uint64_t opened = opened_.fetch_add(amount, std::memory_order_relaxed) + amount;
   if (opened < look_at_.load(std::memory_order_relaxed)) return Verdict::go_on;
   if (!bytes_max_) {

@@ -32,8 +32,8 @@ class MemoryWatch {
     look,  // somebody outside the fault handler should call shortage()
     stop,  // the rank holds more than it may: limit_message()
   };
-  // A fault is about to open a block. Any thread, also inside a fault handler.
-  Verdict opening(std::size_t block_bytes) noexcept;
+  // A fault is about to open `bytes` at most. Any thread, also inside a fault handler.
+  Verdict opening(std::size_t bytes) noexcept;
 
   // Whether `look` was the answer to somebody, and nobody has looked since. Any thread.
   bool is_due() const noexcept { return due_.load(std::memory_order_relaxed); }

@@ -18,7 +18,8 @@ struct TableBytes {
   static constexpr std::size_t dirty_list = 2 * sizeof(BlockId);
   static constexpr std::size_t lease_queue = sizeof(LogicalTime) + sizeof(BlockId);
   static constexpr std::size_t access = 1;  // and one more per 64 blocks
-  static constexpr std::size_t in_process = entry + dirty_list + lease_queue + access;
+  static constexpr std::size_t run_builders = 2 * sizeof(BlockId);
+  static constexpr std::size_t in_process = entry + dirty_list + lease_queue + run_builders + access;
 };
 
 struct Reservation {
