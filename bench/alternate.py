@@ -81,18 +81,51 @@ def wait_until_quiet(limit_s):
             return
 
 
+class Interruption:
+    """SIGINT and SIGTERM as KeyboardInterrupt, but never between the start of a process and the code that
+    would end it: the commands are no part of this process's group, so nothing else would."""
+
+    def __init__(self):
+        self.pending, self.deferred = False, False
+
+    def handle(self, _signal, _frame):
+        if not self.deferred:
+            raise KeyboardInterrupt
+        self.pending = True
+
+    def defer(self):
+        self.deferred = True
+
+    def allow(self):
+        self.deferred = False
+        if self.pending:
+            raise KeyboardInterrupt
+
+
+INTERRUPTION = Interruption()
+
+
+def clean_up_when_terminated():
+    """To be called once by a program that uses this module."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, INTERRUPTION.handle)
+
+
 def run_once(command, read, timeout_s, removed=()):
     """Values by name, and "" or why there are none. Variables that begin with one of `removed` are kept from
     the command, unless it gives them itself."""
     settings, words = split_command(command)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(tuple(removed))}
     start = time.monotonic()
+    INTERRUPTION.defer()
     try:
         process = subprocess.Popen(words, env={**environment, **settings}, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     except OSError as error:
+        INTERRUPTION.allow()
         return {}, str(error)
     try:
+        INTERRUPTION.allow()
         output = process.communicate(timeout=timeout_s)[0].decode(errors="replace")
     except BaseException as reason:  # an interrupt too must not leave the command's processes behind
         os.killpg(process.pid, signal.SIGKILL)
@@ -106,15 +139,6 @@ def run_once(command, read, timeout_s, removed=()):
         last = wrong or output.strip().splitlines()[-1:] or ["no output"]
         return {}, f"exit status {process.returncode}: {last[0]}"
     return read(output, seconds)
-
-
-def end_as_if_interrupted(_signal, _frame):
-    raise KeyboardInterrupt
-
-
-def clean_up_when_terminated():
-    """Lets SIGTERM too end the running command's processes, which are no part of this process's group."""
-    signal.signal(signal.SIGTERM, end_as_if_interrupted)
 
 
 def run_round(candidates, timeout_s, quiet_limit_s, removed):

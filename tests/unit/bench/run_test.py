@@ -4,6 +4,7 @@
 import csv
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -87,7 +88,7 @@ class Run(unittest.TestCase):
         self.assertIn("interrupted", bench.communicate()[1])
         self.assertEqual(bench.returncode, 130)
         with self.assertRaises(ProcessLookupError):
-            os.kill(int(started.read_text(encoding="utf-8")), 0)
+            os.kill(int(started.read_text(encoding="utf-8")), signal.SIGKILL)
 
     def test_what_is_not_there_is_refused(self):
         self.program("bin/musubi", "")
