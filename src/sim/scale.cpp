@@ -186,14 +186,14 @@ ScaleResult measure(const ScaleRun& run) {
   return result;
 }
 
+// From what 1024 nodes were measured to need.
 std::uint64_t memory_needed(const ScaleRun& run) {
   const std::uint64_t blocks = Workload::make(run.workload, run.nodes)->space().blocks();
-  // A node by itself, with signature, gates and what its barrier keeps.
   std::uint64_t per_node = run.policy == Policy::migrating ? 900'000 : 200'000;
-  // Own signature, gathered one with its index, and what travels.
+  // The own signature, the one that gathers at a barrier with its index, and what travels.
   if (run.policy == Policy::notices) per_node += blocks * 250;
-  const std::uint64_t open_blocks = std::min<std::uint64_t>(blocks, 192);
-  return run.nodes * (per_node + open_blocks * 4200 + blocks);
+  const std::uint64_t open_blocks = run.workload == WorkloadKind::all_to_all ? 250 : 20;
+  return run.nodes * (per_node + open_blocks * Workload::block_bytes + blocks);
 }
 
 }  // namespace musubi::sim
