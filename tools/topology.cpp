@@ -2,6 +2,7 @@
 
 #include <hwloc.h>
 
+#include <fstream>
 #include <memory>
 
 #include "os/cpu.h"
@@ -31,8 +32,18 @@ Topology load(const std::string& description) {
   return topology;
 }
 
-// Every processor as a core of its own.
-std::vector<Core> without_topology() {
+bool reads(const char* path, const char* expected) {
+  std::ifstream file(path);
+  std::string word;
+  return file >> word && word == expected;
+}
+
+// Small machines, where there is nothing to choose and every job would wait for hwloc to find that out.
+bool every_processor_is_a_core_of_one_node() {
+  return reads("/sys/devices/system/cpu/smt/active", "0") && reads("/sys/devices/system/node/online", "0");
+}
+
+std::vector<Core> cores_by_number() {
   std::vector<Core> cores;
   const std::string allowed = os::allowed_core_set();
   for (std::uint32_t processor = 0; processor < allowed.size(); ++processor) {
@@ -44,8 +55,9 @@ std::vector<Core> without_topology() {
 }  // namespace
 
 std::vector<Core> allowed_cores(const std::string& description) {
+  if (description.empty() && every_processor_is_a_core_of_one_node()) return cores_by_number();
   const Topology topology = load(description);
-  if (topology == nullptr) return without_topology();
+  if (topology == nullptr) return cores_by_number();
   std::vector<Core> cores;
   hwloc_obj_t last_core = nullptr;
   for (hwloc_obj_t unit = nullptr;

@@ -9,8 +9,9 @@
 namespace musubi::tools {
 
 // Cores with processors on which this process may run, in hwloc's order: those that share caches, package and
-// node stand together. Takes some milliseconds, as it reads many files. `description` stands for another
-// machine in tests: one of hwloc's synthetic topologies, such as "numa:2 core:4 pu:2".
+// node stand together. Takes some milliseconds, as hwloc reads many files, except where the kernel says at
+// once that every processor is a core of one node. `description` stands for another machine in tests: one of
+// hwloc's synthetic topologies, such as "numa:2 core:4 pu:2".
 std::vector<Core> allowed_cores(const std::string& description = {});
 
 }  // namespace musubi::tools
