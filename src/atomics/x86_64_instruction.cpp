@@ -2,6 +2,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include "atomics/x86_64_length.h"
 #include "atomics/x86_64_sweep.h"
 
 namespace musubi::atomics::x86_64 {
@@ -197,6 +198,11 @@ Sweep sweep(const void* code, std::size_t bytes, const SweepEvents& events) {
   ZydisDecoderContext context;
   ZydisDecodedInstruction decoded;
   for (std::size_t at = 0; at < bytes;) {
+    if (const std::size_t length = common_length(begin + at, bytes - at); length > 0) {
+      ++result.instructions;
+      at += length;
+      continue;
+    }
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &context, begin + at, bytes - at, &decoded))) {
       events.undecodable(at++);
       continue;
