@@ -39,8 +39,11 @@ class UserSignals {
 
   // ---- For the runtime.
 
-  // Signals that it does not own and for which the program has a handler. Any thread, signal-safe.
-  os::SignalBits with_handler() const noexcept { return with_handler_.load(std::memory_order_relaxed); }
+  // Signals that it does not own and for which the program has a handler, save the protected ones: those are
+  // never held back, and patched atomics take SIGTRAP in the program's name. Any thread, signal-safe.
+  os::SignalBits with_handler() const noexcept {
+    return with_handler_.load(std::memory_order_relaxed) & ~protected_signals;
+  }
 
   // ---- For FaultHandler.
 

@@ -132,6 +132,20 @@ TEST(UserHandler, IgnoredSignalsAreIgnoredUnlessForced) {
   EXPECT_TRUE(end.said("alive\nmusubi: rank 2")) << end.error_text;
 }
 
+// What the runtime does is held up by blocking signals, and its barriers are slower, while the program has
+// handlers.
+TEST(UserHandler, OfAProtectedSignalIsNotHeldBack) {
+  const ChildEnd end = run_in_child([] {
+    Handlers handlers;
+    handlers.user().handler(SIGTRAP, &exit_with_3);
+    MUSUBI_CHECK(handlers.user().with_handler() == 0);
+    handlers.user().handler(SIGUSR1, &exit_with_3);
+    MUSUBI_CHECK(handlers.user().with_handler() == os::signal_bit(SIGUSR1));
+    ::_exit(7);
+  });
+  EXPECT_TRUE(end.exited_with(7)) << end.status << end.error_text;
+}
+
 TEST(UserMask, ProtectedSignalsStayOpenAndLookBlocked) {
   const ChildEnd end = run_in_child([] {
     Handlers handlers;
