@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <new>
+
 #include "base/check.h"
 
 namespace musubi {
@@ -23,7 +25,9 @@ struct Pool {
 
 // Constant-initialised and trivially destructible: usable in a signal handler and while a thread ends.
 // What a thread leaves in its lists when it ends is not given back: pools of threads are small and few.
-constinit thread_local Pool pool{};
+// A pointer, as thread-local storage may lie on a stack that is shared memory: the lists in it would be
+// changes to be released at every barrier.
+constinit thread_local Pool* pool_of_thread = nullptr;
 
 void* map(std::size_t bytes) noexcept {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -31,11 +35,21 @@ void* map(std::size_t bytes) noexcept {
   return memory;
 }
 
+Pool& pool_here() noexcept {
+  if (pool_of_thread == nullptr) {
+    auto* chunk = static_cast<char*>(map(chunk_bytes));
+    constexpr std::size_t behind_pool = (sizeof(Pool) + class_bytes - 1) / class_bytes * class_bytes;
+    pool_of_thread = new (chunk) Pool{{}, chunk + behind_pool, chunk + chunk_bytes};
+  }
+  return *pool_of_thread;
+}
+
 }  // namespace
 
 void* frame_allocate(std::size_t bytes) noexcept {
   const std::size_t index = (bytes + class_bytes - 1) / class_bytes;
   if (index >= class_count) return map(bytes);
+  Pool& pool = pool_here();
   if (FreeFrame* frame = pool.free[index]) {
     pool.free[index] = frame->next;
     return frame;
@@ -56,6 +70,7 @@ void frame_free(void* frame, std::size_t bytes) noexcept {
     ::munmap(frame, bytes);
     return;
   }
+  Pool& pool = pool_here();
   auto* free = static_cast<FreeFrame*>(frame);
   free->next = pool.free[index];
   pool.free[index] = free;
