@@ -49,10 +49,15 @@ class Protocol {
   // Makes everything that this rank wrote before visible to whoever acquires the rank's signature afterwards.
   // `quiescent`: no thread of the rank runs program code until the matching acquire has ended (a barrier).
   virtual Task<> release(bool quiescent) = 0;
+  // The same without a task, where there is next to nothing to do. Result: false when release() is needed;
+  // then nothing has happened.
+  virtual bool release_at_once(bool /*quiescent*/) { return false; }
 
   // Makes everything visible here that the signature covers. Unless everyone has it, it is merged into the
   // rank's own: what this rank releases later covers it too.
   virtual Task<> acquire(SignatureView signature, Audience audience) = 0;
+  // The same without a task, as release_at_once().
+  virtual bool acquire_at_once(SignatureView /*signature*/, Audience /*audience*/) { return false; }
 
   // Copies the rank's own signature out. Result: a mark for forget().
   virtual std::uint64_t signature(SignatureSink& sink) = 0;

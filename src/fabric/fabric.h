@@ -136,6 +136,9 @@ class Fabric {
 
   // The peer's region as an address of this process, or null without the capability local_pointer.
   virtual std::byte* direct(Rank peer, RegionId region) noexcept = 0;
+  // Looks at a word that peers change by processor atomics, until it differs from `unwanted` or this thread
+  // ought to sleep by the driver's policy. Result: whether it differs. Any thread; delivers no messages.
+  virtual bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept = 0;
 };
 
 }  // namespace musubi::fabric

@@ -67,13 +67,16 @@ class AtomicModification final : public coherence::Modification {
 
 void JobRuntime::barrier(BarrierPayload& payload) {
   if (ranks_ == 1) return;
-  TimeSpent time(counters_, Counter::release_ns);
   if (flags_in_use()) release_before_barrier();
   // Threads that the program made by itself may be at work meanwhile, and signal handlers of the program on
   // any.
   const bool complete = attached_threads_.load() <= 1 + stacks_->in_use();
   const bool quiescent = complete && fault_handler_->user_signals().with_handler() == 0;
-  executor().run(barrier_->arrive(payload, quiescent, complete));
+  sync::Barrier::Passage passage(payload, quiescent, complete);
+  const HandlersHeldBack handlers;
+  if (barrier_->pass(passage)) return;
+  TimeSpent time(counters_, Counter::release_ns);
+  executor().run(barrier_->finish(passage));
 }
 
 void JobRuntime::lock(LockId lock) {

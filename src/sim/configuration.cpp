@@ -56,6 +56,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("resume_ns", c.model.resume_ns);
   visit("gap_ns", c.model.gap_ns);
   visit("link_ns_per_256_bytes", c.model.link_ns_per_256_bytes);
+  visit("local_pointer", c.model.local_pointer);
   visit("torn", c.hostility.torn);
   visit("late", c.hostility.late);
   visit("late_factor", c.hostility.late_factor);
@@ -144,6 +145,7 @@ Configuration draw(std::uint64_t seed) {
   draw_hostility(random, c);
   if (c.nodes <= 6 && random.chance(20)) c.outsiders = static_cast<std::uint32_t>(random.between(1, 2));
   c.interruption = one_of(random, std::array{0u, 0u, 5u, 30u});
+  c.model.local_pointer = random.chance(30);
   return c;
 }
 

@@ -23,6 +23,8 @@ static_assert(sizeof(Notice) == 32);
 struct SignatureView {
   LogicalTime minimum;
   std::span<const Notice> notices;
+
+  bool empty() const { return notices.empty() && minimum == LogicalTime{}; }
 };
 
 }  // namespace musubi::coherence

@@ -21,6 +21,8 @@ class DirtyList {
     (*filling_)[filled_++] = block;
     lock_.unlock();
   }
+  // REQUIRES: no other thread adds or takes.
+  bool empty() const { return filled_ == 0; }
   // What was added since the last take; valid until the next one. One taker at a time.
   std::span<const BlockId> take() {
     lock_.lock();

@@ -1,7 +1,7 @@
 // The engine of the policy `migrating`: what all its parts share, and the steps that they are made of. The
 // parts: fetch.cpp (read misses), run.cpp (blocks that come along), release.cpp (new versions),
-// unpublished.cpp (blocks without a public copy), acquire.cpp (notices and leases), migrating.cpp (the
-// façade).
+// unpublished.cpp (blocks without a public copy), acquire.cpp (notices and leases), at_once.cpp (barriers at
+// which nothing happens), migrating.cpp (the façade).
 #pragma once
 
 #include <array>
@@ -40,7 +40,9 @@ class Engine {
 
   Task<bool> fault(BlockId block, vm::Access wanted);
   Task<> release(bool quiescent);
+  bool release_at_once(bool quiescent);
   Task<> acquire(SignatureView signature, Audience audience);
+  bool acquire_at_once(SignatureView signature, Audience audience);
   Task<> acquire_clock(LogicalTime time);
   Task<> modify(BlockId block, Modification& modification);
   void pin(BlockId first, std::uint64_t count);
@@ -197,6 +199,9 @@ class Engine {
   void store_version(Block& b, Version version);
   void end_critical_section(Block& b);
   void list(BlockId id, Entry& e);
+
+  // at_once.cpp
+  bool live_range_is_unchanged(std::size_t range);
 
   // acquire.cpp
   Task<bool> apply_notice(Notice notice);

@@ -22,8 +22,14 @@ Task<bool> Migrating::fault(BlockId block, vm::Access wanted) {
 Task<> Migrating::release(bool quiescent) {
   return parts_->engine.release(quiescent);
 }
+bool Migrating::release_at_once(bool quiescent) {
+  return parts_->engine.release_at_once(quiescent);
+}
 Task<> Migrating::acquire(SignatureView signature, Audience audience) {
   return parts_->engine.acquire(signature, audience);
+}
+bool Migrating::acquire_at_once(SignatureView signature, Audience audience) {
+  return parts_->engine.acquire_at_once(signature, audience);
 }
 std::uint64_t Migrating::signature(SignatureSink& sink) {
   return parts_->engine.signature().read([&sink](SignatureView view) { sink.take(view); });

@@ -44,7 +44,9 @@ class Migrating final : public Protocol {
 
   Task<bool> fault(BlockId block, vm::Access wanted) override;
   Task<> release(bool quiescent) override;
+  bool release_at_once(bool quiescent) override;
   Task<> acquire(SignatureView signature, Audience audience) override;
+  bool acquire_at_once(SignatureView signature, Audience audience) override;
   std::uint64_t signature(SignatureSink& sink) override;
   void forget(std::uint64_t mark) override;
   LogicalTime clock() const override;

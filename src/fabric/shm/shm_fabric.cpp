@@ -4,10 +4,16 @@
 
 #include "base/check.h"
 #include "fabric/shm/doorbell.h"
+#include "os/clock.h"
 #include "os/cpu.h"
 #include "os/futex.h"
 
 namespace musubi::fabric {
+namespace {
+
+constexpr unsigned eager_checks = 1000;  // without a pause between them, where a thread may spin
+
+}  // namespace
 
 Outcome ShmFabric::post(Rank peer, std::span<const Step> steps, Event&) noexcept {
   MUSUBI_CHECK(peer.value < peers_.size(), "no rank %u", peer.value);
@@ -117,6 +123,28 @@ void ShmFabric::wait_for_service() noexcept {
 
 void ShmFabric::wake_service() noexcept {
   ring_service(mailbox_);
+}
+
+// Who comes within a microsecond is not waited for by the clock: reading it costs as much as the peer's
+// message.
+bool ShmFabric::watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept {
+  const auto differs = [&] { return word.load(std::memory_order_acquire) != unwanted; };
+  for (unsigned i = 0; i < policy_.spin_checks && i < eager_checks; ++i) {
+    if (differs()) return true;
+  }
+  if (differs()) return true;
+  const std::uint64_t begin = os::monotonic_ns();
+  bool seen = false;
+  for (std::uint32_t i = 0; !seen && i < policy_.spin_checks; ++i) {
+    os::pause_instruction();
+    seen = differs();
+  }
+  for (std::uint32_t i = 0; !seen && i < policy_.yields; ++i) {
+    ::sched_yield();
+    seen = differs();
+  }
+  counters_.add(trace::Counter::waiting_ns, os::monotonic_ns() - begin);
+  return seen;
 }
 
 std::byte* ShmFabric::direct(Rank peer, RegionId region) noexcept {

@@ -61,6 +61,7 @@ class ShmFabric final : public Fabric {
   void wake_service() noexcept override;
 
   std::byte* direct(Rank peer, RegionId region) noexcept override;
+  bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override;
 
  private:
   struct Peer {

@@ -20,6 +20,7 @@ struct LatencyModel {
   std::uint64_t resume_ns = 30;  // from "ready" to the task's next instruction
   std::uint64_t gap_ns = 0;
   std::uint64_t link_ns_per_256_bytes = 0;
+  bool local_pointer = false;  // peers also reach each other's memory directly, without any delay
 
   // Peers on one host: a cache miss or two, about 10 GB/s (measured: 80 ns for a message in a mailbox one
   // way, 25 GB/s for a copy that has the memory to itself). gap: a word that others hammer costs 50 to 90 ns

@@ -310,6 +310,12 @@ void SimFabric::wait_for_service() noexcept {
   MUSUBI_CHECK(false, "nothing waits in virtual time");
 }
 
+std::byte* SimFabric::direct(Rank peer, RegionId region) noexcept {
+  if (!network_.model().local_pointer) return nullptr;
+  MUSUBI_CHECK(peer.value < network_.ranks() && region.value < region_count_max);
+  return network_.node(peer).regions_[region.value].base;
+}
+
 Network::Network(World& world, std::uint32_t ranks, const LatencyModel& model, const Hostility& hostility)
     : world_(world), model_(model), hostility_(hostility) {
   nodes_.reserve(ranks);

@@ -86,7 +86,7 @@ class SimFabric final : public Fabric {
     return {.ordered = false,
             .cpu_atomics_coherent = true,
             .needs_target_progress = false,
-            .local_pointer = false};
+            .local_pointer = network_.model().local_pointer};
   }
   Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
   Outcome send(Rank peer, MessageKind kind, Urgency urgency,
@@ -98,7 +98,11 @@ class SimFabric final : public Fabric {
   void wake() noexcept override {}
   void wait_for_service() noexcept override;
   void wake_service() noexcept override {}
-  std::byte* direct(Rank, RegionId) noexcept override { return nullptr; }
+  std::byte* direct(Rank peer, RegionId region) noexcept override;
+  // Nobody looks twice at one instant.
+  bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override {
+    return word.load() != unwanted;
+  }
 
  private:
   struct Message;

@@ -1,0 +1,45 @@
+// Releases and acquires at which nothing happens: most barriers of programs that share little. They need no
+// task, and hold no lock: in a quiescent release nobody else of this rank is at work.
+#include <cstring>
+
+#include "coherence/migrating/engine.h"
+
+namespace musubi::coherence::migrating {
+
+bool Engine::release_at_once(bool quiescent) {
+  // A block that is writable is listed; pinned ones are not.
+  if (!quiescent || !dirty_.empty()) return false;
+  const std::size_t end = live_range_end_.load();
+  for (std::size_t i = 0; i < end; ++i) {
+    if (!live_range_is_unchanged(i)) return false;
+  }
+  quiet_now_.store(++quiet_count_, std::memory_order_relaxed);
+  return true;
+}
+
+// Whether the bytes in use are those of the public copy. What lies below them in the lowest block is left of
+// calls that have returned, the runtime's own among them.
+bool Engine::live_range_is_unchanged(std::size_t range) {
+  const std::uintptr_t low = live_ranges_[range].low.load(std::memory_order_relaxed);
+  const std::uintptr_t high = live_ranges_[range].high.load(std::memory_order_relaxed);
+  if (low >= high) return true;
+  const vm::Segment& segment = *space_.segment_at(low);
+  const std::size_t begin = segment.offset + (low - segment.base);
+  return std::memcmp(memory_.private_view + begin, memory_.published + begin, high - low) == 0;
+}
+
+bool Engine::acquire_at_once(SignatureView signature, Audience audience) {
+  const bool is_kept = audience != Audience::everyone && !signature.empty();
+  if (audience == Audience::unknown || is_kept || expired_.load() < signature.minimum.value) return false;
+  LogicalTime newest = signature.minimum;
+  for (const Notice& notice : signature.notices) {
+    if (notice.writer != fabric_.self()) return false;
+    newest = later(newest, notice.write_ts);
+  }
+  if (!signature.notices.empty()) count(Counter::notices_received, signature.notices.size());
+  raise(clock_, newest);
+  quiet_now_.store(0, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace musubi::coherence::migrating

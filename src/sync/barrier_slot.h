@@ -1,0 +1,95 @@
+// What a peer with direct access to this rank's memory (Capabilities::local_pointer) writes for one round of
+// the barrier: one cache line, and behind it the notices when there are any. One line crosses between the
+// cores for each message, and who polls it disturbs nobody but the one who fills it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/prefetch.h"
+#include "coherence/core/notice.h"
+
+namespace musubi::sync {
+
+// What travels in one round.
+struct Round {
+  using Payload = std::array<std::uint64_t, 6>;
+
+  coherence::SignatureView signature;
+  const Payload* payload;  // null: not known to the sender
+  bool complete;           // all threads wait for the barrier on all ranks that the sender has heard of
+};
+
+// A view of a slot, which may be another rank's. Zero memory is a slot that was never filled. Filled by one
+// peer for epochs that differ by two; the owner has left epoch n before the peer fills n+2.
+//
+// The mark is written last, by an exchange: whoever sees it sees everything else of its epoch (release,
+// acquire). An owner that is tired of looking asks for a message by exchanging the old mark for a question;
+// the peer finds either the question or what it left there itself, so one of the two always learns of the
+// other.
+class BarrierSlot {
+ public:
+  static constexpr std::size_t bytes(std::size_t notices_max) {
+    return sizeof(Line) + (notices_max * sizeof(coherence::Notice) + 63) / 64 * 64;
+  }
+  explicit BarrierSlot(std::byte* place) : line_(*reinterpret_cast<Line*>(place)) {}
+
+  // By the peer: it is about to fill the slot.
+  void prefetch() const { prefetch_for_writing(&line_); }
+  // By the peer. Result: whether the owner has asked for a message.
+  bool fill(std::uint64_t epoch, const Round& round) {
+    const coherence::SignatureView& signature = round.signature;
+    line_.minimum = signature.minimum;
+    if (round.payload != nullptr) line_.payload = *round.payload;
+    if (!signature.notices.empty()) {
+      std::memcpy(notices(), signature.notices.data(), signature.notices.size_bytes());
+    }
+    const std::uint64_t content = signature.notices.size() | (round.payload != nullptr ? payload_bit : 0) |
+                                  (round.complete ? complete_bit : 0);
+    return mark().exchange(epoch << content_bits | content) == question(epoch);
+  }
+
+  // By the owner.
+  std::atomic_ref<std::uint64_t> mark() const { return std::atomic_ref<std::uint64_t>(line_.mark); }
+  static bool is_filled(std::uint64_t seen_mark, std::uint64_t epoch) {
+    return seen_mark >> content_bits == epoch && seen_mark != question(epoch);
+  }
+  // Result: whether a message will come; otherwise the slot has been filled since `seen_mark` was seen.
+  bool ask(std::uint64_t seen_mark, std::uint64_t epoch) {
+    return mark().compare_exchange_strong(seen_mark, question(epoch));
+  }
+  // REQUIRES: filled. Valid until the owner enters the next epoch but one.
+  Round read() const {
+    const std::uint64_t content = mark().load(std::memory_order_relaxed) & content_mask;
+    return {{line_.minimum, {notices(), static_cast<std::size_t>(content & (complete_bit - 1))}},
+            (content & payload_bit) != 0 ? &line_.payload : nullptr,
+            (content & complete_bit) != 0};
+  }
+
+ private:
+  // How many notices there are, whether there is a payload, and whether all wait; all ones: a question.
+  static constexpr unsigned content_bits = 24;
+  static constexpr std::uint64_t content_mask = (std::uint64_t{1} << content_bits) - 1;
+  static constexpr std::uint64_t payload_bit = std::uint64_t{1} << (content_bits - 1);
+  static constexpr std::uint64_t complete_bit = payload_bit >> 1;
+
+  struct alignas(64) Line {
+    std::uint64_t mark;
+    LogicalTime minimum;
+    Round::Payload payload;
+  };
+  static_assert(sizeof(Line) == 64);
+
+  static constexpr std::uint64_t question(std::uint64_t epoch) {
+    return epoch << content_bits | content_mask;
+  }
+  coherence::Notice* notices() const { return reinterpret_cast<coherence::Notice*>(&line_ + 1); }
+
+  Line& line_;
+};
+
+}  // namespace musubi::sync

@@ -1,0 +1,206 @@
+// The barrier over mapped memory: ranks are threads of this process, which write into each other's slots.
+#include "sync/barrier.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "coherence/core/block_words.h"
+#include "shm_ranks.h"
+#include "thread_executor.h"
+
+namespace musubi::sync {
+namespace {
+
+using coherence::Notice;
+using fabric::WaitingPolicy;
+using fabric::conformance::ExchangeBoard;
+using fabric::conformance::ShmRank;
+
+constexpr std::size_t notices_max = 128;
+
+// What rank `rank` has written before barrier `epoch`: mostly nothing, sometimes more than fits into a
+// message.
+std::size_t notices_of(std::uint32_t rank, std::uint64_t epoch) {
+  constexpr std::size_t counts[]{0, 0, 1, 0, 70, 0, 0, 3};
+  return counts[(epoch + 3 * rank) % std::size(counts)];
+}
+
+// Whether all threads of the last rank, and so all of the job, wait for barrier `epoch`.
+bool all_wait(std::uint64_t epoch) {
+  return epoch % 3 != 0;
+}
+
+// Gives out the notices of each barrier, and keeps what it acquires.
+class RecordingProtocol final : public coherence::Protocol {
+ public:
+  RecordingProtocol(Rank self, bool at_once) : self_(self), at_once_(at_once) {}
+
+  Task<bool> fault(BlockId, vm::Access) override { co_return true; }
+  bool release_at_once(bool quiescent) override {
+    if (at_once_) begin(quiescent);
+    return at_once_;
+  }
+  Task<> release(bool quiescent) override {
+    begin(quiescent);
+    co_return;
+  }
+  std::uint64_t signature(coherence::SignatureSink& sink) override {
+    sink.take({{}, given_});
+    return epoch_;
+  }
+  bool acquire_at_once(coherence::SignatureView signature, coherence::Audience audience) override {
+    if (at_once_) record(signature, audience);
+    return at_once_;
+  }
+  Task<> acquire(coherence::SignatureView signature, coherence::Audience audience) override {
+    record(signature, audience);
+    co_return;
+  }
+  void forget(std::uint64_t mark) override { forgotten_ = mark; }
+  LogicalTime clock() const override { return {}; }
+  Task<> acquire_clock(LogicalTime) override { co_return; }
+  Task<> modify(BlockId, coherence::Modification&) override { co_return; }
+  void pin(BlockId, std::uint64_t) override {}
+  void set_live_range(std::size_t, std::uintptr_t, std::uintptr_t) override {}
+  void adopt(BlockId, std::uint64_t) override {}
+
+  // After each barrier: everything that all ranks gave out for it, each notice once.
+  bool has_everything(std::uint32_t ranks) const {
+    std::vector<std::uint64_t> expected;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      for (std::size_t i = 0; i < notices_of(rank, epoch_); ++i) expected.push_back(block_of(Rank{rank}, i));
+    }
+    const bool complete = all_wait(epoch_);
+    if (notices_of(self_.value, epoch_) != 0 && forgotten_ != (complete ? epoch_ : epoch_ - 1)) return false;
+    return acquired_ == expected &&
+           audience_ == (complete ? coherence::Audience::everyone : coherence::Audience::all_ranks_soon);
+  }
+
+ private:
+  static std::uint64_t block_of(Rank rank, std::size_t i) { return rank.value * 1000 + i; }
+  void begin(bool) {
+    ++epoch_;
+    given_.clear();
+    for (std::size_t i = 0; i < notices_of(self_.value, epoch_); ++i) {
+      given_.push_back(Notice{BlockId{block_of(self_, i)}, LogicalTime{epoch_}, LogicalTime{epoch_}, self_});
+    }
+  }
+  void record(coherence::SignatureView signature, coherence::Audience audience) {
+    audience_ = audience;
+    acquired_.clear();
+    for (const Notice& notice : signature.notices) acquired_.push_back(notice.block.value);
+    std::sort(acquired_.begin(), acquired_.end());
+  }
+
+  Rank self_;
+  bool at_once_;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t forgotten_ = 0;
+  coherence::Audience audience_ = coherence::Audience::unknown;
+  std::vector<Notice> given_;
+  std::vector<std::uint64_t> acquired_;
+};
+
+struct Shape {
+  std::uint32_t ranks;
+  WaitingPolicy policy;
+  bool at_once;       // the protocol needs no task
+  bool late = false;  // a rank comes late now and then, so that the others ask for messages
+};
+
+struct Outcome {
+  std::uint64_t wrong = 0;  // barriers after which a rank did not know all
+  std::uint64_t through = 0;
+  std::uint64_t messages = 0;
+};
+
+void run_rank(ShmRank& place, const Shape& shape, std::uint64_t barriers, Outcome& outcome) {
+  const Rank self = place.fabric->self();
+  RecordingProtocol protocol(self, shape.at_once);
+  Barrier barrier(*place.fabric, protocol, place.counters, place.memory.data(), 0, notices_max);
+  fabric::conformance::ThreadExecutor executor(*place.fabric);
+  const std::atomic<bool> never{false};
+  for (std::uint64_t epoch = 1; epoch <= barriers; ++epoch) {
+    if (shape.late && epoch % shape.ranks == self.value)
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    Barrier::Payload payload{};
+    if (self == Rank{0}) payload = {epoch, 2, 3, 4, 5, ~epoch};
+    const bool complete = all_wait(epoch) || self.value + 1 != shape.ranks;
+    Barrier::Passage passage(payload, true, complete);
+    if (barrier.pass(passage)) {
+      ++outcome.through;
+    } else {
+      Task<> rest = barrier.finish(passage);
+      executor.drive(rest, never);
+    }
+    const bool right = payload == Barrier::Payload{epoch, 2, 3, 4, 5, ~epoch};
+    if (!right || !protocol.has_everything(shape.ranks)) ++outcome.wrong;
+  }
+  outcome.messages = place.counters.get(trace::Counter::messages);
+}
+
+std::vector<Outcome> run(const Shape& shape, std::uint64_t barriers) {
+  ExchangeBoard board(shape.ranks);
+  std::vector<ShmRank> places(shape.ranks);
+  std::vector<Outcome> outcomes(shape.ranks);
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < shape.ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      const std::size_t bytes = (Barrier::board_bytes(shape.ranks, notices_max) + 4095) / 4096 * 4096;
+      auto opened = places[rank].open(Rank{rank}, shape.ranks, std::max<std::size_t>(bytes, 4096),
+                                      board.of(Rank{rank}), shape.policy, coherence::control_region);
+      MUSUBI_CHECK(opened.ok(), "%s", opened.error().message.c_str());
+      run_rank(places[rank], shape, barriers, outcomes[rank]);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  return outcomes;
+}
+
+void expect_all_right(const Shape& shape, std::uint64_t barriers) {
+  for (const Outcome& outcome : run(shape, barriers)) EXPECT_EQ(outcome.wrong, 0u) << shape.ranks << " ranks";
+}
+
+TEST(Barrier, BringsEverythingToEverybodyWhenRanksSleepAtOnce) {
+  for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u, 8u}) {
+    expect_all_right({ranks, WaitingPolicy{}, false}, 400);
+    expect_all_right({ranks, WaitingPolicy{}, true}, 400);
+  }
+}
+
+TEST(Barrier, BringsEverythingToEverybodyWhenRanksLookForAWhile) {
+  for (const std::uint32_t ranks : {2u, 3u, 4u, 8u}) {
+    expect_all_right({ranks, WaitingPolicy{0, 20}, false}, 400);
+    expect_all_right({ranks, WaitingPolicy{0, 20}, true}, 400);
+  }
+}
+
+TEST(Barrier, BringsEverythingToEverybodyWhenSomeComeLate) {
+  for (const std::uint32_t ranks : {2u, 3u, 5u}) {
+    expect_all_right({ranks, WaitingPolicy{0, 2}, true, true}, 400);
+    expect_all_right({ranks, WaitingPolicy{}, false, true}, 400);
+  }
+}
+
+// One line per round and rank; a message besides only where the peer has asked for it.
+TEST(Barrier, SendsNoMessageToWhoLooksByItself) {
+  constexpr std::uint64_t barriers = 200;
+  // Patient enough to look until the peer comes, politely.
+  for (const Outcome& outcome : run({2, WaitingPolicy{0, 100'000'000}, true}, barriers)) {
+    EXPECT_EQ(outcome.wrong, 0u);
+    EXPECT_EQ(outcome.through, barriers);
+    EXPECT_EQ(outcome.messages, barriers);
+  }
+}
+
+TEST(Barrier, ARankAloneIsThroughAtOnce) {
+  for (const Outcome& outcome : run({1, WaitingPolicy{}, true}, 10)) {
+    EXPECT_EQ(outcome.through, 10u);
+    EXPECT_EQ(outcome.messages, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace musubi::sync
