@@ -1,6 +1,7 @@
 // Everything OpenMP keeps per process.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string_view>
@@ -32,6 +33,8 @@ struct Job {
   Pool pool;
   Region region;  // the active parallel region, while there is one
   std::atomic<bool> region_active{false};
+  std::atomic<std::uint32_t> last_single{0};  // rank 0: number of the last `single` that was claimed
+  std::array<std::atomic<std::uintptr_t>, 2> broadcasts{};  // used in turn
 };
 
 // Ends the job as a failure of the program: one line that names the cause and the remedy.

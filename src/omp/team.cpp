@@ -67,11 +67,13 @@ void run_member(std::uint32_t index) {
           "every thread of a team must meet the same barriers in the same order");
 }
 
-void meet(Job& job, BarrierKind kind) {
+void meet(Job& job, BarrierKind kind, std::atomic<std::uintptr_t>* word = nullptr) {
   if (job.ranks == 1) return;
   runtime::BarrierPayload payload = encode(kind);
+  if (word != nullptr) payload[1] = word->load(std::memory_order_relaxed);
   job.runtime.barrier(payload);
   if (kind_of(payload) != kind) report_disagreement(job);
+  if (word != nullptr) word->store(payload[1], std::memory_order_relaxed);
 }
 
 std::uint32_t members_here(const Job& job) {
@@ -253,7 +255,7 @@ std::uint32_t parallel(const RegionRequest& request) {
   return size;
 }
 
-void barrier() {
+void barrier(std::atomic<std::uintptr_t>* word) {
   ImplicitTask& task = current_task();
   task.loops_since_barrier = 0;
   if (task.size == 1) return;
@@ -261,7 +263,7 @@ void barrier() {
   task.first_awaited = task.last_awaited;
   Job& job = *Job::current();
   const std::uint32_t members = members_here(job);
-  job.pool.barrier().arrive(job.runtime, members, [&job] { meet(job, BarrierKind::inside_region); });
+  job.pool.barrier().arrive(job.runtime, members, [&] { meet(job, BarrierKind::inside_region, word); });
 }
 
 }  // namespace musubi::omp

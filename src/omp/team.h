@@ -5,6 +5,7 @@
 // opened by threads that the program made itself, and teams of one run in the calling thread alone.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "omp/region.h"
@@ -53,7 +54,8 @@ std::uint32_t parallel(const RegionRequest& request);
 void begin_parallel(const RegionRequest& request, ImplicitTask& task);
 void end_parallel();
 
-// #pragma omp barrier: with release and acquire of shared memory.
-void barrier();
+// #pragma omp barrier: with release and acquire of shared memory. `word`, if any, is rank 0's on every rank
+// afterwards; all threads of a rank pass the same one.
+void barrier(std::atomic<std::uintptr_t>* word = nullptr);
 
 }  // namespace musubi::omp

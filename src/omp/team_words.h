@@ -14,8 +14,6 @@ namespace musubi::omp {
 
 // Indices. The words of one loop slot lie together at the slot's owner, rank `slot mod ranks`.
 namespace words {
-inline constexpr std::size_t single = 0;            // rank 0: number of the last `single` that was claimed
-inline constexpr std::size_t broadcast = 1;         // rank 0: two words, used in turn
 inline constexpr std::size_t next_user_lock = 3;    // rank 0: user locks handed out so far
 inline constexpr std::size_t ended_singles = 4;     // rank 0: by number: the newest single that has ended
 inline constexpr std::size_t awaited_singles = 20;  // rank 0: the newest one that somebody waits for

@@ -215,11 +215,11 @@ void ordered_end(ImplicitTask& task) {
 
 bool single_begin(ImplicitTask& task) {
   if (task.size == 1) return true;
-  // Nobody comes to number n before n-1 was claimed, so the word holds n-1 or more: whoever moves it to n has
-  // won.
-  const std::uint32_t before = task.singles++;
-  const bool runs_it =
-      Job::current()->words.compare_swap(Rank{0}, words::single, before, task.singles) == before;
+  Job& job = *Job::current();
+  // Always a thread of rank 0, which has members in every team: the first of them to come. Nobody there comes
+  // to number n before n-1 was claimed, so the word holds n-1 or more: whoever moves it to n has won.
+  std::uint32_t before = task.singles++;
+  const bool runs_it = job.self == 0 && job.last_single.compare_exchange_strong(before, task.singles);
   note_single(task, task.singles, runs_it);
   return runs_it;
 }
@@ -227,12 +227,11 @@ bool single_begin(ImplicitTask& task) {
 void* broadcast(ImplicitTask& task, bool sender, void* pointer) {
   if (task.size == 1) return pointer;
   // Two words in turn: the word of the next broadcast but one is written only behind the next barrier, and by
-  // then everybody has read this one.
-  const std::size_t word = words::broadcast + task.broadcasts++ % 2;
-  TeamWords& team_words = Job::current()->words;
-  if (sender) team_words.store(Rank{0}, word, reinterpret_cast<std::uintptr_t>(pointer));
-  barrier();
-  return sender ? pointer : reinterpret_cast<void*>(team_words.load(Rank{0}, word));
+  // then every thread of the rank has read this one.
+  std::atomic<std::uintptr_t>& word = Job::current()->broadcasts[task.broadcasts++ % 2];
+  if (sender) word.store(reinterpret_cast<std::uintptr_t>(pointer), std::memory_order_relaxed);
+  barrier(&word);
+  return reinterpret_cast<void*>(word.load(std::memory_order_relaxed));
 }
 
 void* construct_memory(ImplicitTask& task, std::size_t bytes) {
