@@ -38,6 +38,8 @@ coherence::Parameters parameters_from(const config::Settings& settings) {
   parameters.downgrade_after_releases = static_cast<std::uint32_t>(settings.downgrade_after_releases);
   parameters.read_retries_max = static_cast<std::uint32_t>(settings.read_retries_max);
   parameters.leave_unpublished = settings.leave_unpublished;
+  parameters.look_after_releases = static_cast<std::uint32_t>(settings.look_after_releases);
+  parameters.cached_bytes = settings.cached_bytes;
   parameters.run_bytes_max = settings.run_bytes_max;
   parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
   parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);

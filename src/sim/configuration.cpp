@@ -46,6 +46,8 @@ void for_each_field(C& c, Visit&& visit) {
   visit("read_retries", c.protocol.read_retries_max);
   visit("leave_unpublished", c.protocol.leave_unpublished);
   visit("fetches_ahead", c.protocol.fetches_ahead_max);
+  visit("look", c.protocol.look_after_releases);
+  visit("cached_bytes", c.protocol.cached_bytes);
   visit("run_bytes", c.protocol.run_bytes_max);
   visit("lease_probe", c.protocol.lease_probe_releases);
   visit("bug", c.protocol.injected_bug);
@@ -98,6 +100,8 @@ void draw_protocol(Random& random, Configuration& c) {
   p.leave_unpublished = random.chance(75);
   p.fetches_ahead_max = one_of(random, std::array{0u, 1u, 3u, 15u});
   p.lease_probe_releases = one_of(random, std::array{1u, 2u, 4u, 16u});
+  p.look_after_releases = one_of(random, std::array{1u, 2u, 3u, 8u});
+  p.cached_bytes = c.block_bytes * one_of(random, std::array<std::size_t, 3>{0, 2, 1000});
   p.run_bytes_max = c.block_bytes * one_of(random, std::array<std::size_t, 5>{0, 0, 2, 4, 32});
 }
 

@@ -42,6 +42,8 @@ struct Entry {
   std::uint8_t fetches_ahead;    // in a row without a fault in between
   std::uint8_t leased_releases;  // in a row with a lease given in advance
   std::uint16_t idle_releases;   // in a row without a change, or without a comparison
+  std::int8_t rewritten;         // how often it was changed right after a release that found it changed
+  std::uint32_t downgraded_at;   // the release that did, of this rank
   std::uint32_t quiet_mark;      // the quiescent release that found private and public equal; see Migrating
   std::uint32_t digest;          // of an unpublished block, some releases ago
   Rank home_guess;               // where the home was last seen

@@ -1,7 +1,7 @@
 // The engine of the policy `migrating`: what all its parts share, and the steps that they are made of. The
-// parts: fetch.cpp (read misses), run.cpp (blocks that come along), release.cpp (new versions),
-// unpublished.cpp (blocks without a public copy), acquire.cpp (notices and leases), at_once.cpp (barriers at
-// which nothing happens), migrating.cpp (the façade).
+// parts: fetch.cpp (read misses), run.cpp (blocks that come along), release.cpp (new versions), downgrade.cpp
+// (how long blocks stay writable), unpublished.cpp (blocks without a public copy), acquire.cpp (notices and
+// leases), at_once.cpp (barriers at which nothing happens), migrating.cpp (the façade).
 #pragma once
 
 #include <array>
@@ -195,13 +195,18 @@ class Engine {
   Task<> publish(Block& b, Modification* modification);
   Task<Version> bring_newest(Block& b, Rank previous);
   void new_version(Block& b, Version home, bool may_be_silent);
-  void after_comparison(Block& b, bool changed, bool quiescent);
   void store_version(Block& b, Version version);
   void end_critical_section(Block& b);
   void list(BlockId id, Entry& e);
 
   // at_once.cpp
   bool live_range_is_unchanged(std::size_t range);
+
+  // downgrade.cpp
+  void begin_comparisons();
+  void note_rewrite(Entry& e);
+  bool stays_writable(Entry& e, bool changed);
+  void after_comparison(Block& b, bool changed, bool quiescent);
 
   // acquire.cpp
   Task<bool> apply_notice(Notice notice);
@@ -239,6 +244,10 @@ class Engine {
   std::atomic<std::uint64_t> acquired_{0};
   std::atomic<std::uint64_t> expired_{0};  // acquired_, once every copy that had to go is gone
   std::atomic<std::uint64_t> clock_{0};
+  std::atomic<std::uint32_t> release_count_{0};
+  std::size_t compared_bytes_ = 0;  // by this release so far
+  std::size_t compared_lately_ = 0;
+  bool comparisons_cost_ = false;            // they do not fit into the cache
   std::uint32_t quiet_count_ = 0;            // quiescent releases so far
   std::atomic<std::uint32_t> quiet_now_{0};  // the one that is not yet followed by its acquire's end, or 0
 };

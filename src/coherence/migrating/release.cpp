@@ -17,6 +17,7 @@ void Engine::list(BlockId id, Entry& e) {
 Task<> Engine::release(bool quiescent) {
   auto pass = co_await release_gate_.enter();
   if (quiescent) quiet_now_.store(++quiet_count_);
+  begin_comparisons();
   TaskGroup elsewhere(parameters_.release_window);
   const std::span<const BlockId> listed = dirty_.take();
   for (const BlockId id : listed) co_await release_one(id, quiescent, elsewhere);
@@ -139,13 +140,15 @@ Task<Version> Engine::bring_newest(Block& b, Rank previous) {
 void Engine::new_version(Block& b, Version home, bool may_be_silent) {
   Entry& e = b.entry;
   const bool had_readers = home.read_ts > home.write_ts;
+  // The last lease is the one that this rank took to write here.
+  const bool only_we_read = !may_be_silent && home.read_ts == e.read_ts;
   const bool silent = may_be_silent && (!had_readers || injected(InjectedBug::silent_after_lease));
   Version next = home;
   if (!silent || home.write_ts == LogicalTime{}) {
     next.write_ts = later(home.write_ts, home.read_ts) + 1;
     next.read_ts = next.write_ts;
   }
-  if (!silent && had_readers) {
+  if (!silent && had_readers && !only_we_read) {
     // Now and then no lease in advance: whoever still reads must then come and take one, and shows that he
     // does.
     const bool probe = ++e.leased_releases >= parameters_.lease_probe_releases;
@@ -179,44 +182,6 @@ void Engine::store_version(Block& b, Version version) {
 void Engine::end_critical_section(Block& b) {
   others_may_act();
   if (!injected(InjectedBug::version_not_raised)) shared(b.words.version).fetch_add(1);
-}
-
-// A release has compared the block, and published what changed.
-void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
-  Entry& e = b.entry;
-  if (e.pinned) return;
-  switch (e.state) {
-    case State::readable_dirty:
-      e.state = State::readable_clean;
-      e.published_equals = true;
-      return;
-    case State::invalid_dirty:
-      e.state = State::invalid_clean;
-      e.published_equals = true;
-      return;
-    case State::writable:
-      break;
-    default:
-      return;
-  }
-  if (changed) e.last_opening = Opening::changed;
-  e.idle_releases = changed ? 0 : static_cast<std::uint16_t>(e.idle_releases + 1);
-  if (e.idle_releases >= parameters_.downgrade_after_releases) {
-    count(Counter::downgrades);
-    if (quiescent) {
-      to_downgrade_.add(b.id);
-      e.state = State::readable_clean;
-    } else {
-      vm_.downgrade({b.id, 1});
-      // A thread may have written between the comparison and the downgrade.
-      e.state = differs_from_twin(b) ? State::readable_dirty : State::readable_clean;
-    }
-    e.published_equals = true;
-    if (e.state == State::readable_clean) return;
-  } else if (quiescent) {
-    e.quiet_mark = quiet_count_;
-  }
-  list(b.id, e);
 }
 
 }  // namespace musubi::coherence::migrating

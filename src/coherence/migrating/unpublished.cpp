@@ -86,7 +86,7 @@ void Engine::release_unpublished(Block& b, Version version) {
   end_critical_section(b);  // whoever reads it just now must look again
   // Whether it changed is not known. Blocks that are written no more must not be looked at for ever: two
   // digests, some releases apart, tell; seldom, and less often each time that it has changed.
-  const unsigned limit = std::min(parameters_.downgrade_after_releases << e.patience, 60000u);
+  const unsigned limit = std::min(parameters_.look_after_releases << e.patience, 60000u);
   ++e.idle_releases;
   if (e.idle_releases >= limit) {
     const bool unchanged = limit > 1 && e.digest == digest_of(b.own, b.extent.bytes);

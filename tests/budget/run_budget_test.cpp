@@ -1,0 +1,129 @@
+// What streams cost: runs of blocks that are opened by one fault and fetched by one batch; and how long a
+// block stays writable.
+#include <gtest/gtest.h>
+
+#include "stage.h"
+
+namespace musubi::sim {
+namespace {
+
+using trace::Counter;
+
+constexpr std::uint64_t block_count = 64;
+
+Task<> write_blocks(Node& node, std::uint64_t first, std::uint64_t end, std::uint64_t value) {
+  for (std::uint64_t i = first; i < end; ++i) co_await store(node, i, value);
+}
+Task<> read_blocks(Node& node, std::uint64_t first, std::uint64_t end) {
+  for (std::uint64_t i = first; i < end; ++i) static_cast<void>(co_await load(node, i));
+}
+
+void do_now(Stage& stage, Node& node, Task<> task) {
+  stage.play(node.self().value, std::move(task));
+  stage.finish();
+}
+void all_meet(Stage& stage) {
+  for (std::uint32_t rank = 0; rank < 2; ++rank) stage.play(rank, meet(stage.node(rank)));
+  stage.finish();
+}
+
+class Count {
+ public:
+  Count(Node& node, Counter counter)
+      : node_(node), counter_(counter), before_(node.counters().get(counter)) {}
+  std::uint64_t now() const { return node_.counters().get(counter_) - before_; }
+
+ private:
+  Node& node_;
+  Counter counter_;
+  std::uint64_t before_;
+};
+
+Configuration with_runs(std::size_t blocks) {
+  Configuration configuration = calm(2);
+  configuration.protocol.run_bytes_max = blocks * stage_block_bytes;
+  return configuration;
+}
+
+TEST(RunBudget, AStreamOfReadsFaultsOncePerRunAndARunIsTwoBatches) {
+  Configuration configuration = with_runs(16);
+  configuration.protocol.leave_unpublished = false;  // some blocks would be, some not: they are brought apart
+  Stage stage(configuration, block_count);
+  Node& writer = stage.node(0);
+  Node& reader = stage.node(1);
+  do_now(stage, writer, write_blocks(writer, 1, block_count, 7));
+  all_meet(stage);
+  const Count faults(reader, Counter::read_faults);
+  const Count operations(reader, Counter::remote_operations);
+  const Count bytes(reader, Counter::fetched_bytes);
+  do_now(stage, reader, read_blocks(reader, 1, block_count));
+  EXPECT_EQ(faults.now(), 7u);                    // for 1, 2, 4, 8, 16, 16 and the last 16 blocks
+  EXPECT_LE(operations.now(), 5 * faults.now());  // the missed block needs up to three by itself
+  EXPECT_EQ(bytes.now(), (block_count - 1) * stage_block_bytes);
+}
+
+TEST(RunBudget, WithoutRunsEachBlockFaults) {
+  Stage stage(with_runs(0), block_count);
+  do_now(stage, stage.node(0), write_blocks(stage.node(0), 1, block_count, 7));
+  all_meet(stage);
+  const Count faults(stage.node(1), Counter::read_faults);
+  do_now(stage, stage.node(1), read_blocks(stage.node(1), 1, block_count));
+  EXPECT_EQ(faults.now(), block_count - 1);
+}
+
+TEST(RunBudget, AStreamOfWritesFaultsOncePerRun) {
+  Stage stage(with_runs(16), block_count);
+  Node& writer = stage.node(0);
+  const Count faults(writer, Counter::write_faults);
+  do_now(stage, writer, write_blocks(writer, 1, block_count, 7));
+  EXPECT_EQ(faults.now(), 7u);
+}
+
+// One rank writes eight blocks again and again, the other reads four of them.
+TEST(RunBudget, BlocksThatCameAlongInVainAreLeftAlone) {
+  Stage stage(with_runs(16), block_count);
+  Node& writer = stage.node(0);
+  Node& reader = stage.node(1);
+  for (std::uint64_t round = 1; round <= 6; ++round) {
+    do_now(stage, writer, write_blocks(writer, 1, 9, round));
+    all_meet(stage);
+    const Count bytes(reader, Counter::fetched_bytes);
+    do_now(stage, reader, read_blocks(reader, 1, 5));
+    all_meet(stage);
+    if (round <= 2) continue;  // not known yet
+    EXPECT_LE(bytes.now(), 4 * stage_block_bytes) << round;
+  }
+  const Count bytes(reader, Counter::fetched_bytes);
+  do_now(stage, writer, write_blocks(writer, 1, 9, 100));
+  all_meet(stage);
+  do_now(stage, reader, read_blocks(reader, 1, 5));
+  EXPECT_EQ(bytes.now(), 4 * stage_block_bytes);
+}
+
+// Blocks that a reader keeps published are written every fourth time.
+std::uint64_t comparisons_of_a_phase(std::size_t cached_bytes) {
+  Configuration configuration = with_runs(16);
+  configuration.protocol.cached_bytes = cached_bytes;
+  Stage stage(configuration, block_count);
+  Node& writer = stage.node(0);
+  Node& reader = stage.node(1);
+  std::uint64_t comparisons = 0;
+  for (std::uint64_t round = 1; round <= 8; ++round) {
+    const Count count(writer, Counter::comparisons);
+    do_now(stage, writer, write_blocks(writer, 1, 17, round));
+    for (int i = 0; i < 4; ++i) {
+      all_meet(stage);
+      do_now(stage, reader, read_blocks(reader, 1, 17));
+    }
+    comparisons = count.now();
+  }
+  return comparisons;
+}
+
+TEST(RunBudget, WhatDoesNotFitIntoTheCacheIsComparedOnceForEachTimeThatItIsWritten) {
+  EXPECT_EQ(comparisons_of_a_phase(std::size_t{1} << 20), 4 * 16u);  // stays writable
+  EXPECT_EQ(comparisons_of_a_phase(0), 16u);
+}
+
+}  // namespace
+}  // namespace musubi::sim
