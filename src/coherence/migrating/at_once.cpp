@@ -14,6 +14,7 @@ bool Engine::release_at_once(bool quiescent) {
     if (!live_range_is_unchanged(i)) return false;
   }
   quiet_now_.store(++quiet_count_, std::memory_order_relaxed);
+  release_count_.store(release_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return true;
 }
 
