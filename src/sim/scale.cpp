@@ -73,6 +73,7 @@ class Measurement final : private PromiseBase::Observer {
     c.nodes = run_.nodes;
     c.locks = workload_->locks();
     c.model = run_.model;
+    c.protocol.signature_notices_max = run_.signature_notices_max;
     return c;
   }
   Task<> play(std::uint32_t rank);

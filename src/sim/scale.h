@@ -14,8 +14,9 @@ struct ScaleRun {
   Policy policy = Policy::migrating;
   WorkloadKind workload = WorkloadKind::stencil;
   fabric::sim::LatencyModel model;
-  std::uint32_t nodes = 2;       // a power of two
-  std::uint32_t iterations = 8;  // that are measured, after the workload's own warm-up
+  std::uint32_t nodes = 2;                   // a power of two
+  std::uint32_t iterations = 8;              // that are measured, after the workload's own warm-up
+  std::size_t signature_notices_max = 1024;  // of the policy migrating
   std::uint64_t seed = 1;
 };
 

@@ -18,7 +18,7 @@ constexpr std::uint32_t iterations = 2;
 
 ScaleResult cost(Policy policy, WorkloadKind workload, std::uint32_t nodes, std::uint64_t seed = 1,
                  const fabric::sim::LatencyModel& model = fabric::sim::LatencyModel::infiniband()) {
-  const ScaleResult result = measure({policy, workload, model, nodes, iterations, seed});
+  const ScaleResult result = measure({policy, workload, model, nodes, iterations, 1024, seed});
   EXPECT_EQ(result.violation, "") << name_of(policy) << ' ' << name_of(workload) << ' ' << nodes;
   return result;
 }

@@ -1,0 +1,99 @@
+// Simulates one workload under one policy and prints what it cost, as a line of comma-separated values:
+//   musubi_scale POLICY WORKLOAD FABRIC NODES [ITERATIONS [NOTICES]]
+// NOTICES is how many a signature of the policy migrating may hold.
+//   musubi_scale columns
+// Exit status: 0; 1 when a value was wrong; 2 for wrong arguments; 3 when the simulation would need more than
+// 6 GB of memory.
+#include <charconv>
+#include <cinttypes>
+#include <cstdio>
+#include <string_view>
+
+#include "sim/scale.h"
+
+namespace {
+
+using musubi::fabric::sim::LatencyModel;
+using musubi::sim::Policy;
+using musubi::sim::ScaleResult;
+using musubi::sim::ScaleRun;
+using musubi::sim::WorkloadKind;
+
+constexpr std::uint64_t memory_max = 6'000'000'000;
+
+struct Fabric {
+  std::string_view name;
+  LatencyModel model;
+};
+constexpr Fabric fabrics[]{{"shared_memory", LatencyModel::shared_memory()},
+                           {"infiniband", LatencyModel::infiniband()},
+                           {"tcp_25_gbe", LatencyModel::tcp_25_gbe()}};
+
+// The member of an enumeration that ends with `count`, by its name.
+template <class Kind>
+bool find(std::string_view name, Kind* kind) {
+  for (unsigned i = 0; i < static_cast<unsigned>(Kind::count); ++i) {
+    if (musubi::sim::name_of(static_cast<Kind>(i)) == name) return *kind = static_cast<Kind>(i), true;
+  }
+  return false;
+}
+bool find(std::string_view name, Fabric* fabric) {
+  for (const Fabric& candidate : fabrics) {
+    if (candidate.name == name) return *fabric = candidate, true;
+  }
+  return false;
+}
+bool parse(std::string_view text, std::uint32_t* number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+int print_columns() {
+  std::puts(
+      "protocol,workload,fabric,nodes,remote_operations,messages,bytes,invalidation_messages,"
+      "busiest_operations,copies_invalidated,fetches,renewals,notices_read,faults,virtual_ns,metadata_bytes");
+  return 0;
+}
+
+int run(const ScaleRun& run, std::string_view fabric) {
+  if (musubi::sim::memory_needed(run) > memory_max) return 3;
+  const ScaleResult r = musubi::sim::measure(run);
+  if (!r.violation.empty()) {
+    std::fprintf(stderr, "musubi_scale: %s\n", r.violation.c_str());
+    return 1;
+  }
+  std::printf("%s,%s,%s,%" PRIu32 ",%.2f,%.2f,%.0f,%.2f,%.1f,%.2f,%.2f,%.2f,%.1f,%.2f,%.0f,%.0f\n",
+              musubi::sim::name_of(run.policy).data(), musubi::sim::name_of(run.workload).data(),
+              fabric.data(), run.nodes, r.remote_operations, r.messages, r.bytes, r.invalidation_messages,
+              r.busiest_operations, r.invalidations, r.fetches, r.renewals, r.notices, r.faults, r.virtual_ns,
+              r.metadata_bytes);
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count == 2 && std::string_view(arguments[1]) == "columns") return print_columns();
+  ScaleRun wanted;
+  Fabric fabric;
+  std::uint32_t notices = static_cast<std::uint32_t>(wanted.signature_notices_max);
+  const bool understood = count >= 5 && count <= 7 && find(arguments[1], &wanted.policy) &&
+                          find(arguments[2], &wanted.workload) && find(arguments[3], &fabric) &&
+                          parse(arguments[4], &wanted.nodes) &&
+                          (count < 6 || parse(arguments[5], &wanted.iterations)) &&
+                          (count < 7 || parse(arguments[6], &notices));
+  const bool power_of_two = (wanted.nodes & (wanted.nodes - 1)) == 0;
+  if (!understood || wanted.nodes < 2 || !power_of_two || wanted.iterations == 0 || notices == 0) {
+    std::fprintf(
+        stderr,
+        "usage: musubi_scale POLICY WORKLOAD FABRIC NODES [ITERATIONS [NOTICES]], or musubi_scale columns\n"
+        "  POLICY    migrating directory notices timestamps\n"
+        "  WORKLOAD  stencil gather all_to_all read_mostly migratory\n"
+        "  FABRIC    shared_memory infiniband tcp_25_gbe\n"
+        "  NODES     a power of two from 2 on\n");
+    return 2;
+  }
+  wanted.model = fabric.model;
+  wanted.signature_notices_max = notices;
+  return run(wanted, fabric.name);
+}
