@@ -7,15 +7,24 @@
 namespace musubi::coherence::migrating {
 
 bool Engine::release_at_once(bool quiescent) {
-  // A block that is writable is listed; pinned ones are not.
-  if (!quiescent || !dirty_.empty()) return false;
+  if (!quiescent) return false;
   const std::size_t end = live_range_end_.load();
   for (std::size_t i = 0; i < end; ++i) {
     if (!live_range_is_unchanged(i)) return false;
   }
+  // A block that is writable is listed; pinned ones are not.
+  if (!dirty_.empty() && !all_pass_unread()) return false;
   quiet_now_.store(++quiet_count_, std::memory_order_relaxed);
   release_count_.store(release_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return true;
+}
+
+bool Engine::all_pass_unread() {
+  const std::span<const BlockId> listed = dirty_.take();
+  std::size_t passed = 0;
+  while (passed < listed.size() && passes_unread(listed, passed)) ++passed;
+  dirty_.add_again(listed);
+  return passed == listed.size();
 }
 
 // Whether the bytes in use are those of the public copy. What lies below them in the lowest block is left of

@@ -2,6 +2,7 @@
 // so that a release can walk one while faults add to the other.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -23,10 +24,17 @@ class DirtyList {
   }
   // REQUIRES: no other thread adds or takes.
   bool empty() const { return filled_ == 0; }
-  // What was added since the last take; valid until the next one. One taker at a time.
-  std::span<const BlockId> take() {
+  // Part of what the last take() gave, at its beginning.
+  void add_again(std::span<const BlockId> blocks) {
     lock_.lock();
-    const std::span<const BlockId> taken{filling_->data(), filled_};
+    std::copy(blocks.begin(), blocks.end(), filling_->data() + filled_);
+    filled_ += blocks.size();
+    lock_.unlock();
+  }
+  // What was added since the last take; valid until the next one. One taker at a time.
+  std::span<BlockId> take() {
+    lock_.lock();
+    const std::span<BlockId> taken{filling_->data(), filled_};
     filling_ = filling_ == &first_ ? &second_ : &first_;
     filled_ = 0;
     lock_.unlock();

@@ -187,6 +187,9 @@ class Engine {
   enum class AtHome { done, done_but_watched, not_done };
   AtHome release_at_home(Block& b, bool quiescent);
   void release_unpublished(Block& b, Version version);
+  unsigned releases_per_look(const Entry& e) const;
+  bool is_look_due(const Entry& e) const;
+  bool passes_unread(std::span<const BlockId> listed, std::size_t place);
   void give_up_public_copy(Block& b);
   Task<bool> leave_unpublished(Block& b);
   Task<> release_one(BlockId id, bool quiescent, TaskGroup& elsewhere);
@@ -200,6 +203,7 @@ class Engine {
   void list(BlockId id, Entry& e);
 
   // at_once.cpp
+  bool all_pass_unread();
   bool live_range_is_unchanged(std::size_t range);
 
   // downgrade.cpp

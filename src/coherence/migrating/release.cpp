@@ -19,8 +19,17 @@ Task<> Engine::release(bool quiescent) {
   if (quiescent) quiet_now_.store(++quiet_count_);
   begin_comparisons();
   TaskGroup elsewhere(parameters_.release_window);
-  const std::span<const BlockId> listed = dirty_.take();
-  for (const BlockId id : listed) co_await release_one(id, quiescent, elsewhere);
+  const std::span<BlockId> listed = dirty_.take();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    const BlockId id = listed[i];
+    if (passes_unread(listed, i)) {
+      listed[kept++] = id;
+    } else {
+      co_await release_one(id, quiescent, elsewhere);
+    }
+  }
+  dirty_.add_again(listed.first(kept));
   co_await release_live_ranges(quiescent, elsewhere);
   co_await elsewhere.drain();
   if (quiescent) to_downgrade_.take_runs([this](vm::BlockRun run) { vm_.downgrade(run); });
