@@ -132,6 +132,8 @@ Result<void> JobRuntime::open_memory() {
   fault_handler_->install();
   fault_handler_->add_owner(SIGSEGV, *vm_);
   fault_handler_->add_owner(SIGBUS, *vm_);
+  shared_regions_ = std::make_unique<SharedRegions>(*fabric_, regions);
+  fault_handler_->add_owner(SIGBUS, *shared_regions_);
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/memory_watch.h"
 #include "runtime/rank_memory.h"
 #include "runtime/runtime.h"
+#include "runtime/shared_regions.h"
 #include "runtime/stack_slots.h"
 #include "runtime/thread_executor.h"
 #include "sync/barrier.h"
@@ -113,6 +114,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   std::unique_ptr<MemoryFiles> memory_;
   std::unique_ptr<MemoryWatch> memory_watch_;
   std::unique_ptr<fabric::ShmFabric> fabric_;
+  std::unique_ptr<SharedRegions> shared_regions_;
   std::unique_ptr<vm::FaultHandler> fault_handler_;
   std::unique_ptr<vm::SigsegvVm> vm_;
   remote_lock::Grants grants_;

@@ -1,5 +1,6 @@
 // A job that wants more memory than it may have ends with a line that names cause and remedy.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "openmp_job.h"
 
@@ -47,6 +48,15 @@ TEST(MemoryLimit, TheEndOfTheSharedHeapIsAFailedMalloc) {
     EXPECT_EQ(ended.status, 3) << ended.error;
     EXPECT_TRUE(contains(ended.output, "no memory"));
   }
+}
+
+// As kernels that commit memory strictly do when none is left: here the file of the public copies is cut off.
+TEST(MemoryLimit, MemoryThatIsNotThereIsReportedAsSuch) {
+  LaunchedJob job({"run", "-n", "2", PROGRAM_FOLDER "cut_off", "musubi-published"});
+  EXPECT_EQ(job.wait(), 128 + SIGBUS);
+  EXPECT_TRUE(contains(job.error(), "was killed by SIGBUS")) << job.error();
+  EXPECT_TRUE(contains(job.error(), "in the memory that ranks share: no memory is left")) << job.error();
+  EXPECT_TRUE(job.vanished());
 }
 
 }  // namespace

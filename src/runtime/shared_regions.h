@@ -1,0 +1,28 @@
+// The memory that ranks offer each other, as far as it can fail: the kernel answers an access to a page that
+// it cannot bring into being with SIGBUS.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "fabric/fabric.h"
+#include "vm/sigsegv/signal_owner.h"
+
+namespace musubi::runtime {
+
+class SharedRegions final : public vm::SignalOwner {
+ public:
+  // The regions of every rank, all of these sizes. `fabric` outlives this.
+  SharedRegions(fabric::Fabric& fabric, const std::array<fabric::RegionMemory, 4>& regions)
+      : fabric_(fabric), regions_(regions) {}
+
+  // Fatal, with what it means, for SIGBUS in one of the regions; else foreign.
+  vm::SignalVerdict on_signal(int signal, const siginfo_t& information,
+                              ucontext_t& context) noexcept override;
+
+ private:
+  fabric::Fabric& fabric_;
+  const std::array<fabric::RegionMemory, 4> regions_;
+};
+
+}  // namespace musubi::runtime
