@@ -225,6 +225,21 @@ TEST(Budget, AReleaseFromElsewhereOfTheVersionThatTheHomeHasMovesNoData) {
   EXPECT_LE(meter.cost().bytes, 64u);
 }
 
+TEST(Budget, TheFirstWriteToABlockMovesItsHomeAndNoDataAndItsReleaseIsFree) {
+  Stage stage(calm(2), 2);
+  Node& writer = stage.node(1);
+  const Meter write(writer);
+  do_now(stage, writer, store(writer, 0, 1));  // home: node 0
+  expect_cost(write.cost(), 2 + 1, 1, 0);      // two for the owner word, one look at the home's words
+  EXPECT_EQ(writer.counters().get(Counter::twins), 0u);
+  EXPECT_EQ(writer.counters().get(Counter::first_touches), 1u);
+  const Meter meter(writer);
+  do_now(stage, writer, release(writer));
+  do_now(stage, writer, store(writer, 0, 2));
+  do_now(stage, writer, release(writer));
+  expect_cost(meter.cost(), 0, 0, 0);
+}
+
 TEST(Budget, ABarrierWithNothingWrittenIsOneMessagePerRoundAndRank) {
   for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u, 8u, 16u, 33u}) {
     Stage stage(calm(ranks), 4);
@@ -242,6 +257,7 @@ TEST(Budget, ABarrierWithNothingWrittenIsOneMessagePerRoundAndRank) {
 std::uint64_t release_ns(std::uint64_t blocks, std::size_t window) {
   Configuration configuration = calm(2);
   configuration.protocol.release_window = window;
+  configuration.protocol.leave_unpublished = false;  // or the homes move at the first touch
   Stage stage(configuration, blocks * 2);
   Node& writer = stage.node(1);
   for (std::uint64_t i = 0; i < blocks; ++i) do_now(stage, writer, store(writer, 2 * i, 1));  // homes: rank 0

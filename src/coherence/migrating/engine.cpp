@@ -131,10 +131,16 @@ Task<bool> Engine::fault(BlockId id, vm::Access wanted) {
   e.wanted = e.wanted || e.was_invalidated;
   e.was_invalidated = false;
   count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
-  if (!was_valid) co_await fetch(b);
+  if (!was_valid) {
+    if (wanted == vm::Access::write) {
+      co_await fetch_for_writing(b);
+    } else {
+      co_await fetch(b);
+    }
+  }
   Run run;
   gather(b, wanted, run);
-  if (run.count != 0) co_await make_valid(run);
+  if (run.count != 0) co_await make_valid(run, wanted);
   if (wanted == vm::Access::write) {
     co_await make_writable(b);
     for (std::size_t i = 0; i < run.count; ++i) {

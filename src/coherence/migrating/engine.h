@@ -1,7 +1,8 @@
 // The engine of the policy `migrating`: what all its parts share, and the steps that they are made of. The
-// parts: fetch.cpp (read misses), run.cpp (blocks that come along), release.cpp (new versions), downgrade.cpp
-// (how long blocks stay writable), unpublished.cpp (blocks without a public copy), acquire.cpp (notices and
-// leases), at_once.cpp (barriers at which nothing happens), migrating.cpp (the façade).
+// parts: fetch.cpp (read misses), first_touch.cpp (the first write), run.cpp (blocks that come along),
+// release.cpp (new versions), downgrade.cpp (how long blocks stay writable), unpublished.cpp (blocks without
+// a public copy), acquire.cpp (notices and leases), at_once.cpp (barriers at which nothing happens),
+// migrating.cpp (the façade).
 #pragma once
 
 #include <array>
@@ -155,7 +156,7 @@ class Engine {
   // run.cpp
   bool comes_along(const Block& b, vm::Access wanted, bool in_stream) const;
   void gather(const Block& leader, vm::Access wanted, Run& run);
-  Task<> make_valid(Run& run);
+  Task<> make_valid(Run& run, vm::Access wanted);
   Source source_of(const Block& b);
   Task<std::size_t> fetch_run_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer);
   Task<std::size_t> fetch_run_from_home(Run& run, std::size_t begin, std::size_t end, Rank peer);
@@ -172,6 +173,7 @@ class Engine {
   Task<LookResult> fetch_from(Block& b, Rank peer, std::byte* target, bool live, Rank* next);
   Task<LogicalTime> extend_lease(Block& b, Rank peer, const Look& look);
   Task<> fetch_under_lock(Block& b, std::byte* target);
+  Task<> become_home(Block& b, Rank previous, std::byte* target);
   static bool needs_data(const Block& b, const BlockWords& home) {
     return home.write_ts != b.entry.write_ts.value || b.entry.bytes_lost;
   }
@@ -182,6 +184,10 @@ class Engine {
   void note_home(Block& b, Rank peer);
   void accept(Block& b, Version version, const std::byte* data);
   Rank first_place_to_look(const Block& b);
+
+  // first_touch.cpp
+  bool looks_untouched(const Block& b);
+  Task<> fetch_for_writing(Block& b);
 
   // release.cpp
   enum class AtHome { done, done_but_watched, not_done };

@@ -169,8 +169,14 @@ Task<LogicalTime> Engine::extend_lease(Block& b, Rank peer, const Look& look) {
 
 // Progress is guaranteed by the queue of the lock: this rank becomes the home, with the same version.
 Task<> Engine::fetch_under_lock(Block& b, std::byte* target) {
-  Entry& e = b.entry;
   const Rank previous = co_await locks_.lock(b.id.value, b.initial_home);
+  co_await become_home(b, previous, target);
+}
+
+// This rank has just taken the lock of the block from `previous`: it becomes the home of the version there.
+// Ends the critical section.
+Task<> Engine::become_home(Block& b, Rank previous, std::byte* target) {
+  Entry& e = b.entry;
   MUSUBI_CHECK(previous != fabric_.self(), "block %lu: home without knowing it",
                static_cast<unsigned long>(b.id.value));
   const BlockWords words = co_await take_from_home(b, previous, target);

@@ -54,7 +54,7 @@ void Engine::gather(const Block& leader, vm::Access wanted, Run& run) {
 }
 
 // Makes the members valid, as far as one attempt goes; the run ends where it fails.
-Task<> Engine::make_valid(Run& run) {
+Task<> Engine::make_valid(Run& run, vm::Access wanted) {
   std::size_t valid = 0;
   while (valid < run.count) {
     const std::size_t begin = valid;
@@ -63,7 +63,11 @@ Task<> Engine::make_valid(Run& run) {
       ++valid;
       continue;
     }
-    if (own_word(b).tag() == Ownership::unlocked) {
+    if (wanted == vm::Access::write && looks_untouched(b)) {
+      Block first = b;
+      co_await fetch_for_writing(first);
+      ++valid;
+    } else if (own_word(b).tag() == Ownership::unlocked) {
       Block here = b;
       const bool at_home = co_await redate_at_home(here);
       if (at_home) ++valid;
