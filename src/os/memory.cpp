@@ -131,6 +131,10 @@ Result<Mapping> Mapping::at(void* address, std::size_t bytes, Protection protect
   return Mapping{data.value(), bytes};
 }
 
+void Mapping::prefer_huge_pages(std::size_t offset, std::size_t bytes) const noexcept {
+  ::madvise(data_ + offset, bytes, MADV_HUGEPAGE);
+}
+
 std::byte* Mapping::release() noexcept {
   bytes_ = 0;
   return std::exchange(data_, nullptr);

@@ -68,6 +68,9 @@ class Mapping {
   std::size_t bytes() const noexcept { return bytes_; }
   explicit operator bool() const noexcept { return data_ != nullptr; }
 
+  // Lets the kernel use huge pages for this part (whole pages) where it is set up to; it may not be.
+  void prefer_huge_pages(std::size_t offset, std::size_t bytes) const noexcept;
+
   std::byte* release() noexcept;  // the range stays mapped for good
   void unmap() noexcept;
 

@@ -48,12 +48,14 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
   heap.block_bytes = settings.heap_block_bytes;
   heap.initial_home = vm::InitialHome::slices;
   heap.slice_bytes = layout.heap_bytes_per_rank;
+  heap.huge_pages = settings.huge_pages;
   plan.space.add(heap);
   vm::Segment stacks = heap;
   stacks.name = "stacks";
   stacks.base = layout.stacks_base;
   stacks.bytes = static_cast<std::size_t>(stack_bytes);
   stacks.block_bytes = settings.stack_block_bytes;
+  stacks.huge_pages = false;
   stacks.slice_bytes = layout.stack_slot_bytes * layout.stack_slots_per_rank;
   plan.space.add(stacks);
   plan.heap_segment = 0;

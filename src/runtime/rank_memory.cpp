@@ -34,6 +34,9 @@ Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const vm::Space& space,
   if (made)
     made = make_file("musubi-control", whole_pages(control.bytes), files->control_file_, &files->control_);
   if (!made) return made.error();
+  for (const vm::Segment& segment : space.segments()) {
+    if (segment.huge_pages) files->published_.prefer_huge_pages(segment.offset, segment.bytes);
+  }
   return files;
 }
 

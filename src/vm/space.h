@@ -28,6 +28,8 @@ struct Segment {
   InitialHome initial_home = InitialHome::one_rank;
   Rank home{};
   std::size_t slice_bytes = 0;
+  // Used densely: memory may come in pages of megabytes where the kernel is set up to give such.
+  bool huge_pages = false;
   // Filled in by Space::add:
   BlockId first_block{};
   std::uint64_t blocks = 0;

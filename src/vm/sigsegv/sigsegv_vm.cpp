@@ -74,6 +74,9 @@ Result<std::unique_ptr<SigsegvVm>> SigsegvVm::create(const Space& space, int mem
   }
   ::madvise(view, vm->system_bytes_, MADV_DONTDUMP);  // a core file shows the user view; once is enough
   vm->system_view_ = static_cast<std::byte*>(view);
+  for (const Segment& segment : space.segments()) {
+    if (segment.huge_pages) ::madvise(vm->system_view_ + segment.offset, segment.bytes, MADV_HUGEPAGE);
+  }
   return vm;
 }
 
@@ -110,6 +113,7 @@ Result<void> SigsegvVm::map_segment(std::size_t index, Placement placement) {
     return Error{std::string("cannot map segment ") + segment.name + " (" + ::strerror(error) +
                  "); lower its size, or move the shared space to addresses that are free on every rank"};
   }
+  if (segment.huge_pages) ::madvise(got, segment.bytes, MADV_HUGEPAGE);
   mapped_segments_ |= std::uint32_t{1} << index;
   return {};
 }

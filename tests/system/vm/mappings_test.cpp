@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -36,6 +37,20 @@ std::size_t lines_of_maps(std::uintptr_t begin, std::uintptr_t end) {
   }
   std::fclose(file);
   return count;
+}
+
+// Whether the kernel was asked for huge pages at `address`.
+bool asked_for_huge_pages(std::uintptr_t address) {
+  std::FILE* file = std::fopen("/proc/self/smaps", "r");
+  bool inside = false, asked = false;
+  char line[1024];
+  while (std::fgets(line, sizeof line, file) != nullptr) {
+    unsigned long low = 0, high = 0;
+    if (std::sscanf(line, "%lx-%lx ", &low, &high) == 2) inside = low <= address && address < high;
+    if (inside && std::strncmp(line, "VmFlags:", 8) == 0) asked = std::strstr(line, " hg") != nullptr;
+  }
+  std::fclose(file);
+  return asked;
 }
 
 // Opens every block on demand, unless it is to refuse.
@@ -160,6 +175,22 @@ TEST(Mappings, ASegmentThatIsLeftOpenIsNotWatchedWhateverItsSize) {
   machine.byte(space.blocks() - 1) = 2;
   EXPECT_EQ(machine.vm->system_view()[space.bytes() - page], std::byte{2});
   EXPECT_EQ(machine.faults, 0);
+}
+
+TEST(Mappings, OnlyDenseSegmentsAskForHugePages) {
+  if (::access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0) GTEST_SKIP() << "this kernel has none";
+  Space space(1);
+  Segment dense = make_segment("dense", 0x510000000000, 64 * page, page);
+  dense.huge_pages = true;
+  space.add(dense);
+  space.add(make_segment("sparse", 0x520000000000, 64 * page, page));
+  Machine machine(space, 0);
+  for (std::size_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(machine.vm->map_segment(i, SigsegvVm::Placement::fresh).ok());
+    const auto view = reinterpret_cast<std::uintptr_t>(machine.vm->system_view());
+    EXPECT_EQ(asked_for_huge_pages(view + space.segments()[i].offset), i == 0);
+    EXPECT_EQ(asked_for_huge_pages(space.segments()[i].base), i == 0);
+  }
 }
 
 TEST(Mappings, SegmentsMayReplaceWhatStandsThereOrRefuseTo) {
