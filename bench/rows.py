@@ -59,14 +59,14 @@ def cost_rows(*names):
     return read
 
 
-def fault_rows(read_row, *write_rows):
+def fault_rows(read_rows, write_rows):
     """As cost_rows, for accesses of rank 1; the counters must show that each of them was a fault."""
     def read(output, seconds):
-        values, problem = cost_rows(read_row, *write_rows)(output, seconds)
+        values, problem = cost_rows(*read_rows, *write_rows)(output, seconds)
         if problem:
             return {}, problem
         printed = printed_rows(output)
-        for counter, names in [("read_faults", [read_row]), ("write_faults", write_rows)]:
+        for counter, names in [("read_faults", read_rows), ("write_faults", write_rows)]:
             line = re.search(rf"^\s*{counter}\s+\d+\s+(\d+)\s", output, re.MULTILINE)
             faults = int(line.group(1)) if line else 0
             accesses = sum(printed[name][1] for name in names)
@@ -108,16 +108,26 @@ class Suite:
         rounds = self.size(5000, 256)
         # Without the fetches ahead and the runs, which are there to save these faults.
         options = "-n 2 --stats --set fetches_ahead_max=0 --set run_bytes_max=0"
+        memory = ", from memory"  # blocks that fit no cache, on either side
+
+        def both_sizes(names):
+            return [name + suffix for name in names for suffix in ("", memory)]
+
+        def row(key, measure, pair, suffix="", bound=""):
+            return self.cost(key, measure + suffix, (ours, pair[1] + suffix), (floor, pair[0] + suffix),
+                             bound)
         return Group("faults", [
             Candidate(floor, f"{self.program('floors')} --csv --only faults {rounds}",
-                      cost_rows(read[0], twin[0], both[0])),
+                      cost_rows(*both_sizes([read[0], twin[0], both[0]]))),
             Candidate(ours, self.rank_command(options, "costs", f"--csv --only faults {rounds}"),
-                      fault_rows(read[1], twin[1], both[1])),
+                      fault_rows(both_sizes([read[1]]), both_sizes([twin[1], both[1]]))),
         ], [
-            self.cost("read_fault", "read fault with fetch of a block", (ours, read[1]), (floor, read[0]),
-                      "<= 1.3"),
-            self.cost("write_fault", "write fault with twin", (ours, twin[1]), (floor, twin[0]), "<= 1.2"),
-            self.cost("write_miss", "write fault with fetch and twin", (ours, both[1]), (floor, both[0])),
+            row("read_fault", "read fault with fetch of a block", read, bound="<= 1.3"),
+            row("write_fault", "write fault with twin", twin, bound="<= 1.2"),
+            row("write_miss", "write fault with fetch and twin", both),
+            row("read_fault_memory", "read fault with fetch of a block", read, memory, "<= 1.3"),
+            row("write_fault_memory", "write fault with twin", twin, memory, "<= 1.2"),
+            row("write_miss_memory", "write fault with fetch and twin", both, memory),
         ], [self.program("floors"), self.program("costs")])
 
     def barrier(self, ranks, part, floors):

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "floors.h"
 #include "musubi/musubi.h"
@@ -21,7 +22,6 @@ using musubi::bench::now_ns;
 using musubi::bench::Row;
 
 constexpr std::size_t block_bytes = musubi::bench::fault_block_bytes;
-constexpr std::size_t block_count = musubi::bench::fault_block_count;
 constexpr std::size_t operations_per_sample = 10;
 constexpr std::size_t warm_up = 20;
 constexpr std::uint32_t lock_number = 1;
@@ -33,8 +33,8 @@ struct Guarded {
 };
 
 template <class Access>
-void time_blocks(std::vector<double>& samples, Access&& access) {
-  for (std::size_t i = 0; i < block_count; ++i) {
+void time_blocks(std::size_t blocks, std::vector<double>& samples, Access&& access) {
+  for (std::size_t i = 0; i < blocks; ++i) {
     const double start = now_ns();
     access(i);
     samples.push_back(now_ns() - start);
@@ -42,16 +42,16 @@ void time_blocks(std::vector<double>& samples, Access&& access) {
 }
 
 // Rank 0 writes every block; rank 1 reads, then writes what it has read, and writes others unread.
-std::vector<Row> fault_costs(std::size_t rounds) {
+std::vector<Row> fault_costs(std::size_t blocks, const std::string& suffix, std::size_t rounds) {
   void* memory = nullptr;
-  constexpr std::size_t bytes_of_each = block_count * block_bytes;
+  const std::size_t bytes_of_each = blocks * block_bytes;
   if (musubi_rank() == 0) memory = musubi_alloc(2 * bytes_of_each);
   musubi_broadcast(&memory);
   auto* bytes = static_cast<volatile unsigned char*>(memory);
   std::vector<double> reads, twins, writes;
   // From the second turn on the blocks are known, their notices say where they are: the steady state of a
   // program.
-  const std::size_t turns = 1 + (rounds + block_count - 1) / block_count;
+  const std::size_t turns = 1 + (rounds + blocks - 1) / blocks;
   for (std::size_t turn = 0; turn < turns; ++turn) {
     if (musubi_rank() == 0) std::memset(memory, static_cast<int>(turn % 100 + 1), 2 * bytes_of_each);
     musubi_barrier();
@@ -59,16 +59,16 @@ std::vector<Row> fault_costs(std::size_t rounds) {
       if (turn == 1) {
         for (auto* samples : {&reads, &twins, &writes}) samples->clear();
       }
-      time_blocks(reads, [&](std::size_t i) { static_cast<void>(bytes[i * block_bytes]); });
-      time_blocks(twins, [&](std::size_t i) { bytes[i * block_bytes] = 7; });
-      time_blocks(writes, [&](std::size_t i) { bytes[bytes_of_each + i * block_bytes] = 7; });
+      time_blocks(blocks, reads, [&](std::size_t i) { static_cast<void>(bytes[i * block_bytes]); });
+      time_blocks(blocks, twins, [&](std::size_t i) { bytes[i * block_bytes] = 7; });
+      time_blocks(blocks, writes, [&](std::size_t i) { bytes[bytes_of_each + i * block_bytes] = 7; });
     }
     musubi_barrier();
   }
   if (musubi_rank() == 0) musubi_free(memory);
-  return {musubi::bench::summarize("musubi: read fault with fetch of 32 KiB", reads),
-          musubi::bench::summarize("musubi: write fault with fetch and twin of 32 KiB", writes),
-          musubi::bench::summarize("musubi: write fault with twin of 32 KiB", twins)};
+  return {musubi::bench::summarize("musubi: read fault with fetch of 32 KiB" + suffix, reads),
+          musubi::bench::summarize("musubi: write fault with fetch and twin of 32 KiB" + suffix, writes),
+          musubi::bench::summarize("musubi: write fault with twin of 32 KiB" + suffix, twins)};
 }
 
 Row barrier_cost(std::size_t rounds) {
@@ -152,7 +152,11 @@ int main(int argc, char** argv) {
   musubi_barrier();
   std::vector<Row> rows;
   const bool several = musubi_size() >= 2;
-  if (several && (only.empty() || only == "faults")) rows = fault_costs(rounds);
+  if (several && (only.empty() || only == "faults")) {
+    for (const auto& blocks : musubi::bench::fault_blocks) {
+      for (Row& row : fault_costs(blocks.count, blocks.suffix, rounds)) rows.push_back(std::move(row));
+    }
+  }
   if (several && (only.empty() || only == "lock")) rows.push_back(lock_cost(rounds));
   if (only.empty() || only == "barrier") rows.push_back(barrier_cost(rounds));
   // Rank 1 timed the faults.

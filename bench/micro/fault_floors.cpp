@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 
 #include "floors.h"
 
@@ -14,10 +15,10 @@ namespace musubi::bench {
 namespace {
 
 constexpr std::size_t block_bytes = fault_block_bytes;
-constexpr std::size_t block_count = fault_block_count;
-constexpr std::size_t region_bytes = block_bytes * block_count;
 
 struct Stage {
+  std::size_t block_count = 0;
+  std::size_t region_bytes = 0;
   char* user = nullptr;    // protected, where the faults happen
   char* system = nullptr;  // the same pages, always writable
   char* far = nullptr;     // what a block is filled from, or its twin
@@ -36,7 +37,7 @@ void require(bool condition, const char* what) {
 
 void on_fault(int, siginfo_t* info, void*) {
   const auto offset = static_cast<std::size_t>(static_cast<char*>(info->si_addr) - stage.user);
-  if (offset >= region_bytes) {
+  if (offset >= stage.region_bytes) {
     signal(SIGSEGV, SIG_DFL);  // a fault that is not ours: let it happen again and kill
     return;
   }
@@ -51,9 +52,28 @@ void on_fault(int, siginfo_t* info, void*) {
 
 char* map(int fd) {
   const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-  void* address = mmap(nullptr, region_bytes, PROT_READ | PROT_WRITE, flags | MAP_POPULATE, fd, 0);
+  void* address = mmap(nullptr, stage.region_bytes, PROT_READ | PROT_WRITE, flags | MAP_POPULATE, fd, 0);
   require(address != MAP_FAILED, "mmap");
   return static_cast<char*>(address);
+}
+
+// Result: the memory file.
+int set_stage(std::size_t block_count) {
+  stage.block_count = block_count;
+  stage.region_bytes = block_count * block_bytes;
+  const int fd = memfd_create("fault_floors", MFD_CLOEXEC);
+  require(fd >= 0 && ftruncate(fd, static_cast<off_t>(stage.region_bytes)) == 0, "memfd_create");
+  stage.system = map(fd);
+  stage.user = map(fd);
+  stage.far = map(-1);
+  std::memset(stage.far, 1, stage.region_bytes);
+  return fd;
+}
+
+void clear_stage(int fd) {
+  for (char* const view : {stage.user, stage.system, stage.far}) munmap(view, stage.region_bytes);
+  close(fd);
+  stage = Stage{};
 }
 
 struct Kind {
@@ -62,14 +82,14 @@ struct Kind {
   int closed, opened;
 };
 
-Row measure(const Kind& kind, std::size_t rounds) {
+Row measure(const Kind& kind, const char* suffix, std::size_t rounds) {
   stage.fill = kind.fill;
   stage.opened = kind.opened;
   std::vector<double> samples;
   samples.reserve(rounds);
   while (samples.size() < rounds) {
-    require(mprotect(stage.user, region_bytes, kind.closed) == 0, "mprotect");
-    for (std::size_t i = 0; i < block_count && samples.size() < rounds; i++) {
+    require(mprotect(stage.user, stage.region_bytes, kind.closed) == 0, "mprotect");
+    for (std::size_t i = 0; i < stage.block_count && samples.size() < rounds; i++) {
       volatile char* byte = stage.user + i * block_bytes + 64;
       const double start = now_ns();
       if (kind.write) {
@@ -80,19 +100,12 @@ Row measure(const Kind& kind, std::size_t rounds) {
       samples.push_back(now_ns() - start);
     }
   }
-  return summarize(kind.name, std::move(samples));
+  return summarize(std::string(kind.name) + suffix, std::move(samples));
 }
 
 }  // namespace
 
 std::vector<Row> fault_floors(std::size_t rounds) {
-  const int fd = memfd_create("fault_floors", MFD_CLOEXEC);
-  require(fd >= 0 && ftruncate(fd, region_bytes) == 0, "memfd_create");
-  stage.system = map(fd);
-  stage.user = map(fd);
-  stage.far = map(-1);
-  std::memset(stage.far, 1, region_bytes);
-
   constexpr std::size_t stack_bytes = 64 * 1024;
   const auto stack = std::make_unique<char[]>(stack_bytes);
   stack_t alternate = {};
@@ -112,15 +125,14 @@ std::vector<Row> fault_floors(std::size_t rounds) {
       {"write fault: readable -> twin 32 KiB, writable", true, false, PROT_READ, PROT_READ | PROT_WRITE},
   };
   std::vector<Row> rows;
-  for (const Kind& kind : kinds) rows.push_back(measure(kind, rounds));
+  for (const FaultBlocks& blocks : fault_blocks) {
+    const int fd = set_stage(blocks.count);
+    for (const Kind& kind : kinds) rows.push_back(measure(kind, blocks.suffix, rounds));
+    clear_stage(fd);
+  }
 
   sigaction(SIGSEGV, &previous, nullptr);
   sigaltstack(&previous_stack, nullptr);
-  munmap(stage.user, region_bytes);
-  munmap(stage.system, region_bytes);
-  munmap(stage.far, region_bytes);
-  close(fd);
-  stage = Stage{};
   return rows;
 }
 

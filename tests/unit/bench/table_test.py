@@ -173,7 +173,7 @@ class Reading(unittest.TestCase):
 
     def test_accesses_that_were_no_faults(self):
         output = '"r",1,1,1,100\n"w",1,1,1,50\n read_faults   0  {}  100\n write_faults  0  50  50\n'
-        read = rows.fault_rows("r", "w")
+        read = rows.fault_rows(["r"], ["w"])
         self.assertEqual(read(output.format(100), 1.0)[1], "")
         self.assertEqual(read(output.format(99), 1.0)[1],
                          "100 accesses timed, but read_faults of rank 1 is 99")
