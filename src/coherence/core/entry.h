@@ -35,6 +35,7 @@ struct Entry {
   bool bytes_lost : 1;           // a fetch that failed has overwritten the version that write_ts names
   bool home_known : 1;           // home_guess means something
   bool was_invalidated : 1;      // by a notice or because its lease ended, since it was last used
+  bool hint_live : 1;            // the writer that the notice names has no public copy
   bool wanted : 1;               // read again after an invalidation: worth fetching ahead
   bool unpublished : 1;          // this rank gave up its public copy, and has not released a version since
   std::uint8_t silent_releases;  // in a row, with a change
@@ -42,8 +43,6 @@ struct Entry {
   std::uint8_t fetches_ahead;    // in a row without a fault in between
   std::uint8_t leased_releases;  // in a row with a lease given in advance
   std::uint16_t idle_releases;   // in a row without a change, or without a comparison
-  std::int8_t rewritten;         // how often it was changed right after a release that found it changed
-  std::uint32_t downgraded_at;   // the release that did, of this rank
   std::uint32_t quiet_mark;      // the quiescent release that found private and public equal; see Migrating
   std::uint32_t digest;          // of an unpublished block, some releases ago
   Rank home_guess;               // where the home was last seen

@@ -16,6 +16,7 @@ struct Notice {
   LogicalTime write_ts;
   LogicalTime read_ts;
   Rank writer;
+  bool live = false;  // the writer has no public copy: readers take the bytes that its program works on
 };
 static_assert(sizeof(Notice) == 32);
 

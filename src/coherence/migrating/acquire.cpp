@@ -53,6 +53,7 @@ Task<bool> Engine::apply_notice(Notice notice) {
     e.hint_writer = notice.writer;
     e.hint_write_ts = notice.write_ts;
     e.hint_read_ts = notice.read_ts;
+    e.hint_live = notice.live;
   }
   const std::uint64_t tolerance = injected(InjectedBug::less_for_less_or_equal) ? 1 : 0;
   if (!is_valid(e) || e.read_ts + tolerance >= notice.write_ts) co_return false;

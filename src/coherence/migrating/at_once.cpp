@@ -15,7 +15,6 @@ bool Engine::release_at_once(bool quiescent) {
   // A block that is writable is listed; pinned ones are not.
   if (!dirty_.empty() && !all_pass_unread()) return false;
   quiet_now_.store(++quiet_count_, std::memory_order_relaxed);
-  release_count_.store(release_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   return true;
 }
 

@@ -165,7 +165,6 @@ void Engine::set_open(const Block& b, vm::Access wanted) {
     e.state = e.state == State::invalid_dirty ? State::readable_dirty : State::readable_clean;
     return;
   }
-  note_rewrite(e);
   e.state = State::writable;
   e.idle_releases = 0;
   e.quiet_mark = 0;

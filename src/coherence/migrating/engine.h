@@ -114,10 +114,11 @@ class Engine {
     return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(fabric_.self(), b.initial_home);
   }
   std::uint64_t lease() const { return parameters_.lease_ticks == 0 ? 1 : parameters_.lease_ticks; }
-  // The newest notice names a version that may be held now.
+  // The newest notice names a version that may be held now, and its writer is likely to have a copy for
+  // others.
   bool hint_holds(const Entry& e) const {
     return e.hint_write_ts > e.write_ts && e.hint_read_ts > e.hint_write_ts && e.hint_read_ts >= acquired() &&
-           e.hint_writer != fabric_.self();
+           !e.hint_live && e.hint_writer != fabric_.self();
   }
   bool has_private_parts(const Block& b) const {
     return private_parts_ != nullptr &&
@@ -164,7 +165,7 @@ class Engine {
   void open(const Block& leader, bool leader_was_valid, vm::Access wanted, Run& run);
 
   // fetch.cpp
-  enum class LookResult { accepted, elsewhere, changed, needs_data, needs_live_data };
+  enum class LookResult { accepted, elsewhere, changed, needs_data, needs_live_data, needs_public_copy };
   Task<> fetch(Block& b);
   Task<> fetch_once(Block& b);
   Task<> fetch_into(Block& b, std::byte* target);
@@ -192,7 +193,7 @@ class Engine {
   // release.cpp
   enum class AtHome { done, done_but_watched, not_done };
   AtHome release_at_home(Block& b, bool quiescent);
-  void release_unpublished(Block& b, Version version);
+  void release_unpublished(Block& b, Version version, bool quiescent);
   unsigned releases_per_look(const Entry& e) const;
   bool is_look_due(const Entry& e) const;
   bool passes_unread(std::span<const BlockId> listed, std::size_t place);
@@ -203,8 +204,9 @@ class Engine {
   Task<> release_live_ranges(bool quiescent, TaskGroup& elsewhere);
   Task<> publish(Block& b, Modification* modification);
   Task<Version> bring_newest(Block& b, Rank previous);
-  void new_version(Block& b, Version home, bool may_be_silent);
-  void store_version(Block& b, Version version);
+  enum class PublicCopy { holds_it, none };
+  void new_version(Block& b, Version home, bool may_be_silent, PublicCopy copy);
+  void store_version(Block& b, Version version, PublicCopy copy = PublicCopy::holds_it);
   void end_critical_section(Block& b);
   void list(BlockId id, Entry& e);
 
@@ -214,8 +216,8 @@ class Engine {
 
   // downgrade.cpp
   void begin_comparisons();
-  void note_rewrite(Entry& e);
-  bool stays_writable(Entry& e, bool changed);
+  bool stays_writable(const Block& b, bool changed);
+  void protect(Block& b, bool quiescent);
   void after_comparison(Block& b, bool changed, bool quiescent);
 
   // acquire.cpp
@@ -254,7 +256,6 @@ class Engine {
   std::atomic<std::uint64_t> acquired_{0};
   std::atomic<std::uint64_t> expired_{0};  // acquired_, once every copy that had to go is gone
   std::atomic<std::uint64_t> clock_{0};
-  std::atomic<std::uint32_t> release_count_{0};
   std::size_t compared_bytes_ = 0;  // by this release so far
   std::size_t compared_lately_ = 0;
   bool comparisons_cost_ = false;            // they do not fit into the cache

@@ -22,10 +22,11 @@ Task<> Engine::fetch(Block& b) {
   } while (b.entry.read_ts < acquired());
 }
 
-// Where the block is open its bytes change in place, and only at the end: an attempt that fails must not be
-// seen.
+// Where the program may look at the block its bytes change in place, and only at the end: an attempt that
+// fails must not be seen.
 Task<> Engine::fetch_once(Block& b) {
-  if (is_dirty(b.entry) || is_valid(b.entry) || private_parts_ != nullptr) {
+  const bool in_use = is_valid(b.entry) && quiet_now_.load() == 0;
+  if (is_dirty(b.entry) || in_use || private_parts_ != nullptr) {
     BufferPool::Buffer scratch(scratch_);
     co_await fetch_into(b, scratch.data());
   } else {
@@ -41,7 +42,8 @@ Task<> Engine::fetch_into(Block& b, std::byte* target) {
   }
   // Without a newer notice the version that is still here may be the newest: look before moving data.
   std::byte* data = e.hint_write_ts > e.write_ts || e.bytes_lost ? target : nullptr;
-  bool live = false;  // the home has no public copy: take the bytes that its program works on
+  // Where the home has no public copy: the bytes that its program works on.
+  bool live = e.hint_write_ts > e.write_ts && e.hint_live;
   Rank peer = first_place_to_look(b);
   for (unsigned attempt = 0;;) {
     if (own_word(b).tag() == Ownership::unlocked) {
@@ -52,8 +54,11 @@ Task<> Engine::fetch_into(Block& b, std::byte* target) {
     if (peer == fabric_.self()) peer = own_word(b).target();
     const LookResult result = co_await fetch_from(b, peer, data, live, &peer);
     if (result == LookResult::accepted) co_return;
-    live = result == LookResult::needs_live_data;
-    if (live || result == LookResult::needs_data) data = target;
+    if (result == LookResult::needs_live_data || result == LookResult::needs_public_copy) {
+      live = result == LookResult::needs_live_data;
+      data = target;
+    }
+    if (result == LookResult::needs_data) data = target;
     if (result == LookResult::changed) {
       if (++attempt > parameters_.read_retries_max) {
         co_await fetch_under_lock(b, target);
@@ -120,7 +125,7 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
   }
   if (target == nullptr && needs_data(b, look.words)) co_return LookResult::needs_data;
   if (target != nullptr && live != look.words.unpublished()) {
-    co_return live ? LookResult::changed : LookResult::needs_live_data;
+    co_return live ? LookResult::needs_public_copy : LookResult::needs_live_data;
   }
 
   const LogicalTime write_ts{look.words.write_ts};

@@ -73,7 +73,7 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
   const Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
   others_may_act();
   if (b.words.unpublished() && e.state == State::writable) {
-    release_unpublished(b, version);
+    release_unpublished(b, version, quiescent);
     return locks_.unlock_unwatched(b.id.value) ? AtHome::done : AtHome::done_but_watched;
   }
   count(Counter::comparisons);
@@ -81,8 +81,9 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
   // timestamp.
   const bool changed = publish_changes(b) || must_name_anew(e);
   if (changed) {
-    new_version(b, version, true);
-    if (e.silent_releases >= 2 && e.state == State::writable) give_up_public_copy(b);
+    new_version(b, version, true, PublicCopy::holds_it);
+    const bool in_phases = quiescent && comparisons_cost_;
+    if (e.state == State::writable && (e.silent_releases >= 2 || in_phases)) give_up_public_copy(b);
     end_critical_section(b);
   }
   after_comparison(b, changed, quiescent);
@@ -110,7 +111,7 @@ Task<> Engine::publish(Block& b, Modification* modification) {
   if (modification != nullptr) modification->apply(b.own);
   publish_changes(b);
   b.entry.published_equals = true;
-  new_version(b, home, previous == fabric_.self());
+  new_version(b, home, previous == fabric_.self(), PublicCopy::holds_it);
   end_critical_section(b);
   co_await locks_.unlock(b.id.value);
 }
@@ -144,9 +145,9 @@ Task<Version> Engine::bring_newest(Block& b, Rank previous) {
   co_return Version{LogicalTime{words.write_ts}, LogicalTime{words.read_ts}};
 }
 
-// The public copy holds new bytes: names them. Silent: no copy of the last version can be held by anybody, so
+// The block has new bytes: names them. Silent: no copy of the last version can be held by anybody, so
 // nobody need be told, and its timestamps may stay.
-void Engine::new_version(Block& b, Version home, bool may_be_silent) {
+void Engine::new_version(Block& b, Version home, bool may_be_silent, PublicCopy copy) {
   Entry& e = b.entry;
   const bool had_readers = home.read_ts > home.write_ts;
   // The last lease is the one that this rank took to write here.
@@ -164,23 +165,23 @@ void Engine::new_version(Block& b, Version home, bool may_be_silent) {
     if (probe) e.leased_releases = 0;
     if (!probe) next.read_ts = next.write_ts + lease();
   }
-  store_version(b, next);
+  store_version(b, next, copy);
   raise(clock_, next.write_ts);
   count(silent ? Counter::silent_releases : Counter::releases);
-  e.unpublished = false;
+  e.unpublished = copy == PublicCopy::none;
   e.silent_releases = silent ? static_cast<std::uint8_t>(e.silent_releases % 8 + 1) : std::uint8_t{0};
   if (!silent && !injected(InjectedBug::notice_forgotten)) {
-    signature_.add(Notice{b.id, next.write_ts, next.read_ts, fabric_.self()});
+    signature_.add(Notice{b.id, next.write_ts, next.read_ts, fabric_.self(), e.unpublished});
   }
 }
 
-// This rank is the home of `version`; the public copy holds its bytes.
-void Engine::store_version(Block& b, Version version) {
+// This rank is the home of `version`; the public copy holds its bytes, or there is none.
+void Engine::store_version(Block& b, Version version, PublicCopy copy) {
   Entry& e = b.entry;
   shared(b.words.write_ts).store(version.write_ts.value);
   others_may_act();
   shared(b.words.read_ts).store(version.read_ts.value);
-  shared(b.words.public_ts).store(version.write_ts.value);
+  shared(b.words.public_ts).store(copy == PublicCopy::holds_it ? version.write_ts.value : 0);
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;
   e.home_guess = fabric_.self();

@@ -48,6 +48,7 @@ Task<bool> Engine::leave_unpublished(Block& b) {
   Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
   others_may_act();
   const bool unread = version.read_ts == version.write_ts;
+  const bool served_live = b.words.unpublished() && e.unpublished && comparisons_cost_;
   if (unread) {
     // Timestamp 0 means zeros for good.
     if (version.write_ts == LogicalTime{}) version = {LogicalTime{1}, LogicalTime{1}};
@@ -55,13 +56,13 @@ Task<bool> Engine::leave_unpublished(Block& b) {
     raise(clock_, version.write_ts);
     give_up_public_copy(b);
     end_critical_section(b);
-  } else if (b.words.unpublished()) {
+  } else if (b.words.unpublished() && !served_live) {
     make_twin(b);
     // Live bytes that a reader takes from now on may be newer than this twin.
     if (!injected(InjectedBug::twin_without_version)) end_critical_section(b);
   }
   co_await locks_.unlock(b.id.value);
-  co_return unread;
+  co_return unread || served_live;
 }
 
 unsigned Engine::releases_per_look(const Entry& e) const {
@@ -111,11 +112,23 @@ bool Engine::passes_unread(std::span<const BlockId> listed, std::size_t place) {
 }
 
 // Under the block's lock, at its home.
-void Engine::release_unpublished(Block& b, Version version) {
+void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
   Entry& e = b.entry;
+  if (version.read_ts > version.write_ts && quiescent && comparisons_cost_) {
+    // It was opened since the last release, so it has changed; until it is opened again its live bytes are as
+    // good as a public copy.
+    new_version(b, version, false, PublicCopy::none);
+    end_critical_section(b);
+    count(Counter::served_live);
+    e.last_opening = Opening::changed;
+    e.idle_releases = 0;
+    compared_bytes_ += b.extent.bytes;  // what it would have cost
+    protect(b, true);
+    return;
+  }
   if (version.read_ts > version.write_ts) {  // somebody reads it now
     publish_changes(b);
-    new_version(b, version, false);
+    new_version(b, version, false, PublicCopy::holds_it);
     end_critical_section(b);
     e.idle_releases = 0;
     list(b.id, e);
