@@ -20,20 +20,17 @@ namespace {
 
 constexpr unsigned patience_max = 11;
 
-// Tells whether a block has changed. A collision makes it look unchanged: it is then closed for writing, no
-// more.
+// Tells whether a block is still being written, by one line of every few. Where that or a collision makes it
+// look unchanged, it is closed for writing, no more.
 std::uint32_t digest_of(const std::byte* bytes, std::size_t count) {
-  constexpr std::size_t lanes = 8;
-  std::uint64_t sums[lanes] = {};
-  std::size_t i = 0;
-  for (; i + lanes * 8 <= count; i += lanes * 8) {
-    std::uint64_t words[lanes];
-    std::memcpy(words, bytes + i, sizeof words);
-    for (std::size_t k = 0; k < lanes; ++k) sums[k] = (sums[k] + words[k]) * 0x9e3779b97f4a7c15u;
-  }
+  constexpr std::size_t line_words = 8;
+  constexpr std::size_t stride = 8 * 64;
   std::uint64_t digest = 0;
-  for (; i < count; ++i) digest = digest * 31 + static_cast<std::uint64_t>(bytes[i]);
-  for (const std::uint64_t sum : sums) digest = (digest ^ sum) * 0x9e3779b97f4a7c15u;
+  for (std::size_t at = 0; at + line_words * 8 <= count; at += stride) {
+    std::uint64_t words[line_words];
+    std::memcpy(words, bytes + at, sizeof words);
+    for (const std::uint64_t word : words) digest = (digest ^ word) * 0x9e3779b97f4a7c15u;
+  }
   return static_cast<std::uint32_t>(digest >> 32);
 }
 
