@@ -41,6 +41,7 @@ struct Entry {
   std::uint8_t silent_releases;  // in a row, with a change
   std::uint8_t patience;         // how often an unpublished block was found to change after all
   std::uint8_t fetches_ahead;    // in a row without a fault in between
+  std::uint8_t lease_doublings;  // renewals in a row that found nothing changed
   std::uint8_t leased_releases;  // in a row with a lease given in advance
   std::uint16_t idle_releases;   // in a row without a change, or without a comparison
   std::uint32_t quiet_mark;      // the quiescent release that found private and public equal; see Migrating

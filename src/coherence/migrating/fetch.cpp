@@ -12,6 +12,14 @@ using fabric::Step;
 using remote_lock::Ownership;
 using remote_lock::OwnerWord;
 
+namespace {
+
+// The next write moves the block's clock beyond all leases: too long ones make those of other blocks end
+// early.
+constexpr std::uint8_t lease_doublings_max = 10;
+
+}  // namespace
+
 // Makes the private bytes valid up to `acquired`, and watches over their lease. Another thread may raise
 // `acquired` meanwhile: either its search for lapsed copies finds this one in the queue, or we see its raise
 // here.
@@ -154,7 +162,7 @@ void Engine::note_home(Block& b, Rank peer) {
 // Raises the home's read timestamp. Result: until when the version of `look` may be held, 0 when it has
 // changed.
 Task<LogicalTime> Engine::extend_lease(Block& b, Rank peer, const Look& look) {
-  const std::uint64_t wanted = later(LogicalTime{look.words.write_ts}, acquired()).value + lease();
+  const std::uint64_t wanted = later(LogicalTime{look.words.write_ts}, acquired()).value + lease_for(b.entry);
   std::uint64_t expected = look.words.read_ts;
   for (;;) {
     std::uint64_t seen = 0, owner = 0, version = 0;
@@ -235,6 +243,9 @@ void Engine::accept(Block& b, Version version, const std::byte* data) {
       e.published_equals = false;
     }
     e.bytes_lost = false;
+    e.lease_doublings = 0;
+  } else if (e.lease_doublings < lease_doublings_max) {
+    ++e.lease_doublings;
   }
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;

@@ -146,7 +146,7 @@ Task<std::size_t> Engine::fetch_run_from_home(Run& run, std::size_t begin, std::
     if (moves) b.entry.bytes_lost = true;
     look.granted[taken] = words.read_ts;
     if (words.read_ts > words.write_ts && words.read_ts >= acquired().value) continue;
-    look.wanted[taken] = later(LogicalTime{words.write_ts}, acquired()).value + lease();
+    look.wanted[taken] = later(LogicalTime{words.write_ts}, acquired()).value + lease_for(b.entry);
     look.steps[steps++] = fabric::compare_swap(words_region, word_offset(b.id, offsetof(BlockWords, read_ts)),
                                                &look.granted[taken], words.read_ts, look.wanted[taken]);
   }
