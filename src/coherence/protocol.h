@@ -80,6 +80,10 @@ class Protocol {
   // `range` is the number of the thread slot whose stack it is. Any thread; cheap.
   virtual void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) = 0;
 
+  // From now on what others see of this rank's writes is what it has released, never newer bytes: for
+  // programs that hand data over by plain flags. Takes effect with the next release. Any thread.
+  virtual void publish_always() {}
+
   // The rank's present bytes of the blocks become their first version. Called by their initial home before
   // any other rank touches them; blocks full of zeros stay untouched.
   virtual void adopt(BlockId first, std::uint64_t count) = 0;

@@ -52,6 +52,7 @@ Result<void> patch_program(runtime::Runtime& runtime) {
   if (!code) return code.error();
   auto patched = atomics::patch(atomics::find_sites(code.value()));
   if (!patched) return patched.error();
+  if (patched.value().fences != 0) runtime.expect_flags();
   return {};
 }
 

@@ -269,6 +269,8 @@ bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
     case MemoryWatch::Verdict::stop:
       abort(1, memory_watch_->limit_message().text);
   }
+  // Before the block opens as well: other threads see what is in it without a fault of their own.
+  if (flags_in_use()) acquire_what_came_along();
   if (!executor().run(protocol_->fault(block, wanted))) return false;
   if (flags_in_use()) acquire_what_came_along();
   return true;

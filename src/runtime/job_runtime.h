@@ -52,6 +52,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   bool try_lock(LockId lock) override;
   void unlock(LockId lock) override;
   void flush() override;
+  void expect_flags() override { protocol_->publish_always(); }
   void release() override;
   void acquire() override;
   AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) override;

@@ -102,6 +102,10 @@ class Runtime {
   virtual void release() = 0;
   virtual void acquire() = 0;
 
+  // The program may hand data over by plain flags (it has fences): nobody is to see a flag whose data has not
+  // been released. Before the program's main.
+  virtual void expect_flags() {}
+
   // Exact atomic operation on 1, 2, 4, 8 or 16 bytes of shared memory; may cross a block's end. Result: the
   // old value.
   virtual AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) = 0;

@@ -102,8 +102,13 @@ void JobRuntime::flush() {
   constexpr std::uint32_t looks_before_yield = 2, looks_before_nap = 200, looks_before_time_passes = 50;
   const LogicalTime before = protocol_->clock();
   note_flush();
-  release();
-  acquire();
+  if (ranks_ > 1) {
+    // First, so that a release finds copies closed that others have changed, and brings no flag into open
+    // pages: another thread of this rank might see it there before we have acquired the data.
+    acquire_what_came_along();
+    release();
+    acquire_what_came_along();
+  }
   idle_flushes_of_thread = protocol_->clock() == before ? idle_flushes_of_thread + 1 : 0;
   if (ranks_ > 1 && idle_flushes_of_thread % looks_before_time_passes == looks_before_time_passes - 1) {
     executor().run(protocol_->acquire_clock(protocol_->clock() + settings_.lease_ticks + 1));

@@ -49,6 +49,7 @@ class Engine {
   void pin(BlockId first, std::uint64_t count);
   void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high);
   void adopt(BlockId first, std::uint64_t count);
+  void publish_always() { publish_always_.store(true); }
 
   Signature& signature() { return signature_; }
   const Entry& entry(BlockId block) const { return memory_.entries[block.value]; }
@@ -126,6 +127,9 @@ class Engine {
   }
   // What is renewed again and again is asked for longer (Tardis 2.0); a change begins anew.
   std::uint64_t lease_for(const Entry& e) const { return lease() << e.lease_doublings; }
+  bool may_leave_unpublished(const Entry& e) const {
+    return parameters_.leave_unpublished && !e.pinned && !publish_always_.load(std::memory_order_relaxed);
+  }
   bool injected(InjectedBug bug) const { return parameters_.injected_bug == bug; }
   void others_may_act() {
     if (interruption_ != nullptr) [[unlikely]]
@@ -253,6 +257,7 @@ class Engine {
   StreamDetector read_streams_;
   StreamDetector write_streams_;
   BufferPool scratch_;
+  std::atomic<bool> publish_always_{false};
   std::unique_ptr<LiveRange[]> live_ranges_;
   std::atomic<std::size_t> live_range_end_{0};
   std::atomic<std::uint64_t> acquired_{0};

@@ -55,6 +55,9 @@ void Migrating::set_live_range(std::size_t range, std::uintptr_t low, std::uintp
 void Migrating::adopt(BlockId first, std::uint64_t count) {
   parts_->engine.adopt(first, count);
 }
+void Migrating::publish_always() {
+  parts_->engine.publish_always();
+}
 const Entry& Migrating::entry(BlockId block) const {
   return parts_->engine.entry(block);
 }

@@ -55,6 +55,7 @@ class Migrating final : public Protocol {
   void pin(BlockId first, std::uint64_t count) override;
   void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) override;
   void adopt(BlockId first, std::uint64_t count) override;
+  void publish_always() override;
 
   // For checkers and tests.
   const Entry& entry(BlockId block) const;

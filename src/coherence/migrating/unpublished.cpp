@@ -44,8 +44,9 @@ Task<bool> Engine::leave_unpublished(Block& b) {
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) co_return false;
   Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
   others_may_act();
-  const bool unread = version.read_ts == version.write_ts;
-  const bool served_live = b.words.unpublished() && e.unpublished && comparisons_cost_;
+  const bool unread = may_leave_unpublished(e) && version.read_ts == version.write_ts;
+  const bool served_live =
+      may_leave_unpublished(e) && b.words.unpublished() && e.unpublished && comparisons_cost_;
   if (unread) {
     // Timestamp 0 means zeros for good.
     if (version.write_ts == LogicalTime{}) version = {LogicalTime{1}, LogicalTime{1}};
@@ -72,7 +73,7 @@ bool Engine::is_look_due(const Entry& e) const {
 }
 
 void Engine::give_up_public_copy(Block& b) {
-  if (!parameters_.leave_unpublished || b.entry.pinned) return;
+  if (!may_leave_unpublished(b.entry)) return;
   shared(b.words.public_ts).store(0);
   others_may_act();
   b.entry.unpublished = true;
@@ -111,7 +112,8 @@ bool Engine::passes_unread(std::span<const BlockId> listed, std::size_t place) {
 // Under the block's lock, at its home.
 void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
   Entry& e = b.entry;
-  if (version.read_ts > version.write_ts && quiescent && comparisons_cost_) {
+  const bool read_now = version.read_ts > version.write_ts;
+  if (read_now && quiescent && comparisons_cost_ && may_leave_unpublished(e)) {
     // It was opened since the last release, so it has changed; until it is opened again its live bytes are as
     // good as a public copy.
     new_version(b, version, false, PublicCopy::none);
@@ -123,7 +125,7 @@ void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
     protect(b, true);
     return;
   }
-  if (version.read_ts > version.write_ts) {  // somebody reads it now
+  if (read_now || !may_leave_unpublished(e)) {
     publish_changes(b);
     new_version(b, version, false, PublicCopy::holds_it);
     end_critical_section(b);
