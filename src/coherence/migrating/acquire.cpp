@@ -58,22 +58,31 @@ Task<bool> Engine::apply_notice(Notice notice) {
   const std::uint64_t tolerance = injected(InjectedBug::less_for_less_or_equal) ? 1 : 0;
   if (!is_valid(e) || e.read_ts + tolerance >= notice.write_ts) co_return false;
   if (e.pinned) co_return true;
-  // Fetched ahead, without a fault or a change of protection; now and then it is left to fault, to learn
-  // whether it is still wanted.
-  if (e.wanted && e.fetches_ahead < parameters_.fetches_ahead_max) {
-    ++e.fetches_ahead;
-    count(Counter::fetches_ahead);
-    co_return true;
-  }
-  invalidate(b);
-  co_return false;
+  const bool stays_open = is_fetched_ahead(e);
+  if (!stays_open) invalidate(b);
+  co_return stays_open;
+}
+
+// Without a fault or a change of protection; now and then the block is left to fault, to learn whether it is
+// still wanted.
+bool Engine::is_fetched_ahead(Entry& e) {
+  if (!e.wanted || e.fetches_ahead >= parameters_.fetches_ahead_max) return false;
+  ++e.fetches_ahead;
+  count(Counter::fetches_ahead);
+  return true;
 }
 
 Task<> Engine::refresh(BlockId id) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
-  if (!is_valid(b.entry) || b.entry.read_ts >= b.entry.hint_write_ts) co_return;
-  co_await fetch(b);
+  Entry& e = b.entry;
+  if (!is_valid(e)) co_return;
+  const LogicalTime needed = e.pinned ? e.hint_write_ts : later(e.hint_write_ts, acquired());
+  if (e.read_ts < needed) {
+    co_await fetch(b);
+  } else if (!e.pinned) {
+    watch_lease(id, e);  // another thread released it meanwhile, and the queue has lost it
+  }
 }
 
 // Changes of this rank stay in the private bytes and are merged at the next miss or release.
@@ -107,22 +116,32 @@ void Engine::watch_lease(BlockId id, Entry& e) {
 // later date instead.
 Task<> Engine::expire_leases() {
   BlockId id;
+  TaskGroup fetches(parameters_.release_window);
   while (leases_.pop_before(acquired(), &id)) {
-    auto pass = co_await gate(id).enter();
-    Block b = block(id);
-    Entry& e = b.entry;
-    e.queued = false;
-    if (e.pinned || !is_valid(e)) continue;
-    if (e.read_ts < acquired()) {
-      const bool valid = co_await redate_at_home(b);
-      if (!valid) {
-        invalidate(b);
-        continue;
-      }
-    }
-    watch_lease(id, e);
+    const bool stays_open = co_await expire(id);
+    if (stays_open) co_await fetches.admit(refresh(id));
   }
+  co_await fetches.drain();
   co_await refresh_live_ranges();
+}
+
+// A block that has left the queue. Result: as of apply_notice().
+Task<bool> Engine::expire(BlockId id) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  Entry& e = b.entry;
+  e.queued = false;
+  if (e.pinned || !is_valid(e)) co_return false;
+  if (e.read_ts < acquired()) {
+    const bool at_home = co_await redate_at_home(b);
+    if (!at_home && is_fetched_ahead(e)) co_return true;
+    if (!at_home) {
+      invalidate(b);
+      co_return false;
+    }
+  }
+  watch_lease(id, e);
+  co_return false;
 }
 
 Task<> Engine::refresh_live_ranges() {

@@ -228,6 +228,8 @@ class Engine {
 
   // acquire.cpp
   Task<bool> apply_notice(Notice notice);
+  bool is_fetched_ahead(Entry& e);
+  Task<bool> expire(BlockId id);
   Task<> refresh(BlockId id);
   Task<> expire_until(LogicalTime time);
   Task<> expire_leases();
