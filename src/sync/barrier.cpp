@@ -303,7 +303,8 @@ Task<> Barrier::finish(Passage& passage) {
         p.begin(passage);
         break;
       case Need::room:
-        co_await pause(attempt++);
+        co_await pause(attempt);
+        ++attempt;
         break;
       case Need::message:
         co_await p.inbox(p.epoch, passage.round_).arrived;
