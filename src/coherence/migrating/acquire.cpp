@@ -134,7 +134,7 @@ Task<bool> Engine::expire(BlockId id) {
   if (e.pinned || !is_valid(e)) co_return false;
   if (e.read_ts < acquired()) {
     const bool at_home = co_await redate_at_home(b);
-    if (!at_home && is_fetched_ahead(e)) co_return true;
+    if (!at_home && !publish_always_.load() && is_fetched_ahead(e)) co_return true;
     if (!at_home) {
       invalidate(b);
       co_return false;

@@ -37,6 +37,8 @@ void Engine::gather(const Block& leader, vm::Access wanted, Run& run) {
   const std::uint32_t ahead = streams.missed(leader.id);
   const vm::Segment& segment = space_.segment_of(leader.id);
   const std::uint64_t end = segment.first_block.value + segment.blocks;
+  // A plain flag that came along would be read without the acquire that follows its fault.
+  if (publish_always_.load(std::memory_order_relaxed)) return;
   const std::size_t most = std::min(Run::blocks_max, parameters_.run_bytes_max / segment.block_bytes);
   run.first = BlockId{leader.id.value + 1};
   while (run.count + 1 < most && run.first.value + run.count < end) {
