@@ -10,6 +10,7 @@ import sys
 NO_MATPLOTLIB = 77
 TITLES = {"cost": "time of Musubi / time of the floor (smaller is better)",
           "speed": "speed against the peer in the same run (larger is better)",
+          "blocks": "speed against libgomp by size of blocks and runs (larger is better)",
           "extra": "milliseconds more than the program alone (smaller is better)"}
 COLORS = {"yes": "#4c956c", "no": "#c8553d", "": "#8d99ae"}
 

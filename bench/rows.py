@@ -189,6 +189,23 @@ class Suite:
                             Value(TWO_RANKS, "time"), Value(SEQUENTIAL, "time"), self.bound(sequential)))
         return Group(key, candidates, rows, [self.program(name)])
 
+    def block_sizes(self, key, title, name, arguments):
+        """One program with blocks of one size that move by themselves, and with the settings as they are."""
+        plain = f"{shlex.quote(str(self.program(name)))} {arguments}"
+        candidates = [Candidate(LIBGOMP, f"{PEER_SETTINGS} {plain}", program_times("time"))]
+        rows = []
+        for part, size, options in [
+                ("default", "as set", "-n 2"),
+                *((f"{kib}k", f"{kib} KiB",
+                   f"-n 2 --set heap_block_bytes={kib}KiB --set run_bytes_max={kib}KiB")
+                  for kib in (4, 32, 256))]:
+            ours = f"blocks {size}"
+            candidates.append(Candidate(ours, self.rank_command(options, name, arguments),
+                                        program_times("time")))
+            rows.append(Row(f"{key}_{part}", f"{title}, {ours}", "blocks", "s", Value(ours, "time"),
+                            Value(LIBGOMP, "time")))
+        return Group(key, candidates, rows, [self.program(name)])
+
     def start(self):
         alone = shlex.quote(str(self.program("nothing")))
 
@@ -233,6 +250,8 @@ class Suite:
             self.application("adi_a", "BT-like class A", "adi", size("A"), ">= 0.8", sequential="> 1.4"),
             self.application("stream", "stream of 1 GiB", "stream", size("1024 6", "16 4"), "",
                              values=("triad", "touch", "moved")),
+            self.block_sizes("blocks_cg", "CG class A", "cg", size("A")),
+            self.block_sizes("blocks_stream", "stream of 1 GiB", "stream", size("1024 6", "16 4")),
             self.start(),
         ]
 

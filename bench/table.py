@@ -10,9 +10,11 @@ import alternate
 
 # How a row compares the medians of ours and of the peer, both times:
 #   cost    ours / peer, the smaller the better      speed   peer / ours, the larger the better
+#   blocks  as speed, with the block size as the measure
 #   extra   ours - peer, the smaller the better
 COMPARE = {"cost": lambda ours, peer: ours / peer,
            "speed": lambda ours, peer: peer / ours,
+           "blocks": lambda ours, peer: peer / ours,
            "extra": lambda ours, peer: ours - peer}
 HOLDS = {"<=": operator.le, ">=": operator.ge, ">": operator.gt}
 COLUMNS = ["key", "measure", "kind", "unit", "ours", "ours_p10", "ours_p90", "peer_name", "peer", "peer_p10",

@@ -50,6 +50,7 @@ class Arithmetic(unittest.TestCase):
 
     def test_kinds(self):
         self.assertEqual(judged("speed", "", [4.0], [3.0])["ratio"], "0.75")
+        self.assertEqual(judged("blocks", "", [4.0], [3.0])["ratio"], "0.75")
         self.assertEqual(judged("extra", "", [65.0], [5.0])["ratio"], "60")
 
     def test_bounds(self):
