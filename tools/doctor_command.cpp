@@ -51,6 +51,7 @@ int examine_machine(const RunOptions& options, bool as_json) {
   job.mapped_bytes = reservation.mapped_bytes;
   job.table_bytes = reservation.table_bytes;
   job.file_bytes = reservation.file_bytes;
+  job.vm_driver = settings.vm_driver;
 
   doctor::Facts facts = doctor::gather();
   add_processors(facts);

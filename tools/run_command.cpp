@@ -32,9 +32,13 @@ std::vector<Processors> place(const config::Settings& settings, std::uint32_t ra
   return place_ranks(allowed_cores(), ranks, threads, binding);
 }
 
+void remove_variable(std::vector<std::string>& environment, const std::string& name) {
+  std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+}
+
 void replace_variable(std::vector<std::string>& environment, const std::string& name,
                       const std::string& value) {
-  std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+  remove_variable(environment, name);
   environment.push_back(name + "=" + value);
 }
 
@@ -50,6 +54,10 @@ std::vector<std::string> environment_of_ranks(const Configuration& configuration
   if (!library.empty()) {
     const std::string others = config::environment_variable("LD_PRELOAD").value_or("");
     replace_variable(environment, "LD_PRELOAD", others.empty() ? library : library + ":" + others);
+    // The program's own OpenMP library, idle but loaded, would pin every rank to the first place of all.
+    for (const char* name : {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
+      remove_variable(environment, name);
+    }
   }
   // Functions bound one by one on first use would make .got.plt, which lies among the globals, differ between
   // ranks.

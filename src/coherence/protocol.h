@@ -17,6 +17,9 @@ class Modification {
   // section.
   virtual void apply(std::byte* bytes) noexcept = 0;
 
+  // Told by the protocol: whether plain writes of this rank to the block may go out with it.
+  bool takes_writes_along = true;
+
  protected:
   ~Modification() = default;
 };
@@ -38,6 +41,14 @@ enum class Audience : std::uint8_t {
   everyone,        // the end of a barrier: every thread of the job, before it does anything else
 };
 
+// How a fault ended.
+enum class FaultOutcome : std::uint8_t {
+  open,
+  refused,       // the rank may not touch the block
+  not_in_order,  // bytes came, and no acquire in order has covered them yet
+  held,          // a release as of one moment is under way
+};
+
 // One object per rank. Tasks may run on any thread of the rank; none of them touches the user view.
 class Protocol {
  public:
@@ -50,7 +61,7 @@ class Protocol {
   // `quiescent`: no thread of the rank runs program code until the matching acquire has ended (a barrier).
   virtual Task<> release(bool quiescent) = 0;
   // The same without a task, where there is next to nothing to do. Result: false when release() is needed;
-  // then nothing has happened.
+  // then nothing has been released.
   virtual bool release_at_once(bool /*quiescent*/) { return false; }
 
   // Makes everything visible here that the signature covers. Unless everyone has it, it is merged into the
@@ -79,6 +90,22 @@ class Protocol {
   // Of a pinned range, only blocks that overlap [low, high) of the user view are compared at releases.
   // `range` is the number of the thread slot whose stack it is. Any thread; cheap.
   virtual void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) = 0;
+
+  // For programs that hand data over by plain flags: what comes from other ranks stays closed to the program
+  // until an acquire that began after it had come has ended. An acquire in order is whatever the caller does
+  // between order_begins() and order_ended() with its number. fault_in_order() is fault(), which opens
+  // nothing before that.
+  virtual std::uint32_t order_begins() { return 0; }
+  virtual void order_ended(std::uint32_t /*number*/) {}
+  virtual Task<FaultOutcome> fault_in_order(BlockId block, vm::Access wanted) {
+    const bool opened = co_await fault(block, wanted);
+    co_return opened ? FaultOutcome::open : FaultOutcome::refused;
+  }
+  // After release(): releases what other threads of this rank have written since it looked at their blocks,
+  // all as of one moment: nothing without what its thread wrote before it.
+  virtual Task<> release_as_of_now() { return release(false); }
+  // Whether bytes came into open pages, where that cannot be avoided, after the last acquire in order began.
+  virtual bool shows_unordered() const { return false; }
 
   // From now on what others see of this rank's writes is what it has released, never newer bytes: for
   // programs that hand data over by plain flags. Takes effect with the next release. Any thread.

@@ -45,7 +45,16 @@ bool Heap::bind_thread() noexcept {
   return thread_bound_;
 }
 
+// Address space that nobody touches, kept for good: given back it would be the place of the next gap.
+void Heap::leave_gap() noexcept {
+  if (gaps_.load(std::memory_order_relaxed) >= gaps_max) return;
+  gaps_.fetch_add(1, std::memory_order_relaxed);
+  const int flags = jemalloc::arena(arena_) | jemalloc::no_thread_cache;
+  musubi_je_mallocx(gap_blocks * place_.block_bytes, with_alignment(flags, place_.block_bytes));
+}
+
 void* Heap::allocate_here(std::size_t bytes, int flags) noexcept {
+  if (bytes >= spread_from_blocks * place_.block_bytes) leave_gap();
   if (bytes >= aligned_from_blocks * place_.block_bytes) flags = with_alignment(flags, place_.block_bytes);
   if (!bind_thread()) flags |= jemalloc::arena(arena_) | jemalloc::no_thread_cache;
   return musubi_je_mallocx(bytes, flags);

@@ -84,6 +84,12 @@ class Heap {
   // From this many blocks on an allocation begins at a block of its own: two large arrays then never share
   // one.
   static constexpr std::size_t aligned_from_blocks = 4;
+  // jemalloc's large sizes are multiples of large powers of two: arrays of one size would all lie in the same
+  // sets of the caches and the same banks of the memory (docs/decisions/heap.md). So the first large ones lie
+  // behind a gap each.
+  static constexpr std::size_t spread_from_blocks = 32;
+  static constexpr std::size_t gap_blocks = 4;
+  static constexpr std::uint32_t gaps_max = 64;
 
   bool is_private_caller(const void* caller) const noexcept {
     for (const AddressRange& range : private_callers_) {
@@ -93,6 +99,7 @@ class Heap {
   }
   void* allocate_other(std::size_t bytes, const void* caller, int flags) noexcept;
   void* allocate_here(std::size_t bytes, int flags) noexcept;
+  void leave_gap() noexcept;
   bool bind_thread() noexcept;
   void take_back() noexcept;
   void release_other(void* pointer) noexcept;
@@ -110,6 +117,7 @@ class Heap {
   std::array<AddressRange, private_caller_ranges_max> private_callers_{};
   HeapPlace place_;
   unsigned arena_ = 0;
+  std::atomic<std::uint32_t> gaps_{0};
   ForeignMemory* foreign_ = nullptr;
 };
 

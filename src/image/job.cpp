@@ -113,7 +113,7 @@ Job& join_job() {
   ::pthread_atfork(nullptr, nullptr, [] { job_of_process = nullptr; });
   job_of_process = new Job{runtime, HeapMessages{runtime, heap}, {}};
   share_heap(*job_of_process);
-  omp::start(runtime);
+  omp::start(runtime, program_has_thread_storage());
   // Our own malloc calls are served privately: what OpenMP hands from thread to thread is asked for by name.
   omp::set_shared_allocator({[](std::size_t alignment, std::size_t bytes) {
                                return heap.allocate_aligned(alignment, bytes, nullptr);

@@ -49,6 +49,16 @@ int add_line(dl_phdr_info* object, std::size_t, void* result) {
   return 0;
 }
 
+// Libraries whose thread-local variables are their own business, ours among them.
+bool is_of_the_system(std::string_view name) {
+  for (const char* library :
+       {"libmusubi", "libc.so", "libc-", "ld-linux", "libpthread", "libgomp.so", "libstdc++.so",
+        "libgfortran.so", "libm.so", "libasan.so", "libtsan.so", "libubsan.so"}) {
+    if (name.starts_with(library)) return true;
+  }
+  return false;
+}
+
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -110,6 +120,20 @@ std::string fingerprint_difference(const std::vector<std::string>& by_rank) {
     return who + "have loaded different numbers of libraries: give every rank the same LD_PRELOAD";
   }
   return {};
+}
+
+bool program_has_thread_storage() {
+  bool found = false;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* result) {
+        if (is_of_the_system(file_name(object->dlpi_name == nullptr ? "" : object->dlpi_name))) return 0;
+        for (int i = 0; i < object->dlpi_phnum; ++i) {
+          if (object->dlpi_phdr[i].p_type == PT_TLS) *static_cast<bool*>(result) = true;
+        }
+        return 0;
+      },
+      &found);
+  return found;
 }
 
 bool program_uses_openmp() {

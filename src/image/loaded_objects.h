@@ -36,6 +36,10 @@ std::string image_fingerprint();
 // which object, and what to do.
 std::string fingerprint_difference(const std::vector<std::string>& by_rank);
 
+// Whether the program, or a library that is not of the system, has thread-local variables (PT_TLS), whose
+// addresses threads may hand to each other. What is loaded later has its storage elsewhere.
+bool program_has_thread_storage();
+
 // Whether the program uses OpenMP through gcc's library: such a library is loaded, or this one was linked in
 // its place. A shell or another program that merely starts the real one is left alone and passes the
 // invitation on.

@@ -27,7 +27,7 @@ struct Program {
 void* run_on_shared_stack(void* given) {
   Program& program = *static_cast<Program*>(given);
   program.job.runtime.attach_thread();
-  omp::adopt_main_thread(program.stack);
+  omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
   std::exit(program.main(program.argument_count, program.arguments, environ));
 }

@@ -1,19 +1,21 @@
-// Polite polling of a word that may lie at another rank and cannot be slept on: yield for a while, then sleep
-// for times that grow. There is no spinning phase: whoever is waited for may need this very core.
+// Polite polling of a word that may lie at another rank and cannot be slept on: yield for a while, as long as
+// that pays, then sleep for times that grow. There is no spinning phase: whoever is waited for may need this
+// very core.
 #pragma once
 
-#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
+
+#include "omp/thread.h"
 
 namespace musubi::omp {
 
 class Backoff {
  public:
   void pause() noexcept {
-    if (attempts_++ < yields) {
-      sched_yield();
+    if (attempts_++ < yields && thread_state.yields.allowed(1) != 0) {
+      thread_state.yields.yield();
       return;
     }
     const timespec duration{0, sleep_ns_};

@@ -28,6 +28,7 @@ struct Job {
   const std::uint32_t self;
   const std::uint32_t threads_per_rank;
   Environment environment;
+  bool stacks_hold_storage = true;  // the program has thread-local storage, which lies above its frames
   TeamWords words;
   Locks locks;
   Pool pool;

@@ -47,9 +47,7 @@ void* Pool::run(void* argument) {
   auto& worker = *static_cast<Worker*>(argument);
   Pool& pool = *worker.pool;
   pool.runtime_.attach_thread();
-  Thread& thread = this_thread();
-  thread.has_stack = true;
-  thread.stack_slot = worker.stack.slot;
+  adopt_stack(worker.stack, __builtin_frame_address(0));
   note_frame(__builtin_frame_address(0));
   for (std::uint32_t served = 0;; ++served) {
     while (worker.orders.load(std::memory_order_acquire) == served)

@@ -140,8 +140,9 @@ void unsupported(const char* construct, const char* remedy) {
   std::abort();
 }
 
-void start(runtime::Runtime& runtime) {
+void start(runtime::Runtime& runtime, bool stacks_hold_storage) {
   auto* job = make_private<Job>(runtime);
+  job->stacks_hold_storage = stacks_hold_storage;
   const bool speaks = job->self == 0;
   job->environment = read_environment(job->ranks * job->threads_per_rank, &config::environment_variable,
                                       [speaks](const std::string& line) {
@@ -157,10 +158,9 @@ void start(runtime::Runtime& runtime) {
   job_of_process = job;
 }
 
-void adopt_main_thread(const runtime::ThreadStack& stack) {
+void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame) {
+  adopt_stack(stack, first_frame);
   Thread& thread = this_thread();
-  thread.has_stack = true;
-  thread.stack_slot = stack.slot;
   initialise_thread(thread);
   Job& job = Job::require("omp::adopt_main_thread");
   thread.forks = job.self == 0;

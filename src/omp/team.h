@@ -15,12 +15,13 @@
 namespace musubi::omp {
 
 // Reads the OMP_ variables and prepares the process. Once, before anything else; `runtime` outlives
-// everything.
-void start(runtime::Runtime& runtime);
+// everything. `stacks_hold_storage`: other threads may know of what lies above a thread's first frame, that
+// is of its thread-local variables.
+void start(runtime::Runtime& runtime, bool stacks_hold_storage);
 
 // The calling thread runs main (rank 0), or stands for the rank (others); its stack lies in the shared range.
-// REQUIRES: start() before; the thread is attached to the runtime.
-void adopt_main_thread(const runtime::ThreadStack& stack);
+// `first_frame`: as adopt_stack's. REQUIRES: start() before; the thread is attached to the runtime.
+void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame);
 
 // Ranks other than 0: takes part in regions until rank 0 ends the job. Result: the program's status. The
 // caller then flushes its files, calls runtime.finish and leaves with _exit, since destructors belong to rank

@@ -6,6 +6,7 @@
 
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
+#include "os/yield_meter.h"
 #include "runtime/runtime.h"
 
 namespace musubi::omp {
@@ -68,8 +69,10 @@ struct Thread {
   bool forks = false;      // the thread that runs main: the one that opens teams over the ranks
   bool has_stack = false;  // runs on a stack of the shared range
   std::size_t stack_slot = 0;
-  ImplicitTask initial;  // task of a thread outside all regions
+  const void* stack_end = nullptr;  // above lies what no other thread may know of
+  ImplicitTask initial;             // task of a thread outside all regions
   bool initialised = false;
+  os::YieldMeter yields;
 };
 
 // Thread-local because OpenMP's questions ("which thread am I?") carry no handle, and threads that the
@@ -88,6 +91,10 @@ inline ImplicitTask& current_task() {
   if (__builtin_expect(thread.task == nullptr, 0)) initialise_thread(thread);
   return *thread.task;
 }
+
+// Makes a stack of the shared range known as the calling thread's. `first_frame`: the frame of the function
+// that the thread began with.
+void adopt_stack(const runtime::ThreadStack& stack, const void* first_frame);
 
 // Tells the runtime how deep the stack of the calling thread is in use, before anything is released: called
 // on entry from the program with the address of the frame.

@@ -9,23 +9,12 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "os/errno_kept.h"
 
 namespace musubi::os {
 namespace {
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == 4 && std::atomic<std::uint32_t>::is_always_lock_free);
-
-// errno belongs to the program that was interrupted when the caller runs in a signal handler.
-class ErrnoKept {
- public:
-  ErrnoKept() noexcept : value_(errno) {}
-  ErrnoKept(const ErrnoKept&) = delete;
-  ErrnoKept& operator=(const ErrnoKept&) = delete;
-  ~ErrnoKept() { errno = value_; }
-
- private:
-  int value_;
-};
 
 }  // namespace
 

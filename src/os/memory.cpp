@@ -107,6 +107,11 @@ Result<FileDescriptor> open_file_of_process(pid_t pid, int number) {
       "; start all ranks of a host as one user, in one container (PID namespace), with /proc mounted"};
 }
 
+bool punch_hole(const FileDescriptor& file, std::uint64_t offset, std::size_t bytes) noexcept {
+  return ::fallocate(file.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                     static_cast<off_t>(bytes)) == 0;
+}
+
 Mapping::Mapping(Mapping&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 

@@ -1,6 +1,5 @@
 #include "runtime/job_runtime.h"
 
-#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "os/cpu.h"
 #include "os/futex.h"
 #include "os/touch.h"
+#include "runtime/choose_vm.h"
 #include "runtime/solo_protocol.h"
 #include "runtime/time_spent.h"
 
@@ -40,6 +40,7 @@ coherence::Parameters parameters_from(const config::Settings& settings) {
   parameters.leave_unpublished = settings.leave_unpublished;
   parameters.look_after_releases = static_cast<std::uint32_t>(settings.look_after_releases);
   parameters.cached_bytes = settings.cached_bytes;
+  parameters.give_back_after_releases = static_cast<std::uint32_t>(settings.give_back_after_releases);
   parameters.run_bytes_max = settings.run_bytes_max;
   parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
   parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);
@@ -103,8 +104,8 @@ Result<void> JobRuntime::open_memory() {
   sizes.notices_max = settings_.signature_notices_max;
   sizes.signature_bytes = coherence::signature_bytes(settings_.signature_notices_max);
   sizes.lock_count = lock_count;
-  // Behind the team words: the statistics on their way to rank 0, and the order of flags.
-  sizes.team_words = team_words + trace::counter_count + flag_words;
+  // Behind the team words: the statistics on their way to rank 0.
+  sizes.team_words = team_words + trace::counter_count;
   control_layout_ = sync::ControlLayout::of(sizes);
   auto memory = MemoryFiles::make(plan_.space, control_layout_);
   if (!memory) return memory.error();
@@ -115,9 +116,10 @@ Result<void> JobRuntime::open_memory() {
   const fabric::WaitingPolicy policy = policy_for(static_cast<std::uint32_t>(settings_.threads_per_rank));
   spin_checks_.store(policy.spin_checks);
   yields_.store(policy.yields);
-  auto vm = vm::SigsegvVm::create(plan_.space, memory_->private_file(), *this, {}, counters_);
-  if (!vm) return vm.error();
-  vm_ = std::move(vm).value();
+  auto chosen = choose_vm(settings_, ranks_, cores_, plan_.space, memory_->private_file(), *this, counters_);
+  if (!chosen) return chosen.error();
+  vm_ = std::move(chosen.value().vm);
+  vm_driver_ = chosen.value().name;
   const auto regions = memory_->regions(vm_->system_view());
   auto opened = fabric::ShmFabric::open(
       self_, ranks_, regions, [this](std::string_view blob) { return bootstrap_->all_gather(blob); },
@@ -126,7 +128,7 @@ Result<void> JobRuntime::open_memory() {
   fabric_ = std::move(opened).value();
 
   for (const std::size_t segment : {plan_.heap_segment, plan_.stacks_segment}) {
-    if (auto mapped = vm_->map_segment(segment, vm::SigsegvVm::Placement::fresh); !mapped) return mapped;
+    if (auto mapped = vm_->map_segment(segment, vm::Placement::fresh); !mapped) return mapped;
   }
   fault_handler_ = std::make_unique<vm::FaultHandler>(self_);
   fault_handler_->install();
@@ -145,12 +147,16 @@ Result<void> JobRuntime::open_protocol() {
   }
   fabric_->listen(fabric::MessageKind::lock_granted, &grants_);
   if (ranks_ == 1) {
-    protocol_ = std::make_unique<SoloProtocol>(plan_.space, vm_->system_view());
+    protocol_ = std::make_unique<SoloProtocol>(plan_.space, *vm_);
     // Stacks are opened one by one, above their guards.
-    if (auto opened = vm_->leave_open(plan_.heap_segment); !opened) return opened;
+    if (auto opened = vm_->leave_segment_open(plan_.heap_segment); !opened) return opened;
   } else {
-    const coherence::RankMemory memory{vm_->system_view(), memory_->published(), memory_->words(),
-                                       memory_->entries(), memory_->control() + control_layout_.signature};
+    const coherence::RankMemory memory{vm_->system_view(),
+                                       memory_->published(),
+                                       memory_->words(),
+                                       memory_->entries(),
+                                       memory_->control() + control_layout_.signature,
+                                       memory_.get()};
     protocol_ = std::make_unique<coherence::Migrating>(plan_.space, *fabric_, *vm_, counters_, grants_,
                                                        memory, parameters_from(settings_), &private_parts_);
   }
@@ -162,6 +168,9 @@ Result<void> JobRuntime::open_protocol() {
       *fabric_, *protocol_, counters_, grants_, memory_->control() + control_layout_.lock_words,
       control_layout_.lock_words, lock_count, control_layout_.signature, notices_max);
   clock_ = std::make_unique<sync::Clock>(*fabric_, *protocol_, control_layout_.clock_word);
+  flags_ = std::make_unique<sync::FlagOrder>(*fabric_, *protocol_, *clock_,
+                                             memory_->control() + control_layout_.flag_words,
+                                             control_layout_.flag_words);
   heap_ = std::make_unique<HeapService>(*fabric_);
   departure_ = std::make_unique<Departure>(*fabric_);
   stacks_ =
@@ -240,10 +249,6 @@ ThreadStack JobRuntime::take_stack() {
   }
   const auto low = reinterpret_cast<std::uintptr_t>(stack.low);
   const auto high = reinterpret_cast<std::uintptr_t>(stack.high);
-  if (ranks_ == 1) {
-    const std::uint64_t first = plan_.space.block_at(low)->value;
-    vm_->open_write({BlockId{first}, plan_.space.block_at(high - 1)->value - first + 1});
-  }
   fault_handler_->register_stack(low - settings_.stack_block_bytes, high, settings_.stack_block_bytes);
   return stack;
 }
@@ -269,11 +274,7 @@ bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
     case MemoryWatch::Verdict::stop:
       abort(1, memory_watch_->limit_message().text);
   }
-  // Before the block opens as well: other threads see what is in it without a fault of their own.
-  if (flags_in_use()) acquire_what_came_along();
-  if (!executor().run(protocol_->fault(block, wanted))) return false;
-  if (flags_in_use()) acquire_what_came_along();
-  return true;
+  return executor().run(flags_->in_use() ? flags_->fault(block, wanted) : protocol_->fault(block, wanted));
 }
 
 std::atomic_ref<std::uint64_t> JobRuntime::word(Rank owner, std::size_t index) {
@@ -329,10 +330,11 @@ void JobRuntime::wait_local(const std::atomic<std::uint32_t>* word, std::uint32_
     if (word->load(std::memory_order_acquire) != value) return;
     os::pause_instruction();
   }
-  const std::uint32_t yields = yields_.load(std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < yields; ++i) {
+  if (word->load(std::memory_order_acquire) != value) return;
+  std::uint32_t yields = yield_meter_.allowed(yields_.load(std::memory_order_relaxed));
+  while (yields != 0) {
+    yields = yield_meter_.yield() ? yields - 1 : 0;
     if (word->load(std::memory_order_acquire) != value) return;
-    ::sched_yield();
   }
   while (word->load(std::memory_order_acquire) == value) os::futex_wait(*word, value);
 }

@@ -1,4 +1,4 @@
-// The composition root on one host: the shm fabric, pages by mprotect, the policy `migrating`.
+// The composition root on one host: the shm fabric, pages by mprotect or userfaultfd, the policy `migrating`.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 
 #include "coherence/core/private_parts.h"
 #include "fabric/shm/shm_fabric.h"
+#include "os/yield_meter.h"
 #include "remote_lock/queue_lock.h"
 #include "runtime/address_plan.h"
 #include "runtime/departure.h"
@@ -18,10 +19,11 @@
 #include "runtime/thread_executor.h"
 #include "sync/barrier.h"
 #include "sync/clock.h"
+#include "sync/flag_order.h"
 #include "sync/lock_table.h"
-#include "vm/sigsegv/alternate_stack.h"
-#include "vm/sigsegv/fault_handler.h"
-#include "vm/sigsegv/sigsegv_vm.h"
+#include "vm/paged/paged_vm.h"
+#include "vm/signal/alternate_stack.h"
+#include "vm/signal/fault_handler.h"
 
 namespace musubi::runtime {
 
@@ -45,14 +47,16 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   void detach_thread() override;
   ThreadStack take_stack() override;
   void give_back_stack(const ThreadStack& stack) override;
-  void note_stack(std::size_t slot, const void* low) noexcept override { stacks_->note(slot, low); }
+  void note_stack(std::size_t slot, const void* low, const void* high) noexcept override {
+    stacks_->note(slot, low, high);
+  }
 
   void barrier(BarrierPayload& payload) override;
   void lock(LockId lock) override;
   bool try_lock(LockId lock) override;
   void unlock(LockId lock) override;
   void flush() override;
-  void expect_flags() override { protocol_->publish_always(); }
+  void expect_flags() override;
   void release() override;
   void acquire() override;
   AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) override;
@@ -82,14 +86,8 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
  private:
   bool on_fault(BlockId block, vm::Access wanted) noexcept override;
 
-  // flag_order.cpp
-  static constexpr std::size_t flag_words = 3;
-  void release_before_barrier();
-  std::atomic_ref<std::uint64_t> flag_word(Rank owner, std::size_t index);
-  void note_flush();
-  bool flags_in_use();
-  void release_in_order();
-  void acquire_what_came_along();
+  bool has_siblings() const noexcept { return stacks_->in_use() > 1; }
+  void step_aside();
 
   Result<void> open_memory();
   Result<void> open_protocol();
@@ -117,12 +115,14 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   std::unique_ptr<fabric::ShmFabric> fabric_;
   std::unique_ptr<SharedRegions> shared_regions_;
   std::unique_ptr<vm::FaultHandler> fault_handler_;
-  std::unique_ptr<vm::SigsegvVm> vm_;
+  std::unique_ptr<vm::PagedVm> vm_;
+  std::string_view vm_driver_;  // its name
   remote_lock::Grants grants_;
   std::unique_ptr<coherence::Protocol> protocol_;
   std::unique_ptr<sync::Barrier> barrier_;
   std::unique_ptr<sync::LockTable> locks_;
   std::unique_ptr<sync::Clock> clock_;
+  std::unique_ptr<sync::FlagOrder> flags_;
   std::unique_ptr<HeapService> heap_;
   std::unique_ptr<Departure> departure_;
   std::unique_ptr<StackSlots> stacks_;
@@ -130,6 +130,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   std::uint32_t cores_ = 1;  // that the job may use
   std::atomic<std::uint32_t> spin_checks_{0};
   std::atomic<std::uint32_t> yields_{0};
+  os::YieldMeter yield_meter_;
   std::atomic<bool> stopping_{false};
   std::thread service_;
 };

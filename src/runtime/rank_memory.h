@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "base/sparse_array.h"
 #include "coherence/core/entry.h"
+#include "coherence/core/public_pages.h"
 #include "coherence/migrating/migrating.h"
 #include "fabric/fabric.h"
 #include "os/memory.h"
@@ -15,7 +16,7 @@
 
 namespace musubi::runtime {
 
-class MemoryFiles {
+class MemoryFiles final : public coherence::PublicPages {
  public:
   // Errors: no memory files, no address space.
   static Result<std::unique_ptr<MemoryFiles>> make(const vm::Space& space,
@@ -30,6 +31,9 @@ class MemoryFiles {
   coherence::BlockWords* words() const { return reinterpret_cast<coherence::BlockWords*>(words_.data()); }
   std::byte* control() const { return control_.data(); }
   coherence::Entry* entries() { return entries_.data(); }
+  bool give_back(std::size_t offset, std::size_t bytes) noexcept override {
+    return os::punch_hole(published_file_, offset, bytes);
+  }
   // What peers may reach. `system_view` maps the private file.
   std::array<fabric::RegionMemory, 4> regions(std::byte* system_view) const;
 

@@ -16,10 +16,12 @@ struct TableBytes {
   static constexpr std::size_t words = sizeof(coherence::BlockWords);  // in a file that peers map too
   static constexpr std::size_t entry = sizeof(coherence::Entry);
   static constexpr std::size_t dirty_list = 2 * sizeof(BlockId);
+  static constexpr std::size_t copy_list = 2 * sizeof(BlockId);
   static constexpr std::size_t lease_queue = sizeof(LogicalTime) + sizeof(BlockId);
   static constexpr std::size_t access = 1;  // and one more per 64 blocks
   static constexpr std::size_t run_builders = 2 * sizeof(BlockId);
-  static constexpr std::size_t in_process = entry + dirty_list + lease_queue + run_builders + access;
+  static constexpr std::size_t in_process =
+      entry + dirty_list + copy_list + lease_queue + run_builders + access;
 };
 
 struct Reservation {

@@ -82,9 +82,9 @@ class Runtime {
   // A stack for a new thread of this rank, pinned; ends the job with a clear line when no slot is free.
   virtual ThreadStack take_stack() = 0;
   virtual void give_back_stack(const ThreadStack& stack) = 0;
-  // Notes how deep the calling thread's stack in `slot` is in use now: [low, top of stack) takes part in
-  // releases. To be called on entry to every call below that releases. Cheap.
-  virtual void note_stack(std::size_t slot, const void* low) noexcept = 0;
+  // Notes which part of the calling thread's stack in `slot` others may be interested in now: [low, high)
+  // takes part in releases. To be called on entry to every call below that releases. Cheap.
+  virtual void note_stack(std::size_t slot, const void* low, const void* high) noexcept = 0;
 
   // Barrier of all ranks; one thread per rank calls, the rank's other threads wait meanwhile in the caller's
   // care. Release before, acquire after. Rank 0's payload is everybody's afterwards.

@@ -76,7 +76,7 @@ void JobRuntime::share_globals() {
       std::memcpy(view + segment.offset + (part.address - segment.base),
                   reinterpret_cast<const void*>(part.address), part.bytes);
     }
-    const auto mapped = vm_->map_segment(plan_.first_globals_segment + i, vm::SigsegvVm::Placement::replace);
+    const auto mapped = vm_->map_segment(plan_.first_globals_segment + i, vm::Placement::replace);
     if (!mapped) abort(1, mapped.error().message);
     for (const BlockId block : filled) protocol_->adopt(block, 1);
   }

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "fabric/fabric.h"
-#include "vm/sigsegv/signal_owner.h"
+#include "vm/signal/signal_owner.h"
 
 namespace musubi::runtime {
 

@@ -5,13 +5,13 @@
 #include "base/event.h"
 #include "coherence/protocol.h"
 #include "vm/space.h"
+#include "vm/vm.h"
 
 namespace musubi::runtime {
 
 class SoloProtocol final : public coherence::Protocol {
  public:
-  SoloProtocol(const vm::Space& space, std::byte* private_view)
-      : space_(space), private_view_(private_view) {}
+  SoloProtocol(const vm::Space& space, vm::Vm& vm) : space_(space), vm_(vm) {}
 
   Task<bool> fault(BlockId, vm::Access) override { co_return true; }
   Task<> release(bool) override { co_return; }
@@ -25,15 +25,15 @@ class SoloProtocol final : public coherence::Protocol {
   Task<> acquire_clock(LogicalTime) override { co_return; }
   Task<> modify(BlockId block, coherence::Modification& modification) override {
     auto pass = co_await gate_.enter();
-    modification.apply(private_view_ + space_.extent(block).offset);
+    modification.apply(reinterpret_cast<std::byte*>(space_.extent(block).address));
   }
-  void pin(BlockId, std::uint64_t) override {}
+  void pin(BlockId first, std::uint64_t count) override { vm_.leave_open({first, count}); }
   void set_live_range(std::size_t, std::uintptr_t, std::uintptr_t) override {}
   void adopt(BlockId, std::uint64_t) override {}
 
  private:
   const vm::Space& space_;
-  std::byte* private_view_;
+  vm::Vm& vm_;
   Gate gate_;
 };
 

@@ -53,9 +53,9 @@ class StackSlots {
     lock_.unlock();
   }
   std::size_t in_use() const { return in_use_.load(); }
-  void note(std::size_t slot, const void* low) {
+  void note(std::size_t slot, const void* low, const void* high) {
     protocol_.set_live_range(slot, reinterpret_cast<std::uintptr_t>(low),
-                             base_ + (slot + 1) * layout_.stack_slot_bytes);
+                             reinterpret_cast<std::uintptr_t>(high));
   }
 
  private:

@@ -30,7 +30,8 @@ void JobRuntime::print_races() {
 }
 
 void JobRuntime::print_statistics() {
-  std::string text = "musubi: statistics by rank (the last column is the sum)\n";
+  std::string text = "musubi: statistics by rank (the last column is the sum; vm_driver of rank 0: " +
+                     std::string(vm_driver_) + ")\n";
   for (std::size_t i = 0; i < trace::counter_count; ++i) {
     std::uint64_t sum = 0;
     std::string row;

@@ -1,5 +1,4 @@
 // Barriers, locks, flushes and atomic operations of a rank.
-#include <sched.h>
 #include <time.h>
 
 #include <cstring>
@@ -26,6 +25,11 @@ AtomicValue modify_word(std::byte* place, const AtomicOperation& operation) noex
                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
   }
   return old;
+}
+
+void nap() noexcept {
+  const timespec duration{0, 50'000};
+  ::nanosleep(&duration, nullptr);
 }
 
 class AtomicModification final : public coherence::Modification {
@@ -67,16 +71,19 @@ class AtomicModification final : public coherence::Modification {
 
 void JobRuntime::barrier(BarrierPayload& payload) {
   if (ranks_ == 1) return;
-  if (flags_in_use()) release_before_barrier();
+  const bool in_order = flags_->in_use();
+  if (in_order) executor().run(flags_->before_barrier(has_siblings()));
   // Threads that the program made by itself may be at work meanwhile, and signal handlers of the program on
   // any.
   const bool complete = attached_threads_.load() <= 1 + stacks_->in_use();
   const bool quiescent = complete && fault_handler_->user_signals().with_handler() == 0;
   sync::Barrier::Passage passage(payload, quiescent, complete);
   const HandlersHeldBack handlers;
-  if (barrier_->pass(passage)) return;
-  TimeSpent time(counters_, Counter::release_ns);
-  executor().run(barrier_->finish(passage));
+  if (!barrier_->pass(passage)) {
+    TimeSpent time(counters_, Counter::release_ns);
+    executor().run(barrier_->finish(passage));
+  }
+  if (in_order) executor().run(flags_->after_barrier());
 }
 
 void JobRuntime::lock(LockId lock) {
@@ -86,11 +93,16 @@ bool JobRuntime::try_lock(LockId lock) {
   return executor().run(locks_->try_lock(lock));
 }
 void JobRuntime::unlock(LockId lock) {
-  executor().run(locks_->unlock(lock));
+  executor().run(flags_->in_use() ? flags_->unlock(*locks_, lock, has_siblings()) : locks_->unlock(lock));
+}
+
+void JobRuntime::expect_flags() {
+  protocol_->publish_always();
+  flags_->expect();
 }
 
 void JobRuntime::release() {
-  if (ranks_ > 1) release_in_order();
+  if (ranks_ > 1) executor().run(flags_->release(has_siblings()));
 }
 void JobRuntime::acquire() {
   if (ranks_ > 1) executor().run(clock_->acquire());
@@ -101,23 +113,25 @@ void JobRuntime::acquire() {
 void JobRuntime::flush() {
   constexpr std::uint32_t looks_before_yield = 2, looks_before_nap = 200, looks_before_time_passes = 50;
   const LogicalTime before = protocol_->clock();
-  note_flush();
   if (ranks_ > 1) {
-    // First, so that a release finds copies closed that others have changed, and brings no flag into open
-    // pages: another thread of this rank might see it there before we have acquired the data.
-    acquire_what_came_along();
-    release();
-    acquire_what_came_along();
+    executor().run(flags_->note_flush());
+    executor().run(flags_->release(has_siblings()));
+    executor().run(flags_->acquire());
   }
   idle_flushes_of_thread = protocol_->clock() == before ? idle_flushes_of_thread + 1 : 0;
   if (ranks_ > 1 && idle_flushes_of_thread % looks_before_time_passes == looks_before_time_passes - 1) {
     executor().run(protocol_->acquire_clock(protocol_->clock() + settings_.lease_ticks + 1));
   }
-  if (idle_flushes_of_thread > looks_before_nap) {
-    const timespec nap{0, 50'000};
-    ::nanosleep(&nap, nullptr);
-  } else if (idle_flushes_of_thread > looks_before_yield) {
-    ::sched_yield();
+  if (idle_flushes_of_thread <= looks_before_yield) return;
+  idle_flushes_of_thread <= looks_before_nap ? step_aside() : nap();
+}
+
+// Lets others have the core, for a moment.
+void JobRuntime::step_aside() {
+  if (yield_meter_.allowed(1) != 0) {
+    yield_meter_.yield();
+  } else {
+    nap();
   }
 }
 
@@ -130,7 +144,8 @@ AtomicValue JobRuntime::atomic(std::uintptr_t address, const AtomicOperation& op
     abort(1, "an atomic operation on unaligned memory crosses the end of a block: align the object");
   }
   AtomicModification modification(operation, offset);
-  executor().run(protocol_->modify(*block, modification));
+  executor().run(flags_->in_use() ? flags_->modify(*block, modification, has_siblings())
+                                  : protocol_->modify(*block, modification));
   return modification.old();
 }
 

@@ -1,12 +1,11 @@
 #include "runtime/thread_executor.h"
 
-#include <sched.h>
 #include <time.h>
 
 #include "base/frame_pool.h"
 #include "os/clock.h"
 #include "os/cpu.h"
-#include "vm/sigsegv/fault_handler.h"
+#include "vm/signal/fault_handler.h"
 
 namespace musubi::runtime {
 
@@ -66,8 +65,8 @@ void ThreadExecutor::drive() noexcept {
     fabric_.progress();
     if (attempt < 4) {
       os::pause_instruction();
-    } else if (attempt < 100) {
-      ::sched_yield();
+    } else if (attempt < 100 && yields_.allowed(1) != 0) {
+      yields_.yield();
     } else {
       const timespec nap{0, 100'000};
       ::nanosleep(&nap, nullptr);

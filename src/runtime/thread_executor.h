@@ -10,6 +10,7 @@
 #include "base/task.h"
 #include "fabric/fabric.h"
 #include "os/signal_calls.h"
+#include "os/yield_meter.h"
 #include "trace/counters.h"
 
 namespace musubi::runtime {
@@ -64,6 +65,7 @@ class ThreadExecutor final : public Executor {
   std::atomic<bool> any_ready_{false};
   std::atomic<bool> waiting_{false};
   unsigned pause_attempt_ = 0;
+  os::YieldMeter yields_;
 };
 
 }  // namespace musubi::runtime

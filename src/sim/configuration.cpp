@@ -31,6 +31,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("phases", c.phases);
   visit("operations", c.operations);
   visit("think_ns", c.think_ns);
+  visit("values", c.values);
   visit("styles", c.styles);
   visit("adopted", c.adopted_percent);
   visit("pinned", c.pinned_percent);
@@ -38,6 +39,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("preemption", c.preemption);
   visit("interruption", c.interruption);
   visit("coarse_faults", c.coarse_faults);
+  visit("plain_flags", c.plain_flags);
   visit("check_every", c.check_every);
   visit("lease", c.protocol.lease_ticks);
   visit("signature", c.protocol.signature_notices_max);
@@ -50,6 +52,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("cached_bytes", c.protocol.cached_bytes);
   visit("run_bytes", c.protocol.run_bytes_max);
   visit("lease_probe", c.protocol.lease_probe_releases);
+  visit("give_back", c.protocol.give_back_after_releases);
   visit("bug", c.protocol.injected_bug);
   visit("latency_ns", c.model.latency_ns);
   visit("jitter_ns", c.model.jitter_ns);
@@ -111,7 +114,8 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,        InjectedBug::
                              InjectedBug::version_not_raised,      InjectedBug::overflow_without_minimum,
                              InjectedBug::listed_too_late,         InjectedBug::forgotten_too_early,
                              InjectedBug::taken_change_kept_quiet, InjectedBug::taken_copy_not_renamed,
-                             InjectedBug::twin_without_version};
+                             InjectedBug::twin_without_version,    InjectedBug::dropped_copy_not_told,
+                             InjectedBug::dropped_copy_not_noticed};
 
 }  // namespace
 
@@ -150,6 +154,9 @@ Configuration draw(std::uint64_t seed) {
   if (c.nodes <= 6 && random.chance(20)) c.outsiders = static_cast<std::uint32_t>(random.between(1, 2));
   c.interruption = one_of(random, std::array{0u, 0u, 5u, 30u});
   c.model.local_pointer = random.chance(30);
+  c.values = one_of(random, std::array{0u, 0u, 2u});
+  c.plain_flags = random.chance(20);
+  c.protocol.give_back_after_releases = one_of(random, std::array{0u, 1u, 1u, 2u, 5u});
   return c;
 }
 
@@ -217,6 +224,10 @@ std::string_view name_of(InjectedBug bug) {
       return "taken_change_kept_quiet";
     case InjectedBug::taken_copy_not_renamed:
       return "taken_copy_not_renamed";
+    case InjectedBug::dropped_copy_not_told:
+      return "dropped_copy_not_told";
+    case InjectedBug::dropped_copy_not_noticed:
+      return "dropped_copy_not_noticed";
     case InjectedBug::twin_without_version:
       return "twin_without_version";
   }

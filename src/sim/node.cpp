@@ -16,6 +16,7 @@ constexpr std::uint64_t longest_preemption_ns = 3000;
 constexpr std::uint64_t short_interruption_events = 12;
 constexpr std::uint64_t long_interruption_events = 400;
 constexpr std::size_t longest_stretch_bytes = 24;
+constexpr std::byte spoiled{0xdb};
 
 }  // namespace
 
@@ -48,8 +49,8 @@ std::unique_ptr<coherence::Protocol> Node::make_protocol(const coherence::Privat
   trace::Counters& counters = fabric_.counters();
   const coherence::Parameters& parameters = options_.protocol;
   if (options_.policy == Policy::migrating) {
-    const coherence::RankMemory memory{private_.data(), published_.data(), words_.data(), entries_.data(),
-                                       control(layout_.signature)};
+    const coherence::RankMemory memory{private_.data(), published_.data(),          words_.data(),
+                                       entries_.data(), control(layout_.signature), &public_pages_};
     auto made = std::make_unique<coherence::Migrating>(space_, fabric_, vm_, counters, grants_, memory,
                                                        parameters, private_parts,
                                                        options_.interruption != 0 ? &interrupted_ : nullptr);
@@ -79,6 +80,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       options_(completed(options, space)),
       layout_(control_layout(fabric.ranks(), options_)),
       interrupted_(*this),
+      public_pages_(*this),
       vm_(*this, space.blocks()),
       private_(space.bytes()),
       published_(space.bytes()),
@@ -93,7 +95,8 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
                options_.protocol.signature_notices_max),
       locks_(fabric, *protocol_, fabric.counters(), grants_, control(layout_.lock_words), layout_.lock_words,
              options_.locks, layout_.signature, options_.protocol.signature_notices_max),
-      clock_(fabric, *protocol_, layout_.clock_word) {
+      clock_(fabric, *protocol_, layout_.clock_word),
+      flags_(fabric, *protocol_, clock_, control(layout_.flag_words), layout_.flag_words) {
   fabric.attach({words_region, reinterpret_cast<std::byte*>(words_.data()),
                  words_.size() * sizeof(coherence::BlockWords)});
   fabric.attach({published_region, published_.data(), space.bytes()});
@@ -101,13 +104,36 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
   fabric.attach({control_region, control(0), layout_.bytes});
   fabric.listen(MessageKind::lock_granted, &grants_);
   fabric.listen(MessageKind::barrier, &barrier_);
+  if (options.plain_flags) {
+    protocol_->publish_always();
+    flags_.expect();
+  }
+}
+
+bool Node::SoftPages::give_back(std::size_t offset, std::size_t bytes) noexcept {
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t stretch =
+        node_.options_.interruption != 0 ? node_.interrupted_.stretch(bytes - done) : bytes;
+    std::fill_n(node_.published_.data() + offset + done, stretch, spoiled);
+    done += stretch;
+    node_.interrupted_.pass();
+  }
+  return true;
+}
+
+bool Node::is_given_back(BlockId block) const {
+  const vm::Extent extent = space_.extent(block);
+  const std::byte* bytes = published_.data() + extent.offset;
+  return std::all_of(bytes, bytes + extent.bytes, [](std::byte byte) { return byte == spoiled; });
 }
 
 Task<> Node::open(BlockId block, vm::Access wanted) {
   while (!vm().allows(block, wanted)) {
     vm::Access told = wanted;
     if (options_.coarse_faults && !vm().allows(block, vm::Access::read)) told = vm::Access::read;
-    const bool granted = co_await protocol_->fault(block, told);
+    const bool ordered = flags_.in_use();
+    Task<bool> fault = ordered ? flags_.fault(block, told) : protocol_->fault(block, told);
+    const bool granted = co_await std::move(fault);
     MUSUBI_CHECK(granted, "the protocol refuses block %lu", static_cast<unsigned long>(block.value));
   }
 }
@@ -181,6 +207,10 @@ void Node::PreemptedVm::close(vm::BlockRun run) noexcept {
   table_.close(run);
   node_.interrupted_.pass();
 }
+void Node::PreemptedVm::leave_open(vm::BlockRun run) noexcept {
+  table_.leave_open(run);
+  node_.preempt(run);
+}
 
 Task<> Node::read(BlockId block, std::size_t begin, std::span<std::byte> into) {
   return access({block, begin, into.data(), into.size(), vm::Access::read});
@@ -188,6 +218,25 @@ Task<> Node::read(BlockId block, std::size_t begin, std::span<std::byte> into) {
 
 Task<> Node::write(BlockId block, std::size_t begin, std::span<const std::byte> from) {
   return access({block, begin, const_cast<std::byte*>(from.data()), from.size(), vm::Access::write});
+}
+
+bool Node::has_siblings() const {
+  return options_.threads + options_.outsiders > 1;
+}
+
+Task<> Node::flush() {
+  co_await flags_.note_flush();
+  co_await flags_.release(has_siblings());
+  co_await flags_.acquire();
+}
+
+Task<> Node::modify(BlockId block, coherence::Modification& modification) {
+  return flags_.in_use() ? flags_.modify(block, modification, has_siblings())
+                         : protocol_->modify(block, modification);
+}
+
+Task<> Node::unlock(LockId lock) {
+  return flags_.in_use() ? flags_.unlock(locks_, lock, has_siblings()) : locks_.unlock(lock);
 }
 
 Task<> Node::barrier(sync::Barrier::Payload& payload) {
@@ -202,7 +251,10 @@ Task<> Node::barrier(sync::Barrier::Payload& payload) {
   meetings_ = nullptr;
   const bool complete = options_.outsiders == 0;
   const bool believed = options_.protocol.injected_bug == coherence::InjectedBug::forgotten_too_early;
+  const bool ordered = flags_.in_use();
+  if (ordered) co_await flags_.before_barrier(has_siblings());
   co_await barrier_.arrive(payload, complete, complete || believed);
+  if (ordered) co_await flags_.after_barrier();
   while (waiting != nullptr) {
     Meeting* next = waiting->next;
     *waiting->payload = payload;

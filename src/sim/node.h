@@ -18,6 +18,7 @@
 #include "sync/barrier.h"
 #include "sync/clock.h"
 #include "sync/control_layout.h"
+#include "sync/flag_order.h"
 #include "sync/lock_table.h"
 #include "vm/soft/soft_vm.h"
 #include "vm/space.h"
@@ -33,6 +34,7 @@ struct NodeOptions {
   unsigned preemption = 0;     // percent of accesses that may happen inside a change of protection
   unsigned interruption = 0;   // percent of the places inside the protocol where others get in between
   bool coarse_faults = false;  // a write fault of an invalid block says "read" first
+  bool plain_flags = false;    // the program hands data over by plain flags
 };
 
 class Node {
@@ -55,6 +57,10 @@ class Node {
   const coherence::Migrating* migrating() const { return migrating_; }
   sync::LockTable& locks() { return locks_; }
   sync::Clock& clock() { return clock_; }
+  // omp flush.
+  Task<> flush();
+  Task<> modify(BlockId block, coherence::Modification& modification);
+  Task<> unlock(LockId lock);
   fabric::sim::SimFabric& fabric() { return fabric_; }
   fabric::sim::SimExecutor& executor() { return fabric_.executor(); }
   trace::Counters& counters() { return fabric_.counters(); }
@@ -63,6 +69,8 @@ class Node {
 
   std::byte* private_bytes(BlockId block) { return private_.data() + space_.extent(block).offset; }
   const coherence::BlockWords& words(BlockId block) const { return words_[block.value]; }
+  // Whether the memory of its public copy was given back, and nothing written there since.
+  bool is_given_back(BlockId block) const;
 
  private:
   // An access that its thread is about to make: it happens when the thread goes on, or before that in the
@@ -76,6 +84,15 @@ class Node {
     vm::Access wanted;
     bool done = false;
     PendingAccess* next = nullptr;
+  };
+  // Spoils what is given back, so that who still reads it is found.
+  class SoftPages final : public coherence::PublicPages {
+   public:
+    explicit SoftPages(Node& node) : node_(node) {}
+    bool give_back(std::size_t offset, std::size_t bytes) noexcept override;
+
+   private:
+    Node& node_;
   };
   class Interrupted final : public coherence::Interruption {
    public:
@@ -94,6 +111,7 @@ class Node {
     void upgrade(vm::BlockRun run) noexcept override;
     void downgrade(vm::BlockRun run) noexcept override;
     void close(vm::BlockRun run) noexcept override;
+    void leave_open(vm::BlockRun run) noexcept override;
     const vm::SoftVm& table() const { return table_; }
 
    private:
@@ -110,6 +128,7 @@ class Node {
   std::unique_ptr<coherence::Protocol> make_protocol(const coherence::PrivateParts* private_parts);
   Task<> open(BlockId block, vm::Access wanted);
   Task<> access(PendingAccess pending);
+  bool has_siblings() const;
   void perform(PendingAccess& pending);
   void preempt(vm::BlockRun run) noexcept;
   std::byte* control(std::uint64_t offset) { return control_.data() + offset; }
@@ -119,6 +138,7 @@ class Node {
   const NodeOptions options_;
   const sync::ControlLayout layout_;
   Interrupted interrupted_;
+  SoftPages public_pages_;
   PreemptedVm vm_;
   ZeroArray<std::byte> private_;
   ZeroArray<std::byte> published_;
@@ -132,6 +152,7 @@ class Node {
   sync::Barrier barrier_;
   sync::LockTable locks_;
   sync::Clock clock_;
+  sync::FlagOrder flags_;
   PendingAccess* pending_ = nullptr;
   std::uint32_t met_ = 0;
   Meeting* meetings_ = nullptr;

@@ -139,6 +139,7 @@ Task<> Program::write(Actor& actor, Cell cell) {
   std::array<std::byte, cell_bytes_max> bytes{};
   std::uint64_t value = actor.random.next();
   if (actor.random.chance(10)) value = 0;
+  if (configuration_.values != 0) value %= configuration_.values;
   std::memcpy(bytes.data(), &value, sizeof value);
   if (actor.random.chance(10))
     std::memcpy(bytes.data(), shadow_.bytes(cell.offset), cell_bytes_);  // no change
@@ -155,7 +156,7 @@ Task<> Program::read_or_write(Actor& actor, Cell cell) {
 
 Task<> Program::add(Actor& actor, Cell cell) {
   Addition addition(*this, actor, cell, actor.random.below(1000));
-  co_await actor.node->protocol().modify(cell.block, addition);
+  co_await actor.node->modify(cell.block, addition);
   if (!addition.applied) cluster_.violate("a modification was not applied");
 }
 
@@ -189,7 +190,7 @@ Task<> Program::enter(Actor& actor, std::uint32_t lock) {
 Task<> Program::leave(Actor& actor, std::uint32_t lock) {
   locks_[lock].holder = no_thread;
   shadow_.give(actor.number, locks_[lock].baton);
-  co_await actor.node->locks().unlock(LockId{lock});
+  co_await actor.node->unlock(LockId{lock});
 }
 
 Task<> Program::accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock, Cell cell) {

@@ -120,6 +120,10 @@ void StateChecker::check_copy(BlockId block, std::uint32_t rank, std::uint32_t h
         "block %lu at node %u: a version newer than that of its home %u (%lu %lu %lu > %lu)", number(block),
         rank, home, public_ts, number(entry.hint_write_ts), number(entry.write_ts), write_ts);
   }
+  if (public_ts != 0 && node.is_given_back(block)) {
+    return cluster_.violate("block %lu: the public copy of node %u is called version %lu, and was given back",
+                            number(block), rank, public_ts);
+  }
   const bool valid = entry.state >= State::readable_clean;
   if (entry.state == State::invalid_dirty) world_.reached("state.invalid_dirty");
   if (entry.state == State::readable_dirty) world_.reached("state.readable_dirty");

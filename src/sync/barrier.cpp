@@ -200,6 +200,7 @@ bool Barrier::Parts::send(Passage& passage) {
   if (passage.sent_) return true;
   if (!direct || write_to_peer(passage)) {
     if (!send_message(passage)) return false;
+    if (direct) counters.add(trace::Counter::asked_messages);
   }
   passage.sent_ = true;
   return true;

@@ -12,8 +12,9 @@ constexpr Rank keeper{0};
 
 }  // namespace
 
-Task<> Clock::release() {
+Task<> Clock::release(bool as_of_now) {
   co_await protocol_.release(false);
+  if (as_of_now) co_await protocol_.release_as_of_now();
   const std::uint64_t wanted = protocol_.clock().value;
   std::uint64_t expected = 0;
   for (;;) {

@@ -13,8 +13,9 @@ class Clock {
   Clock(fabric::Fabric& fabric, coherence::Protocol& protocol, std::uint64_t offset)
       : fabric_(fabric), protocol_(protocol), offset_(offset) {}
 
-  // Releases everything and raises the job's clock to cover it.
-  Task<> release();
+  // Releases everything and raises the job's clock to cover it. `as_of_now`: and what other threads of the
+  // rank write meanwhile in an order that they can rely on (Protocol::release_as_of_now).
+  Task<> release(bool as_of_now = false);
   // Makes everything visible here that was released by the clock before.
   Task<> acquire();
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sync/barrier.h"
+#include "sync/flag_order.h"
 #include "sync/lock_table.h"
 
 namespace musubi::sync {
@@ -24,6 +25,7 @@ struct ControlLayout {
   std::uint64_t signature;
   std::uint64_t barrier_board;
   std::uint64_t lock_words;
+  std::uint64_t flag_words;
   std::uint64_t team_words;
   std::size_t bytes;  // of the whole region
 
@@ -39,6 +41,7 @@ struct ControlLayout {
     layout.signature = place(sizes.signature_bytes);
     layout.barrier_board = place(Barrier::board_bytes(sizes.ranks, sizes.notices_max));
     layout.lock_words = place(LockTable::words_bytes(sizes.lock_count));
+    layout.flag_words = place(FlagOrder::word_count * sizeof(std::uint64_t));
     layout.team_words = place(sizes.team_words * sizeof(std::uint64_t));
     layout.bytes = end;
     return layout;

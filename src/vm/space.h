@@ -2,6 +2,7 @@
 // its address, and its place in the views of every rank are computed, never looked up.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -67,6 +68,11 @@ class Space {
   std::uint64_t blocks() const { return blocks_; }
   std::size_t bytes() const { return bytes_; }  // of one view
   std::span<const Segment> segments() const { return {segments_.data(), count_}; }
+  std::size_t largest_block_bytes() const {  // 1 if there is none
+    std::size_t largest = 1;
+    for (const Segment& segment : segments()) largest = std::max(largest, segment.block_bytes);
+    return largest;
+  }
 
   // The segment of an address, or null.
   const Segment* segment_at(std::uintptr_t address) const {

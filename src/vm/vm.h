@@ -2,7 +2,8 @@
 //
 // Each rank maps its own memory twice: the user view, which the program sees and whose access this port
 // changes, and the system view, always readable and writable, through which the runtime fills a block before
-// it is opened. Drivers: sigsegv (mprotect), soft (a software MMU). Every driver passes tests/conformance/vm.
+// it is opened. Drivers: sigsegv (mprotect), uffd (userfaultfd), soft (a software MMU). Every driver passes
+// tests/conformance/vm.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,10 @@ class Vm {
   virtual void upgrade(BlockRun run) noexcept = 0;     // read -> write
   virtual void downgrade(BlockRun run) noexcept = 0;   // write -> read
   virtual void close(BlockRun run) noexcept = 0;       // read or write -> none
+
+  // none -> write, for good: nothing there is watched any more, the kernel may write to it in system calls
+  // that nobody announced, and no operation may name these blocks again.
+  virtual void leave_open(BlockRun run) noexcept = 0;
 };
 
 // Receives faults of the user view.

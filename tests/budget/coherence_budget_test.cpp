@@ -74,11 +74,6 @@ Task<> acquire_from(Node& to, Node& from) {
   co_await to.protocol().acquire({copy.minimum, copy.notices}, coherence::Audience::unknown);
 }
 
-void do_now(Stage& stage, Node& node, Task<> task) {
-  stage.play(node.self().value, std::move(task));
-  stage.finish();
-}
-
 TEST(Budget, AReleaseByTheHomeOfABlockThatStaysWritableIsFree) {
   Stage stage(calm(2), 2);
   Node& home = stage.node(0);
@@ -145,7 +140,34 @@ TEST(Budget, AReadMissWithAValidHintIsOneOperation) {
   const Meter meter(reader);
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(meter.cost(), 1, 1, stage_block_bytes);
-  EXPECT_EQ(meter.cost().bytes, stage_block_bytes + 8);  // and the timestamp of the copy
+  EXPECT_EQ(meter.cost().bytes,
+            stage_block_bytes + 3 * 8);  // and the copy's timestamp, and its version twice
+}
+
+// Of a block that is at its home unpublished, and of which no notice has told.
+TEST(Budget, AReadMissLooksForThePublicCopyOnlyWhereThereIsOne) {
+  Stage stage(calm(2), 2);
+  Node& home = stage.node(0);
+  Node& reader = stage.node(1);
+  do_now(stage, home, store(home, 0, 1));
+  do_now(stage, home, release(home));
+  const Meter meter(reader);
+  do_now(stage, reader, drop_value(reader, 0));
+  expect_cost(meter.cost(), 3, 1, stage_block_bytes);  // a look, the live bytes, a lease
+  EXPECT_LT(meter.cost().bytes, 4 * stage_block_bytes);
+}
+
+// The first release tells those who acquire it that there are live bytes only.
+TEST(Budget, AReadMissAfterTheFirstTouchMovesTheDataOnce) {
+  Stage stage(calm(2), 2);
+  Node& writer = stage.node(1);
+  Node& reader = stage.node(0);
+  do_now(stage, writer, store(writer, 0, 1));  // initial home: node 0
+  do_now(stage, writer, release(writer));
+  do_now(stage, reader, acquire_from(reader, writer));
+  const Meter meter(reader);
+  do_now(stage, reader, drop_value(reader, 0));
+  expect_cost(meter.cost(), 2, 1, stage_block_bytes);  // the live bytes, a lease
 }
 
 TEST(Budget, AReadMissOnALapsedLeaseOfUnchangedDataMovesNone) {
@@ -261,8 +283,7 @@ TEST(Budget, TheFirstWriteToABlockMovesItsHomeAndNoDataAndItsReleaseIsFree) {
 TEST(Budget, ABarrierWithNothingWrittenIsOneMessagePerRoundAndRank) {
   for (const std::uint32_t ranks : {1u, 2u, 3u, 4u, 7u, 8u, 16u, 33u}) {
     Stage stage(calm(ranks), 4);
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) stage.play(rank, meet(stage.node(rank)));
-    stage.finish();
+    all_meet(stage);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       const Cost cost = spent(stage.node(rank));
       expect_cost(cost, 0, 0, 0);
@@ -294,6 +315,28 @@ TEST(Budget, ReleasesOfManyBlocksOverlap) {
     const std::uint64_t elapsed = release_ns(blocks, window);
     EXPECT_LE(elapsed, (blocks / window * 3 + 4) * round_trip * 11 / 10) << "window " << window;
   }
+}
+
+// A stack: others read what is in use; below it each call leaves its traces, also those of a thread that
+// waits by flushing again and again.
+TEST(Budget, AReleaseDoesNotPublishWhatLiesBelowTheStackInUse) {
+  Stage stage(calm(2), 2);
+  Node& home = stage.node(0);
+  const vm::Extent extent = stage.cluster().space().extent(BlockId{0});
+  home.protocol().pin(BlockId{0}, 1);
+  home.protocol().set_live_range(0, extent.address + 32, extent.address + extent.bytes);
+  do_now(stage, home, store(home, 0, 1, 5));
+  do_now(stage, home, release(home));
+  do_now(stage, stage.node(1), drop_value(stage.node(1), 0));
+  const std::uint64_t before = home.counters().get(Counter::releases);
+  for (std::uint64_t i = 2; i < 12; ++i) {
+    do_now(stage, home, store(home, 0, i, 1));
+    do_now(stage, home, release(home));
+  }
+  EXPECT_EQ(home.counters().get(Counter::releases), before);
+  do_now(stage, home, store(home, 0, 2, 5));
+  do_now(stage, home, release(home));
+  EXPECT_EQ(home.counters().get(Counter::releases), before + 1);
 }
 
 }  // namespace

@@ -17,15 +17,6 @@ Task<> read_blocks(Node& node, std::uint64_t first, std::uint64_t step) {
   for (std::uint64_t i = first; i < block_count; i += step) static_cast<void>(co_await load(node, i));
 }
 
-void do_now(Stage& stage, Node& node, Task<> task) {
-  stage.play(node.self().value, std::move(task));
-  stage.finish();
-}
-void all_meet(Stage& stage) {
-  for (std::uint32_t rank = 0; rank < 2; ++rank) stage.play(rank, meet(stage.node(rank)));
-  stage.finish();
-}
-
 class Changes {
  public:
   explicit Changes(Node& node) : node_(node), before_(node.vm().changes()) {}

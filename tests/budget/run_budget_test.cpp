@@ -18,15 +18,6 @@ Task<> read_blocks(Node& node, std::uint64_t first, std::uint64_t end) {
   for (std::uint64_t i = first; i < end; ++i) static_cast<void>(co_await load(node, i));
 }
 
-void do_now(Stage& stage, Node& node, Task<> task) {
-  stage.play(node.self().value, std::move(task));
-  stage.finish();
-}
-void all_meet(Stage& stage) {
-  for (std::uint32_t rank = 0; rank < 2; ++rank) stage.play(rank, meet(stage.node(rank)));
-  stage.finish();
-}
-
 class Count {
  public:
   Count(Node& node, Counter counter)
@@ -123,6 +114,84 @@ std::uint64_t comparisons_of_a_phase(std::size_t cached_bytes) {
 TEST(RunBudget, WhatDoesNotFitIntoTheCacheIsNotComparedAtAll) {
   EXPECT_EQ(comparisons_of_a_phase(std::size_t{1} << 20), 4 * 16u);  // stays writable
   EXPECT_EQ(comparisons_of_a_phase(0), 0u);                          // what is open has been written
+}
+
+// What a first release of much data publishes: as much as fits into the cache, and not what is behind it.
+TEST(RunBudget, AFirstLargeReleaseMakesFewPublicCopies) {
+  constexpr std::uint64_t cached_blocks = 4;
+  Configuration configuration = with_runs(16);
+  configuration.protocol.cached_bytes = cached_blocks * stage_block_bytes;
+  Stage stage(configuration, block_count);
+  Node& writer = stage.node(0);
+  Node& reader = stage.node(1);
+  do_now(stage, writer, write_blocks(writer, 1, block_count, 7));
+  all_meet(stage);
+  do_now(stage, reader, read_blocks(reader, 1, block_count));
+  do_now(stage, writer, write_blocks(writer, 1, block_count, 8));
+  all_meet(stage);
+  std::uint64_t published = 0;
+  for (std::uint64_t i = 1; i < block_count; ++i) published += writer.words(BlockId{i}).public_ts != 0;
+  EXPECT_EQ(published, cached_blocks + 1);
+  EXPECT_EQ(writer.counters().get(Counter::served_live), block_count - 1 - published);
+}
+
+// 32 blocks that change and are read at every turn, after some turns. Result: what the reader does in one.
+struct Turn {
+  std::uint64_t fetches_ahead, read_faults, fetched_bytes;
+};
+Turn turn_of(std::size_t cached_blocks) {
+  Configuration configuration = with_runs(16);
+  configuration.protocol.cached_bytes = cached_blocks * stage_block_bytes;
+  Stage stage(configuration, block_count);
+  Node& writer = stage.node(0);
+  Node& reader = stage.node(1);
+  const auto turn = [&](std::uint64_t round) {
+    do_now(stage, writer, write_blocks(writer, 1, 33, round));
+    all_meet(stage);
+    do_now(stage, reader, read_blocks(reader, 1, 33));
+    all_meet(stage);
+  };
+  for (std::uint64_t round = 1; round <= 6; ++round) turn(round);
+  const Count ahead(reader, Counter::fetches_ahead);
+  const Count faults(reader, Counter::read_faults);
+  const Count fetched(reader, Counter::fetched_bytes);
+  turn(7);
+  return {ahead.now(), faults.now(), fetched.now()};
+}
+
+TEST(RunBudget, WhatFitsIntoTheCacheIsFetchedAheadAndTheRestMovesInRuns) {
+  const Turn small = turn_of(64);
+  EXPECT_EQ(small.fetches_ahead, 32u);
+  EXPECT_EQ(small.read_faults, 0u);
+  const Turn large = turn_of(8);
+  EXPECT_EQ(large.fetches_ahead, 8u);
+  EXPECT_GE(large.read_faults, 1u);
+  EXPECT_LE(large.read_faults, 4u);
+  EXPECT_EQ(large.fetched_bytes, 32 * stage_block_bytes);
+}
+
+// Blocks that were published while little was compared, and are given up as soon as it is much.
+TEST(RunBudget, ReadersOfLargePhasesDoNotAskForPublicCopiesInVain) {
+  constexpr std::size_t block_bytes = 4096;
+  Configuration configuration = calm(2);
+  configuration.protocol.run_bytes_max = 16 * block_bytes;
+  configuration.protocol.cached_bytes = 8 * block_bytes;
+  configuration.protocol.fetches_ahead_max = 0;
+  Stage stage(configuration, block_count, block_bytes);
+  Node& writer = stage.node(0);
+  Node& reader = stage.node(1);
+  for (std::uint64_t round = 1; round <= 8; ++round) {
+    const std::uint64_t end = round <= 4 ? 5 : 33;
+    const Count fetched(reader, Counter::fetched_bytes);
+    const Count remote(reader, Counter::remote_bytes);
+    do_now(stage, writer, write_blocks(writer, 1, end, round));
+    all_meet(stage);
+    do_now(stage, reader, read_blocks(reader, 1, end));
+    all_meet(stage);
+    if (round <= 5) continue;  // streams are learned
+    EXPECT_EQ(fetched.now(), 32 * block_bytes) << round;
+    EXPECT_LT(remote.now(), 34 * block_bytes) << round << ": words, and the data once";
+  }
 }
 
 }  // namespace

@@ -31,8 +31,9 @@ TEST(Scale, RemoteOperationsOfABarrierGrowNoFasterThanTheLogarithm) {
   for (std::uint32_t nodes = 2; nodes <= nodes_max; nodes *= 2) {
     const ScaleResult r = cost(Policy::migrating, WorkloadKind::stencil, nodes);
     EXPECT_EQ(r.messages, rounds(nodes)) << nodes;  // one per round, nothing else
-    // The neighbours' rows, and one get per round whose notices do not fit into its message.
-    EXPECT_LE(r.remote_operations, 2 + rounds(nodes)) << nodes;
+    // The neighbours' rows, and one get per round whose notices do not fit into its message; where notices
+    // were dropped, now and then a second look at a row that its home is just publishing.
+    EXPECT_LE(r.remote_operations, 2.25 + rounds(nodes)) << nodes;
     EXPECT_LE(r.busiest_operations, 2 + 3 * rounds(nodes)) << nodes;
   }
 }

@@ -68,6 +68,11 @@ class Stage final : private PromiseBase::Observer {
     checker_.check_at_rest();
     ASSERT_EQ(cluster_.violation(), "") << repeat_line(cluster_.configuration());
   }
+  // The same without failing the test. Result: whether all ended and no checker complained.
+  bool ends_well(std::uint64_t events_max = 2'000'000) {
+    const bool rest = cluster_.world().run(events_max);
+    return rest && !cluster_.violated() && ended_ == tasks_.size();
+  }
   std::uint64_t total(trace::Counter counter) { return cluster_.total(counter); }
 
  private:
@@ -91,6 +96,16 @@ inline Task<> store(Node& node, std::uint64_t block, std::uint64_t value, std::s
 inline Task<> meet(Node& node) {
   sync::Barrier::Payload payload{};
   co_await node.barrier(payload);
+}
+// One task to its end; all nodes through one barrier.
+inline void do_now(Stage& stage, Node& node, Task<> task) {
+  stage.play(node.self().value, std::move(task));
+  stage.finish();
+}
+inline void all_meet(Stage& stage) {
+  for (std::uint32_t rank = 0; rank < stage.cluster().size(); ++rank)
+    stage.play(rank, meet(stage.node(rank)));
+  stage.finish();
 }
 inline fabric::sim::Think idle(Stage& stage, Node& node, std::uint64_t longest_ns) {
   return fabric::sim::think(node.executor(), stage.cluster().world().random().below(longest_ns + 1));

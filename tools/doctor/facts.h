@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "os/control_group.h"
+#include "os/fault_file.h"
 
 namespace musubi::tools::doctor {
 
@@ -18,9 +19,6 @@ struct HugePages {
   std::uint64_t total = 0;
   std::uint64_t free = 0;
 };
-
-// How far this user gets with userfaultfd.
-enum class FaultFile { none, user_mode_only, full };
 
 // Empty: no limit.
 using Limit = std::optional<std::uint64_t>;
@@ -45,8 +43,8 @@ struct Facts {
   std::uint64_t committed_bytes = 0;
   Limit address_space_bytes, data_bytes, file_bytes, locked_bytes, open_files, processes;  // RLIMIT_*
 
-  FaultFile fault_file = FaultFile::none;
-  std::uint64_t fault_features = 0;  // UFFD_FEATURE_*
+  os::FaultFileOffer fault_file;     // userfaultfd
+  std::string fault_file_error;      // why the driver uffd cannot run; empty: it can
   bool unprivileged_faults = false;  // vm.unprivileged_userfaultfd
 
   std::uint32_t cores = 0;       // physical, with a processor that this process may use
@@ -76,6 +74,7 @@ struct Job {
   std::uint64_t mapped_bytes = 0;  // address space that one rank reserves
   std::uint64_t table_bytes = 0;   // of it, tables that count as the process's own data
   std::uint64_t file_bytes = 0;    // longest memory file
+  std::string vm_driver = "auto";  // the setting
 };
 
 }  // namespace musubi::tools::doctor

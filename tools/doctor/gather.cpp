@@ -1,6 +1,5 @@
 #include <fcntl.h>
 #include <gnu/libc-version.h>
-#include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
@@ -26,10 +25,6 @@
 
 namespace musubi::tools::doctor {
 namespace {
-
-#ifndef UFFD_USER_MODE_ONLY
-#define UFFD_USER_MODE_ONLY 1
-#endif
 
 std::optional<std::string> first_word(const std::string& path) {
   std::ifstream file(path);
@@ -120,22 +115,8 @@ void try_calls(Facts& facts) {
 }
 
 void try_fault_file(Facts& facts) {
-  const auto open_with = [](int flags) {
-    return os::FileDescriptor(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | flags)));
-  };
-  os::FileDescriptor file = open_with(0);
-  facts.fault_file = FaultFile::full;
-  if (file.number() < 0) {
-    file = open_with(UFFD_USER_MODE_ONLY);
-    facts.fault_file = FaultFile::user_mode_only;
-  }
-  uffdio_api api{};
-  api.api = UFFD_API;
-  if (file.number() < 0 || ::ioctl(file.number(), UFFDIO_API, &api) != 0) {
-    facts.fault_file = FaultFile::none;
-    return;
-  }
-  facts.fault_features = api.features;
+  facts.fault_file = os::fault_file_offer();
+  if (const auto file = os::FaultFile::open(); !file) facts.fault_file_error = file.error().message;
 }
 
 // "always within_size [never] deny": the word in brackets.

@@ -130,34 +130,44 @@ Finding examine_code_modification(const Facts& facts, const Job&) {
   return finding;
 }
 
-Finding examine_fault_file(const Facts& facts, const Job&) {
+// As the runtime chooses (runtime/choose_vm.cpp).
+Finding examine_fault_file(const Facts& facts, const Job& job) {
   Finding finding{"userfaultfd", Severity::ok, "", "", ""};
-  constexpr std::uint64_t minor_shared = std::uint64_t{1} << 10,
-                          write_protect_shared = std::uint64_t{1} << 12;
-  const bool complete =
-      (facts.fault_features & minor_shared) != 0 && (facts.fault_features & write_protect_shared) != 0;
-  switch (facts.fault_file) {
-    case FaultFile::none:
+  switch (facts.fault_file.reach) {
+    case os::FaultFileReach::none:
       finding.fact = "not available";
       break;
-    case FaultFile::user_mode_only:
+    case os::FaultFileReach::user_mode_only:
       finding.fact = "available for faults of user code";
       break;
-    case FaultFile::full:
+    case os::FaultFileReach::full:
       finding.fact = "available";
       break;
   }
-  if (facts.fault_file != FaultFile::none) {
+  if (facts.fault_file.reach != os::FaultFileReach::none) {
     char features[32];
     std::snprintf(features, sizeof features, ", features %#llx",
-                  static_cast<unsigned long long>(facts.fault_features));
+                  static_cast<unsigned long long>(facts.fault_file.features));
     finding.fact += features;
-    finding.fact += complete ? " (minor faults and write protection of shared memory among them)"
-                             : " (not both minor faults and write protection of shared memory)";
   }
   finding.fact +=
       facts.unprivileged_faults ? "; vm.unprivileged_userfaultfd is 1" : "; vm.unprivileged_userfaultfd is 0";
-  finding.meaning = "not needed: pages are protected by mprotect, and faults arrive as SIGSEGV";
+  const bool gains = job.ranks > 1 && job.threads_per_rank > 1 && facts.processors / job.ranks > 1;
+  if (facts.fault_file_error.empty()) {
+    finding.meaning =
+        "protects the pages of ranks of several threads on cores of their own (vm_driver=auto); mprotect "
+        "those "
+        "of all others";
+  } else if (job.vm_driver == "uffd" || (job.vm_driver == "auto" && gains)) {
+    const bool asked = job.vm_driver == "uffd";
+    finding.severity = asked ? Severity::problem : Severity::warning;
+    finding.meaning = asked
+                          ? "vm_driver=uffd is set, and cannot be had"
+                          : "pages are protected by mprotect: ranks of several threads would gain without it";
+    finding.remedy = facts.fault_file_error;
+  } else {
+    finding.meaning = "not needed: pages are protected by mprotect";
+  }
   return finding;
 }
 

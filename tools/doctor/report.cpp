@@ -54,7 +54,7 @@ nlohmann::json numbers(const Facts& facts) {
       {"shared_huge_pages", facts.shared_huge_pages},
       {"huge_page_pools", pools},
       {"shared_folder_bytes", or_null(facts.shared_folder_bytes)},
-      {"userfaultfd_features", facts.fault_features},
+      {"userfaultfd_features", facts.fault_file.features},
   };
 }
 

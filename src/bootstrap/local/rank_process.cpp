@@ -186,7 +186,8 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, int socket_slo
 std::optional<Ending> reap(const RankProcess& process) {
   siginfo_t info{};
   const auto which = static_cast<id_t>(process.process.number());
-  if (::waitid(P_PIDFD, which, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0) return std::nullopt;
+  constexpr auto by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD, which glibc names from 2.36 on
+  if (::waitid(by_descriptor, which, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0) return std::nullopt;
   return Ending{info.si_code != CLD_EXITED, info.si_status};
 }
 

@@ -14,9 +14,13 @@ namespace musubi::coherence {
 // then the owner word unlocked, then version v again knows that no critical section overlapped its reads in
 // between (in this order: a section that ended after the first look raised the version, one in progress shows
 // in the owner word).
+//
+// Its upper half counts how often the memory of the public copy was given back: who reads that copy by a
+// notice looks at it before and after. A carry from the lower half costs such a reader a second look, no
+// more.
 struct BlockWords {
   std::uint64_t owner;      // remote_lock::OwnerWord
-  std::uint64_t version;    // critical sections that ended here
+  std::uint64_t version;    // critical sections that ended here, and copies given back
   std::uint64_t write_ts;   // authoritative at the home only
   std::uint64_t read_ts;    // authoritative at the home only; raised by readers with compare-and-swap
   std::uint64_t public_ts;  // write timestamp of the public copy at this rank, 0 = none
@@ -26,6 +30,11 @@ struct BlockWords {
   bool unpublished() const { return public_ts == 0 && write_ts != 0; }
 };
 static_assert(sizeof(BlockWords) == 40);
+
+inline constexpr std::uint64_t one_copy_given_back = std::uint64_t{1} << 32;
+inline constexpr bool copy_given_back_between(std::uint64_t version_before, std::uint64_t version_after) {
+  return ((version_before ^ version_after) >> 32) != 0;
+}
 
 // Region numbers of the job. words: BlockWords per block. published: the public copies, private: the live
 // bytes, both laid out by Space offsets. control: signatures, barriers, locks, team words

@@ -37,6 +37,8 @@ struct Entry {
   bool was_invalidated : 1;      // by a notice or because its lease ended, since it was last used
   bool hint_live : 1;            // the writer that the notice names has no public copy
   bool wanted : 1;               // read again after an invalidation: worth fetching ahead
+  bool has_copy : 1;             // among the blocks whose public copy takes memory here
+  bool copy_used : 1;            // that copy was written since the last look at it
   bool unpublished : 1;          // this rank gave up its public copy, and has not released a version since
   std::uint8_t silent_releases;  // in a row, with a change
   std::uint8_t patience;         // how often an unpublished block was found to change after all
@@ -48,6 +50,7 @@ struct Entry {
   std::uint32_t digest;          // of an unpublished block, some releases ago
   Rank home_guess;               // where the home was last seen
   Rank hint_writer;              // the newest notice; hint_write_ts 0: none
+  std::uint32_t came_in;         // closed: acquires in order that had begun when bytes came; 0: none came
   LogicalTime write_ts;          // of the version cached; 0: all bytes zero
   LogicalTime read_ts;           // until when the cached version may be held
   LogicalTime hint_write_ts;

@@ -23,6 +23,8 @@ enum class InjectedBug : std::uint8_t {
   taken_change_kept_quiet,   // a home that finds no difference makes no version of what a taker published
   taken_copy_not_renamed,    // a reader that takes live bytes with the lock calls them by the home's version
   twin_without_version,      // a home makes a twin of an unpublished block and does not raise its version
+  dropped_copy_not_told,     // public_ts still names a public copy whose memory was given back
+  dropped_copy_not_noticed,  // a reader does not look whether the copy that it reads is being given back
 };
 
 struct Parameters {
@@ -39,6 +41,7 @@ struct Parameters {
   std::uint32_t lease_probe_releases =
       16;                         // every so many leased releases one without, to see who still reads
   std::size_t run_bytes_max = 0;  // of blocks opened together: what follows a missed block, and it; 0: none
+  std::uint32_t give_back_after_releases = 64;  // quiescent ones: public copies that nobody needs; 0: never
   InjectedBug injected_bug = InjectedBug::none;
 };
 

@@ -9,16 +9,6 @@ namespace musubi::coherence {
 
 using fabric::Step;
 
-namespace {
-
-std::size_t largest_block(const vm::Space& space) {
-  std::size_t largest = 1;
-  for (const vm::Segment& segment : space.segments()) largest = std::max(largest, segment.block_bytes);
-  return largest;
-}
-
-}  // namespace
-
 HomeBased::HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                      remote_lock::Grants& grants, const HomeBasedMemory& memory, const Parameters& parameters,
                      const PrivateParts* private_parts)
@@ -34,7 +24,7 @@ HomeBased::HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
              {words_region, offsetof(BlockWords, owner), sizeof(BlockWords),
               reinterpret_cast<std::byte*>(memory.words)},
              false),
-      scratch_(largest_block(space)),
+      scratch_(space.largest_block_bytes()),
       entries_(space.blocks()) {}
 
 HomeBased::Block HomeBased::block(BlockId id) {
@@ -273,7 +263,7 @@ void HomeBased::pin(BlockId first, std::uint64_t blocks) {
     entries_[id.value].pinned = true;
     pinned_.push_back(id);
   }
-  vm_.open_write({first, blocks});
+  vm_.leave_open({first, blocks});
 }
 
 }  // namespace musubi::coherence

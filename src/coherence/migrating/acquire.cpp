@@ -11,10 +11,11 @@ Task<> Engine::acquire(SignatureView signature, Audience audience) {
   count(Counter::notices_received, signature.notices.size());
   LogicalTime newest = signature.minimum;
   TaskGroup fetches(parameters_.release_window);
+  std::size_t bytes_ahead = parameters_.cached_bytes;
   for (const Notice& notice : signature.notices) {
     newest = later(newest, notice.write_ts);
     if (notice.writer == fabric_.self()) continue;
-    const bool stays_open = co_await apply_notice(notice);
+    const bool stays_open = co_await apply_notice(notice, bytes_ahead);
     if (stays_open) co_await fetches.admit(refresh(notice.block));
   }
   co_await fetches.drain();
@@ -44,8 +45,9 @@ Task<> Engine::expire_until(LogicalTime time) {
   raise(expired_, time);
 }
 
-// Result: whether the block stays open and must be refreshed where it is.
-Task<bool> Engine::apply_notice(Notice notice) {
+// `bytes_ahead`: how much this acquire may still fetch ahead. Result: whether the block stays open and must
+// be refreshed where it is.
+Task<bool> Engine::apply_notice(Notice notice, std::size_t& bytes_ahead) {
   auto pass = co_await gate(notice.block).enter();
   Block b = block(notice.block);
   Entry& e = b.entry;
@@ -55,21 +57,30 @@ Task<bool> Engine::apply_notice(Notice notice) {
     e.hint_read_ts = notice.read_ts;
     e.hint_live = notice.live;
   }
+  // Who took the lock of an unpublished block has made a copy here.
+  if (!e.has_copy && shared(b.words.public_ts).load() != 0) note_copy(b);
   const std::uint64_t tolerance = injected(InjectedBug::less_for_less_or_equal) ? 1 : 0;
   if (!is_valid(e) || e.read_ts + tolerance >= notice.write_ts) co_return false;
   if (e.pinned) co_return true;
-  const bool stays_open = is_fetched_ahead(e);
+  const bool stays_open = may_change_in_place(e) && is_fetched_ahead(b, bytes_ahead);
   if (!stays_open) invalidate(b);
   co_return stays_open;
 }
 
-// Without a fault or a change of protection; now and then the block is left to fault, to learn whether it is
-// still wanted.
-bool Engine::is_fetched_ahead(Entry& e) {
-  if (!e.wanted || e.fetches_ahead >= parameters_.fetches_ahead_max) return false;
-  ++e.fetches_ahead;
+// Fetched without a fault or a change of protection. But what is more than a cache holds would be gone from
+// it when the program comes to read it: that moves in runs, as it is read.
+bool Engine::is_fetched_ahead(const Block& b, std::size_t& bytes_ahead) {
+  if (!is_trusted(b.entry) || b.extent.bytes > bytes_ahead) return false;
+  bytes_ahead -= b.extent.bytes;
+  ++b.entry.fetches_ahead;
   count(Counter::fetches_ahead);
   return true;
+}
+
+// Whether the block may be fetched before it is missed. Now and then it is left to fault, to learn whether it
+// is still wanted.
+bool Engine::is_trusted(const Entry& e) const {
+  return e.wanted && e.fetches_ahead < parameters_.fetches_ahead_max;
 }
 
 Task<> Engine::refresh(BlockId id) {
@@ -95,8 +106,7 @@ void Engine::invalidate(Block& b) {
   }
   count(Counter::invalidations);
   e.was_invalidated = true;
-  e.wanted = false;
-  e.fetches_ahead = 0;
+  if (!is_trusted(e)) e.wanted = false;
   const bool quiet = !e.unpublished && quiet_now_.load() != 0 && e.quiet_mark == quiet_now_.load();
   if (e.state == State::readable_clean || (e.state == State::writable && quiet)) {
     if (e.state == State::writable) e.published_equals = true;
@@ -117,8 +127,9 @@ void Engine::watch_lease(BlockId id, Entry& e) {
 Task<> Engine::expire_leases() {
   BlockId id;
   TaskGroup fetches(parameters_.release_window);
+  std::size_t bytes_ahead = parameters_.cached_bytes;
   while (leases_.pop_before(acquired(), &id)) {
-    const bool stays_open = co_await expire(id);
+    const bool stays_open = co_await expire(id, bytes_ahead);
     if (stays_open) co_await fetches.admit(refresh(id));
   }
   co_await fetches.drain();
@@ -126,7 +137,7 @@ Task<> Engine::expire_leases() {
 }
 
 // A block that has left the queue. Result: as of apply_notice().
-Task<bool> Engine::expire(BlockId id) {
+Task<bool> Engine::expire(BlockId id, std::size_t& bytes_ahead) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   Entry& e = b.entry;
@@ -134,7 +145,7 @@ Task<bool> Engine::expire(BlockId id) {
   if (e.pinned || !is_valid(e)) co_return false;
   if (e.read_ts < acquired()) {
     const bool at_home = co_await redate_at_home(b);
-    if (!at_home && !publish_always_.load() && is_fetched_ahead(e)) co_return true;
+    if (!at_home && !publish_always_.load() && is_fetched_ahead(b, bytes_ahead)) co_return true;
     if (!at_home) {
       invalidate(b);
       co_return false;

@@ -12,12 +12,15 @@ bool Engine::release_at_once(bool quiescent) {
   for (std::size_t i = 0; i < end; ++i) {
     if (!live_range_is_unchanged(i)) return false;
   }
+  if (is_look_at_copies_due()) return false;
   // A block that is writable is listed; pinned ones are not.
   if (!dirty_.empty() && !all_pass_unread()) return false;
   quiet_now_.store(++quiet_count_, std::memory_order_relaxed);
   return true;
 }
 
+// Where one does not, the release that follows passes them again. Little is done twice: blocks that have
+// readers are listed anew before those that passed, so they stand in front.
 bool Engine::all_pass_unread() {
   const std::span<const BlockId> listed = dirty_.take();
   std::size_t passed = 0;
@@ -39,7 +42,9 @@ bool Engine::live_range_is_unchanged(std::size_t range) {
 
 bool Engine::acquire_at_once(SignatureView signature, Audience audience) {
   const bool is_kept = audience != Audience::everyone && !signature.empty();
-  if (audience == Audience::unknown || is_kept || expired_.load() < signature.minimum.value) return false;
+  if (audience == Audience::unknown || is_kept || !to_close_.empty() ||
+      expired_.load() < signature.minimum.value)
+    return false;
   LogicalTime newest = signature.minimum;
   for (const Notice& notice : signature.notices) {
     if (notice.writer != fabric_.self()) return false;

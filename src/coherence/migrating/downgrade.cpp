@@ -17,6 +17,12 @@ void Engine::begin_comparisons() {
   compared_bytes_ = 0;
 }
 
+// A first large release need not end to be known as one.
+void Engine::note_comparison(const Block& b) {
+  compared_bytes_ += b.extent.bytes;
+  if (compared_bytes_ > parameters_.cached_bytes) comparisons_cost_ = true;
+}
+
 // A release has compared the block: whether it stays writable.
 bool Engine::stays_writable(const Block& b, bool changed) {
   Entry& e = b.entry;
@@ -48,7 +54,7 @@ void Engine::protect(Block& b, bool quiescent) {
 // A release has compared the block, and published what changed.
 void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
   Entry& e = b.entry;
-  compared_bytes_ += b.extent.bytes;
+  note_comparison(b);
   if (e.pinned) return;
   switch (e.state) {
     case State::readable_dirty:

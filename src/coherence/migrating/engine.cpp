@@ -1,20 +1,10 @@
 #include "coherence/migrating/engine.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "coherence/migrating/run.h"
 
 namespace musubi::coherence::migrating {
-namespace {
-
-std::size_t largest_block(const vm::Space& space) {
-  std::size_t largest = 1;
-  for (const vm::Segment& segment : space.segments()) largest = std::max(largest, segment.block_bytes);
-  return largest;
-}
-
-}  // namespace
 
 Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
@@ -35,10 +25,11 @@ Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace
       signature_(memory.signature, parameters.signature_notices_max,
                  parameters.injected_bug != InjectedBug::overflow_without_minimum),
       dirty_(space.blocks()),
+      copies_(space.blocks()),
       leases_(space.blocks()),
       to_close_(space),
       to_downgrade_(space),
-      scratch_(largest_block(space)),
+      scratch_(space.largest_block_bytes()),
       live_ranges_(new LiveRange[live_range_count]) {}
 
 Engine::Block Engine::block(BlockId id) {
@@ -81,6 +72,7 @@ bool Engine::publish_changes(const Block& b) {
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     changed |= kernels_.copy_changes(b.published + at, b.own + at, bytes);
   });
+  if (changed) note_copy(b);
   return changed;
 }
 
@@ -94,6 +86,7 @@ bool Engine::differs_from_twin(const Block& b) {
 
 // The block has changes of this rank on top of the twin: they stay, the rest becomes `remote`.
 void Engine::merge_remote(const Block& b, const std::byte* remote, bool rebase) {
+  note_copy(b);
   if (injected(InjectedBug::wrong_twin)) std::memcpy(b.published, remote, b.extent.bytes);
   const bool open = b.entry.pinned || (b.entry.state == State::writable && quiet_now_.load() == 0);
   const auto merge = rebase ? kernels_.merge_and_rebase : kernels_.merge_into_both;
@@ -112,6 +105,7 @@ void Engine::take_remote(const Block& b, const std::byte* remote) {
 // The public copy becomes the twin of what is about to be written. Where it has the same bytes already (this
 // rank published them) there is nothing to copy.
 void Engine::make_twin(Block& b) {
+  note_copy(b);
   if (!b.entry.published_equals) {
     for_each_part(
         b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, b.own + at, bytes); });
@@ -121,25 +115,28 @@ void Engine::make_twin(Block& b) {
   }
 }
 
-Task<bool> Engine::fault(BlockId id, vm::Access wanted) {
+Task<FaultOutcome> Engine::fault(BlockId id, vm::Access wanted, bool in_order) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   Entry& e = b.entry;
-  if (e.pinned || e.state == State::writable) co_return true;  // another thread was faster
+  if (e.pinned || e.state == State::writable) co_return FaultOutcome::open;  // another thread was faster
+  if (wanted == vm::Access::write && holding_.load()) co_return FaultOutcome::held;
   const bool was_valid = is_valid(e);
-  if (wanted == vm::Access::read && was_valid) co_return true;
+  if (wanted == vm::Access::read && was_valid) co_return FaultOutcome::open;
   e.wanted = e.wanted || e.was_invalidated;
+  e.fetches_ahead = 0;
   e.was_invalidated = false;
-  count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
-  if (!was_valid) {
+  if (!was_valid && !holds_what_came(b)) {
     if (wanted == vm::Access::write) {
       co_await fetch_for_writing(b);
     } else {
       co_await fetch(b);
     }
   }
+  if (in_order && !was_valid && is_unordered(e.came_in)) co_return FaultOutcome::not_in_order;
+  count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   Run run;
-  gather(b, wanted, run);
+  gather(b, wanted, in_order, run);
   if (run.count != 0) co_await make_valid(run, wanted);
   if (wanted == vm::Access::write) {
     co_await make_writable(b);
@@ -149,7 +146,7 @@ Task<bool> Engine::fault(BlockId id, vm::Access wanted) {
     }
   }
   open(b, was_valid, wanted, run);
-  co_return true;
+  co_return FaultOutcome::open;
 }
 
 // The block is valid, and about to be opened for writing.
@@ -161,6 +158,7 @@ Task<> Engine::make_writable(Block& b) {
 
 void Engine::set_open(const Block& b, vm::Access wanted) {
   Entry& e = b.entry;
+  e.came_in = 0;
   if (wanted == vm::Access::read) {
     e.state = e.state == State::invalid_dirty ? State::readable_dirty : State::readable_clean;
     return;
@@ -173,7 +171,7 @@ void Engine::set_open(const Block& b, vm::Access wanted) {
 
 void Engine::pin(BlockId first, std::uint64_t blocks) {
   for (std::uint64_t i = 0; i < blocks; ++i) memory_.entries[first.value + i].pinned = true;
-  vm_.open_write({first, blocks});
+  vm_.leave_open({first, blocks});
 }
 
 void Engine::set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) {

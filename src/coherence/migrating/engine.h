@@ -1,8 +1,8 @@
 // The engine of the policy `migrating`: what all its parts share, and the steps that they are made of. The
 // parts: fetch.cpp (read misses), first_touch.cpp (the first write), run.cpp (blocks that come along),
 // release.cpp (new versions), downgrade.cpp (how long blocks stay writable), unpublished.cpp (blocks without
-// a public copy), acquire.cpp (notices and leases), at_once.cpp (barriers at which nothing happens),
-// migrating.cpp (the façade).
+// a public copy), copies.cpp (public copies that nobody needs any more), acquire.cpp (notices and leases),
+// at_once.cpp (barriers at which nothing happens), migrating.cpp (the façade).
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 #include "coherence/core/merge.h"
 #include "coherence/core/private_parts.h"
 #include "coherence/core/signature.h"
-#include "coherence/migrating/dirty_list.h"
+#include "coherence/migrating/block_list.h"
 #include "coherence/migrating/lease_queue.h"
 #include "coherence/migrating/migrating.h"
 #include "coherence/migrating/run_builder.h"
@@ -39,8 +39,10 @@ class Engine {
          remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
          const PrivateParts* private_parts, Interruption* interruption);
 
-  Task<bool> fault(BlockId block, vm::Access wanted);
+  Task<FaultOutcome> fault(BlockId block, vm::Access wanted, bool in_order);
   Task<> release(bool quiescent);
+  Task<> release_as_of_now();
+  Task<> end_of_release();
   bool release_at_once(bool quiescent);
   Task<> acquire(SignatureView signature, Audience audience);
   bool acquire_at_once(SignatureView signature, Audience audience);
@@ -50,6 +52,9 @@ class Engine {
   void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high);
   void adopt(BlockId first, std::uint64_t count);
   void publish_always() { publish_always_.store(true); }
+  std::uint32_t order_begins() { return orders_begun_.fetch_add(1) + 1; }
+  void order_ended(std::uint32_t number);
+  bool shows_unordered() const { return is_unordered(came_open_in_.load()); }
 
   Signature& signature() { return signature_; }
   const Entry& entry(BlockId block) const { return memory_.entries[block.value]; }
@@ -121,6 +126,11 @@ class Engine {
     return e.hint_write_ts > e.write_ts && e.hint_read_ts > e.hint_write_ts && e.hint_read_ts >= acquired() &&
            !e.hint_live && e.hint_writer != fabric_.self();
   }
+  // Whether a copy that was read between two looks at its version may have been no copy any more.
+  bool is_given_back(std::uint64_t version_before, std::uint64_t version_after) const {
+    return copy_given_back_between(version_before, version_after) &&
+           !injected(InjectedBug::dropped_copy_not_noticed);
+  }
   bool has_private_parts(const Block& b) const {
     return private_parts_ != nullptr &&
            private_parts_->touch(b.extent.offset, b.extent.offset + b.extent.bytes);
@@ -157,12 +167,19 @@ class Engine {
   void take_remote(const Block& b, const std::byte* remote);
   void make_twin(Block& b);
 
+  // order.cpp
+  bool is_unordered(std::uint32_t came_in) const;
+  void note_arrival(const Block& b);
+  bool holds_what_came(Block& b);
+  bool may_change_in_place(const Entry& e) const;
+  Task<std::size_t> hold_changed(std::span<BlockId> listed);
+
   void set_open(const Block& b, vm::Access wanted);
   Task<> make_writable(Block& b);
 
   // run.cpp
   bool comes_along(const Block& b, vm::Access wanted, bool in_stream) const;
-  void gather(const Block& leader, vm::Access wanted, Run& run);
+  void gather(const Block& leader, vm::Access wanted, bool in_order, Run& run);
   Task<> make_valid(Run& run, vm::Access wanted);
   Source source_of(const Block& b);
   Task<std::size_t> fetch_run_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer);
@@ -171,7 +188,7 @@ class Engine {
   void open(const Block& leader, bool leader_was_valid, vm::Access wanted, Run& run);
 
   // fetch.cpp
-  enum class LookResult { accepted, elsewhere, changed, needs_data, needs_live_data, needs_public_copy };
+  enum class LookResult { accepted, elsewhere, changed, needs_live_data, needs_public_copy };
   Task<> fetch(Block& b);
   Task<> fetch_once(Block& b);
   Task<> fetch_into(Block& b, std::byte* target);
@@ -199,12 +216,6 @@ class Engine {
   // release.cpp
   enum class AtHome { done, done_but_watched, not_done };
   AtHome release_at_home(Block& b, bool quiescent);
-  void release_unpublished(Block& b, Version version, bool quiescent);
-  unsigned releases_per_look(const Entry& e) const;
-  bool is_look_due(const Entry& e) const;
-  bool passes_unread(std::span<const BlockId> listed, std::size_t place);
-  void give_up_public_copy(Block& b);
-  Task<bool> leave_unpublished(Block& b);
   Task<> release_one(BlockId id, bool quiescent, TaskGroup& elsewhere);
   Task<> release_elsewhere(BlockId id, bool quiescent);
   Task<> release_live_ranges(bool quiescent, TaskGroup& elsewhere);
@@ -216,20 +227,40 @@ class Engine {
   void end_critical_section(Block& b);
   void list(BlockId id, Entry& e);
 
+  // unpublished.cpp
+  Task<bool> leave_unpublished(Block& b);
+  void give_up_public_copy(Block& b);
+  bool passes_unread(std::span<const BlockId> listed, std::size_t place);
+  void release_unpublished(Block& b, Version version, bool quiescent);
+  unsigned releases_per_look(const Entry& e) const;
+  bool is_look_due(const Entry& e) const;
+
+  // copies.cpp
+  enum class CopyUse : std::uint8_t { needed, needed_and_locked, none_elsewhere, none_at_home };
+  void note_copy(const Block& b);
+  bool is_look_at_copies_due() const;
+  Task<> give_back_copies();
+  Task<std::size_t> give_back_run(std::size_t end);
+  CopyUse look_at_copy(const Block& b);
+  void forget_copy(Block& b, bool at_home);
+
   // at_once.cpp
   bool all_pass_unread();
   bool live_range_is_unchanged(std::size_t range);
+  Task<bool> live_part_is_unchanged(BlockId id, std::size_t range);
 
   // downgrade.cpp
   void begin_comparisons();
+  void note_comparison(const Block& b);
   bool stays_writable(const Block& b, bool changed);
   void protect(Block& b, bool quiescent);
   void after_comparison(Block& b, bool changed, bool quiescent);
 
   // acquire.cpp
-  Task<bool> apply_notice(Notice notice);
-  bool is_fetched_ahead(Entry& e);
-  Task<bool> expire(BlockId id);
+  Task<bool> apply_notice(Notice notice, std::size_t& bytes_ahead);
+  bool is_fetched_ahead(const Block& b, std::size_t& bytes_ahead);
+  bool is_trusted(const Entry& e) const;
+  Task<bool> expire(BlockId id, std::size_t& bytes_ahead);
   Task<> refresh(BlockId id);
   Task<> expire_until(LogicalTime time);
   Task<> expire_leases();
@@ -252,7 +283,8 @@ class Engine {
   std::array<Gate, gate_count> gates_;
   Gate release_gate_;
   Gate expire_gate_;
-  DirtyList dirty_;
+  BlockList dirty_;
+  BlockList copies_;  // public copies that are kept here
   LeaseQueue leases_;
   RunBuilder to_close_;      // while quiet: invalid, and closed before the acquire ends
   RunBuilder to_downgrade_;  // while quiet: no longer writable, and read-only before the release ends
@@ -260,6 +292,10 @@ class Engine {
   StreamDetector write_streams_;
   BufferPool scratch_;
   std::atomic<bool> publish_always_{false};
+  std::atomic<std::uint32_t> orders_begun_{1};
+  std::atomic<std::uint32_t> orders_ended_{0};  // the newest one that has
+  std::atomic<std::uint32_t> came_open_in_{0};
+  std::atomic<bool> holding_{false};  // no block may be opened for writing
   std::unique_ptr<LiveRange[]> live_ranges_;
   std::atomic<std::size_t> live_range_end_{0};
   std::atomic<std::uint64_t> acquired_{0};
@@ -267,9 +303,12 @@ class Engine {
   std::atomic<std::uint64_t> clock_{0};
   std::size_t compared_bytes_ = 0;  // by this release so far
   std::size_t compared_lately_ = 0;
-  bool comparisons_cost_ = false;            // they do not fit into the cache
-  std::uint32_t quiet_count_ = 0;            // quiescent releases so far
-  std::atomic<std::uint32_t> quiet_now_{0};  // the one that is not yet followed by its acquire's end, or 0
+  std::atomic<bool> comparisons_cost_{false};  // they do not fit into the cache; faults look at it, too
+  std::uint32_t quiet_count_ = 0;              // quiescent releases so far
+  std::span<BlockId> old_copies_;              // taken from copies_ some releases ago
+  std::size_t next_copy_ = 0;                  // of them, to be looked at
+  std::uint32_t copies_taken_at_ = 0;          // the quiescent release that took them
+  std::atomic<std::uint32_t> quiet_now_{0};    // the one that is not yet followed by its acquire's end, or 0
 };
 
 }  // namespace musubi::coherence::migrating

@@ -34,7 +34,7 @@ Task<> Engine::fetch(Block& b) {
 // fails must not be seen.
 Task<> Engine::fetch_once(Block& b) {
   const bool in_use = is_valid(b.entry) && quiet_now_.load() == 0;
-  if (is_dirty(b.entry) || in_use || private_parts_ != nullptr) {
+  if (is_dirty(b.entry) || in_use || has_private_parts(b)) {
     BufferPool::Buffer scratch(scratch_);
     co_await fetch_into(b, scratch.data());
   } else {
@@ -66,7 +66,6 @@ Task<> Engine::fetch_into(Block& b, std::byte* target) {
       live = result == LookResult::needs_live_data;
       data = target;
     }
-    if (result == LookResult::needs_data) data = target;
     if (result == LookResult::changed) {
       if (++attempt > parameters_.read_retries_max) {
         co_await fetch_under_lock(b, target);
@@ -87,14 +86,17 @@ Rank Engine::first_place_to_look(const Block& b) {
 
 Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
   Entry& e = b.entry;
-  std::uint64_t public_ts = 0;
+  std::uint64_t public_ts = 0, version_before = 0, version_after = 0;
+  const std::uint64_t version = word_offset(b.id, offsetof(BlockWords, version));
   // The timestamp first: bytes of a newer version may come along, but never older ones than it says.
-  std::array<Step, 2> steps{fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
+  std::array<Step, 4> steps{fabric::get(words_region, version, &version_before, sizeof version_before),
+                            fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
                                         &public_ts, sizeof public_ts),
-                            fabric::get(published_region, b.extent.offset, target, b.extent.bytes)};
+                            fabric::get(published_region, b.extent.offset, target, b.extent.bytes),
+                            fabric::get(words_region, version, &version_after, sizeof version_after)};
   co_await fabric::transfer(fabric_, e.hint_writer, steps);
   if (target == b.own) e.bytes_lost = true;
-  if (public_ts < e.hint_write_ts.value) co_return false;
+  if (public_ts < e.hint_write_ts.value || is_given_back(version_before, version_after)) co_return false;
   count_fetch(b);
   // The version is called by the notice's name even if the bytes are newer: a newer version may be one
   // without leases, which its home changes silently, and must not be taken for the one that we hold.
@@ -131,7 +133,10 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
   if (owner.tag() != Ownership::unlocked || look.version_before != look.version_after) {
     co_return LookResult::changed;
   }
-  if (target == nullptr && needs_data(b, look.words)) co_return LookResult::needs_data;
+  if (target == nullptr && needs_data(b, look.words)) {
+    // A look at a public copy that there is not would take memory there.
+    co_return look.words.unpublished() ? LookResult::needs_live_data : LookResult::needs_public_copy;
+  }
   if (target != nullptr && live != look.words.unpublished()) {
     co_return live ? LookResult::needs_public_copy : LookResult::needs_live_data;
   }
@@ -235,6 +240,7 @@ Task<BlockWords> Engine::take_from_home(Block& b, Rank home, std::byte* target) 
 void Engine::accept(Block& b, Version version, const std::byte* data) {
   Entry& e = b.entry;
   if (data != nullptr) {
+    note_arrival(b);
     if (is_dirty(e)) {
       merge_remote(b, data, true);
       shared(b.words.public_ts).store(version.write_ts.value);

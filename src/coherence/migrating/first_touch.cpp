@@ -37,7 +37,8 @@ Task<> Engine::fetch_for_writing(Block& b) {
     store_version(b, {now, now});
     raise(clock_, now);
     // The previous home may have read its zeros: it needs no lease for that.
-    if (!injected(InjectedBug::notice_forgotten)) signature_.add(Notice{b.id, now, now, fabric_.self()});
+    const bool live = may_leave_unpublished(b.entry);
+    if (!injected(InjectedBug::notice_forgotten)) signature_.add({b.id, now, now, fabric_.self(), live});
     b.entry.published_equals = true;
     end_critical_section(b);
     co_await locks_.unlock(b.id.value);

@@ -17,7 +17,30 @@ Migrating::Migrating(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
 Migrating::~Migrating() = default;
 
 Task<bool> Migrating::fault(BlockId block, vm::Access wanted) {
-  return parts_->engine.fault(block, wanted);
+  for (;;) {
+    const FaultOutcome outcome = co_await parts_->engine.fault(block, wanted, false);
+    if (outcome != FaultOutcome::held) co_return outcome == FaultOutcome::open;
+    co_await parts_->engine.end_of_release();
+  }
+}
+Task<FaultOutcome> Migrating::fault_in_order(BlockId block, vm::Access wanted) {
+  for (;;) {
+    const FaultOutcome outcome = co_await parts_->engine.fault(block, wanted, true);
+    if (outcome != FaultOutcome::held) co_return outcome;
+    co_await parts_->engine.end_of_release();
+  }
+}
+Task<> Migrating::release_as_of_now() {
+  return parts_->engine.release_as_of_now();
+}
+std::uint32_t Migrating::order_begins() {
+  return parts_->engine.order_begins();
+}
+void Migrating::order_ended(std::uint32_t number) {
+  parts_->engine.order_ended(number);
+}
+bool Migrating::shows_unordered() const {
+  return parts_->engine.shows_unordered();
 }
 Task<> Migrating::release(bool quiescent) {
   return parts_->engine.release(quiescent);

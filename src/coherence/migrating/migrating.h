@@ -11,6 +11,7 @@
 #include "coherence/core/entry.h"
 #include "coherence/core/interruption.h"
 #include "coherence/core/parameters.h"
+#include "coherence/core/public_pages.h"
 #include "coherence/protocol.h"
 #include "fabric/fabric.h"
 #include "remote_lock/queue_lock.h"
@@ -27,7 +28,8 @@ struct RankMemory {
   std::byte* published;
   BlockWords* words;
   Entry* entries;
-  std::byte* signature;  // signature_bytes(parameters) bytes
+  std::byte* signature;                 // signature_bytes(parameters) bytes
+  PublicPages* public_pages = nullptr;  // of `published`; null: what is taken stays
 };
 
 // Parts of a block that are compared, merged and copied; the rest of the block is private to the rank.
@@ -56,6 +58,11 @@ class Migrating final : public Protocol {
   void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) override;
   void adopt(BlockId first, std::uint64_t count) override;
   void publish_always() override;
+  std::uint32_t order_begins() override;
+  void order_ended(std::uint32_t number) override;
+  Task<FaultOutcome> fault_in_order(BlockId block, vm::Access wanted) override;
+  Task<> release_as_of_now() override;
+  bool shows_unordered() const override;
 
   // For checkers and tests.
   const Entry& entry(BlockId block) const;

@@ -1,5 +1,7 @@
 // Releases (coherence.md section 3): what changed becomes a new version, with this rank as its home.
+#include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "coherence/migrating/engine.h"
 #include "fabric/transfer.h"
@@ -33,6 +35,7 @@ Task<> Engine::release(bool quiescent) {
   co_await release_live_ranges(quiescent, elsewhere);
   co_await elsewhere.drain();
   if (quiescent) to_downgrade_.take_runs([this](vm::BlockRun run) { vm_.downgrade(run); });
+  if (quiescent && is_look_at_copies_due()) co_await give_back_copies();
 }
 
 Task<> Engine::release_live_ranges(bool quiescent, TaskGroup& elsewhere) {
@@ -40,9 +43,23 @@ Task<> Engine::release_live_ranges(bool quiescent, TaskGroup& elsewhere) {
   for (std::size_t i = 0; i < end; ++i) {
     const vm::BlockRun live = live_blocks(i);
     for (std::uint64_t k = 0; k < live.count; ++k) {
-      co_await release_one(BlockId{live.first.value + k}, quiescent, elsewhere);
+      const BlockId id{live.first.value + k};
+      const bool unchanged = co_await live_part_is_unchanged(id, i);
+      if (!unchanged) co_await release_one(id, quiescent, elsewhere);
     }
   }
+}
+
+// Not the whole block: a thread that waits by flushing again and again changes only what lies below. Under
+// the gate: what another thread of this rank is publishing has been released only when it has its name.
+Task<bool> Engine::live_part_is_unchanged(BlockId id, std::size_t range) {
+  auto pass = co_await gate(id).enter();
+  const Block b = block(id);
+  const std::uintptr_t low = std::max(live_ranges_[range].low.load(), b.extent.address);
+  const std::uintptr_t high = std::min(live_ranges_[range].high.load(), b.extent.address + b.extent.bytes);
+  if (low >= high) co_return true;
+  const std::size_t begin = low - b.extent.address;
+  co_return std::memcmp(b.own + begin, b.published + begin, high - low) == 0;
 }
 
 // Blocks whose home is here, and unchanged ones, are done on the spot; the others become tasks of their own,
@@ -81,9 +98,11 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
   // timestamp.
   const bool changed = publish_changes(b) || must_name_anew(e);
   if (changed) {
-    new_version(b, version, true, PublicCopy::holds_it);
-    const bool in_phases = quiescent && comparisons_cost_;
-    if (e.state == State::writable && (e.silent_releases >= 2 || in_phases)) give_up_public_copy(b);
+    const bool may_give_up = e.state == State::writable && may_leave_unpublished(e);
+    // Readers are told at once where the bytes are.
+    const bool in_phases = may_give_up && quiescent && comparisons_cost_;
+    new_version(b, version, true, in_phases ? PublicCopy::none : PublicCopy::holds_it);
+    if (in_phases || (may_give_up && e.silent_releases >= 2)) give_up_public_copy(b);
     end_critical_section(b);
   }
   after_comparison(b, changed, quiescent);
@@ -102,6 +121,7 @@ Task<> Engine::modify(BlockId id, Modification& modification) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   count(Counter::atomics);
+  modification.takes_writes_along = is_dirty(b.entry);
   co_await publish(b, &modification);
 }
 
@@ -110,6 +130,7 @@ Task<> Engine::publish(Block& b, Modification* modification) {
   const Version home = co_await bring_newest(b, previous);
   if (modification != nullptr) modification->apply(b.own);
   publish_changes(b);
+  note_copy(b);
   b.entry.published_equals = true;
   new_version(b, home, previous == fabric_.self(), PublicCopy::holds_it);
   end_critical_section(b);
@@ -136,6 +157,8 @@ Task<Version> Engine::bring_newest(Block& b, Rank previous) {
   }
   BufferPool::Buffer remote(scratch_);
   words = co_await take_from_home(b, previous, remote.data());
+  if (is_valid(e) && !may_change_in_place(e)) invalidate(b);
+  note_arrival(b);
   if (is_dirty(e)) {
     merge_remote(b, remote.data(), false);
   } else {

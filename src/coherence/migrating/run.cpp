@@ -28,25 +28,27 @@ bool Engine::comes_along(const Block& b, vm::Access wanted, bool in_stream) cons
     return e.last_opening == Opening::changed || (e.last_opening == Opening::unknown && in_stream);
   if (e.state != State::invalid_clean) return false;
   if (!e.was_invalidated) return in_stream;
-  return e.wanted && e.fetches_ahead < parameters_.fetches_ahead_max;
+  return is_trusted(e);
 }
 
 // Takes the gates of the blocks that come along with `leader`.
-void Engine::gather(const Block& leader, vm::Access wanted, Run& run) {
+void Engine::gather(const Block& leader, vm::Access wanted, bool in_order, Run& run) {
+  // A plain flag that came along would be read ahead of its data: then only blocks whose bytes are here do.
+  const bool valid_only = in_order || publish_always_.load(std::memory_order_relaxed);
+  if (valid_only && !is_valid(leader.entry)) return;
+  const vm::Segment& segment = space_.segment_of(leader.id);
+  const std::size_t most = std::min(Run::blocks_max, parameters_.run_bytes_max / segment.block_bytes);
+  if (most < 2) return;
   StreamDetector& streams = wanted == vm::Access::write ? write_streams_ : read_streams_;
   const std::uint32_t ahead = streams.missed(leader.id);
-  const vm::Segment& segment = space_.segment_of(leader.id);
   const std::uint64_t end = segment.first_block.value + segment.blocks;
-  // A plain flag that came along would be read without the acquire that follows its fault.
-  if (publish_always_.load(std::memory_order_relaxed)) return;
-  const std::size_t most = std::min(Run::blocks_max, parameters_.run_bytes_max / segment.block_bytes);
   run.first = BlockId{leader.id.value + 1};
   while (run.count + 1 < most && run.first.value + run.count < end) {
     const BlockId id{run.first.value + run.count};
     std::optional<Gate::Pass> pass = gate(id).try_enter();
     if (!pass) break;
     const Block b = block(id);
-    if (!comes_along(b, wanted, run.count < ahead)) break;
+    if (!comes_along(b, wanted, run.count < ahead) || (valid_only && !is_valid(b.entry))) break;
     if (wanted == vm::Access::read && b.entry.was_invalidated) ++b.entry.fetches_ahead;
     Run::Member& member = run.members[run.count++];
     member.pass.emplace(std::move(*pass));
@@ -104,13 +106,16 @@ Engine::Source Engine::source_of(const Block& b) {
 // Result: up to which member the run is valid now, as a count from `begin`.
 Task<std::size_t> Engine::fetch_run_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer) {
   const std::size_t length = end - begin;
-  std::array<BlockWords, Run::blocks_max> words;
+  std::array<BlockWords, Run::blocks_max> words, words_before, words_after;
   const Block first = block(run.id(begin));
   const Block last = block(run.id(end - 1));
   const std::size_t bytes = last.extent.offset + last.extent.bytes - first.extent.offset;
-  std::array<Step, 2> steps{
-      fabric::get(words_region, word_offset(first.id, 0), words.data(), length * sizeof(BlockWords)),
-      fabric::get(published_region, first.extent.offset, first.own, bytes)};
+  const auto get_words = [&](std::array<BlockWords, Run::blocks_max>& to) {
+    return fabric::get(words_region, word_offset(first.id, 0), to.data(), length * sizeof(BlockWords));
+  };
+  std::array<Step, 4> steps{get_words(words_before), get_words(words),
+                            fabric::get(published_region, first.extent.offset, first.own, bytes),
+                            get_words(words_after)};
   for (std::size_t i = begin; i < end; ++i) memory_.entries[run.id(i).value].bytes_lost = true;
   co_await fabric::transfer(fabric_, writer, steps);
   std::size_t valid = 0;
@@ -118,6 +123,7 @@ Task<std::size_t> Engine::fetch_run_by_hint(Run& run, std::size_t begin, std::si
     Block b = block(run.id(begin + valid));
     Entry& e = b.entry;
     if (words[valid].public_ts < e.hint_write_ts.value) break;
+    if (is_given_back(words_before[valid].version, words_after[valid].version)) break;
     count_fetch(b);
     accept(b, {e.hint_write_ts, e.hint_read_ts}, b.own);
   }

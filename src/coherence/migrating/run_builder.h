@@ -20,6 +20,7 @@ class RunBuilder {
   // A block at most once until the next take_runs().
   void add(BlockId block) { blocks_[count_++] = block; }
 
+  bool empty() const { return count_ == 0; }
   // Calls `change` with each run of neighbours that were added, in one segment each; then there are none.
   template <class Change>
   void take_runs(Change&& change) {

@@ -12,7 +12,6 @@
 #include <optional>
 
 #include "base/prefetch.h"
-
 #include "coherence/migrating/engine.h"
 
 namespace musubi::coherence::migrating {
@@ -44,9 +43,9 @@ Task<bool> Engine::leave_unpublished(Block& b) {
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) co_return false;
   Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
   others_may_act();
-  const bool unread = may_leave_unpublished(e) && version.read_ts == version.write_ts;
-  const bool served_live =
-      may_leave_unpublished(e) && b.words.unpublished() && e.unpublished && comparisons_cost_;
+  const bool allowed = may_leave_unpublished(e);
+  const bool unread = allowed && version.read_ts == version.write_ts;
+  const bool served_live = allowed && b.words.unpublished() && e.unpublished && comparisons_cost_;
   if (unread) {
     // Timestamp 0 means zeros for good.
     if (version.write_ts == LogicalTime{}) version = {LogicalTime{1}, LogicalTime{1}};
@@ -72,8 +71,8 @@ bool Engine::is_look_due(const Entry& e) const {
   return releases >= limit || releases == limit / 2;
 }
 
+// REQUIRES: may_leave_unpublished() a moment ago.
 void Engine::give_up_public_copy(Block& b) {
-  if (!may_leave_unpublished(b.entry)) return;
   shared(b.words.public_ts).store(0);
   others_may_act();
   b.entry.unpublished = true;
@@ -121,12 +120,13 @@ void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
     count(Counter::served_live);
     e.last_opening = Opening::changed;
     e.idle_releases = 0;
-    compared_bytes_ += b.extent.bytes;  // what it would have cost
+    note_comparison(b);  // what it would have cost
     protect(b, true);
     return;
   }
   if (read_now || !may_leave_unpublished(e)) {
     publish_changes(b);
+    note_comparison(b);
     new_version(b, version, false, PublicCopy::holds_it);
     end_critical_section(b);
     e.idle_releases = 0;

@@ -1,7 +1,5 @@
 #include "fabric/shm/shm_fabric.h"
 
-#include <sched.h>
-
 #include "base/check.h"
 #include "fabric/shm/doorbell.h"
 #include "os/clock.h"
@@ -92,8 +90,9 @@ void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
       os::pause_instruction();
       ended = called(ready) || stay.rung();
     }
-    for (std::uint32_t i = 0; !ended && i < policy_.yields; ++i) {
-      ::sched_yield();
+    std::uint32_t yields = ended ? 0 : yields_.allowed(policy_.yields);
+    while (!ended && yields != 0) {
+      yields = yields_.yield() ? yields - 1 : 0;
       ended = called(ready) || stay.rung();
     }
     if (!ended) {
@@ -139,8 +138,9 @@ bool ShmFabric::watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwante
     os::pause_instruction();
     seen = differs();
   }
-  for (std::uint32_t i = 0; !seen && i < policy_.yields; ++i) {
-    ::sched_yield();
+  std::uint32_t yields = seen ? 0 : yields_.allowed(policy_.yields);
+  while (!seen && yields != 0) {
+    yields = yields_.yield() ? yields - 1 : 0;
     seen = differs();
   }
   counters_.add(trace::Counter::waiting_ns, os::monotonic_ns() - begin);

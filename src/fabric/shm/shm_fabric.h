@@ -20,6 +20,7 @@
 #include "fabric/shm/steps.h"
 #include "fabric/shm/waiting_policy.h"
 #include "os/memory.h"
+#include "os/yield_meter.h"
 #include "trace/counters.h"
 
 namespace musubi::fabric {
@@ -90,6 +91,7 @@ class ShmFabric final : public Fabric {
   alignas(64) MailboxReader reader_;
   std::atomic<bool> delivering_{false};  // a lock that is only ever tried: one thread takes messages
   std::uint32_t service_bell_seen_ = 0;  // service thread only
+  os::YieldMeter yields_;
 };
 
 }  // namespace musubi::fabric

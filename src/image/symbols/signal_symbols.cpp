@@ -1,4 +1,4 @@
-// The program's view of signals (vm/sigsegv/user_signals.h): it never blocks or takes over those that the
+// The program's view of signals (vm/signal/user_signals.h): it never blocks or takes over those that the
 // runtime needs, and need not know.
 #include <signal.h>
 
@@ -6,7 +6,7 @@
 
 #include "image/real_function.h"
 #include "image/symbols/exported.h"
-#include "vm/sigsegv/fault_handler.h"
+#include "vm/signal/fault_handler.h"
 
 namespace {
 

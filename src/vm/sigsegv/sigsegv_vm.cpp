@@ -4,16 +4,12 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <mutex>
 #include <string>
-
-#include "os/fault_context.h"
 
 namespace musubi::vm {
 namespace {
@@ -51,82 +47,20 @@ std::size_t mappings_allowed() {
 
 Result<std::unique_ptr<SigsegvVm>> SigsegvVm::create(const Space& space, int memory, FaultSink& sink,
                                                      Settings settings, trace::Counters& counters) {
-  const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  for (const Segment& segment : space.segments()) {
-    if (segment.block_bytes % page != 0 || segment.base % page != 0 || segment.bytes % page != 0) {
-      return Error{std::string("segment ") + segment.name +
-                   " does not consist of whole pages; choose blocks of " + std::to_string(page) +
-                   " bytes or more"};
-    }
-  }
-  struct stat status {};
-  if (::fstat(memory, &status) != 0 || static_cast<std::size_t>(status.st_size) < space.bytes()) {
-    return Error{"the memory file of this rank holds less than " + std::to_string(space.bytes()) +
-                 " bytes; make it as long as the space"};
-  }
-  std::unique_ptr<SigsegvVm> vm(new SigsegvVm(space, memory, sink, settings, counters));
-  if (vm->memory_ < 0) return Error{std::string("no file descriptor left: ") + ::strerror(errno)};
-  void* view =
-      ::mmap(nullptr, vm->system_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
-  if (view == MAP_FAILED) {
-    return Error{"cannot map " + std::to_string(space.bytes()) + " bytes of shared memory (" +
-                 ::strerror(errno) + "); lower the size of the heap or raise ulimit -v"};
-  }
-  ::madvise(view, vm->system_bytes_, MADV_DONTDUMP);  // a core file shows the user view; once is enough
-  vm->system_view_ = static_cast<std::byte*>(view);
-  for (const Segment& segment : space.segments()) {
-    if (segment.huge_pages) ::madvise(vm->system_view_ + segment.offset, segment.bytes, MADV_HUGEPAGE);
-  }
+  std::unique_ptr<SigsegvVm> vm(new SigsegvVm(space, sink, settings, counters));
+  if (auto opened = vm->views_.open(memory); !opened) return opened.error();
   return vm;
 }
 
-SigsegvVm::SigsegvVm(const Space& space, int memory, FaultSink& sink, Settings settings,
-                     trace::Counters& counters)
-    : space_(space),
-      sink_(sink),
+SigsegvVm::SigsegvVm(const Space& space, FaultSink& sink, Settings settings, trace::Counters& counters)
+    : PagedVm(space, sink),
       counters_(counters),
       table_(space),
-      mappings_max_(
-          std::max(settings.mappings_max != 0 ? settings.mappings_max : mappings_allowed(), mappings_least)),
-      system_bytes_(space.bytes()),
-      memory_(::fcntl(memory, F_DUPFD_CLOEXEC, 0)) {}
-
-SigsegvVm::~SigsegvVm() {
-  for (std::size_t i = 0; i < space_.segments().size(); ++i) {
-    const Segment& segment = space_.segments()[i];
-    if (mapped_segments_ >> i & 1) ::munmap(reinterpret_cast<void*>(segment.base), segment.bytes);
-  }
-  if (system_view_ != nullptr) ::munmap(system_view_, system_bytes_);
-  if (memory_ >= 0) ::close(memory_);
-}
+      mappings_max_(std::max(settings.mappings_max != 0 ? settings.mappings_max : mappings_allowed(),
+                             mappings_least)) {}
 
 Result<void> SigsegvVm::map_segment(std::size_t index, Placement placement) {
-  MUSUBI_CHECK(index < space_.segments().size() && (mapped_segments_ >> index & 1) == 0);
-  const Segment& segment = space_.segments()[index];
-  const int fixed = placement == Placement::replace ? MAP_FIXED : MAP_FIXED_NOREPLACE;
-  void* const wanted = reinterpret_cast<void*>(segment.base);
-  void* const got = ::mmap(wanted, segment.bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE | fixed, memory_,
-                           static_cast<off_t>(segment.offset));
-  if (got != wanted) {
-    const int error = got == MAP_FAILED ? errno : EEXIST;
-    if (got != MAP_FAILED) ::munmap(got, segment.bytes);  // a kernel before 4.17 takes the address as a hint
-    return Error{std::string("cannot map segment ") + segment.name + " (" + ::strerror(error) +
-                 "); lower its size, or move the shared space to addresses that are free on every rank"};
-  }
-  if (segment.huge_pages) ::madvise(got, segment.bytes, MADV_HUGEPAGE);
-  mapped_segments_ |= std::uint32_t{1} << index;
-  return {};
-}
-
-Result<void> SigsegvVm::leave_open(std::size_t index) {
-  MUSUBI_CHECK(index < space_.segments().size() && (mapped_segments_ >> index & 1) != 0);
-  const Segment& segment = space_.segments()[index];
-  if (::mprotect(reinterpret_cast<void*>(segment.base), segment.bytes, protection(Access::write)) != 0) {
-    return Error{std::string("cannot open segment ") + segment.name + " (" + ::strerror(errno) +
-                 "); raise vm.max_map_count"};
-  }
-  open_segments_ |= 1u << index;
-  return {};
+  return views_.map_segment(index, placement);
 }
 
 void SigsegvVm::open_read(BlockRun run) noexcept {
@@ -159,20 +93,9 @@ void SigsegvVm::restrict(BlockRun run, Access from_least, Access to) noexcept {
   if (table_.most_applied(run) > to) protect(segment, run, to);
 }
 
-const Segment& SigsegvVm::mapped_segment(BlockRun run) const noexcept {
-  MUSUBI_CHECK(run.count > 0);
-  const Segment& segment = space_.segment_of(run.first);
-  const std::size_t index = static_cast<std::size_t>(&segment - space_.segments().data());
-  MUSUBI_CHECK(run.first.value + run.count <= segment.first_block.value + segment.blocks &&
-                   (mapped_segments_ >> index & 1) != 0,
-               "blocks %lu+%lu are not in one mapped segment", static_cast<unsigned long>(run.first.value),
-               static_cast<unsigned long>(run.count));
-  return segment;
-}
-
 std::size_t SigsegvVm::mappings() const noexcept {
   const std::lock_guard hold(lock_);
-  return table_.borders() + static_cast<std::size_t>(std::popcount(mapped_segments_)) + 1;
+  return table_.borders() + static_cast<std::size_t>(views_.mapped_count()) + 1;
 }
 
 void SigsegvVm::protect(const Segment& segment, BlockRun run, Access to) noexcept {
@@ -192,9 +115,7 @@ void SigsegvVm::protect(const Segment& segment, BlockRun run, Access to) noexcep
 }
 
 bool SigsegvVm::try_protect(const Segment& segment, BlockRun run, Access to) noexcept {
-  const std::uint64_t index = run.first.value - segment.first_block.value;
-  const std::size_t begin = index * segment.block_bytes;
-  const std::size_t bytes = std::min(run.count * segment.block_bytes, segment.bytes - begin);
+  const Range range = range_of(segment, run);
   // The table says at least what the pages allow, also when the kernel gives up half-way: it rises before the
   // call and falls after it.
   const bool falls = table_.most_applied(run) > to;
@@ -206,7 +127,7 @@ bool SigsegvVm::try_protect(const Segment& segment, BlockRun run, Access to) noe
     }
   }
   counters_.add(trace::Counter::protection_changes);
-  if (::mprotect(reinterpret_cast<void*>(segment.base + begin), bytes, protection(to)) != 0) {
+  if (::mprotect(range.pointer(), range.bytes, protection(to)) != 0) {
     MUSUBI_CHECK(errno == ENOMEM, "mprotect of segment %s failed with errno %d", segment.name, errno);
     return false;
   }
@@ -216,7 +137,8 @@ bool SigsegvVm::try_protect(const Segment& segment, BlockRun run, Access to) noe
 
 void SigsegvVm::make_uniform(std::uint64_t group, Access access) noexcept {
   const BlockRun run = table_.blocks_of(group);
-  try_protect(space_.segment_of(run.first), run, access);  // a failure leaves the borders for another group
+  try_protect(views_.space().segment_of(run.first), run,
+              access);  // a failure leaves the borders for another group
 }
 
 // Makes groups uniform until at most `target` borders are left: first groups with many borders inside, at the
@@ -261,31 +183,14 @@ bool SigsegvVm::reopen(const Segment& segment, BlockId block, Access wanted) noe
   return true;
 }
 
-SignalVerdict SigsegvVm::on_signal(int signal, const siginfo_t& information, ucontext_t& context) noexcept {
-  using Kind = SignalVerdict::Kind;
-  if (information.si_code <= 0 || information.si_code == SI_KERNEL)
-    return {};  // sent, or no address is known
-  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(information.si_addr);
-  if (address - reinterpret_cast<std::uintptr_t>(system_view_) < system_bytes_) {
-    return {Kind::fatal,
-            "in the runtime's own view of shared memory: the machine has no memory left, or this is "
-            "a bug of Musubi"};
-  }
-  const Segment* segment = space_.segment_at(address);
-  if (segment == nullptr) return {};
-  if ((mapped_segments_ >> (segment - space_.segments().data()) & 1) == 0) return {};
-  if ((open_segments_ >> (segment - space_.segments().data()) & 1) != 0 && signal != SIGBUS) return {};
-  if (signal == SIGBUS)
-    return {Kind::fatal, "in shared memory: no memory is left for it (`musubi doctor` shows the limits)"};
-  if (information.si_code == SEGV_MAPERR)
-    return {Kind::foreign, "shared memory that the program has unmapped"};
-  const os::FaultAccess access = os::fault_context(context).access;
-  if (access == os::FaultAccess::execute) return {Kind::foreign, "shared memory holds no code"};
-
-  const Access wanted = access == os::FaultAccess::write ? Access::write : Access::read;
-  const BlockId block{segment->first_block.value + (address - segment->base) / segment->block_bytes};
-  if (reopen(*segment, block, wanted) || sink_.on_fault(block, wanted)) return {Kind::resolved};
+SignalVerdict SigsegvVm::on_segmentation_fault(const Touch& touch) noexcept {
+  if (reopen(touch.segment, touch.block, touch.wanted()) || sink_.on_fault(touch.block, touch.wanted()))
+    return {SignalVerdict::Kind::resolved};
   return {};
+}
+
+SignalVerdict SigsegvVm::on_bus_error(const Touch&) noexcept {
+  return no_memory_left;
 }
 
 }  // namespace musubi::vm

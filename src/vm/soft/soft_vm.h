@@ -20,6 +20,7 @@ class SoftVm final : public Vm {
   void upgrade(BlockRun run) noexcept override { change(run, Access::read, Access::read, Access::write); }
   void downgrade(BlockRun run) noexcept override { change(run, Access::write, Access::write, Access::read); }
   void close(BlockRun run) noexcept override { change(run, Access::read, Access::write, Access::none); }
+  void leave_open(BlockRun run) noexcept override { open_write(run); }
 
   Access access(BlockId block) const noexcept { return access_[block.value]; }
   // Calls so far: each would be one of the kernel.

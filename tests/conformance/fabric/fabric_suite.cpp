@@ -76,7 +76,7 @@ TEST_P(FabricSuite, AnEmptyBatchCompletes) {
 }
 
 TEST_P(FabricSuite, RefusesWhatLiesOutsideTheRegion) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
   join(2);
   std::uint64_t value = 0;
   Event completion;

@@ -56,6 +56,7 @@ class VmWorld : public FaultSink {
 struct VmWorldMaker {
   std::string name;
   std::unique_ptr<VmWorld> (*make)();
+  std::string missing{};  // why this machine cannot have the driver; empty when it can
 };
 inline void PrintTo(const VmWorldMaker& maker, std::ostream* out) {
   *out << maker.name;
@@ -63,5 +64,6 @@ inline void PrintTo(const VmWorldMaker& maker, std::ostream* out) {
 
 std::vector<VmWorldMaker> soft_worlds();
 std::vector<VmWorldMaker> sigsegv_worlds();
+std::vector<VmWorldMaker> uffd_worlds();
 
 }  // namespace musubi::vm

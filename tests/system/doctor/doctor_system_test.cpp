@@ -34,7 +34,7 @@ TEST(Doctor, JobsCanRunHere) {
   for (const auto& found : report["findings"]) {
     EXPECT_NE(found["severity"], "problem") << found.dump();
     EXPECT_EQ(found["severity"] == "ok", found["remedy"] == "") << found.dump();
-    subjects.insert(found["subject"]);
+    subjects.insert(found["subject"].get<std::string>());
   }
   for (const char* subject :
        {"kernel", "memory_files", "mappings", "overcommit", "address_space", "locked_memory", "open_files",

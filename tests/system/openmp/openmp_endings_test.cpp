@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "openmp_job.h"
+#include "os/fault_file.h"
 
 namespace musubi::test {
 namespace {
@@ -63,6 +64,12 @@ TEST_P(CrashTest, InAThreadOfTheProgram) {
 TEST_P(CrashTest, AloneOnOneRank) {
   expect_report({1}, "serial", 0);
 }
+TEST_P(CrashTest, UnderEitherDriver) {
+  expect_report({2, 2, "mprotect"}, "last", 1);
+  if (const auto file = os::FaultFile::open(); !file) GTEST_SKIP() << file.error().message;
+  expect_report({2, 1, "uffd"}, "serial", 0);
+  expect_report({2, 2, "uffd"}, "last", 1);
+}
 
 INSTANTIATE_TEST_SUITE_P(Crashes, CrashTest, testing::ValuesIn(crash_kinds),
                          [](const auto& crash) { return crash.param.how; });
@@ -95,6 +102,17 @@ TEST(Endings, StatusAndLastWordsAreThePrograms) {
       EXPECT_EQ(job.error(), "") << ending.how << size.ranks;
       EXPECT_TRUE(job.vanished());
     }
+  }
+}
+
+TEST(Endings, OfTheProgramUnderUserfaultfd) {
+  if (const auto file = os::FaultFile::open(); !file) GTEST_SKIP() << file.error().message;
+  for (const Ending& ending : endings) {
+    LaunchedJob job(job_of({2, 2, "uffd"}, "endings", {ending.how}));
+    EXPECT_EQ(job.wait(), ending.status) << ending.how << job.error();
+    EXPECT_EQ(job.output(), ending.output) << ending.how;
+    EXPECT_EQ(job.error(), "") << ending.how;
+    EXPECT_TRUE(job.vanished());
   }
 }
 

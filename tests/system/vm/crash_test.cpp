@@ -11,8 +11,8 @@
 
 #include "child_process.h"
 #include "crashing.h"
-#include "vm/sigsegv/alternate_stack.h"
-#include "vm/sigsegv/fault_handler.h"
+#include "vm/signal/alternate_stack.h"
+#include "vm/signal/fault_handler.h"
 #include "vm/sigsegv/sigsegv_vm.h"
 
 using namespace musubi;
@@ -239,7 +239,7 @@ TEST(Owners, ACrashInsideTheRuntimeIsCalledItsBug) {
     BrokenSink sink;
     trace::Counters counters;
     auto vm = SigsegvVm::create(space, memory, sink, {}, counters);
-    MUSUBI_CHECK(vm.value()->map_segment(0, SigsegvVm::Placement::fresh).ok());
+    MUSUBI_CHECK(vm.value()->map_segment(0, Placement::fresh).ok());
     handlers.handler.add_owner(SIGSEGV, *vm.value());
     *reinterpret_cast<volatile char*>(segment.base) = 1;
   });

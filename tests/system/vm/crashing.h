@@ -1,8 +1,8 @@
 // Ways to crash, and what a process that uses the driver has installed.
 #pragma once
 
-#include "vm/sigsegv/alternate_stack.h"
-#include "vm/sigsegv/fault_handler.h"
+#include "vm/signal/alternate_stack.h"
+#include "vm/signal/fault_handler.h"
 
 // Never inlined: the tests look for these names in backtraces.
 [[gnu::noinline]] inline void write_through_null(volatile int* pointer) {

@@ -52,6 +52,11 @@ bool lies_in_program(const void* object) {
   return program.dli_fbase == found.dli_fbase;
 }
 
+TEST(Globals, ThreadLocalVariablesOfTheProgramAreFound) {
+  EXPECT_EQ(of_thread, 3);
+  EXPECT_TRUE(program_has_thread_storage());
+}
+
 TEST(Globals, AreSharedAndNothingElse) {
   static int of_function = 5;
   const Globals globals = find_program_globals();

@@ -66,6 +66,22 @@ class HeapTest : public testing::Test {
   void* allocate_private(std::size_t bytes) { return heap.allocate(bytes, world().private_code + 4); }
 };
 
+// First: of memory that has been in use before, arrays are laid where they fit.
+TEST_F(HeapTest, LargeArraysOfOneSizeLieFarApartModuloPowersOfTwo) {
+  constexpr std::size_t period = std::size_t{2} << 20;
+  std::vector<void*> arrays;
+  std::vector<std::size_t> places;
+  for (int i = 0; i < 6; ++i) {
+    arrays.push_back(heap.allocate_shared(std::size_t{4} << 20));
+    ASSERT_NE(arrays.back(), nullptr);
+    places.push_back(reinterpret_cast<std::uintptr_t>(arrays.back()) % period);
+  }
+  std::ranges::sort(places);
+  places.push_back(places.front() + period);
+  for (std::size_t i = 1; i < places.size(); ++i) EXPECT_GE(places[i] - places[i - 1], 4 * block_bytes);
+  for (void* array : arrays) heap.release(array);
+}
+
 TEST_F(HeapTest, MemoryFromBeforeIsPrivateAndCanBeFreed) {
   EXPECT_FALSE(heap.is_shared(world().before));
   std::memset(world().before, 1, 100);

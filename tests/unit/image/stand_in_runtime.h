@@ -22,7 +22,7 @@ class StandInRuntime : public runtime::Runtime {
   void detach_thread() override {}
   runtime::ThreadStack take_stack() override { return {}; }
   void give_back_stack(const runtime::ThreadStack&) override {}
-  void note_stack(std::size_t, const void*) noexcept override {}
+  void note_stack(std::size_t, const void*, const void*) noexcept override {}
   void barrier(runtime::BarrierPayload&) override {}
   void lock(LockId) override {}
   bool try_lock(LockId) override { return true; }

@@ -42,7 +42,7 @@ class StandinRuntime final : public runtime::Runtime {
     return {low, low + stack_bytes, next_slot_++};
   }
   void give_back_stack(const runtime::ThreadStack&) override {}
-  void note_stack(std::size_t, const void*) noexcept override {}
+  void note_stack(std::size_t, const void*, const void*) noexcept override {}
 
   void barrier(runtime::BarrierPayload& payload) override {
     const std::uint32_t generation = world->generation.load();
@@ -147,9 +147,9 @@ struct MainArguments {
 // The main thread of a rank, on a stack that all ranks see.
 void* main_of_rank(void* argument) {
   auto& arguments = *static_cast<MainArguments*>(argument);
-  omp::start(*arguments.runtime);
+  omp::start(*arguments.runtime, true);
   omp::set_shared_allocator({&shared_allocate, [](void*) {}});
-  omp::adopt_main_thread(arguments.stack);
+  omp::adopt_main_thread(arguments.stack, __builtin_frame_address(0));
   if (arguments.runtime->self().value != 0) {
     arguments.status = omp::worker_main().status;
     return nullptr;

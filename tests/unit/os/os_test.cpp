@@ -60,6 +60,28 @@ TEST(Memory, TwoMappingsOfAFileShowTheSameBytes) {
   EXPECT_EQ(second_page.value().bytes(), page_bytes());
 }
 
+TEST(Memory, AHoleGivesItsPagesBackAndReadsAsZeros) {
+  auto file = create_memory_file("musubi-test", bytes);
+  const int number = file.value().number();
+  auto mapped = Mapping::anywhere(bytes, Protection::read_write, {number});
+  ASSERT_TRUE(mapped.ok());
+  std::memset(mapped.value().data(), 1, bytes);
+  struct stat before {
+  }, after{};
+  ASSERT_EQ(::fstat(number, &before), 0);
+  ASSERT_TRUE(punch_hole(file.value(), 2 * page_bytes(), 3 * page_bytes()));
+  ASSERT_EQ(::fstat(number, &after), 0);
+  EXPECT_EQ((before.st_blocks - after.st_blocks) * 512, 3 * static_cast<off_t>(page_bytes()));
+  EXPECT_EQ(after.st_size, before.st_size);
+  const std::byte* page = mapped.value().data() + page_bytes();
+  EXPECT_EQ(page[page_bytes() - 1], std::byte{1});
+  EXPECT_EQ(page[page_bytes()], std::byte{0});
+  EXPECT_EQ(page[4 * page_bytes() - 1], std::byte{0});
+  EXPECT_EQ(page[4 * page_bytes()], std::byte{1});
+  FileDescriptor none;
+  EXPECT_FALSE(punch_hole(none, 0, page_bytes()));
+}
+
 TEST(Memory, MappingAtAnAddressReplacesNothing) {
   auto reserved = Mapping::anywhere(bytes, Protection::none);
   ASSERT_TRUE(reserved.ok());

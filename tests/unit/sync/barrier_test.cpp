@@ -184,15 +184,18 @@ TEST(Barrier, BringsEverythingToEverybodyWhenSomeComeLate) {
   }
 }
 
-// One line per round and rank; a message besides only where the peer has asked for it.
+// One line per round and rank; a message besides only where the peer has asked for it. Of two ranks the one
+// that looks last need not ask; the other one may look until it is done, unless its yields take too long.
 TEST(Barrier, SendsNoMessageToWhoLooksByItself) {
   constexpr std::uint64_t barriers = 200;
-  // Patient enough to look until the peer comes, politely.
+  std::uint64_t messages = 0, through = 0;
   for (const Outcome& outcome : run({2, WaitingPolicy{0, 100'000'000}, true}, barriers)) {
     EXPECT_EQ(outcome.wrong, 0u);
-    EXPECT_EQ(outcome.through, barriers);
-    EXPECT_EQ(outcome.messages, barriers);
+    messages += outcome.messages;
+    through += outcome.through;
   }
+  EXPECT_GE(through, barriers);
+  EXPECT_EQ(messages, 2 * barriers + (2 * barriers - through));
 }
 
 TEST(Barrier, ARankAloneIsThroughAtOnce) {

@@ -23,8 +23,7 @@ Facts healthy() {
   facts.mappings_max = 1048576;
   facts.locked_bytes = 8 << 20;
   facts.open_files = 1048576;
-  facts.fault_file = FaultFile::user_mode_only;
-  facts.fault_features = 0x1ffff;
+  facts.fault_file = {os::FaultFileReach::user_mode_only, 0x1ffff, 0};
   facts.cores = 8;
   facts.processors = 16;
   facts.nodes = 1;
@@ -88,6 +87,11 @@ TEST_P(DoctorOf, FindsTheCauseAndNamesTheRemedy) {
   EXPECT_EQ(job_can_run(findings), illness.severity != Severity::problem);
 }
 
+void no_fault_file(Facts& facts) {
+  facts.fault_file = {os::FaultFileReach::none, 0, ENOSYS};
+  facts.fault_file_error = "no userfaultfd: boot Linux 6.4";
+}
+
 const Illness illnesses[] = {
     {"kernel", Severity::problem, [](Facts& f, Job&) { f.kernel = "4.19.0"; }, "4.19", "5.4"},
     {"kernel", Severity::problem, [](Facts& f, Job&) { f.kernel = "5.3.18"; }, "5.3", "5.4"},
@@ -110,6 +114,10 @@ const Illness illnesses[] = {
      "personality", "seccomp=unconfined"},
     {"code_modification", Severity::problem, [](Facts& f, Job&) { f.code_modification = EACCES; },
      "writable and executable", "setsebool"},
+    {"userfaultfd", Severity::warning, [](Facts& f, Job& j) { no_fault_file(f), j.threads_per_rank = 2; },
+     "not available", "boot Linux 6.4"},
+    {"userfaultfd", Severity::problem, [](Facts& f, Job& j) { no_fault_file(f), j.vm_driver = "uffd"; },
+     "not available", "boot Linux 6.4"},
     {"mappings", Severity::warning, [](Facts& f, Job&) { f.mappings_max = 65530; }, "65530",
      "sysctl -w vm.max_map_count="},
     {"mappings", Severity::warning, [](Facts& f, Job&) { f.mappings_max.reset(); }, "cannot be read",
@@ -157,6 +165,7 @@ INSTANTIATE_TEST_SUITE_P(Illnesses, DoctorOf, testing::ValuesIn(illnesses), [](c
 
 TEST(Doctor, LimitsThatSufficeAreOk) {
   Facts facts = healthy();
+  no_fault_file(facts);  // ranks of one thread do without it
   facts.address_space_bytes = 400 * GiB;
   facts.data_bytes = 8 * GiB;
   facts.file_bytes = 64 * GiB;

@@ -17,6 +17,7 @@ struct SignalVerdict {
   };
   Kind kind = Kind::foreign;
   const char* remark = nullptr;  // of fatal and foreign: put behind the crash report's line when not null
+  bool no_access = false;        // of foreign: it is SIGSEGV that the program would get without the runtime
 };
 
 class SignalOwner {

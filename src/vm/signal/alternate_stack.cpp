@@ -1,4 +1,4 @@
-#include "vm/sigsegv/alternate_stack.h"
+#include "vm/signal/alternate_stack.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "vm/sigsegv/code_location.h"
+#include "vm/signal/code_location.h"
 
 #include <dlfcn.h>
 #include <elf.h>

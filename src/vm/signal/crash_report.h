@@ -5,7 +5,7 @@
 #include <ucontext.h>
 
 #include "base/ids.h"
-#include "vm/sigsegv/stack_registry.h"
+#include "vm/signal/stack_registry.h"
 
 namespace musubi::vm {
 

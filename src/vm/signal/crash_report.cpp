@@ -1,4 +1,4 @@
-#include "vm/sigsegv/crash_report.h"
+#include "vm/signal/crash_report.h"
 
 #include <execinfo.h>
 
@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "os/fault_context.h"
-#include "vm/sigsegv/code_location.h"
-#include "vm/sigsegv/crash_text.h"
+#include "vm/signal/code_location.h"
+#include "vm/signal/crash_text.h"
 
 namespace musubi::vm {
 namespace {

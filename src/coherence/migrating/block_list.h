@@ -1,5 +1,5 @@
-// The blocks that the next release looks at: all that are writable or hold changes. Two arrays change places,
-// so that a release can walk one while faults add to the other.
+// Blocks that a later release looks at: those that are writable or hold changes, or those that have a public
+// copy. Two arrays change places, so that a release can walk one while faults add to the other.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace musubi::coherence::migrating {
 
-class DirtyList {
+class BlockList {
  public:
-  // A block is listed at most once (Entry::listed).
-  explicit DirtyList(std::size_t blocks) : first_(blocks), second_(blocks) {}
+  // A block is listed at most once (Entry::listed, Entry::has_copy).
+  explicit BlockList(std::size_t blocks) : first_(blocks), second_(blocks) {}
 
   void add(BlockId block) {
     lock_.lock();
@@ -24,7 +24,7 @@ class DirtyList {
   }
   // REQUIRES: no other thread adds or takes.
   bool empty() const { return filled_ == 0; }
-  // Part of what the last take() gave, at its beginning.
+  // Part of what the last take() gave.
   void add_again(std::span<const BlockId> blocks) {
     lock_.lock();
     std::copy(blocks.begin(), blocks.end(), filling_->data() + filled_);

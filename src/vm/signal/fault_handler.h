@@ -11,10 +11,10 @@
 #include <cstddef>
 
 #include "base/ids.h"
-#include "vm/sigsegv/crash_report.h"
-#include "vm/sigsegv/signal_owner.h"
-#include "vm/sigsegv/stack_registry.h"
-#include "vm/sigsegv/user_signals.h"
+#include "vm/signal/crash_report.h"
+#include "vm/signal/signal_owner.h"
+#include "vm/signal/stack_registry.h"
+#include "vm/signal/user_signals.h"
 
 namespace musubi::vm {
 

@@ -1,9 +1,9 @@
-#include "vm/sigsegv/user_signals.h"
+#include "vm/signal/user_signals.h"
 
 #include <errno.h>
 
 #include "os/fault_context.h"
-#include "vm/sigsegv/alternate_stack.h"
+#include "vm/signal/alternate_stack.h"
 
 namespace musubi::vm {
 namespace {

@@ -1,4 +1,4 @@
-#include "vm/sigsegv/fault_handler.h"
+#include "vm/signal/fault_handler.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "os/fault_context.h"
 #include "os/signal_calls.h"
-#include "vm/sigsegv/alternate_stack.h"
+#include "vm/signal/alternate_stack.h"
 
 namespace musubi::vm {
 namespace {
@@ -99,6 +99,11 @@ bool FaultHandler::dispatch(int signal, siginfo_t& information, ucontext_t& cont
   SignalVerdict verdict;
   if (!overflow) verdict = ask_owners(signal, information, context);
   if (verdict.kind == SignalVerdict::Kind::resolved) return true;
+  if (signal == SIGBUS && (overflow || verdict.no_access)) {
+    // However the runtime learned of it: the program has no right to that address.
+    signal = information.si_signo = SIGSEGV;
+    information.si_code = SEGV_ACCERR;
+  }
   if (verdict.kind == SignalVerdict::Kind::foreign && !in_runtime) {
     errno = saved_errno;
     if (user_signals_.deliver(signal, information, context) != UserSignals::Delivery::unwanted) return false;
@@ -116,6 +121,7 @@ SignalVerdict FaultHandler::ask_owners(int signal, const siginfo_t& information,
     const SignalVerdict verdict = owners_[i].owner->on_signal(signal, information, context);
     if (verdict.kind != SignalVerdict::Kind::foreign) return verdict;
     if (verdict.remark != nullptr) last.remark = verdict.remark;
+    last.no_access |= verdict.no_access;
   }
   return last;
 }

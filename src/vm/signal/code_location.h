@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "vm/sigsegv/crash_text.h"
+#include "vm/signal/crash_text.h"
 
 namespace musubi::vm {
 

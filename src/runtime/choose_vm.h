@@ -1,0 +1,32 @@
+// Which driver of the vm port a rank runs on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "config/settings.h"
+#include "trace/counters.h"
+#include "vm/paged/paged_vm.h"
+
+namespace musubi::runtime {
+
+struct ChosenVm {
+  std::unique_ptr<vm::PagedVm> vm;
+  std::string_view name;  // as the setting vm_driver has it
+};
+
+// Whether userfaultfd is the faster one: mprotect interrupts the rank's other threads, but only those that
+// run at the same time (docs/decisions/faults.md). `cores` are those of all ranks.
+constexpr bool gains_by_uffd(std::uint32_t ranks, std::uint64_t threads_per_rank, std::uint32_t cores) {
+  return ranks > 1 && threads_per_rank > 1 && cores / ranks > 1;
+}
+
+// By the setting vm_driver. The last four arguments as for the drivers' create(). Errors: those of create();
+// that the kernel refuses userfaultfd only where the setting asks for it.
+Result<ChosenVm> choose_vm(const config::Settings& settings, std::uint32_t ranks, std::uint32_t cores,
+                           const vm::Space& space, int memory, vm::FaultSink& sink,
+                           trace::Counters& counters);
+
+}  // namespace musubi::runtime

@@ -1,0 +1,132 @@
+#include "sync/flag_order.h"
+
+#include <array>
+
+#include "coherence/core/block_words.h"
+#include "fabric/transfer.h"
+
+namespace musubi::sync {
+namespace {
+
+using coherence::control_region;
+
+constexpr std::uint64_t barriers_without_flush = 64;
+// A rank that was stopped in a release, or has ended there, must not stop the others for good.
+constexpr unsigned looks_max = 4000;
+// Others may change a block each time that it was brought.
+constexpr unsigned openings_max = 64;
+constexpr unsigned acquires_max = 16;
+
+// Announced before anybody else can see the block.
+class AnnouncedModification final : public coherence::Modification {
+ public:
+  AnnouncedModification(coherence::Modification& modification, std::atomic_ref<std::uint64_t> begun)
+      : modification_(modification), begun_(begun) {}
+  void apply(std::byte* bytes) noexcept override {
+    if (takes_writes_along) begun_.fetch_add(1);
+    modification_.apply(bytes);
+  }
+
+ private:
+  coherence::Modification& modification_;
+  std::atomic_ref<std::uint64_t> begun_;
+};
+
+}  // namespace
+
+FlagOrder::FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Clock& clock, std::byte* own,
+                     std::uint64_t offset)
+    : fabric_(fabric),
+      protocol_(protocol),
+      clock_(clock),
+      own_(reinterpret_cast<std::uint64_t*>(own)),
+      offset_(offset) {}
+
+void FlagOrder::expect() noexcept {
+  word(credit).store(barriers_without_flush);
+}
+
+// The ranks pass the same barriers: where there is credit here, there is some elsewhere.
+Task<> FlagOrder::note_flush() {
+  if (word(credit).load(std::memory_order_relaxed) >= barriers_without_flush / 2) co_return;
+  const std::uint64_t full = barriers_without_flush;
+  for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
+    std::array<fabric::Step, 1> step{
+        fabric::put(control_region, offset_ + credit * sizeof full, &full, sizeof full)};
+    co_await fabric::transfer(fabric_, Rank{rank}, step);
+  }
+}
+
+Task<> FlagOrder::release(bool siblings) {
+  word(begun).fetch_add(1);
+  co_await clock_.release(siblings && in_use());
+  word(finished).fetch_add(1);
+}
+
+Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
+  word(begun).fetch_add(1);
+  co_await locks.unlock(lock);
+  co_await clock_.release(siblings && in_use());
+  word(finished).fetch_add(1);
+}
+
+// Only what is followed by a release counts as one, or its end would be taken for that of another.
+Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
+  AnnouncedModification announced(modification, word(begun));
+  co_await protocol_.modify(block, announced);
+  if (!announced.takes_writes_along) co_return;
+  co_await clock_.release(siblings && in_use());
+  word(finished).fetch_add(1);
+}
+
+// Who sees as many ends as there were beginnings has seen the end of a release that it need not know of: if
+// not of one of these, then of a later one.
+Task<> FlagOrder::await_releases(Rank peer) {
+  std::array<std::uint64_t, 2> seen{};
+  static_assert(finished == begun + 1);
+  std::array<fabric::Step, 1> step{
+      fabric::get(control_region, offset_ + begun * sizeof seen[0], seen.data(), sizeof seen)};
+  co_await fabric::transfer(fabric_, peer, step);
+  const std::uint64_t wanted = seen[0];
+  for (unsigned look = 0; seen[1] < wanted && look < looks_max; ++look) {
+    co_await pause(look);
+    co_await fabric::transfer(fabric_, peer, step);
+  }
+}
+
+Task<> FlagOrder::acquire() {
+  // What the acquire itself brings into pages that stay open is acquired by another one.
+  for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
+    const std::uint32_t number = protocol_.order_begins();
+    for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
+      if (Rank{rank} != fabric_.self()) co_await await_releases(Rank{rank});
+    }
+    co_await clock_.acquire();
+    protocol_.order_ended(number);
+    if (!protocol_.shows_unordered()) co_return;
+  }
+}
+
+Task<bool> FlagOrder::fault(BlockId block, vm::Access wanted) {
+  for (unsigned attempt = 0; attempt < openings_max; ++attempt) {
+    const coherence::FaultOutcome outcome = co_await protocol_.fault_in_order(block, wanted);
+    if (outcome != coherence::FaultOutcome::not_in_order) co_return outcome == coherence::FaultOutcome::open;
+    co_await acquire();
+  }
+  const bool opened = co_await protocol_.fault(block, wanted);
+  co_await acquire();
+  co_return opened;
+}
+
+Task<> FlagOrder::before_barrier(bool siblings) {
+  word(credit).fetch_sub(1);
+  co_await release(siblings);
+}
+
+// A barrier may have brought more than its notices tell into pages that stayed open; no thread has seen it
+// yet.
+Task<> FlagOrder::after_barrier() {
+  if (protocol_.shows_unordered()) co_await acquire();
+}
+
+}  // namespace musubi::sync

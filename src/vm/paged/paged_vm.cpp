@@ -1,0 +1,44 @@
+#include "vm/paged/paged_vm.h"
+
+#include <signal.h>
+
+#include <algorithm>
+
+namespace musubi::vm {
+
+SignalVerdict PagedVm::on_signal(int signal, const siginfo_t& information, ucontext_t& context) noexcept {
+  using Kind = SignalVerdict::Kind;
+  if (information.si_code <= 0 || information.si_code == SI_KERNEL)
+    return {};  // sent, or no address is known
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(information.si_addr);
+  if (views_.system_covers(address)) {
+    return {Kind::fatal,
+            "in the runtime's own view of shared memory: the machine has no memory left, or this is "
+            "a bug of Musubi"};
+  }
+  const Segment* segment = views_.space().segment_at(address);
+  if (segment == nullptr || !views_.is_mapped(*segment) || views_.is_left_open(*segment)) return {};
+  const BlockId block{segment->first_block.value + (address - segment->base) / segment->block_bytes};
+  const Touch touch{*segment, block, os::fault_context(context).access, information.si_code};
+  if (signal == SIGBUS) return on_bus_error(touch);
+  if (touch.code == SEGV_MAPERR) return {Kind::foreign, "shared memory that the program has unmapped"};
+  if (touch.access == os::FaultAccess::execute) return {Kind::foreign, "shared memory holds no code"};
+  return on_segmentation_fault(touch);
+}
+
+const Segment& PagedVm::mapped_segment(BlockRun run) const noexcept {
+  MUSUBI_CHECK(run.count > 0);
+  const Segment& segment = views_.space().segment_of(run.first);
+  MUSUBI_CHECK(
+      run.first.value + run.count <= segment.first_block.value + segment.blocks && views_.is_mapped(segment),
+      "blocks %lu+%lu are not in one mapped segment", static_cast<unsigned long>(run.first.value),
+      static_cast<unsigned long>(run.count));
+  return segment;
+}
+
+PagedVm::Range PagedVm::range_of(const Segment& segment, BlockRun run) noexcept {
+  const std::size_t begin = (run.first.value - segment.first_block.value) * segment.block_bytes;
+  return {segment.base + begin, std::min(run.count * segment.block_bytes, segment.bytes - begin)};
+}
+
+}  // namespace musubi::vm

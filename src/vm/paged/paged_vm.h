@@ -1,0 +1,74 @@
+// What the drivers over real pages have in common: the views, and which signals of the user view mean a
+// fault.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/result.h"
+#include "os/fault_context.h"
+#include "vm/paged/views.h"
+#include "vm/signal/signal_owner.h"
+#include "vm/space.h"
+#include "vm/vm.h"
+
+namespace musubi::vm {
+
+// The owner of SIGSEGV and SIGBUS: add it to the FaultHandler for both.
+class PagedVm : public Vm, public SignalOwner {
+ public:
+  virtual ~PagedVm() = default;
+
+  // Maps the user view of segment `index` of the space, closed. Errors: addresses in use, refused by the
+  // kernel. Once per segment, before the first operation on it; not at the same time as other operations.
+  virtual Result<void> map_segment(std::size_t index, Placement placement) = 0;
+
+  // Opens a mapped segment for good, as ordinary memory of the process: nothing there is watched any more, no
+  // operation may name its blocks, and the system view no longer shows it. Its bytes so far are lost. Takes
+  // no table, whatever its size. Errors: refused by the kernel.
+  Result<void> leave_segment_open(std::size_t index) { return views_.leave_open(index); }
+
+  // All of the rank's memory, readable and writable, by Space offsets. Null never.
+  std::byte* system_view() const noexcept { return views_.system(); }
+
+  // Faults that were resolved without the sink: the access had been granted. Any thread.
+  std::uint64_t reopened() const noexcept { return reopened_.load(std::memory_order_relaxed); }
+
+  SignalVerdict on_signal(int signal, const siginfo_t& information, ucontext_t& context) noexcept final;
+
+ protected:
+  PagedVm(const Space& space, FaultSink& sink) noexcept : views_(space), sink_(sink) {}
+
+  // A signal that the processor raised for an address of a mapped segment.
+  struct Touch {
+    const Segment& segment;
+    BlockId block;
+    os::FaultAccess access;
+    int code;  // si_code
+    Access wanted() const noexcept { return access == os::FaultAccess::write ? Access::write : Access::read; }
+  };
+  virtual SignalVerdict on_segmentation_fault(const Touch& touch) noexcept = 0;
+  virtual SignalVerdict on_bus_error(const Touch& touch) noexcept = 0;
+
+  // REQUIRES: the run lies in one mapped segment.
+  const Segment& mapped_segment(BlockRun run) const noexcept;
+  // The addresses of a run.
+  struct Range {
+    std::uintptr_t begin;
+    std::size_t bytes;
+    void* pointer() const noexcept { return reinterpret_cast<void*>(begin); }
+  };
+  static Range range_of(const Segment& segment, BlockRun run) noexcept;
+
+  Views views_;
+  FaultSink& sink_;
+  std::atomic<std::uint64_t> reopened_{0};
+};
+
+// Verdicts of several drivers.
+inline constexpr SignalVerdict no_memory_left{
+    SignalVerdict::Kind::fatal,
+    "in shared memory: no memory is left for it (`musubi doctor` shows the limits)"};
+
+}  // namespace musubi::vm

@@ -1,0 +1,88 @@
+#include "vm/paged/views.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <bit>
+#include <string>
+
+namespace musubi::vm {
+
+Result<void> Views::open(int memory) {
+  const std::size_t page = os::page_bytes();
+  for (const Segment& segment : space_.segments()) {
+    if (segment.block_bytes % page != 0 || segment.base % page != 0 || segment.bytes % page != 0) {
+      return Error{std::string("segment ") + segment.name +
+                   " does not consist of whole pages; choose blocks of " + std::to_string(page) +
+                   " bytes or more"};
+    }
+  }
+  struct stat status {};
+  if (::fstat(memory, &status) != 0 || static_cast<std::size_t>(status.st_size) < space_.bytes()) {
+    return Error{"the memory file of this rank holds less than " + std::to_string(space_.bytes()) +
+                 " bytes; make it as long as the space"};
+  }
+  memory_ = os::FileDescriptor(::fcntl(memory, F_DUPFD_CLOEXEC, 0));
+  if (memory_.number() < 0) return Error{std::string("no file descriptor left: ") + ::strerror(errno)};
+  auto mapped = os::Mapping::anywhere(space_.bytes(), os::Protection::read_write, {memory, 0});
+  if (!mapped) return Error{mapped.error().message + ", or lower heap_bytes or stack_bytes"};
+  system_ = std::move(mapped).value();
+  // A core file shows the user view; once is enough.
+  ::madvise(system_.data(), system_.bytes(), MADV_DONTDUMP);
+  for (const Segment& segment : space_.segments()) {
+    if (segment.huge_pages) system_.prefer_huge_pages(segment.offset, segment.bytes);
+  }
+  return {};
+}
+
+Views::~Views() {
+  for (const Segment& segment : space_.segments()) {
+    if (is_mapped(segment)) ::munmap(reinterpret_cast<void*>(segment.base), segment.bytes);
+  }
+}
+
+Result<void> Views::map_segment(std::size_t index, Placement placement) {
+  MUSUBI_CHECK(index < space_.segments().size());
+  const Segment& segment = space_.segments()[index];
+  MUSUBI_CHECK(!is_mapped(segment), "segment %s is mapped already", segment.name);
+  const int fixed = placement == Placement::replace ? MAP_FIXED : MAP_FIXED_NOREPLACE;
+  void* const wanted = reinterpret_cast<void*>(segment.base);
+  // Before the mapping: another thread may fault there at once.
+  mapped_segments_.fetch_or(bit(segment));
+  void* const got = ::mmap(wanted, segment.bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE | fixed,
+                           memory_.number(), static_cast<off_t>(segment.offset));
+  if (got != wanted) {
+    const int error = got == MAP_FAILED ? errno : EEXIST;
+    mapped_segments_.fetch_and(~bit(segment));
+    if (got != MAP_FAILED) ::munmap(got, segment.bytes);  // a kernel before 4.17 takes the address as a hint
+    return Error{std::string("cannot map segment ") + segment.name + " (" + ::strerror(error) +
+                 "); lower its size, or move the shared space to addresses that are free on every rank"};
+  }
+  if (segment.huge_pages) ::madvise(got, segment.bytes, MADV_HUGEPAGE);
+  return {};
+}
+
+Result<void> Views::leave_open(std::size_t index) {
+  MUSUBI_CHECK(index < space_.segments().size());
+  const Segment& segment = space_.segments()[index];
+  MUSUBI_CHECK(is_mapped(segment), "segment %s is not mapped yet", segment.name);
+  // Not the memory file: the kernel gives huge pages to anonymous memory on most systems, to files on few.
+  void* const base = reinterpret_cast<void*>(segment.base);
+  if (::mmap(base, segment.bytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != base) {
+    return Error{std::string("cannot open segment ") + segment.name + " (" + ::strerror(errno) +
+                 "); lower its size or raise ulimit -v"};
+  }
+  if (segment.huge_pages) ::madvise(base, segment.bytes, MADV_HUGEPAGE);
+  open_segments_.fetch_or(bit(segment));
+  return {};
+}
+
+int Views::mapped_count() const noexcept {
+  return std::popcount(mapped_segments_.load(std::memory_order_relaxed));
+}
+
+}  // namespace musubi::vm

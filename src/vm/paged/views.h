@@ -1,0 +1,62 @@
+// The two views of a rank's memory file: the user view, segment by segment at the program's addresses, and
+// the system view, all of it, always readable and writable, wherever there is room.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/result.h"
+#include "os/memory.h"
+#include "vm/space.h"
+
+namespace musubi::vm {
+
+enum class Placement : std::uint8_t {
+  fresh,    // nothing may stand at the segment's addresses
+  replace,  // what stands there goes: the caller has copied it into the system view
+};
+
+// Unmapped when destroyed.
+class Views {
+ public:
+  explicit Views(const Space& space) noexcept : space_(space) {}
+  ~Views();
+  Views(const Views&) = delete;
+  Views& operator=(const Views&) = delete;
+
+  // Maps the system view of `memory`, a memfd of at least space.bytes(), laid out by the offsets of the
+  // space; the caller may close it afterwards. Once, first. Errors: a block that is not whole pages, a memory
+  // file too short, no address space, no file descriptor left.
+  Result<void> open(int memory);
+
+  // Maps segment `index` without any access. Once per segment, by one thread at a time. Errors: addresses in
+  // use, refused by the kernel.
+  Result<void> map_segment(std::size_t index, Placement placement);
+
+  // In place of a mapped segment, ordinary memory of the process. Errors: refused by the kernel.
+  Result<void> leave_open(std::size_t index);
+
+  const Space& space() const noexcept { return space_; }
+  std::byte* system() const noexcept { return system_.data(); }
+  bool system_covers(std::uintptr_t address) const noexcept {
+    return address - reinterpret_cast<std::uintptr_t>(system_.data()) < system_.bytes();
+  }
+  // Any thread, also inside a handler. True from shortly before a segment is mapped.
+  bool is_mapped(const Segment& segment) const noexcept { return (mapped_segments_ & bit(segment)) != 0; }
+  bool is_left_open(const Segment& segment) const noexcept { return (open_segments_ & bit(segment)) != 0; }
+  int mapped_count() const noexcept;
+  // Of a set of segments.
+  std::uint32_t bit(const Segment& segment) const noexcept {
+    return std::uint32_t{1} << (&segment - space_.segments().data());
+  }
+
+ private:
+  const Space& space_;
+  os::FileDescriptor memory_;
+  os::Mapping system_;
+  std::atomic<std::uint32_t> mapped_segments_{0};
+  std::atomic<std::uint32_t> open_segments_{0};
+};
+
+}  // namespace musubi::vm

@@ -1,0 +1,139 @@
+#include "vm/uffd/uffd_vm.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "os/touch.h"
+
+namespace musubi::vm {
+
+Result<std::unique_ptr<UffdVm>> UffdVm::create(const Space& space, int memory, FaultSink& sink,
+                                               trace::Counters& counters) {
+  auto file = os::FaultFile::open();
+  if (!file) return file.error();
+  std::unique_ptr<UffdVm> vm(new UffdVm(space, std::move(file).value(), sink, counters));
+  if (auto opened = vm->views_.open(memory); !opened) return opened.error();
+  return vm;
+}
+
+// Without access until it is watched: what another thread touches between the two must not open by itself.
+Result<void> UffdVm::map_segment(std::size_t index, Placement placement) {
+  if (auto mapped = views_.map_segment(index, placement); !mapped) return mapped;
+  const Segment& segment = views_.space().segments()[index];
+  void* const address = reinterpret_cast<void*>(segment.base);
+  if (auto watched = file_.watch(address, segment.bytes); !watched) return watched;
+  // A child would have the mapping, but nobody who watches it: it would read old bytes and never know.
+  ::madvise(address, segment.bytes, MADV_DONTFORK);
+  if (auto opened = os::protect(address, segment.bytes, os::Protection::read_write); !opened) return opened;
+  watched_segments_.fetch_or(views_.bit(segment));
+  return {};
+}
+
+void UffdVm::open_read(BlockRun run) noexcept {
+  open(run, Access::read);
+}
+void UffdVm::open_write(BlockRun run) noexcept {
+  open(run, Access::write);
+}
+
+void UffdVm::open(BlockRun run, Access to) noexcept {
+  const Segment& segment = mapped_segment(run);
+  table_.grant(run, Access::none, Access::none, to);
+  map_pages(segment, run, to);
+}
+
+void UffdVm::upgrade(BlockRun run) noexcept {
+  const Segment& segment = mapped_segment(run);
+  table_.grant(run, Access::read, Access::read, Access::write);
+  set_writable(segment, run, true);
+}
+
+void UffdVm::downgrade(BlockRun run) noexcept {
+  const Segment& segment = mapped_segment(run);
+  table_.grant(run, Access::write, Access::write, Access::read);
+  set_writable(segment, run, false);
+}
+
+void UffdVm::close(BlockRun run) noexcept {
+  const Segment& segment = mapped_segment(run);
+  table_.grant(run, Access::read, Access::write, Access::none);
+  const Range range = range_of(segment, run);
+  counters_.add(trace::Counter::protection_changes);
+  check(os::FaultFile::unmap(range.pointer(), range.bytes), segment, "unmap");
+}
+
+void UffdVm::leave_open(BlockRun run) noexcept {
+  const Segment& segment = mapped_segment(run);
+  table_.leave_open(run);
+  const Range range = range_of(segment, run);
+  counters_.add(trace::Counter::protection_changes);
+  check(file_.leave_alone(range.pointer(), range.bytes), segment, "leave alone pages");
+  ::madvise(range.pointer(), range.bytes, MADV_DOFORK);
+}
+
+void UffdVm::map_pages(const Segment& segment, BlockRun run, Access access) noexcept {
+  const Range range = range_of(segment, run);
+  const std::size_t page = os::page_bytes();
+  std::byte* const filled = views_.system() + segment.offset + (range.begin - segment.base);
+  for (std::size_t done = 0; done < range.bytes;) {
+    counters_.add(trace::Counter::protection_changes);
+    const os::FaultFile::Mapped mapped =
+        file_.map(reinterpret_cast<void*>(range.begin + done), range.bytes - done, access == Access::write);
+    done += mapped.bytes;
+    if (mapped.error == EEXIST) {  // another thread, which found the access granted, was first
+      done += page;
+    } else if (mapped.error == EFAULT) {  // nobody has touched this page, so hardly the ones behind it
+      for (std::size_t at = done; at < range.bytes; at += page) {
+        os::touch_for_reading(reinterpret_cast<const unsigned char*>(filled + at));
+      }
+    } else {
+      check(mapped.error, segment, "map pages");
+    }
+  }
+}
+
+void UffdVm::set_writable(const Segment& segment, BlockRun run, bool writable) noexcept {
+  const Range range = range_of(segment, run);
+  counters_.add(trace::Counter::protection_changes);
+  check(file_.set_writable(range.pointer(), range.bytes, writable), segment, "change the protection");
+}
+
+void UffdVm::check(int error, const Segment& segment, const char* operation) const noexcept {
+  MUSUBI_CHECK(
+      error == 0,
+      "userfaultfd could not %s of segment %s (errno %d): the program has unmapped shared memory, or "
+      "closed a file that it did not open",
+      operation, segment.name, error);
+}
+
+bool UffdVm::reopen(const Segment& segment, BlockId block, Access wanted) noexcept {
+  const std::optional<Access> granted = table_.hold(block, wanted);
+  if (!granted) return false;
+  reopened_.fetch_add(1, std::memory_order_relaxed);
+  // A page that is missing may have been write-protected when it went.
+  if (*granted == Access::write) set_writable(segment, {block}, true);
+  map_pages(segment, {block}, *granted);
+  table_.release(block);
+  return true;
+}
+
+SignalVerdict UffdVm::on_bus_error(const Touch& touch) noexcept {
+  using Kind = SignalVerdict::Kind;
+  if (touch.code != BUS_ADRERR) return {Kind::foreign, "in shared memory"};
+  if (table_.is_left_open(touch.block)) return no_memory_left;
+  if (reopen(touch.segment, touch.block, touch.wanted()) || sink_.on_fault(touch.block, touch.wanted()))
+    return {Kind::resolved};
+  return {Kind::foreign, nullptr, true};
+}
+
+SignalVerdict UffdVm::on_segmentation_fault(const Touch& touch) noexcept {
+  using Kind = SignalVerdict::Kind;
+  if ((watched_segments_ & views_.bit(touch.segment)) != 0)
+    return {Kind::foreign, "shared memory whose protection the program has changed"};
+  ::sched_yield();  // map_segment is at it
+  return {Kind::resolved};
+}
+
+}  // namespace musubi::vm

@@ -1,0 +1,57 @@
+// Driver of the vm port over real pages: userfaultfd on the user view. The kernel raises SIGBUS in the thread
+// that touches a page which is not mapped, or is write-protected.
+//
+// Against mprotect: no mapping of the kernel is used up, however accesses alternate, and a page becomes
+// writable without an interrupt to the other threads' processors; but a page that was write-protected takes
+// one more fault, inside the kernel, at its first write (docs/decisions/faults.md).
+//
+// A page that the engine opened may be missing all the same, as when the kernel has taken it to swap: the
+// driver maps it again from its table, without asking the engine. System calls meet EFAULT on such a page.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "os/fault_file.h"
+#include "trace/counters.h"
+#include "vm/paged/paged_vm.h"
+#include "vm/uffd/grant_table.h"
+
+namespace musubi::vm {
+
+class UffdVm final : public PagedVm {
+ public:
+  // `memory` as for SigsegvVm::create. `space`, `sink` and `counters` outlive the driver. Errors: those, and
+  // the kernel refuses userfaultfd or is older than Linux 6.4.
+  static Result<std::unique_ptr<UffdVm>> create(const Space& space, int memory, FaultSink& sink,
+                                                trace::Counters& counters);
+
+  Result<void> map_segment(std::size_t index, Placement placement) override;
+
+  void open_read(BlockRun run) noexcept override;
+  void open_write(BlockRun run) noexcept override;
+  void upgrade(BlockRun run) noexcept override;
+  void downgrade(BlockRun run) noexcept override;
+  void close(BlockRun run) noexcept override;
+  void leave_open(BlockRun run) noexcept override;
+
+ private:
+  UffdVm(const Space& space, os::FaultFile file, FaultSink& sink, trace::Counters& counters)
+      : PagedVm(space, sink), counters_(counters), table_(space), file_(std::move(file)) {}
+
+  void open(BlockRun run, Access to) noexcept;
+  bool reopen(const Segment& segment, BlockId block, Access wanted) noexcept;
+  void map_pages(const Segment& segment, BlockRun run, Access access) noexcept;
+  void set_writable(const Segment& segment, BlockRun run, bool writable) noexcept;
+  void check(int error, const Segment& segment, const char* operation) const noexcept;
+  SignalVerdict on_segmentation_fault(const Touch& touch) noexcept override;
+  SignalVerdict on_bus_error(const Touch& touch) noexcept override;
+
+  trace::Counters& counters_;
+  GrantTable table_;
+  os::FaultFile file_;
+  std::atomic<std::uint32_t> watched_segments_{0};
+};
+
+}  // namespace musubi::vm

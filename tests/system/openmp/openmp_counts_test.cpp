@@ -1,0 +1,94 @@
+// What constructs cost in operations between ranks, by `--stats`.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "openmp_job.h"
+
+namespace musubi::test {
+namespace {
+
+constexpr int few = 200, many = 1200;
+// The beginning of a job takes some operations more or less from run to run, whatever follows it.
+constexpr long at_beginning_max = 100;
+
+struct Counts {
+  long barriers = 0;
+  long messages = 0;  // without those that wake a rank which had stopped looking
+  long remote_operations = 0;
+};
+
+// Sum over all ranks: the last number of the row, 0 without one.
+long sum_of(const std::string& statistics, const std::string& counter) {
+  std::istringstream lines(statistics);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name;
+    if (!(words >> name) || name != counter) continue;
+    long number = 0, last = 0;
+    while (words >> number) last = number;
+    return last;
+  }
+  return 0;
+}
+
+Counts run(int ranks, const std::string& construct, int times) {
+  LaunchedJob::Options options = job_of({ranks}, "repeats", {construct, std::to_string(times)});
+  options.arguments.insert(options.arguments.begin() + 1, "--stats");
+  LaunchedJob job(options);
+  EXPECT_EQ(job.wait(), 0) << job.error();
+  const std::string text = job.error();
+  return {sum_of(text, "barriers"), sum_of(text, "messages") - sum_of(text, "asked_messages"),
+          sum_of(text, "remote_operations")};
+}
+
+// What one more of them costs, all ranks together.
+Counts cost_of(int ranks, const std::string& construct) {
+  const Counts a = run(ranks, construct, few);
+  const Counts b = run(ranks, construct, many);
+  const auto each = [](long first, long second) {
+    constexpr long times = many - few;
+    const long cost = (second - first + times / 2) / times;
+    EXPECT_LE(std::labs(second - first - cost * times), at_beginning_max);
+    return cost;
+  };
+  return {each(a.barriers, b.barriers), each(a.messages, b.messages),
+          each(a.remote_operations, b.remote_operations)};
+}
+
+struct Case {
+  int ranks;
+  long rounds;
+};
+constexpr Case cases[] = {{2, 1}, {3, 2}, {4, 2}, {5, 3}};
+
+TEST(Counts, ABarrierTakesOneMessageOfEachRankInEachRound) {
+  for (const Case& c : cases) {
+    const Counts cost = cost_of(c.ranks, "barrier");
+    EXPECT_EQ(cost.barriers, c.ranks);
+    EXPECT_EQ(cost.messages, c.ranks * c.rounds);
+    EXPECT_EQ(cost.remote_operations, 0);
+  }
+}
+
+TEST(Counts, ASingleTakesNoMoreThanItsBarrier) {
+  for (const Case& c : cases) {
+    const Counts cost = cost_of(c.ranks, "single");
+    EXPECT_EQ(cost.barriers, c.ranks);
+    EXPECT_EQ(cost.messages, c.ranks * c.rounds);
+    EXPECT_EQ(cost.remote_operations, 0);
+  }
+}
+
+TEST(Counts, ASingleWithoutABarrierTakesNothing) {
+  for (const Case& c : cases) {
+    const Counts cost = cost_of(c.ranks, "single_nowait");
+    EXPECT_EQ(cost.barriers, 0);
+    EXPECT_EQ(cost.messages, 0);
+    EXPECT_EQ(cost.remote_operations, 0);
+  }
+}
+
+}  // namespace
+}  // namespace musubi::test

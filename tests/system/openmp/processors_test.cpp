@@ -1,0 +1,26 @@
+// The C library of OpenMP that a program is linked to still reads its environment, in every rank by itself.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <string>
+
+#include "openmp_job.h"
+
+namespace musubi::test {
+namespace {
+
+TEST(Processors, PlacesOfOpenMpDoNotPutAllThreadsOnOneProcessor) {
+  cpu_set_t mine;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
+  const int processors = CPU_COUNT(&mine);
+  if (processors < 2) GTEST_SKIP() << "there is one processor only";
+  const std::string line = std::to_string(processors) + "\n";
+  const std::string program = std::string(PROGRAM_FOLDER) + "processors";
+  LaunchedJob job({.arguments = {"run", "-n", "2", "-t", "2", "--bind", "none", program},
+                   .environment = {"OMP_PROC_BIND=true", "OMP_PLACES=cores", "GOMP_CPU_AFFINITY=0"}});
+  EXPECT_EQ(job.wait(), 0) << job.error();
+  EXPECT_EQ(job.output(), line + line + line + line);
+}
+
+}  // namespace
+}  // namespace musubi::test

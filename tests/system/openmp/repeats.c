@@ -1,0 +1,31 @@
+// One construct over and over, in one region: `repeats <construct> <times>`. It does nothing else with shared
+// memory; what one costs shows in the difference of two runs.
+#include "check.h"
+
+#define NOTHING __asm__ volatile("" ::: "memory")
+
+int main(int count, char** arguments) {
+  CHECK(count == 3);
+  const char* construct = arguments[1];
+  const int times = atoi(arguments[2]);
+  if (strcmp(construct, "barrier") == 0) {
+#pragma omp parallel firstprivate(times)
+    for (int i = 0; i < times; ++i) {
+#pragma omp barrier
+    }
+  } else if (strcmp(construct, "single") == 0) {
+#pragma omp parallel firstprivate(times)
+    for (int i = 0; i < times; ++i) {
+#pragma omp single
+      NOTHING;
+    }
+  } else {
+    CHECK(strcmp(construct, "single_nowait") == 0);
+#pragma omp parallel firstprivate(times)
+    for (int i = 0; i < times; ++i) {
+#pragma omp single nowait
+      NOTHING;
+    }
+  }
+  return 0;
+}
