@@ -1,5 +1,7 @@
 // Releases and acquires at which nothing happens: most barriers of programs that share little. They need no
 // task, and hold no lock: in a quiescent release nobody else of this rank is at work.
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "coherence/migrating/engine.h"
@@ -10,7 +12,7 @@ bool Engine::release_at_once(bool quiescent) {
   if (!quiescent) return false;
   const std::size_t end = live_range_end_.load();
   for (std::size_t i = 0; i < end; ++i) {
-    if (!live_range_is_unchanged(i)) return false;
+    if (!live_part_is_unchanged(i, 0, UINTPTR_MAX)) return false;
   }
   if (is_look_at_copies_due()) return false;
   // A block that is writable is listed; pinned ones are not.
@@ -29,15 +31,15 @@ bool Engine::all_pass_unread() {
   return passed == listed.size();
 }
 
-// Whether the bytes in use are those of the public copy. What lies below them in the lowest block is left of
-// calls that have returned, the runtime's own among them.
-bool Engine::live_range_is_unchanged(std::size_t range) {
-  const std::uintptr_t low = live_ranges_[range].low.load(std::memory_order_relaxed);
-  const std::uintptr_t high = live_ranges_[range].high.load(std::memory_order_relaxed);
+// Whether the bytes in use between `begin` and `end` are those of the public copy. What lies below them in
+// the lowest block is left of calls that have returned, the runtime's own among them.
+bool Engine::live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std::uintptr_t end) const {
+  const std::uintptr_t low = std::max(live_ranges_[range].low.load(), begin);
+  const std::uintptr_t high = std::min(live_ranges_[range].high.load(), end);
   if (low >= high) return true;
   const vm::Segment& segment = *space_.segment_at(low);
-  const std::size_t begin = segment.offset + (low - segment.base);
-  return std::memcmp(memory_.private_view + begin, memory_.published + begin, high - low) == 0;
+  const std::size_t offset = segment.offset + (low - segment.base);
+  return std::memcmp(memory_.private_view + offset, memory_.published + offset, high - low) == 0;
 }
 
 bool Engine::acquire_at_once(SignatureView signature, Audience audience) {

@@ -246,8 +246,7 @@ class Engine {
 
   // at_once.cpp
   bool all_pass_unread();
-  bool live_range_is_unchanged(std::size_t range);
-  Task<bool> live_part_is_unchanged(BlockId id, std::size_t range);
+  bool live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std::uintptr_t end) const;
 
   // downgrade.cpp
   void begin_comparisons();

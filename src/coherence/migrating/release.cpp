@@ -38,28 +38,23 @@ Task<> Engine::release(bool quiescent) {
   if (quiescent && is_look_at_copies_due()) co_await give_back_copies();
 }
 
+// Not whole blocks: a thread that waits by flushing again and again changes only what lies below. Under the
+// gate: what another thread of this rank is publishing has been released only when it has its name.
 Task<> Engine::release_live_ranges(bool quiescent, TaskGroup& elsewhere) {
   const std::size_t end = live_range_end_.load();
   for (std::size_t i = 0; i < end; ++i) {
     const vm::BlockRun live = live_blocks(i);
     for (std::uint64_t k = 0; k < live.count; ++k) {
       const BlockId id{live.first.value + k};
-      const bool unchanged = co_await live_part_is_unchanged(id, i);
+      bool unchanged = false;
+      {
+        auto pass = co_await gate(id).enter();
+        const vm::Extent extent = space_.extent(id);
+        unchanged = live_part_is_unchanged(i, extent.address, extent.address + extent.bytes);
+      }
       if (!unchanged) co_await release_one(id, quiescent, elsewhere);
     }
   }
-}
-
-// Not the whole block: a thread that waits by flushing again and again changes only what lies below. Under
-// the gate: what another thread of this rank is publishing has been released only when it has its name.
-Task<bool> Engine::live_part_is_unchanged(BlockId id, std::size_t range) {
-  auto pass = co_await gate(id).enter();
-  const Block b = block(id);
-  const std::uintptr_t low = std::max(live_ranges_[range].low.load(), b.extent.address);
-  const std::uintptr_t high = std::min(live_ranges_[range].high.load(), b.extent.address + b.extent.bytes);
-  if (low >= high) co_return true;
-  const std::size_t begin = low - b.extent.address;
-  co_return std::memcmp(b.own + begin, b.published + begin, high - low) == 0;
 }
 
 // Blocks whose home is here, and unchanged ones, are done on the spot; the others become tasks of their own,
