@@ -18,6 +18,18 @@ class YieldMeter {
 
   // For a wait that would begin with up to `wanted` yields. Result: `wanted`, or 0: it had better sleep.
   std::uint32_t allowed(std::uint32_t wanted) noexcept;
+  // A wait's part between spinning and sleeping: up to `wanted` yields, until done() after one of them.
+  // Result: the last done(); false: sleep.
+  template <typename Done>
+  bool yield_until(std::uint32_t wanted, Done done) noexcept {
+    bool ended = false;
+    std::uint32_t left = allowed(wanted);
+    while (!ended && left != 0) {
+      left = yield() ? left - 1 : 0;
+      ended = done();
+    }
+    return ended;
+  }
   // Yields. Result: whether it pays to go on like that; false: sleep.
   bool yield() noexcept;
   // What yield() makes of a yield that took `elapsed_ns`. Result: as there.

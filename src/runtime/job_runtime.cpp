@@ -325,18 +325,14 @@ void JobRuntime::set_thread_count(std::uint32_t threads) noexcept {
 }
 
 void JobRuntime::wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) {
+  const auto differs = [&] { return word->load(std::memory_order_acquire) != value; };
   const std::uint32_t spins = spin_checks_.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < spins; ++i) {
-    if (word->load(std::memory_order_acquire) != value) return;
+    if (differs()) return;
     os::pause_instruction();
   }
-  if (word->load(std::memory_order_acquire) != value) return;
-  std::uint32_t yields = yield_meter_.allowed(yields_.load(std::memory_order_relaxed));
-  while (yields != 0) {
-    yields = yield_meter_.yield() ? yields - 1 : 0;
-    if (word->load(std::memory_order_acquire) != value) return;
-  }
-  while (word->load(std::memory_order_acquire) == value) os::futex_wait(*word, value);
+  if (differs() || yield_meter_.yield_until(yields_.load(std::memory_order_relaxed), differs)) return;
+  while (!differs()) os::futex_wait(*word, value);
 }
 
 void JobRuntime::wake_local(const std::atomic<std::uint32_t>* word) {

@@ -85,17 +85,13 @@ bool ShmFabric::called(const std::atomic<bool>& ready) const noexcept {
 void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
   {
     Stay stay(mailbox_);
-    bool ended = called(ready) || stay.rung();
+    const auto is_over = [&] { return called(ready) || stay.rung(); };
+    bool ended = is_over();
     for (std::uint32_t i = 0; !ended && i < policy_.spin_checks; ++i) {
       os::pause_instruction();
-      ended = called(ready) || stay.rung();
+      ended = is_over();
     }
-    std::uint32_t yields = ended ? 0 : yields_.allowed(policy_.yields);
-    while (!ended && yields != 0) {
-      yields = yields_.yield() ? yields - 1 : 0;
-      ended = called(ready) || stay.rung();
-    }
-    if (!ended) {
+    if (!ended && !yields_.yield_until(policy_.yields, is_over)) {
       stay.announce_sleep();
       if (!called(ready)) stay.sleep();
     }
@@ -138,11 +134,7 @@ bool ShmFabric::watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwante
     os::pause_instruction();
     seen = differs();
   }
-  std::uint32_t yields = seen ? 0 : yields_.allowed(policy_.yields);
-  while (!seen && yields != 0) {
-    yields = yields_.yield() ? yields - 1 : 0;
-    seen = differs();
-  }
+  seen = seen || yields_.yield_until(policy_.yields, differs);
   counters_.add(trace::Counter::waiting_ns, os::monotonic_ns() - begin);
   return seen;
 }

@@ -42,6 +42,21 @@ TEST(YieldMeter, BesideOtherProgramsItIsTriedEverMoreSeldom) {
   EXPECT_LT(yields, 120u);  // some until the longest pause, then one in 4096 waits
 }
 
+TEST(YieldMeter, AWaitYieldsUntilItIsDoneOrHasYieldedAsOftenAsWanted) {
+  YieldMeter meter;
+  unsigned looks = 0;
+  EXPECT_FALSE(meter.yield_until(0, [&] { return ++looks == 1; }));
+  EXPECT_EQ(looks, 0u);
+  // A yield may be slow here, beside other programs: then the wait had better sleep.
+  const bool ended = meter.yield_until(3, [&] { return ++looks == 2; });
+  EXPECT_EQ(ended, looks == 2);
+  EXPECT_GE(looks, 1u);
+  EXPECT_LE(looks, 2u);
+  YieldMeter slow_one;
+  slow_one.note(slow);
+  EXPECT_FALSE(slow_one.yield_until(3, [] { return true; }));
+}
+
 // Quick ones in between change nothing: cores are shared by turns.
 TEST(YieldMeter, YieldsNeverLoseMoreThanSleepingWould) {
   YieldMeter meter;
