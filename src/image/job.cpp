@@ -78,10 +78,7 @@ std::vector<AddressRange> private_callers() {
   std::vector<AddressRange> result;
   const auto own_code = reinterpret_cast<std::uintptr_t>(&private_callers);
   for (const LoadedObject& object : loaded_objects()) {
-    const std::string name = object.name.substr(object.name.rfind('/') + 1);
-    const bool is_c_library = name.starts_with("libc.so") || name.starts_with("libc-") ||
-                              name.starts_with("ld-linux") || name.starts_with("libpthread");
-    if (is_c_library || object.range.contains(own_code)) result.push_back(object.range);
+    if (is_c_library(object.name) || object.range.contains(own_code)) result.push_back(object.range);
   }
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <initializer_list>
 #include <string_view>
 
 #include "config/environment.h"
@@ -11,6 +12,11 @@ namespace {
 
 std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
+}
+
+bool starts_with_one_of(std::string_view name, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [name](std::string_view beginning) { return name.starts_with(beginning); });
 }
 
 AddressRange range_of(const dl_phdr_info& object) {
@@ -50,13 +56,10 @@ int add_line(dl_phdr_info* object, std::size_t, void* result) {
 }
 
 // Libraries whose thread-local variables are their own business, ours among them.
-bool is_of_the_system(std::string_view name) {
-  for (const char* library :
-       {"libmusubi", "libc.so", "libc-", "ld-linux", "libpthread", "libgomp.so", "libstdc++.so",
-        "libgfortran.so", "libm.so", "libasan.so", "libtsan.so", "libubsan.so"}) {
-    if (name.starts_with(library)) return true;
-  }
-  return false;
+bool is_of_the_system(std::string_view path) {
+  return is_c_library(path) ||
+         starts_with_one_of(file_name(path), {"libmusubi", "libgomp.so", "libstdc++.so", "libgfortran.so",
+                                              "libm.so", "libasan.so", "libtsan.so", "libubsan.so"});
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -95,6 +98,10 @@ std::string image_fingerprint() {
   return result;
 }
 
+bool is_c_library(std::string_view path) {
+  return starts_with_one_of(file_name(path), {"libc.so", "libc-", "ld-linux", "libpthread"});
+}
+
 std::string fingerprint_difference(const std::vector<std::string>& by_rank) {
   for (std::size_t rank = 1; rank < by_rank.size(); ++rank) {
     if (by_rank[rank] == by_rank[0]) continue;
@@ -126,7 +133,7 @@ bool program_has_thread_storage() {
   bool found = false;
   ::dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void* result) {
-        if (is_of_the_system(file_name(object->dlpi_name == nullptr ? "" : object->dlpi_name))) return 0;
+        if (is_of_the_system(object->dlpi_name == nullptr ? "" : object->dlpi_name)) return 0;
         for (int i = 0; i < object->dlpi_phnum; ++i) {
           if (object->dlpi_phdr[i].p_type == PT_TLS) *static_cast<bool*>(result) = true;
         }

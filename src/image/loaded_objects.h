@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "image/elf_image.h"
@@ -21,6 +22,9 @@ struct LoadedObject {
   std::uintptr_t base = 0;
   AddressRange range;  // from its first to its last segment
 };
+
+// Whether `path` names a part of the C library: libc, the dynamic linker, or libpthread.
+bool is_c_library(std::string_view path);
 
 // In the linker's order. Allocates.
 std::vector<LoadedObject> loaded_objects();
