@@ -63,22 +63,21 @@ struct Case {
 };
 constexpr Case cases[] = {{2, 1}, {3, 2}, {4, 2}, {5, 3}};
 
-TEST(Counts, ABarrierTakesOneMessageOfEachRankInEachRound) {
+void expect_one_message_of_each_rank_in_each_round(const std::string& construct) {
   for (const Case& c : cases) {
-    const Counts cost = cost_of(c.ranks, "barrier");
+    const Counts cost = cost_of(c.ranks, construct);
     EXPECT_EQ(cost.barriers, c.ranks);
     EXPECT_EQ(cost.messages, c.ranks * c.rounds);
     EXPECT_EQ(cost.remote_operations, 0);
   }
 }
 
+TEST(Counts, ABarrierTakesOneMessageOfEachRankInEachRound) {
+  expect_one_message_of_each_rank_in_each_round("barrier");
+}
+
 TEST(Counts, ASingleTakesNoMoreThanItsBarrier) {
-  for (const Case& c : cases) {
-    const Counts cost = cost_of(c.ranks, "single");
-    EXPECT_EQ(cost.barriers, c.ranks);
-    EXPECT_EQ(cost.messages, c.ranks * c.rounds);
-    EXPECT_EQ(cost.remote_operations, 0);
-  }
+  expect_one_message_of_each_rank_in_each_round("single");
 }
 
 TEST(Counts, ASingleWithoutABarrierTakesNothing) {
