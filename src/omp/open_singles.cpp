@@ -7,8 +7,8 @@
 namespace musubi::omp {
 namespace {
 
-// Longer than a time slice or two of the thread that runs the single.
-constexpr std::uint64_t patience_ns = 200'000'000;
+// Longer than the time slices that other programs may take from the thread that runs the single.
+constexpr std::uint64_t patience_ns = 1'000'000'000;
 
 std::size_t place_of(std::uint32_t number) {
   return number % words::open_single_count;
