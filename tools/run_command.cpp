@@ -9,6 +9,8 @@
 #include "os/cpu.h"
 #include "placement.h"
 #include "program_file.h"
+#include "runtime/address_plan.h"
+#include "runtime/reservation.h"
 #include "topology.h"
 
 namespace musubi::tools {
@@ -65,6 +67,13 @@ std::vector<std::string> environment_of_ranks(const Configuration& configuration
   return environment;
 }
 
+// Before any rank is started: one line instead of one from each.
+Result<void> check_addresses(const config::Settings& settings, std::uint32_t ranks) {
+  auto plan = runtime::AddressPlan::make(settings, ranks, {});
+  if (!plan) return plan.error();
+  return runtime::fits_processor(runtime::reservation_of(plan.value().space), ranks);
+}
+
 }  // namespace
 
 Result<void> read_settings(const RunOptions& options, Configuration& configuration) {
@@ -102,6 +111,9 @@ int run(const RunOptions& options) {
   if (!library) return refuse(library.error().message, status_of_cannot_execute);
 
   const config::Settings& settings = configuration.settings();
+  if (const auto fit = check_addresses(settings, options.ranks); !options.plain && !fit) {
+    return refuse(fit.error().message, status_of_misuse);
+  }
   bootstrap::LaunchPlan plan;
   plan.program = program.path;
   plan.arguments = options.command;

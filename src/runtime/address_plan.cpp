@@ -9,11 +9,33 @@ namespace {
 // Far from where the kernel puts programs (0x55…, or 0x400000) and libraries (0x7f…) without randomisation.
 constexpr std::uintptr_t shared_base = 0x1000'0000'0000;
 constexpr std::uintptr_t shared_end = 0x5000'0000'0000;
-constexpr std::size_t stack_slots_per_rank = 256;
 constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t heap_bytes_max = std::size_t{16} << 30;  // of a rank, unless set
+constexpr std::size_t stack_slots_max = 256;
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
+}
+
+// What a rank may provide so that it can map three views of its own part and two of each peer's, all of the
+// length of the whole: grows with the square of the ranks. The rest of the processor's addresses is left to
+// tables, libraries and the program.
+std::size_t share_of_rank(std::uint32_t ranks) {
+  constexpr std::size_t for_mappings = std::size_t{96} << 40;
+  return for_mappings / (2 * std::size_t{ranks} + 1) / ranks;
+}
+
+// Half of the share at most, but a stack for each thread of the team.
+std::size_t stack_slots(const config::Settings& settings, std::size_t share, std::size_t slot_bytes) {
+  const std::size_t needed = settings.threads_per_rank + 1;
+  return std::max(needed, std::min(stack_slots_max, share / 2 / slot_bytes));
+}
+
+std::size_t heap_bytes_of_rank(const config::Settings& settings, std::size_t share, std::size_t stacks) {
+  if (settings.heap_bytes) return round_up(*settings.heap_bytes, settings.heap_block_bytes);
+  const std::size_t left = share > stacks ? share - stacks : 0;
+  const std::size_t unit = std::max<std::size_t>(settings.heap_block_bytes, std::size_t{1} << 20);
+  return std::clamp(left / unit * unit, unit, heap_bytes_max);
 }
 
 }  // namespace
@@ -23,11 +45,13 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
   AddressPlan plan{vm::Space(ranks), {}, 0, 0, 0};
   Layout& layout = plan.layout;
   layout.heap_base = shared_base;
-  layout.heap_bytes_per_rank = round_up(settings.heap_bytes, settings.heap_block_bytes);
   // The lowest block of a slot is the guard.
   layout.stack_slot_bytes =
       round_up(settings.stack_bytes, settings.stack_block_bytes) + settings.stack_block_bytes;
-  layout.stack_slots_per_rank = std::max<std::size_t>(stack_slots_per_rank, settings.threads_per_rank + 1);
+  const std::size_t share = share_of_rank(ranks);
+  layout.stack_slots_per_rank = stack_slots(settings, share, layout.stack_slot_bytes);
+  layout.heap_bytes_per_rank =
+      heap_bytes_of_rank(settings, share, layout.stack_slots_per_rank * layout.stack_slot_bytes);
   const unsigned __int128 heap_bytes = static_cast<unsigned __int128>(layout.heap_bytes_per_rank) * ranks;
   const unsigned __int128 stack_bytes =
       static_cast<unsigned __int128>(layout.stack_slot_bytes) * layout.stack_slots_per_rank * ranks;

@@ -1,5 +1,7 @@
 #include "runtime/reservation.h"
 
+#include <string>
+
 namespace musubi::runtime {
 
 Reservation reservation_of(const vm::Space& space) {
@@ -10,6 +12,16 @@ Reservation reservation_of(const vm::Space& space) {
   const std::uint64_t own = 3 * space.bytes() + words + tables;
   const std::uint64_t of_peer = 2 * space.bytes() + words;
   return {own + (space.ranks() - 1) * of_peer, tables, space.bytes()};
+}
+
+Result<void> fits_processor(const Reservation& reservation, std::uint32_t ranks) {
+  if (reservation.mapped_bytes < address_space_of_processor) return {};
+  constexpr std::uint64_t tib = std::uint64_t{1} << 40;
+  return Error{
+      "each rank of a job of " + std::to_string(ranks) + " would reserve " +
+      std::to_string(reservation.mapped_bytes / tib) +
+      " TiB of addresses, the processor has 128 TiB: lower heap_bytes or stack_bytes (--set), or the number "
+      "of ranks"};
 }
 
 }  // namespace musubi::runtime

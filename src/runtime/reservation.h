@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/result.h"
 #include "coherence/core/block_words.h"
 #include "coherence/core/entry.h"
 #include "vm/space.h"
@@ -30,7 +31,12 @@ struct Reservation {
   std::uint64_t file_bytes;    // of the longest memory file
 };
 
+inline constexpr std::uint64_t address_space_of_processor = std::uint64_t{1} << 47;
+
 // REQUIRES: all segments are added, and together below 2^47 bytes.
 Reservation reservation_of(const vm::Space& space);
+
+// Error: a rank cannot map what the job would reserve; says what to lower.
+Result<void> fits_processor(const Reservation& reservation, std::uint32_t ranks);
 
 }  // namespace musubi::runtime

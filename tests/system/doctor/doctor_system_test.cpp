@@ -45,14 +45,20 @@ TEST(Doctor, JobsCanRunHere) {
 }
 
 TEST(Doctor, AJobThatDoesNotFitIsAProblem) {
-  const auto report = examined({"-n", "50"}, 1);
+  const auto report = examined({"-n", "64", "--set", "heap_bytes=16GiB"}, 1);
   ASSERT_TRUE(report.is_object());
   EXPECT_FALSE(report["can_run"]);
   EXPECT_EQ(finding(report, "address_space")["severity"], "problem");
   // The remedy that it names helps.
-  const auto smaller = examined({"-n", "50", "--set", "heap_bytes=1GiB", "--set", "stack_bytes=1MiB"}, 0);
+  const auto smaller = examined({"-n", "64", "--set", "heap_bytes=1GiB", "--set", "stack_bytes=1MiB"}, 0);
   ASSERT_TRUE(smaller.is_object());
   EXPECT_EQ(finding(smaller, "address_space")["severity"], "ok");
+}
+
+TEST(Doctor, AsSetAJobOfManyRanksFits) {
+  const auto report = examined({"-n", "100"}, 0);
+  ASSERT_TRUE(report.is_object());
+  EXPECT_EQ(finding(report, "address_space")["severity"], "ok");
 }
 
 TEST(Doctor, TheTextIsForPeople) {
