@@ -104,7 +104,10 @@ class Protocol {
   // After release(): releases what other threads of this rank have written since it looked at their blocks,
   // all as of one moment: nothing without what its thread wrote before it.
   virtual Task<> release_as_of_now() { return release(false); }
-  // Whether bytes came into open pages, where that cannot be avoided, after the last acquire in order began.
+  // While set, the rank's only thread is in the runtime: open pages may change, as at a barrier. REQUIRES: an
+  // acquire in order that began after they have changed ends before the thread goes on.
+  virtual void set_program_stands(bool /*stands*/) {}
+  // Whether bytes came into open pages after the last acquire in order began.
   virtual bool shows_unordered() const { return false; }
 
   // From now on what others see of this rank's writes is what it has released, never newer bytes: for

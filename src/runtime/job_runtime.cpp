@@ -219,6 +219,7 @@ void JobRuntime::attach_thread() {
   if (context_of_thread != nullptr) return;
   context_of_thread = new ThreadContext;
   attached_threads_.fetch_add(1);
+  while (lone_thread_.operates()) step_aside();
   if (auto installed = context_of_thread->alternate_stack.install(); !installed) {
     abort(1, installed.error().message);
   }
@@ -274,7 +275,9 @@ bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
     case MemoryWatch::Verdict::stop:
       abort(1, memory_watch_->limit_message().text);
   }
-  return executor().run(flags_->in_use() ? flags_->fault(block, wanted) : protocol_->fault(block, wanted));
+  if (!flags_->in_use()) return executor().run(protocol_->fault(block, wanted));
+  const LoneThread::Operation operation = begin_operation();
+  return executor().run(flags_->fault(block, wanted, operation.siblings()));
 }
 
 std::atomic_ref<std::uint64_t> JobRuntime::word(Rank owner, std::size_t index) {

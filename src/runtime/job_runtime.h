@@ -11,6 +11,7 @@
 #include "runtime/address_plan.h"
 #include "runtime/departure.h"
 #include "runtime/heap_service.h"
+#include "runtime/lone_thread.h"
 #include "runtime/memory_watch.h"
 #include "runtime/rank_memory.h"
 #include "runtime/runtime.h"
@@ -86,7 +87,12 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
  private:
   bool on_fault(BlockId block, vm::Access wanted) noexcept override;
 
-  bool has_siblings() const noexcept { return stacks_->in_use() > 1; }
+  // Whether all threads that may touch shared memory are those of teams.
+  bool knows_all_threads() const noexcept { return attached_threads_.load() <= 1 + stacks_->in_use(); }
+  LoneThread::Operation begin_operation() noexcept {
+    return LoneThread::Operation(lone_thread_,
+                                 [this] { return stacks_->in_use() > 1 || !knows_all_threads(); });
+  }
   void step_aside();
 
   Result<void> open_memory();
@@ -127,6 +133,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   std::unique_ptr<Departure> departure_;
   std::unique_ptr<StackSlots> stacks_;
   std::atomic<std::size_t> attached_threads_{0};
+  LoneThread lone_thread_;
   std::uint32_t cores_ = 1;  // that the job may use
   std::atomic<std::uint32_t> spin_checks_{0};
   std::atomic<std::uint32_t> yields_{0};

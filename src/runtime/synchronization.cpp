@@ -72,18 +72,18 @@ class AtomicModification final : public coherence::Modification {
 void JobRuntime::barrier(BarrierPayload& payload) {
   if (ranks_ == 1) return;
   const bool in_order = flags_->in_use();
-  if (in_order) executor().run(flags_->before_barrier(has_siblings()));
   // Threads that the program made by itself may be at work meanwhile, and signal handlers of the program on
   // any.
-  const bool complete = attached_threads_.load() <= 1 + stacks_->in_use();
+  const bool complete = knows_all_threads();
   const bool quiescent = complete && fault_handler_->user_signals().with_handler() == 0;
+  if (in_order) executor().run(flags_->before_barrier(!quiescent));
   sync::Barrier::Passage passage(payload, quiescent, complete);
   const HandlersHeldBack handlers;
   if (!barrier_->pass(passage)) {
     TimeSpent time(counters_, Counter::release_ns);
     executor().run(barrier_->finish(passage));
   }
-  if (in_order) executor().run(flags_->after_barrier());
+  if (in_order) executor().run(flags_->after_barrier(!quiescent));
 }
 
 void JobRuntime::lock(LockId lock) {
@@ -93,7 +93,9 @@ bool JobRuntime::try_lock(LockId lock) {
   return executor().run(locks_->try_lock(lock));
 }
 void JobRuntime::unlock(LockId lock) {
-  executor().run(flags_->in_use() ? flags_->unlock(*locks_, lock, has_siblings()) : locks_->unlock(lock));
+  if (!flags_->in_use()) return executor().run(locks_->unlock(lock));
+  const LoneThread::Operation operation = begin_operation();
+  executor().run(flags_->unlock(*locks_, lock, operation.siblings()));
 }
 
 void JobRuntime::expect_flags() {
@@ -102,7 +104,9 @@ void JobRuntime::expect_flags() {
 }
 
 void JobRuntime::release() {
-  if (ranks_ > 1) executor().run(flags_->release(has_siblings()));
+  if (ranks_ == 1) return;
+  const LoneThread::Operation operation = begin_operation();
+  executor().run(flags_->release(operation.siblings()));
 }
 void JobRuntime::acquire() {
   if (ranks_ > 1) executor().run(clock_->acquire());
@@ -114,9 +118,8 @@ void JobRuntime::flush() {
   constexpr std::uint32_t looks_before_yield = 2, looks_before_nap = 200, looks_before_time_passes = 50;
   const LogicalTime before = protocol_->clock();
   if (ranks_ > 1) {
-    executor().run(flags_->note_flush());
-    executor().run(flags_->release(has_siblings()));
-    executor().run(flags_->acquire());
+    const LoneThread::Operation operation = begin_operation();
+    executor().run(flags_->flush(operation.siblings()));
   }
   idle_flushes_of_thread = protocol_->clock() == before ? idle_flushes_of_thread + 1 : 0;
   if (ranks_ > 1 && idle_flushes_of_thread % looks_before_time_passes == looks_before_time_passes - 1) {
@@ -144,8 +147,12 @@ AtomicValue JobRuntime::atomic(std::uintptr_t address, const AtomicOperation& op
     abort(1, "an atomic operation on unaligned memory crosses the end of a block: align the object");
   }
   AtomicModification modification(operation, offset);
-  executor().run(flags_->in_use() ? flags_->modify(*block, modification, has_siblings())
-                                  : protocol_->modify(*block, modification));
+  if (flags_->in_use()) {
+    const LoneThread::Operation inside = begin_operation();
+    executor().run(flags_->modify(*block, modification, inside.siblings()));
+  } else {
+    executor().run(protocol_->modify(*block, modification));
+  }
   return modification.old();
 }
 

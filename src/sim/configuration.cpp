@@ -228,6 +228,8 @@ std::string_view name_of(InjectedBug bug) {
       return "dropped_copy_not_told";
     case InjectedBug::dropped_copy_not_noticed:
       return "dropped_copy_not_noticed";
+    case InjectedBug::shown_before_acquired:
+      return "shown_before_acquired";
     case InjectedBug::twin_without_version:
       return "twin_without_version";
   }

@@ -132,7 +132,7 @@ Task<> Node::open(BlockId block, vm::Access wanted) {
     vm::Access told = wanted;
     if (options_.coarse_faults && !vm().allows(block, vm::Access::read)) told = vm::Access::read;
     const bool ordered = flags_.in_use();
-    Task<bool> fault = ordered ? flags_.fault(block, told) : protocol_->fault(block, told);
+    Task<bool> fault = ordered ? flags_.fault(block, told, has_siblings()) : protocol_->fault(block, told);
     const bool granted = co_await std::move(fault);
     MUSUBI_CHECK(granted, "the protocol refuses block %lu", static_cast<unsigned long>(block.value));
   }
@@ -225,9 +225,7 @@ bool Node::has_siblings() const {
 }
 
 Task<> Node::flush() {
-  co_await flags_.note_flush();
-  co_await flags_.release(has_siblings());
-  co_await flags_.acquire();
+  return flags_.flush(has_siblings());
 }
 
 Task<> Node::modify(BlockId block, coherence::Modification& modification) {
@@ -252,9 +250,9 @@ Task<> Node::barrier(sync::Barrier::Payload& payload) {
   const bool complete = options_.outsiders == 0;
   const bool believed = options_.protocol.injected_bug == coherence::InjectedBug::forgotten_too_early;
   const bool ordered = flags_.in_use();
-  if (ordered) co_await flags_.before_barrier(has_siblings());
+  if (ordered) co_await flags_.before_barrier(!complete);
   co_await barrier_.arrive(payload, complete, complete || believed);
-  if (ordered) co_await flags_.after_barrier();
+  if (ordered) co_await flags_.after_barrier(!complete);
   while (waiting != nullptr) {
     Meeting* next = waiting->next;
     *waiting->payload = payload;

@@ -15,7 +15,7 @@ constexpr std::uint64_t barriers_without_flush = 64;
 constexpr unsigned looks_max = 4000;
 // Others may change a block each time that it was brought.
 constexpr unsigned openings_max = 64;
-constexpr unsigned acquires_max = 16;
+constexpr unsigned acquires_max = 16, acquires_in_place_max = 4;
 
 // Announced before anybody else can see the block.
 class AnnouncedModification final : public coherence::Modification {
@@ -30,6 +30,22 @@ class AnnouncedModification final : public coherence::Modification {
  private:
   coherence::Modification& modification_;
   std::atomic_ref<std::uint64_t> begun_;
+};
+
+// While it lives, blocks change behind open pages, unless siblings would see it.
+class ProgramStands {
+ public:
+  ProgramStands(coherence::Protocol& protocol, bool siblings) : protocol_(protocol), stands_(!siblings) {
+    if (stands_) protocol_.set_program_stands(true);
+  }
+  ~ProgramStands() {
+    if (stands_) protocol_.set_program_stands(false);
+  }
+  ProgramStands(const ProgramStands&) = delete;
+
+ private:
+  coherence::Protocol& protocol_;
+  bool stands_;
 };
 
 }  // namespace
@@ -57,26 +73,52 @@ Task<> FlagOrder::note_flush() {
   }
 }
 
-Task<> FlagOrder::release(bool siblings) {
+Task<> FlagOrder::release_announced(bool siblings) {
   word(begun).fetch_add(1);
   co_await clock_.release(siblings && in_use());
   word(finished).fetch_add(1);
 }
 
+Task<> FlagOrder::release(bool siblings) {
+  {
+    const ProgramStands stands(protocol_, siblings);
+    co_await release_announced(siblings);
+  }
+  if (!siblings) co_await acquire_what_shows();
+}
+
+Task<> FlagOrder::flush(bool siblings) {
+  co_await note_flush();
+  {
+    const ProgramStands stands(protocol_, siblings);
+    co_await release_announced(siblings);
+  }
+  co_await acquire(siblings);
+}
+
 Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
-  word(begun).fetch_add(1);
-  co_await locks.unlock(lock);
-  co_await clock_.release(siblings && in_use());
-  word(finished).fetch_add(1);
+  {
+    const ProgramStands stands(protocol_, siblings);
+    word(begun).fetch_add(1);
+    co_await locks.unlock(lock);
+    co_await clock_.release(siblings && in_use());
+    word(finished).fetch_add(1);
+  }
+  if (!siblings) co_await acquire_what_shows();
 }
 
 // Only what is followed by a release counts as one, or its end would be taken for that of another.
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
   AnnouncedModification announced(modification, word(begun));
-  co_await protocol_.modify(block, announced);
-  if (!announced.takes_writes_along) co_return;
-  co_await clock_.release(siblings && in_use());
-  word(finished).fetch_add(1);
+  {
+    const ProgramStands stands(protocol_, siblings);
+    co_await protocol_.modify(block, announced);
+    if (announced.takes_writes_along) {
+      co_await clock_.release(siblings && in_use());
+      word(finished).fetch_add(1);
+    }
+  }
+  if (!siblings) co_await acquire_what_shows();
 }
 
 // Who sees as many ends as there were beginnings has seen the end of a release that it need not know of: if
@@ -94,9 +136,11 @@ Task<> FlagOrder::await_releases(Rank peer) {
   }
 }
 
-Task<> FlagOrder::acquire() {
-  // What the acquire itself brings into pages that stay open is acquired by another one.
+Task<> FlagOrder::acquire(bool siblings) {
+  // What the acquire itself brings into pages that stay open is acquired by another one. Others may have
+  // something new each time: in the end the pages are closed.
   for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
+    const ProgramStands stands(protocol_, siblings || attempt >= acquires_in_place_max);
     const std::uint32_t number = protocol_.order_begins();
     for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
       if (Rank{rank} != fabric_.self()) co_await await_releases(Rank{rank});
@@ -107,26 +151,32 @@ Task<> FlagOrder::acquire() {
   }
 }
 
-Task<bool> FlagOrder::fault(BlockId block, vm::Access wanted) {
+// Before the thread goes on that all this was changed for.
+Task<> FlagOrder::acquire_what_shows() {
+  if (protocol_.shows_unordered()) co_await acquire(false);
+}
+
+Task<bool> FlagOrder::fault(BlockId block, vm::Access wanted, bool siblings) {
   for (unsigned attempt = 0; attempt < openings_max; ++attempt) {
     const coherence::FaultOutcome outcome = co_await protocol_.fault_in_order(block, wanted);
     if (outcome != coherence::FaultOutcome::not_in_order) co_return outcome == coherence::FaultOutcome::open;
-    co_await acquire();
+    co_await acquire(siblings);
   }
   const bool opened = co_await protocol_.fault(block, wanted);
-  co_await acquire();
+  co_await acquire(siblings);
   co_return opened;
 }
 
 Task<> FlagOrder::before_barrier(bool siblings) {
   word(credit).fetch_sub(1);
-  co_await release(siblings);
+  const ProgramStands stands(protocol_, siblings);
+  co_await release_announced(siblings);
 }
 
 // A barrier may have brought more than its notices tell into pages that stayed open; no thread has seen it
 // yet.
-Task<> FlagOrder::after_barrier() {
-  if (protocol_.shows_unordered()) co_await acquire();
+Task<> FlagOrder::after_barrier(bool siblings) {
+  if (protocol_.shows_unordered()) co_await acquire(siblings);
 }
 
 }  // namespace musubi::sync

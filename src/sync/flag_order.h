@@ -36,21 +36,24 @@ class FlagOrder {
   bool in_use() const noexcept { return word(credit).load(std::memory_order_relaxed) != 0; }
   // The program has flushes: in use from the beginning. Before its first instruction.
   void expect() noexcept;
-  Task<> note_flush();
 
-  // Releases everything by the clock. `siblings`: other threads of this rank may write meanwhile.
+  // `siblings`: other threads of this rank may run program code before the task ends.
+  //
+  // Releases everything by the clock.
   Task<> release(bool siblings);
+  // Releases, and acquires what came along with any bytes that are here already.
+  Task<> flush(bool siblings);
   // LockTable::unlock(), which brings blocks out in any order. Releases the rest behind it.
   Task<> unlock(LockTable& locks, LockId lock, bool siblings);
   // Protocol::modify(), which brings a block out with the flags that may lie there, and then the rest.
   Task<> modify(BlockId block, coherence::Modification& modification, bool siblings);
   // Acquires what came along with any bytes that are here already.
-  Task<> acquire();
+  Task<> acquire(bool siblings);
   // As Protocol::fault(). REQUIRES: in use.
-  Task<bool> fault(BlockId block, vm::Access wanted);
+  Task<bool> fault(BlockId block, vm::Access wanted, bool siblings);
   // Before and after each barrier of the rank, while in use.
   Task<> before_barrier(bool siblings);
-  Task<> after_barrier();
+  Task<> after_barrier(bool siblings);
 
  private:
   enum Word : std::size_t {
@@ -62,7 +65,10 @@ class FlagOrder {
   std::atomic_ref<std::uint64_t> word(Word which) const noexcept {
     return std::atomic_ref<std::uint64_t>(own_[which]);
   }
+  Task<> release_announced(bool siblings);
+  Task<> note_flush();
   Task<> await_releases(Rank peer);
+  Task<> acquire_what_shows();
 
   fabric::Fabric& fabric_;
   coherence::Protocol& protocol_;

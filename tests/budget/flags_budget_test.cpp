@@ -53,22 +53,96 @@ TEST(FlagsBudget, OpeningWhatIsHereCostsNothing) {
   EXPECT_EQ(cost.operations(), 0u);
 }
 
-// A release that meets the changes of others brings them behind closed pages; the next access acquires.
-TEST(FlagsBudget, WhatAReleaseBringsIsAcquiredAtTheNextAccess) {
-  Configuration configuration = calm(2);
-  configuration.protocol.leave_unpublished = false;
-  configuration.plain_flags = 1;
-  Stage stage(configuration, 2);
+// Two ranks change words of one block; node 1 is the second to flush, and brings what node 0 wrote.
+void flush_changes_of_one_block(Stage& stage) {
   Node& first = stage.node(0);
   Node& second = stage.node(1);
   do_now(stage, first, store(first, 0, 1, 0));
   do_now(stage, second, store(second, 0, 1, 1));
   do_now(stage, first, first.flush());
   do_now(stage, second, second.flush());
+}
+
+Configuration with_flags(std::uint32_t threads) {
+  Configuration configuration = calm(2);
+  configuration.protocol.leave_unpublished = false;
+  configuration.plain_flags = 1;
+  configuration.threads = threads;
+  return configuration;
+}
+
+// A release beside other threads brings the changes of others behind closed pages; the next access acquires.
+TEST(FlagsBudget, WhatAReleaseBesideOtherThreadsBringsIsAcquiredAtTheNextAccess) {
+  Stage stage(with_flags(2), 2);
+  flush_changes_of_one_block(stage);
+  Node& second = stage.node(1);
   EXPECT_FALSE(second.vm().allows(BlockId{0}, vm::Access::read));
   const std::uint64_t faults = second.counters().get(Counter::read_faults);
   do_now(stage, second, read_word(second));
   EXPECT_EQ(second.counters().get(Counter::read_faults), faults + 1);
+}
+
+// The only thread of a rank is in the runtime meanwhile: pages stay open, and it acquires before it goes on.
+TEST(FlagsBudget, WhatTheReleaseOfALoneThreadBringsComesIntoOpenPages) {
+  Stage stage(with_flags(1), 2);
+  flush_changes_of_one_block(stage);
+  EXPECT_TRUE(stage.node(1).vm().allows(BlockId{0}, vm::Access::write));
+  EXPECT_EQ(stage.total(Counter::invalidations), 0u);
+}
+
+// A pipeline: two ranks hand on, turn by turn, a flag and data of which both write a part. Each turn of the
+// writer is data and flag; the reader flushes until it sees the flag.
+struct Handover {
+  std::uint64_t faults;
+  std::uint64_t closings;
+};
+constexpr std::uint64_t flag_block = 0, shared_blocks = 4;
+
+Task<> hand_over(Node& writer, std::uint64_t turn) {
+  const std::size_t part = writer.self().value;
+  for (std::uint64_t block = 1; block <= shared_blocks; ++block) co_await store(writer, block, turn, part);
+  co_await store(writer, flag_block, turn, part);
+  co_await writer.flush();
+}
+
+Task<> take_over(Node& reader, std::uint64_t turn, bool* complete) {
+  const std::size_t part = 1 - reader.self().value;
+  co_await reader.flush();
+  *complete = co_await load(reader, flag_block, part) == turn;
+  for (std::uint64_t block = 1; block <= shared_blocks; ++block)
+    *complete = *complete && co_await load(reader, block, part) == turn;
+}
+
+Handover handover_in_a_pipeline(std::uint32_t threads) {
+  constexpr std::uint64_t turns_before = 6;
+  Stage stage(with_flags(threads), 1 + shared_blocks);
+  Handover before{}, after{};
+  const auto now = [&] {
+    return Handover{stage.total(Counter::read_faults) + stage.total(Counter::write_faults),
+                    stage.total(Counter::invalidations) + stage.total(Counter::downgrades)};
+  };
+  for (std::uint64_t turn = 1; turn <= turns_before + 1; ++turn) {
+    before = now();
+    Node& writer = stage.node(turn % 2);
+    Node& reader = stage.node(1 - turn % 2);
+    bool complete = false;
+    do_now(stage, writer, hand_over(writer, turn));
+    do_now(stage, reader, take_over(reader, turn, &complete));
+    EXPECT_TRUE(complete) << turn;
+    after = now();
+  }
+  return {after.faults - before.faults, after.closings - before.closings};
+}
+
+TEST(FlagsBudget, AHandoverBetweenLoneThreadsTakesNoFault) {
+  const Handover cost = handover_in_a_pipeline(1);
+  EXPECT_EQ(cost.faults, 0u);
+  EXPECT_EQ(cost.closings, 0u);
+}
+
+TEST(FlagsBudget, AHandoverBesideOtherThreadsClosesAndReopensEachBlock) {
+  const Handover cost = handover_in_a_pipeline(2);
+  EXPECT_EQ(cost.faults, 2 * (1 + shared_blocks));
 }
 
 }  // namespace

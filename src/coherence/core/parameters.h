@@ -25,6 +25,7 @@ enum class InjectedBug : std::uint8_t {
   twin_without_version,      // a home makes a twin of an unpublished block and does not raise its version
   dropped_copy_not_told,     // public_ts still names a public copy whose memory was given back
   dropped_copy_not_noticed,  // a reader does not look whether the copy that it reads is being given back
+  shown_before_acquired,     // no acquire follows what came into open pages of a program with plain flags
 };
 
 struct Parameters {

@@ -145,7 +145,7 @@ Task<bool> Engine::expire(BlockId id, std::size_t& bytes_ahead) {
   if (e.pinned || !is_valid(e)) co_return false;
   if (e.read_ts < acquired()) {
     const bool at_home = co_await redate_at_home(b);
-    if (!at_home && !publish_always_.load() && is_fetched_ahead(b, bytes_ahead)) co_return true;
+    if (!at_home && may_change_in_place(e) && is_fetched_ahead(b, bytes_ahead)) co_return true;
     if (!at_home) {
       invalidate(b);
       co_return false;

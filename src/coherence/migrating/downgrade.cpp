@@ -43,6 +43,9 @@ void Engine::protect(Block& b, bool quiescent) {
   if (quiescent) {
     to_downgrade_.add(b.id);
     e.state = State::readable_clean;
+  } else if (program_stands_.load()) {
+    vm_.downgrade({b.id, 1});
+    e.state = State::readable_clean;
   } else {
     vm_.downgrade({b.id, 1});
     // A thread may have written between the comparison and the downgrade.

@@ -88,7 +88,7 @@ bool Engine::differs_from_twin(const Block& b) {
 void Engine::merge_remote(const Block& b, const std::byte* remote, bool rebase) {
   note_copy(b);
   if (injected(InjectedBug::wrong_twin)) std::memcpy(b.published, remote, b.extent.bytes);
-  const bool open = b.entry.pinned || (b.entry.state == State::writable && quiet_now_.load() == 0);
+  const bool open = b.entry.pinned || (b.entry.state == State::writable && !runs_no_program_code());
   const auto merge = rebase ? kernels_.merge_and_rebase : kernels_.merge_into_both;
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     const RaceCount races =

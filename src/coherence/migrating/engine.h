@@ -52,9 +52,12 @@ class Engine {
   void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high);
   void adopt(BlockId first, std::uint64_t count);
   void publish_always() { publish_always_.store(true); }
+  void set_program_stands(bool stands) { program_stands_.store(stands); }
   std::uint32_t order_begins() { return orders_begun_.fetch_add(1) + 1; }
   void order_ended(std::uint32_t number);
-  bool shows_unordered() const { return is_unordered(came_open_in_.load()); }
+  bool shows_unordered() const {
+    return is_unordered(came_open_in_.load()) && !injected(InjectedBug::shown_before_acquired);
+  }
 
   Signature& signature() { return signature_; }
   const Entry& entry(BlockId block) const { return memory_.entries[block.value]; }
@@ -171,6 +174,7 @@ class Engine {
   bool is_unordered(std::uint32_t came_in) const;
   void note_arrival(const Block& b);
   bool holds_what_came(Block& b);
+  bool runs_no_program_code() const { return quiet_now_.load() != 0 || program_stands_.load(); }
   bool may_change_in_place(const Entry& e) const;
   Task<std::size_t> hold_changed(std::span<BlockId> listed);
 
@@ -294,6 +298,7 @@ class Engine {
   std::atomic<std::uint32_t> orders_begun_{1};
   std::atomic<std::uint32_t> orders_ended_{0};  // the newest one that has
   std::atomic<std::uint32_t> came_open_in_{0};
+  std::atomic<bool> program_stands_{false};
   std::atomic<bool> holding_{false};  // no block may be opened for writing
   std::unique_ptr<LiveRange[]> live_ranges_;
   std::atomic<std::size_t> live_range_end_{0};

@@ -33,7 +33,7 @@ Task<> Engine::fetch(Block& b) {
 // Where the program may look at the block its bytes change in place, and only at the end: an attempt that
 // fails must not be seen.
 Task<> Engine::fetch_once(Block& b) {
-  const bool in_use = is_valid(b.entry) && quiet_now_.load() == 0;
+  const bool in_use = is_valid(b.entry) && !runs_no_program_code();
   if (is_dirty(b.entry) || in_use || has_private_parts(b)) {
     BufferPool::Buffer scratch(scratch_);
     co_await fetch_into(b, scratch.data());

@@ -81,6 +81,9 @@ void Migrating::adopt(BlockId first, std::uint64_t count) {
 void Migrating::publish_always() {
   parts_->engine.publish_always();
 }
+void Migrating::set_program_stands(bool stands) {
+  parts_->engine.set_program_stands(stands);
+}
 const Entry& Migrating::entry(BlockId block) const {
   return parts_->engine.entry(block);
 }

@@ -58,6 +58,7 @@ class Migrating final : public Protocol {
   void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) override;
   void adopt(BlockId first, std::uint64_t count) override;
   void publish_always() override;
+  void set_program_stands(bool stands) override;
   std::uint32_t order_begins() override;
   void order_ended(std::uint32_t number) override;
   Task<FaultOutcome> fault_in_order(BlockId block, vm::Access wanted) override;

@@ -39,7 +39,7 @@ bool Engine::holds_what_came(Block& b) {
 }
 
 bool Engine::may_change_in_place(const Entry& e) const {
-  return e.pinned || quiet_now_.load() != 0 || !publish_always_.load();
+  return e.pinned || runs_no_program_code() || !publish_always_.load();
 }
 
 // Another thread of this rank may write data, and then its flag, while a release is between the two blocks:
