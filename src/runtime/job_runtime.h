@@ -93,6 +93,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
     return LoneThread::Operation(lone_thread_,
                                  [this] { return stacks_->in_use() > 1 || !knows_all_threads(); });
   }
+  void await_clock();
   void step_aside();
 
   Result<void> open_memory();

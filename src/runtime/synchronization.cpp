@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "os/clock.h"
 #include "runtime/job_runtime.h"
 #include "runtime/time_spent.h"
 
@@ -120,6 +121,7 @@ void JobRuntime::flush() {
   if (ranks_ > 1) {
     const LoneThread::Operation operation = begin_operation();
     executor().run(flags_->flush(operation.siblings()));
+    if (!operation.siblings() && protocol_->clock() == before) await_clock();
   }
   idle_flushes_of_thread = protocol_->clock() == before ? idle_flushes_of_thread + 1 : 0;
   if (ranks_ > 1 && idle_flushes_of_thread % looks_before_time_passes == looks_before_time_passes - 1) {
@@ -127,6 +129,18 @@ void JobRuntime::flush() {
   }
   if (idle_flushes_of_thread <= looks_before_yield) return;
   idle_flushes_of_thread <= looks_before_nap ? step_aside() : nap();
+}
+
+// Only others can change what the program waits for: that is cheaper than the program's next flush, which
+// compares all that is writable here.
+void JobRuntime::await_clock() {
+  constexpr std::uint64_t longest_ns = 100'000;
+  const std::uint64_t begin = os::monotonic_ns();
+  do {
+    const bool moved = executor().run(clock_->has_moved());
+    if (moved) return executor().run(flags_->acquire(false));
+    step_aside();
+  } while (os::monotonic_ns() - begin < longest_ns);
 }
 
 // Lets others have the core, for a moment.

@@ -27,11 +27,23 @@ Task<> Clock::release(bool as_of_now) {
   }
 }
 
-Task<> Clock::acquire() {
-  std::uint64_t now = 0;
-  std::array<fabric::Step, 1> step{fabric::get(coherence::control_region, offset_, &now, sizeof now)};
+Task<LogicalTime> Clock::now() {
+  LogicalTime now{};
+  std::array<fabric::Step, 1> step{
+      fabric::get(coherence::control_region, offset_, &now.value, sizeof now.value)};
   co_await fabric::transfer(fabric_, keeper, step);
-  co_await protocol_.acquire_clock(LogicalTime{now});
+  co_return now;
+}
+
+Task<> Clock::acquire() {
+  const LogicalTime time = co_await now();
+  last_read_.store(time.value, std::memory_order_relaxed);
+  co_await protocol_.acquire_clock(time);
+}
+
+Task<bool> Clock::has_moved() {
+  const LogicalTime time = co_await now();
+  co_return time.value != last_read_.load(std::memory_order_relaxed);
 }
 
 }  // namespace musubi::sync

@@ -1,6 +1,8 @@
 // The clock of the job: one word at rank 0 that releases raise and acquires read (coherence.md section 7).
 #pragma once
 
+#include <atomic>
+
 #include "base/task.h"
 #include "coherence/protocol.h"
 #include "fabric/fabric.h"
@@ -18,11 +20,16 @@ class Clock {
   Task<> release(bool as_of_now = false);
   // Makes everything visible here that was released by the clock before.
   Task<> acquire();
+  // Whether it has been raised since it was last acquired here. A hint.
+  Task<bool> has_moved();
 
  private:
+  Task<LogicalTime> now();
+
   fabric::Fabric& fabric_;
   coherence::Protocol& protocol_;
   std::uint64_t offset_;
+  std::atomic<std::uint64_t> last_read_{0};
 };
 
 }  // namespace musubi::sync
