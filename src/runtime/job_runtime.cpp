@@ -168,9 +168,9 @@ Result<void> JobRuntime::open_protocol() {
       *fabric_, *protocol_, counters_, grants_, memory_->control() + control_layout_.lock_words,
       control_layout_.lock_words, lock_count, control_layout_.signature, notices_max);
   clock_ = std::make_unique<sync::Clock>(*fabric_, *protocol_, control_layout_.clock_word);
-  flags_ = std::make_unique<sync::FlagOrder>(*fabric_, *protocol_, *clock_,
-                                             memory_->control() + control_layout_.flag_words,
-                                             control_layout_.flag_words);
+  flags_ = std::make_unique<sync::FlagOrder>(
+      *fabric_, *protocol_, *clock_, memory_->control() + control_layout_.flag_words,
+      control_layout_.flag_words, control_layout_.signature, notices_max);
   heap_ = std::make_unique<HeapService>(*fabric_);
   departure_ = std::make_unique<Departure>(*fabric_);
   stacks_ =

@@ -96,7 +96,8 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       locks_(fabric, *protocol_, fabric.counters(), grants_, control(layout_.lock_words), layout_.lock_words,
              options_.locks, layout_.signature, options_.protocol.signature_notices_max),
       clock_(fabric, *protocol_, layout_.clock_word),
-      flags_(fabric, *protocol_, clock_, control(layout_.flag_words), layout_.flag_words) {
+      flags_(fabric, *protocol_, clock_, control(layout_.flag_words), layout_.flag_words, layout_.signature,
+             options_.protocol.signature_notices_max) {
   fabric.attach({words_region, reinterpret_cast<std::byte*>(words_.data()),
                  words_.size() * sizeof(coherence::BlockWords)});
   fabric.attach({published_region, published_.data(), space.bytes()});

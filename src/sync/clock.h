@@ -20,7 +20,7 @@ class Clock {
   Task<> release(bool as_of_now = false);
   // Makes everything visible here that was released by the clock before.
   Task<> acquire();
-  // Whether it has been raised since it was last acquired here. A hint.
+  // Whether others have raised it since the last look or release here. A hint.
   Task<bool> has_moved();
 
  private:
@@ -29,7 +29,7 @@ class Clock {
   fabric::Fabric& fabric_;
   coherence::Protocol& protocol_;
   std::uint64_t offset_;
-  std::atomic<std::uint64_t> last_read_{0};
+  std::atomic<std::uint64_t> last_seen_{0};
 };
 
 }  // namespace musubi::sync

@@ -51,12 +51,15 @@ class ProgramStands {
 }  // namespace
 
 FlagOrder::FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Clock& clock, std::byte* own,
-                     std::uint64_t offset)
+                     std::uint64_t offset, std::uint64_t signature_offset, std::size_t notices_max)
     : fabric_(fabric),
       protocol_(protocol),
       clock_(clock),
       own_(reinterpret_cast<std::uint64_t*>(own)),
-      offset_(offset) {}
+      offset_(offset),
+      signature_offset_(signature_offset),
+      signatures_(fabric, protocol, signature_offset, notices_max),
+      acquired_(new std::atomic<std::uint64_t>[fabric.ranks()] {}) {}
 
 void FlagOrder::expect() noexcept {
   word(credit).store(barriers_without_flush);
@@ -80,72 +83,80 @@ Task<> FlagOrder::release_announced(bool siblings) {
 }
 
 Task<> FlagOrder::release(bool siblings) {
-  {
-    const ProgramStands stands(protocol_, siblings);
-    co_await release_announced(siblings);
-  }
+  const ProgramStands stands(protocol_, siblings);
+  co_await release_announced(siblings);
   if (!siblings) co_await acquire_what_shows();
 }
 
 Task<> FlagOrder::flush(bool siblings) {
   co_await note_flush();
-  {
-    const ProgramStands stands(protocol_, siblings);
-    co_await release_announced(siblings);
-  }
-  co_await acquire(siblings);
+  const ProgramStands stands(protocol_, siblings);
+  co_await release_announced(siblings);
+  co_await acquire_in_order();
 }
 
 Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
-  {
-    const ProgramStands stands(protocol_, siblings);
-    word(begun).fetch_add(1);
-    co_await locks.unlock(lock);
+  const ProgramStands stands(protocol_, siblings);
+  word(begun).fetch_add(1);
+  co_await locks.unlock(lock);
+  co_await clock_.release(siblings && in_use());
+  word(finished).fetch_add(1);
+  if (!siblings) co_await acquire_what_shows();
+}
+
+// Only what is followed by a release counts as one, or its end would be taken for that of another.
+Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
+  const ProgramStands stands(protocol_, siblings);
+  AnnouncedModification announced(modification, word(begun));
+  co_await protocol_.modify(block, announced);
+  if (announced.takes_writes_along) {
     co_await clock_.release(siblings && in_use());
     word(finished).fetch_add(1);
   }
   if (!siblings) co_await acquire_what_shows();
 }
 
-// Only what is followed by a release counts as one, or its end would be taken for that of another.
-Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
-  AnnouncedModification announced(modification, word(begun));
-  {
-    const ProgramStands stands(protocol_, siblings);
-    co_await protocol_.modify(block, announced);
-    if (announced.takes_writes_along) {
-      co_await clock_.release(siblings && in_use());
-      word(finished).fetch_add(1);
-    }
-  }
-  if (!siblings) co_await acquire_what_shows();
-}
-
 // Who sees as many ends as there were beginnings has seen the end of a release that it need not know of: if
-// not of one of these, then of a later one.
-Task<> FlagOrder::await_releases(Rank peer) {
+// not of one of these, then of a later one. Result: the sequence word of the peer's signature after them.
+Task<std::uint64_t> FlagOrder::await_releases(Rank peer) {
   std::array<std::uint64_t, 2> seen{};
+  std::uint64_t sequence = 0;
   static_assert(finished == begun + 1);
-  std::array<fabric::Step, 1> step{
-      fabric::get(control_region, offset_ + begun * sizeof seen[0], seen.data(), sizeof seen)};
-  co_await fabric::transfer(fabric_, peer, step);
+  std::array<fabric::Step, 2> steps{
+      fabric::get(control_region, offset_ + begun * sizeof seen[0], seen.data(), sizeof seen),
+      fabric::get(control_region, signature_offset_, &sequence, sizeof sequence)};
+  co_await fabric::transfer(fabric_, peer, steps);
   const std::uint64_t wanted = seen[0];
   for (unsigned look = 0; seen[1] < wanted && look < looks_max; ++look) {
     co_await pause(look);
-    co_await fabric::transfer(fabric_, peer, step);
+    co_await fabric::transfer(fabric_, peer, steps);
   }
+  co_return sequence;
+}
+
+// Noted only when all of it has been acquired: another thread must not go on before.
+Task<> FlagOrder::acquire_from(Rank peer) {
+  std::atomic<std::uint64_t>& acquired = acquired_[peer.value];
+  const std::uint64_t sequence = co_await await_releases(peer);
+  if (sequence == acquired.load()) co_return;
+  const std::uint64_t now = co_await signatures_.acquire_from(peer);
+  acquired.store(now);
 }
 
 Task<> FlagOrder::acquire(bool siblings) {
+  const ProgramStands stands(protocol_, siblings);
+  co_await acquire_in_order();
+}
+
+Task<> FlagOrder::acquire_in_order() {
   // What the acquire itself brings into pages that stay open is acquired by another one. Others may have
   // something new each time: in the end the pages are closed.
   for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
-    const ProgramStands stands(protocol_, siblings || attempt >= acquires_in_place_max);
+    if (attempt == acquires_in_place_max) protocol_.set_program_stands(false);
     const std::uint32_t number = protocol_.order_begins();
     for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
-      if (Rank{rank} != fabric_.self()) co_await await_releases(Rank{rank});
+      if (Rank{rank} != fabric_.self()) co_await acquire_from(Rank{rank});
     }
-    co_await clock_.acquire();
     protocol_.order_ended(number);
     if (!protocol_.shows_unordered()) co_return;
   }
@@ -153,7 +164,7 @@ Task<> FlagOrder::acquire(bool siblings) {
 
 // Before the thread goes on that all this was changed for.
 Task<> FlagOrder::acquire_what_shows() {
-  if (protocol_.shows_unordered()) co_await acquire(false);
+  if (protocol_.shows_unordered()) co_await acquire_in_order();
 }
 
 Task<bool> FlagOrder::fault(BlockId block, vm::Access wanted, bool siblings) {

@@ -7,18 +7,21 @@
 // - a release is announced before it begins, and its end after the data is out;
 // - bytes that came from another rank are shown to the program only when an acquire has ended that began
 //   after they had come: it waits for the releases announced until then, lest the flag be there and the data
-//   not, and takes the clock.
+//   not, and acquires the signatures of all other ranks. (The clock covers them, too, but by its time alone:
+//   every copy would have to be looked at.)
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "base/task.h"
 #include "coherence/protocol.h"
 #include "fabric/fabric.h"
 #include "sync/clock.h"
 #include "sync/lock_table.h"
+#include "sync/signature_reader.h"
 
 namespace musubi::sync {
 
@@ -29,8 +32,9 @@ class FlagOrder {
   static constexpr std::size_t word_count = 3;
 
   // The words lie at `offset` in the control region of each rank, and the own ones, zero at start, at `own`.
+  // The signatures: as SignatureReader.
   FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Clock& clock, std::byte* own,
-            std::uint64_t offset);
+            std::uint64_t offset, std::uint64_t signature_offset, std::size_t notices_max);
 
   // Whether some rank has flushed lately, counted in barriers.
   bool in_use() const noexcept { return word(credit).load(std::memory_order_relaxed) != 0; }
@@ -67,7 +71,9 @@ class FlagOrder {
   }
   Task<> release_announced(bool siblings);
   Task<> note_flush();
-  Task<> await_releases(Rank peer);
+  Task<std::uint64_t> await_releases(Rank peer);
+  Task<> acquire_from(Rank peer);
+  Task<> acquire_in_order();
   Task<> acquire_what_shows();
 
   fabric::Fabric& fabric_;
@@ -75,6 +81,9 @@ class FlagOrder {
   Clock& clock_;
   std::uint64_t* own_;
   std::uint64_t offset_;
+  std::uint64_t signature_offset_;
+  SignatureReader signatures_;
+  std::unique_ptr<std::atomic<std::uint64_t>[]> acquired_;  // sequence words of the others' signatures
 };
 
 }  // namespace musubi::sync

@@ -1,22 +1,14 @@
 #include "sync/lock_table.h"
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <optional>
 
-#include "base/buffer_pool.h"
 #include "base/event.h"
 #include "coherence/core/block_words.h"
-#include "coherence/core/signature.h"
-#include "fabric/transfer.h"
+#include "sync/signature_reader.h"
 
 namespace musubi::sync {
 namespace {
-
-using coherence::Notice;
-using coherence::SignatureBoard;
-using fabric::Step;
 
 // One lock as the tasks of this rank share it.
 struct LocalLock {
@@ -33,9 +25,7 @@ struct LockTable::Parts {
   trace::Counters& counters;
   remote_lock::QueueLock queue;
   std::size_t count;
-  std::uint64_t signature_offset;
-  std::size_t notices_max;
-  BufferPool buffers;
+  SignatureReader signatures;
   std::unique_ptr<std::atomic<LocalLock*>[]> chunks;
 
   ~Parts() {
@@ -56,7 +46,6 @@ struct LockTable::Parts {
     return chunk[lock.value % chunk_locks];
   }
   Rank initial_home(LockId lock) const { return Rank{lock.value % fabric.ranks()}; }
-  Task<> acquire_from(Rank previous);
 };
 
 LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
@@ -66,38 +55,9 @@ LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trac
           fabric, protocol, counters,
           remote_lock::QueueLock(
               fabric, grants, {coherence::control_region, words_offset, sizeof(std::uint64_t), words}, true),
-          count, signature_offset, notices_max, BufferPool(coherence::signature_bytes(notices_max)),
+          count, SignatureReader(fabric, protocol, signature_offset, notices_max),
           std::make_unique<std::atomic<LocalLock*>[]>((count + chunk_locks - 1) / chunk_locks)}) {}
 LockTable::~LockTable() = default;
-
-// Reads the previous holder's own signature. It covers at least what he released before he gave the lock
-// away; newer notices may come along, which costs at most a needless invalidation. The sequence word tells a
-// torn read.
-Task<> LockTable::Parts::acquire_from(Rank previous) {
-  constexpr std::size_t first_notices = 16;
-  BufferPool::Buffer buffer(buffers);
-  auto* board = reinterpret_cast<SignatureBoard*>(buffer.data());
-  std::size_t expected = std::min(notices_max, first_notices);
-  for (unsigned attempt = 0;;) {
-    std::uint64_t before = 0, after = 0;
-    std::array<Step, 3> steps{
-        fabric::get(coherence::control_region, signature_offset, &before, sizeof before),
-        fabric::get(coherence::control_region, signature_offset, board, coherence::signature_bytes(expected)),
-        fabric::get(coherence::control_region, signature_offset, &after, sizeof after)};
-    co_await fabric::transfer(fabric, previous, steps);
-    if (before != after || before % 2 != 0) {
-      ++attempt;
-      co_await pause(attempt);
-    } else if (board->count > expected) {
-      expected = board->count;
-    } else {
-      break;
-    }
-  }
-  const auto* notices = reinterpret_cast<const Notice*>(buffer.data() + sizeof(SignatureBoard));
-  co_await protocol.acquire({board->minimum, {notices, static_cast<std::size_t>(board->count)}},
-                            coherence::Audience::unknown);
-}
 
 Task<> LockTable::lock(LockId lock) {
   Parts& p = *parts_;
@@ -107,7 +67,9 @@ Task<> LockTable::lock(LockId lock) {
   p.counters.add(trace::Counter::lock_acquisitions);
   if (previous != p.fabric.self()) {
     p.counters.add(trace::Counter::lock_handovers);
-    co_await p.acquire_from(previous);
+    // It covers at least what he released before he gave the lock away; newer notices may come along, which
+    // costs at most a needless invalidation.
+    co_await p.signatures.acquire_from(previous);
   }
   local.pass.emplace(std::move(pass));
 }

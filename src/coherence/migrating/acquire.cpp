@@ -107,8 +107,7 @@ void Engine::invalidate(Block& b) {
   count(Counter::invalidations);
   e.was_invalidated = true;
   if (!is_trusted(e)) e.wanted = false;
-  const bool quiet = !e.unpublished && quiet_now_.load() != 0 && e.quiet_mark == quiet_now_.load();
-  if (e.state == State::readable_clean || (e.state == State::writable && quiet)) {
+  if (e.state == State::readable_clean || (e.state == State::writable && !may_differ_from_twin(e))) {
     if (e.state == State::writable) e.published_equals = true;
     e.state = State::invalid_clean;
   } else {

@@ -43,7 +43,7 @@ void Engine::protect(Block& b, bool quiescent) {
   if (quiescent) {
     to_downgrade_.add(b.id);
     e.state = State::readable_clean;
-  } else if (program_stands_.load()) {
+  } else if (runs_no_program_code()) {
     vm_.downgrade({b.id, 1});
     e.state = State::readable_clean;
   } else {
@@ -77,8 +77,8 @@ void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
   if (!stays) {
     protect(b, quiescent);
     if (e.state == State::readable_clean) return;
-  } else if (quiescent) {
-    e.quiet_mark = quiet_count_;
+  } else {
+    e.quiet_mark = quiet_number();
   }
   list(b.id, e);
 }

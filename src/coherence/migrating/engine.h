@@ -52,7 +52,7 @@ class Engine {
   void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high);
   void adopt(BlockId first, std::uint64_t count);
   void publish_always() { publish_always_.store(true); }
-  void set_program_stands(bool stands) { program_stands_.store(stands); }
+  void set_program_stands(bool stands) { standing_now_.store(stands ? stop_numbers | ++stop_count_ : 0); }
   std::uint32_t order_begins() { return orders_begun_.fetch_add(1) + 1; }
   void order_ended(std::uint32_t number);
   bool shows_unordered() const {
@@ -67,6 +67,8 @@ class Engine {
  private:
   static constexpr std::size_t gate_count = 1024;  // blocks share gates: a task holds one block at a time
   static constexpr std::size_t live_range_count = 1024;
+  static constexpr std::uint32_t stop_numbers = 1u
+                                                << 31;  // none of them is the number of a quiescent release
 
   struct LiveRange {
     std::atomic<std::uintptr_t> low{0};
@@ -174,7 +176,17 @@ class Engine {
   bool is_unordered(std::uint32_t came_in) const;
   void note_arrival(const Block& b);
   bool holds_what_came(Block& b);
-  bool runs_no_program_code() const { return quiet_now_.load() != 0 || program_stands_.load(); }
+  // A number of the time in which no thread of the rank runs program code, or 0: Entry::quiet_mark.
+  std::uint32_t quiet_number() const {
+    const std::uint32_t quiet = quiet_now_.load();
+    return quiet != 0 ? quiet : standing_now_.load();
+  }
+  bool runs_no_program_code() const { return quiet_number() != 0; }
+  // Whether private bytes and twin may differ: a release has not just compared them.
+  bool may_differ_from_twin(const Entry& e) const {
+    if (e.pinned || e.state != State::writable || e.unpublished) return is_dirty(e);
+    return e.quiet_mark == 0 || e.quiet_mark != quiet_number();
+  }
   bool may_change_in_place(const Entry& e) const;
   Task<std::size_t> hold_changed(std::span<BlockId> listed);
 
@@ -298,7 +310,6 @@ class Engine {
   std::atomic<std::uint32_t> orders_begun_{1};
   std::atomic<std::uint32_t> orders_ended_{0};  // the newest one that has
   std::atomic<std::uint32_t> came_open_in_{0};
-  std::atomic<bool> program_stands_{false};
   std::atomic<bool> holding_{false};  // no block may be opened for writing
   std::unique_ptr<LiveRange[]> live_ranges_;
   std::atomic<std::size_t> live_range_end_{0};
@@ -307,12 +318,14 @@ class Engine {
   std::atomic<std::uint64_t> clock_{0};
   std::size_t compared_bytes_ = 0;  // by this release so far
   std::size_t compared_lately_ = 0;
-  std::atomic<bool> comparisons_cost_{false};  // they do not fit into the cache; faults look at it, too
-  std::uint32_t quiet_count_ = 0;              // quiescent releases so far
-  std::span<BlockId> old_copies_;              // taken from copies_ some releases ago
-  std::size_t next_copy_ = 0;                  // of them, to be looked at
-  std::uint32_t copies_taken_at_ = 0;          // the quiescent release that took them
-  std::atomic<std::uint32_t> quiet_now_{0};    // the one that is not yet followed by its acquire's end, or 0
+  std::atomic<bool> comparisons_cost_{false};   // they do not fit into the cache; faults look at it, too
+  std::uint32_t quiet_count_ = 0;               // quiescent releases so far
+  std::span<BlockId> old_copies_;               // taken from copies_ some releases ago
+  std::size_t next_copy_ = 0;                   // of them, to be looked at
+  std::uint32_t copies_taken_at_ = 0;           // the quiescent release that took them
+  std::uint32_t stop_count_ = 0;                // times that the program stood outside of barriers
+  std::atomic<std::uint32_t> standing_now_{0};  // its number while it does, or 0
+  std::atomic<std::uint32_t> quiet_now_{0};     // the one that is not yet followed by its acquire's end, or 0
 };
 
 }  // namespace musubi::coherence::migrating

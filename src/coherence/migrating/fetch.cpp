@@ -34,7 +34,7 @@ Task<> Engine::fetch(Block& b) {
 // fails must not be seen.
 Task<> Engine::fetch_once(Block& b) {
   const bool in_use = is_valid(b.entry) && !runs_no_program_code();
-  if (is_dirty(b.entry) || in_use || has_private_parts(b)) {
+  if (may_differ_from_twin(b.entry) || in_use || has_private_parts(b)) {
     BufferPool::Buffer scratch(scratch_);
     co_await fetch_into(b, scratch.data());
   } else {
@@ -239,14 +239,16 @@ Task<BlockWords> Engine::take_from_home(Block& b, Rank home, std::byte* target) 
 // The version that `data` (null: the private bytes) holds is here now.
 void Engine::accept(Block& b, Version version, const std::byte* data) {
   Entry& e = b.entry;
+  bool twin_is_old = false;
   if (data != nullptr) {
     note_arrival(b);
-    if (is_dirty(e)) {
+    if (may_differ_from_twin(e)) {
       merge_remote(b, data, true);
       shared(b.words.public_ts).store(version.write_ts.value);
     } else {
       if (data != b.own) take_remote(b, data);
       e.published_equals = false;
+      twin_is_old = e.state == State::writable;
     }
     e.bytes_lost = false;
     e.lease_doublings = 0;
@@ -256,6 +258,7 @@ void Engine::accept(Block& b, Version version, const std::byte* data) {
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;
   e.idle_releases = 0;
+  if (twin_is_old) make_twin(b);
 }
 
 }  // namespace musubi::coherence::migrating
