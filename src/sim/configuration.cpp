@@ -36,6 +36,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("adopted", c.adopted_percent);
   visit("pinned", c.pinned_percent);
   visit("private", c.private_percent);
+  visit("counters", c.counters_percent);
   visit("preemption", c.preemption);
   visit("interruption", c.interruption);
   visit("coarse_faults", c.coarse_faults);
@@ -108,14 +109,14 @@ void draw_protocol(Random& random, Configuration& c) {
   p.run_bytes_max = c.block_bytes * one_of(random, std::array<std::size_t, 5>{0, 0, 2, 4, 32});
 }
 
-constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,        InjectedBug::notice_forgotten,
-                             InjectedBug::lease_not_rechecked,     InjectedBug::wrong_twin,
-                             InjectedBug::less_for_less_or_equal,  InjectedBug::silent_after_lease,
-                             InjectedBug::version_not_raised,      InjectedBug::overflow_without_minimum,
-                             InjectedBug::listed_too_late,         InjectedBug::forgotten_too_early,
-                             InjectedBug::taken_change_kept_quiet, InjectedBug::taken_copy_not_renamed,
-                             InjectedBug::twin_without_version,    InjectedBug::dropped_copy_not_told,
-                             InjectedBug::dropped_copy_not_noticed};
+constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug::notice_forgotten,
+                             InjectedBug::lease_not_rechecked,      InjectedBug::wrong_twin,
+                             InjectedBug::less_for_less_or_equal,   InjectedBug::silent_after_lease,
+                             InjectedBug::version_not_raised,       InjectedBug::overflow_without_minimum,
+                             InjectedBug::listed_too_late,          InjectedBug::forgotten_too_early,
+                             InjectedBug::taken_change_kept_quiet,  InjectedBug::taken_copy_not_renamed,
+                             InjectedBug::twin_without_version,     InjectedBug::dropped_copy_not_told,
+                             InjectedBug::dropped_copy_not_noticed, InjectedBug::live_part_without_gate};
 
 }  // namespace
 
@@ -157,6 +158,7 @@ Configuration draw(std::uint64_t seed) {
   c.values = one_of(random, std::array{0u, 0u, 2u});
   c.plain_flags = random.chance(20);
   c.protocol.give_back_after_releases = one_of(random, std::array{0u, 1u, 1u, 2u, 5u});
+  c.counters_percent = one_of(random, std::array{0u, 0u, 0u, 25u});
   return c;
 }
 
@@ -230,6 +232,8 @@ std::string_view name_of(InjectedBug bug) {
       return "dropped_copy_not_noticed";
     case InjectedBug::shown_before_acquired:
       return "shown_before_acquired";
+    case InjectedBug::live_part_without_gate:
+      return "live_part_without_gate";
     case InjectedBug::twin_without_version:
       return "twin_without_version";
   }

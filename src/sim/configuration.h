@@ -46,6 +46,8 @@ struct Configuration {
   std::uint32_t styles = (1u << static_cast<unsigned>(Style::count)) - 1;
   std::uint32_t adopted_percent = 0;  // blocks whose first version is given by their initial home
   std::uint32_t pinned_percent = 0;   // blocks pinned at their initial home
+  std::uint32_t counters_percent =
+      0;  // cells, in blocks of any style, that are only touched by atomic additions
   std::uint32_t private_percent = 0;  // blocks with a part that belongs to each rank alone
   std::uint32_t preemption = 0;       // accesses that may happen inside a change of protection
   std::uint32_t interruption = 0;     // places inside the protocol where others get in between

@@ -13,8 +13,6 @@ namespace musubi::sim {
 namespace {
 
 constexpr std::uint64_t longest_preemption_ns = 3000;
-constexpr std::uint64_t short_interruption_events = 12;
-constexpr std::uint64_t long_interruption_events = 400;
 constexpr std::size_t longest_stretch_bytes = 24;
 constexpr std::byte spoiled{0xdb};
 
@@ -103,6 +101,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
   fabric.attach({published_region, published_.data(), space.bytes()});
   fabric.attach({coherence::private_region, private_.data(), space.bytes()});
   fabric.attach({control_region, control(0), layout_.bytes});
+  fabric.allow_interruptions(options_.interruption);
   fabric.listen(MessageKind::lock_granted, &grants_);
   fabric.listen(MessageKind::barrier, &barrier_);
   if (options.plain_flags) {
@@ -153,7 +152,7 @@ Task<> Node::access(PendingAccess pending) {
   if (options_.preemption != 0 && fabric_.world().random().chance(options_.preemption)) {
     pending.next = pending_;
     pending_ = &pending;
-    co_await fabric::sim::think(executor(), fabric_.world().random().below(longest_preemption_ns));
+    co_await fabric::sim::think(fabric_.world().random().below(longest_preemption_ns));
     PendingAccess** link = &pending_;
     while (*link != &pending) link = &(*link)->next;
     *link = pending.next;
@@ -175,11 +174,11 @@ void Node::preempt(vm::BlockRun run) noexcept {
 }
 
 void Node::Interrupted::pass() noexcept {
-  fabric::sim::World& world = node_.fabric_.world();
-  if (!world.random().chance(node_.options_.interruption)) return;
-  // Now and then for as long as a thread may lose its processor: others finish what they were at.
-  world.interrupt(
-      world.random().below(world.random().chance(10) ? long_interruption_events : short_interruption_events));
+  node_.fabric_.others_may_act();
+}
+
+void Node::Interrupted::touch() noexcept {
+  node_.fabric_.touch();
 }
 
 std::size_t Node::Interrupted::stretch(std::size_t bytes) noexcept {

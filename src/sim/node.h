@@ -63,6 +63,8 @@ class Node {
   Task<> unlock(LockId lock);
   fabric::sim::SimFabric& fabric() { return fabric_; }
   fabric::sim::SimExecutor& executor() { return fabric_.executor(); }
+  // For one more thread.
+  fabric::sim::SimExecutor& add_thread() { return fabric_.add_thread(); }
   trace::Counters& counters() { return fabric_.counters(); }
   const vm::SoftVm& vm() const { return vm_.table(); }
   Rank self() const { return fabric_.self(); }
@@ -98,6 +100,7 @@ class Node {
    public:
     explicit Interrupted(Node& node) : node_(node) {}
     void pass() noexcept override;
+    void touch() noexcept override;
     std::size_t stretch(std::size_t bytes) noexcept override;
 
    private:

@@ -95,7 +95,13 @@ Style Program::style(std::uint32_t phase, BlockId block) const {
   return Style::read_only;
 }
 
+bool Program::is_atomic(std::uint32_t phase, const Cell& cell) const {
+  if (configuration_.counters_percent == 0) return false;
+  return choice(9, is_open(cell.block) ? 0 : phase, cell.offset) % 100 < configuration_.counters_percent;
+}
+
 std::uint32_t Program::owner(std::uint32_t phase, const Cell& cell) const {
+  if (is_atomic(phase, cell)) return no_thread;
   const std::uint64_t count = actors_.size();
   switch (style(phase, cell.block)) {
     case Style::scattered:
@@ -134,7 +140,7 @@ BlockId Program::random_block(Actor& actor, std::uint32_t phase) const {
 
 void Program::start() {
   for (Actor& actor : actors_) tasks_.push_back(is_outsider(actor) ? run_outsider(actor) : run(actor));
-  for (Actor& actor : actors_) tasks_[actor.number].start(actor.node->executor(), this);
+  for (Actor& actor : actors_) tasks_[actor.number].start(actor.node->add_thread(), this);
 }
 
 void Program::check_copies() {

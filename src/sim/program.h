@@ -74,6 +74,9 @@ class Program final : private PromiseBase::Observer {
   Style style(std::uint32_t phase, BlockId block) const;
   std::uint32_t owner(std::uint32_t phase, const Cell& cell) const;
   std::uint32_t lock_of(std::uint32_t phase, const Cell& cell) const;
+  // Whether the cell is only touched by atomic additions, whatever the style of its block: counters lie
+  // beside data that threads own, or protect by locks.
+  bool is_atomic(std::uint32_t phase, const Cell& cell) const;
   Cell random_cell(Random& random, BlockId block) const;
   BlockId random_block(Actor& actor, std::uint32_t phase) const;
 
@@ -89,7 +92,7 @@ class Program final : private PromiseBase::Observer {
   Task<> add(Actor& actor, Cell cell);
   Task<> critical_section(Actor& actor, std::uint32_t phase, Cell cell);
   Task<> accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock, Cell cell);
-  Task<> hand_over(Actor& actor, Cell cell);
+  Task<> hand_over(Actor& actor, std::uint32_t phase, Cell cell);
   Task<> take_turn(Actor& actor, Channel& channel);
   Task<> pass_turn(Actor& actor, Channel& channel);
   void note_entry(const Actor& actor, std::uint32_t lock);

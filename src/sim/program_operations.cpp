@@ -64,7 +64,7 @@ Task<> Program::work(Actor& actor, std::uint32_t phase) {
     co_await operate(actor, phase);
     if (configuration_.think_ns == 0 || actor.random.chance(30)) continue;
     const std::uint64_t longest = configuration_.think_ns * (actor.random.chance(2) ? 100 : 1);
-    co_await fabric::sim::think(actor.node->executor(), actor.random.below(longest));
+    co_await fabric::sim::think(actor.random.below(longest));
   }
 }
 
@@ -79,13 +79,14 @@ Task<> Program::await_outsiders(Actor& actor) {
 
 // Threads never start at one instant.
 Task<> Program::initial_pause(Actor& actor) {
-  co_await fabric::sim::think(actor.node->executor(), actor.random.below(100 + configuration_.think_ns));
+  co_await fabric::sim::think(actor.random.below(100 + configuration_.think_ns));
 }
 
 Task<> Program::operate(Actor& actor, std::uint32_t phase) {
   const BlockId block = random_block(actor, phase);
   if (cells_[block.value].empty()) co_return;
   Cell cell = random_cell(actor.random, block);
+  if (is_atomic(phase, cell)) co_return co_await add(actor, cell);
   switch (style(phase, block)) {
     case Style::untouched:
     case Style::count:
@@ -100,7 +101,7 @@ Task<> Program::operate(Actor& actor, std::uint32_t phase) {
       co_await critical_section(actor, phase, cell);
       break;
     case Style::handover:
-      co_await hand_over(actor, cell);
+      co_await hand_over(actor, phase, cell);
       break;
     case Style::scattered:
     case Style::neighbours:
@@ -200,21 +201,22 @@ Task<> Program::accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint
     const bool allowed = is_open(block) || !is_outsider(actor);
     if (allowed && style(phase, block) == Style::locked && !cells_[block.value].empty()) {
       const Cell other = random_cell(actor.random, block);
-      if (lock_of(phase, other) == lock) cell = other;
+      if (lock_of(phase, other) == lock && !is_atomic(phase, other)) cell = other;
     }
     co_await read_or_write(actor, cell);
-    if (actor.random.chance(20)) co_await fabric::sim::think(actor.node->executor(), configuration_.think_ns);
+    if (actor.random.chance(20)) co_await fabric::sim::think(configuration_.think_ns);
   }
 }
 
-Task<> Program::hand_over(Actor& actor, Cell cell) {
+Task<> Program::hand_over(Actor& actor, std::uint32_t phase, Cell cell) {
   Channel& channel = channels_[cell.block.value];
   if (channel.turn != actor.number) co_return;
   if (channel.fresh) co_await take_turn(actor, channel);
   // Sometimes it is passed on untouched: what was acquired counts as much as what was written.
   const std::uint64_t count = actor.random.below(4);
   for (std::uint64_t i = 0; i < count; ++i) {
-    co_await read_or_write(actor, random_cell(actor.random, cell.block));
+    const Cell other = random_cell(actor.random, cell.block);
+    if (!is_atomic(phase, other)) co_await read_or_write(actor, other);
   }
   if (!actor.random.chance(20)) co_await pass_turn(actor, channel);
 }

@@ -24,7 +24,7 @@ Task<> Workload::expect_block(Cluster& cluster, Node& node, std::uint64_t block,
 
 Task<> Workload::read_notices(Node& node, std::uint64_t notices_before) {
   const std::uint64_t count = node.counters().get(trace::Counter::notices_received) - notices_before;
-  if (count != 0) co_await fabric::sim::think(node.executor(), count * notice_ns);
+  if (count != 0) co_await fabric::sim::think(count * notice_ns);
 }
 
 Task<std::uint64_t> Workload::meet(Node& node, std::uint64_t result) {

@@ -66,7 +66,7 @@ Task<> do_something_else(Stage& stage, Node& node) {
 Task<> count_up(Stage& stage, const std::vector<Hand>& hands, std::size_t self, unsigned* failures) {
   const Hand& own = hands[self];
   for (std::uint64_t round = 1; round <= rounds; ++round) {
-    co_await idle(stage, *own.node, 4000);
+    co_await idle(stage, 4000);
     co_await store(*own.node, own.data.block, round, own.data.index);
     co_await do_something_else(stage, *own.node);
     co_await store(*own.node, own.flag.block, round, own.flag.index);

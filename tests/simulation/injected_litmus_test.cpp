@@ -9,6 +9,19 @@ using coherence::InjectedBug;
 
 constexpr std::uint64_t worlds = 1000;
 
+// Plays one world; result: whether all went well.
+using Scenario = bool(std::uint64_t seed, InjectedBug bug);
+
+std::uint64_t worlds_that_go_wrong(Scenario& goes_well, InjectedBug bug) {
+  std::uint64_t wrong = 0;
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    if (goes_well(seed, bug)) continue;
+    ++wrong;
+    if (bug == InjectedBug::none) ADD_FAILURE() << "seed " << seed;
+  }
+  return wrong;
+}
+
 // ---- twin_without_version ----
 //
 // The home's block is unpublished, read-only, and somebody holds a lease. The home opens it for writing,
@@ -23,11 +36,11 @@ constexpr std::uint64_t lasting = 1, passing = 2;
 Task<> change_to_and_fro(Stage& stage, Node& node, std::uint64_t* value) {
   co_await store(node, 0, lasting, word_of_home);
   for (unsigned i = 0; i <= quiet_barriers; ++i) co_await meet(node);
-  co_await idle(stage, node, 15000);
+  co_await idle(stage, 15000);
   co_await store(node, 0, passing, word_of_home);
-  co_await idle(stage, node, 4000);
+  co_await idle(stage, 4000);
   co_await store(node, 0, lasting, word_of_home);
-  co_await fabric::sim::think(node.executor(), 100000);  // the other one releases first
+  co_await fabric::sim::think(100000);  // the other one releases first
   co_await meet(node);
   *value = co_await load(node, 0, word_of_home);
   co_await meet(node);
@@ -41,7 +54,7 @@ Task<> take_a_lease(Node& node) {
 
 Task<> write_another_word(Stage& stage, Node& node) {
   for (unsigned i = 0; i <= quiet_barriers; ++i) co_await meet(node);
-  co_await idle(stage, node, 3000);
+  co_await idle(stage, 3000);
   (void)co_await load(node, 0, word_of_taker);
   co_await store(node, 0, 7, word_of_taker);
   for (unsigned i = 0; i < 2; ++i) co_await meet(node);
@@ -63,19 +76,85 @@ bool home_keeps_its_word(std::uint64_t seed, InjectedBug bug) {
   return stage.ends_well() && value == lasting;
 }
 
-std::uint64_t worlds_that_go_wrong(InjectedBug bug) {
-  std::uint64_t wrong = 0;
-  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
-    if (home_keeps_its_word(seed, bug)) continue;
-    ++wrong;
-    if (bug == InjectedBug::none) ADD_FAILURE() << "seed " << seed;
-  }
-  return wrong;
+TEST(InjectedLitmus, ATwinRaisesTheVersionOfAnUnpublishedBlock) {
+  EXPECT_EQ(worlds_that_go_wrong(home_keeps_its_word, InjectedBug::none), 0u);
+  EXPECT_GT(worlds_that_go_wrong(home_keeps_its_word, InjectedBug::twin_without_version), 0u);
 }
 
-TEST(InjectedLitmus, ATwinRaisesTheVersionOfAnUnpublishedBlock) {
-  EXPECT_EQ(worlds_that_go_wrong(InjectedBug::none), 0u);
-  EXPECT_GT(worlds_that_go_wrong(InjectedBug::twin_without_version), 0u);
+// ---- live_part_without_gate ----
+//
+// A thread counts up under a lock, in the stack of a thread of its rank, while a third one of the rank adds
+// atomically to another word there. That publishes the block, and then names its new version. A release in
+// between finds the live part unchanged: whoever takes the lock then must still learn of the count.
+
+constexpr unsigned counts = 40;
+constexpr std::size_t counted_word = 0, atomic_word = 7;
+constexpr LockId counting{0};
+
+class Increment final : public coherence::Modification {
+ public:
+  void apply(std::byte* bytes) noexcept override {
+    std::uint64_t value = 0;
+    std::byte* const at = bytes + atomic_word * sizeof value;
+    std::memcpy(&value, at, sizeof value);
+    ++value;
+    std::memcpy(at, &value, sizeof value);
+  }
+};
+
+Task<> count_under_lock(Stage& stage, Node& node, std::uint64_t* count, bool* stale) {
+  for (unsigned i = 0; i < counts; ++i) {
+    co_await node.locks().lock(counting);
+    const std::uint64_t value = co_await load(node, 0, counted_word);
+    if (value != *count) *stale = true;
+    co_await store(node, 0, ++*count, counted_word);
+    co_await idle(stage, 500);
+    co_await node.unlock(counting);
+    co_await idle(stage, 500);
+  }
+}
+
+Task<> read_under_lock(Stage& stage, Node& node, const std::uint64_t* count, bool* stale) {
+  for (unsigned i = 0; i < counts; ++i) {
+    co_await node.locks().lock(counting);
+    const std::uint64_t value = co_await load(node, 0, counted_word);
+    if (value != *count) *stale = true;
+    co_await node.unlock(counting);
+    co_await idle(stage, 500);
+  }
+}
+
+Task<> add_atomically(Stage& stage, Node& node) {
+  for (unsigned i = 0; i < counts; ++i) {
+    Increment increment;
+    co_await node.modify(BlockId{0}, increment);
+    co_await idle(stage, 2000);
+  }
+}
+
+bool the_count_is_seen(std::uint64_t seed, InjectedBug bug) {
+  Configuration configuration = hostile(seed, 2);
+  configuration.threads = 2;
+  configuration.plain_flags = 0;
+  configuration.interruption = 10;
+  configuration.model = fabric::sim::LatencyModel::shared_memory();
+  configuration.protocol.injected_bug = bug;
+  Stage stage(configuration, 1);
+  Node& owner = stage.node(0);
+  const vm::Extent stack = stage.cluster().space().extent(BlockId{0});
+  owner.protocol().pin(BlockId{0}, 1);
+  owner.protocol().set_live_range(0, stack.address, stack.address + stack.bytes);
+  std::uint64_t count = 0;
+  bool stale = false;
+  stage.play(0, count_under_lock(stage, owner, &count, &stale));
+  stage.play(0, add_atomically(stage, owner));
+  stage.play(1, read_under_lock(stage, stage.node(1), &count, &stale));
+  return stage.ends_well() && !stale;
+}
+
+TEST(InjectedLitmus, AReleasePassesNothingThatHasNoNameYet) {
+  EXPECT_EQ(worlds_that_go_wrong(the_count_is_seen, InjectedBug::none), 0u);
+  EXPECT_GT(worlds_that_go_wrong(the_count_is_seen, InjectedBug::live_part_without_gate), 0u);
 }
 
 }  // namespace

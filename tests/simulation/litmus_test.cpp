@@ -14,7 +14,7 @@ constexpr LockId lock0{0}, lock1{1};
 // ---- message passing ----
 
 Task<> send_under_lock(Stage& stage, Node& node) {
-  co_await idle(stage, node, 20000);
+  co_await idle(stage, 20000);
   co_await store(node, 0, 42);
   co_await node.locks().lock(lock0);
   co_await store(node, 1, 1);
@@ -24,7 +24,7 @@ Task<> send_under_lock(Stage& stage, Node& node) {
 Task<> receive_under_lock(Stage& stage, Node& node, std::uint64_t* data) {
   (void)co_await load(node, 0);  // an old copy, to be replaced
   for (std::uint64_t flag = 0; flag == 0;) {
-    co_await idle(stage, node, 5000);
+    co_await idle(stage, 5000);
     co_await node.locks().lock(lock0);
     flag = co_await load(node, 1);
     co_await node.locks().unlock(lock0);
@@ -47,7 +47,7 @@ TEST(Litmus, AMessageUnderALockBringsWhatWasWrittenBefore) {
 // ---- independent reads of independent writes ----
 
 Task<> write_under(Stage& stage, Node& node, LockId lock, std::uint64_t block) {
-  co_await idle(stage, node, 10000);
+  co_await idle(stage, 10000);
   co_await node.locks().lock(lock);
   co_await store(node, block, 1);
   co_await node.locks().unlock(lock);
@@ -62,7 +62,7 @@ Task<> read_two(Stage& stage, Node& node, LockId first, std::uint64_t first_bloc
                 std::uint64_t second_block, Seen* seen) {
   (void)co_await load(node, first_block);
   (void)co_await load(node, second_block);
-  co_await idle(stage, node, 12000);
+  co_await idle(stage, 12000);
   co_await node.locks().lock(first);
   seen->first = co_await load(node, first_block);
   co_await node.locks().unlock(first);
@@ -97,7 +97,7 @@ Task<> pass_by_clock(Stage& stage, Node& node, std::uint32_t self, std::uint32_t
   const std::uint32_t nodes = stage.cluster().size();
   for (unsigned round = 0; round < rounds; ++round) {
     const std::uint32_t mine = round * nodes + self;
-    while (*turn != mine) co_await idle(stage, node, 3000);
+    while (*turn != mine) co_await idle(stage, 3000);
     co_await node.clock().acquire();
     const std::uint64_t seen = co_await load(node, 1);
     if (seen != mine) ++*failures;
@@ -221,7 +221,7 @@ TEST(Litmus, ASignatureThatOverflowsStillCoversEverything) {
 // ---- a home that wanders, and a reader with an old link ----
 
 Task<> increment_in_turn(Stage& stage, Node& node, std::uint32_t self, std::uint32_t* turn) {
-  while (*turn != self) co_await idle(stage, node, 2000);
+  while (*turn != self) co_await idle(stage, 2000);
   co_await node.locks().lock(lock0);
   const std::uint64_t value = co_await load(node, 0);
   co_await store(node, 0, value + 1);
@@ -230,7 +230,7 @@ Task<> increment_in_turn(Stage& stage, Node& node, std::uint32_t self, std::uint
 }
 
 Task<> read_last(Stage& stage, Node& node, std::uint32_t writers, std::uint32_t* turn, std::uint64_t* value) {
-  while (*turn != writers) co_await idle(stage, node, 5000);
+  while (*turn != writers) co_await idle(stage, 5000);
   co_await node.locks().lock(lock0);
   *value = co_await load(node, 0);
   co_await node.locks().unlock(lock0);
@@ -257,7 +257,7 @@ Task<> write_own_word(Stage& stage, Node& node, std::size_t index, unsigned roun
   for (std::uint64_t round = 1; round <= rounds; ++round) {
     co_await store(node, 0, round, index);
     co_await node.clock().release();
-    co_await idle(stage, node, 300);
+    co_await idle(stage, 300);
   }
 }
 
@@ -271,7 +271,7 @@ Task<> read_constant_word(Stage& stage, Node& node, unsigned rounds, unsigned* f
     const std::uint64_t moving = co_await load(node, 0, 0);
     if (moving < last) ++*failures;
     last = moving;
-    co_await idle(stage, node, 500);
+    co_await idle(stage, 500);
   }
 }
 

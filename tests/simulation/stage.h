@@ -55,9 +55,10 @@ class Stage final : private PromiseBase::Observer {
   Cluster& cluster() { return cluster_; }
   Node& node(std::uint32_t rank) { return cluster_.node(rank); }
 
+  // By a thread of its own.
   void play(std::uint32_t rank, Task<> task) {
     tasks_.push_back(std::move(task));
-    tasks_.back().start(node(rank).executor(), this);
+    tasks_.back().start(node(rank).add_thread(), this);
   }
   // Plays everything to the end; fails the test with the reason otherwise.
   void finish(std::uint64_t events_max = 2'000'000) {
@@ -107,8 +108,8 @@ inline void all_meet(Stage& stage) {
     stage.play(rank, meet(stage.node(rank)));
   stage.finish();
 }
-inline fabric::sim::Think idle(Stage& stage, Node& node, std::uint64_t longest_ns) {
-  return fabric::sim::think(node.executor(), stage.cluster().world().random().below(longest_ns + 1));
+inline fabric::sim::Think idle(Stage& stage, std::uint64_t longest_ns) {
+  return fabric::sim::think(stage.cluster().world().random().below(longest_ns + 1));
 }
 
 }  // namespace musubi::sim

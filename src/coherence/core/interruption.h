@@ -10,6 +10,9 @@ class Interruption {
  public:
   // Others act now, or do not. The caller holds no spin lock.
   virtual void pass() noexcept = 0;
+  // As pass(), where the protocol is about to look at what others may change, or to change it: in so many
+  // places that few of them may take time.
+  virtual void touch() noexcept = 0;
   // How many of the next `bytes` bytes are copied or compared before others act. Result: at least 1.
   virtual std::size_t stretch(std::size_t bytes) noexcept = 0;
 

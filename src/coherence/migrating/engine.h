@@ -102,7 +102,10 @@ class Engine {
     friend bool operator==(const Source&, const Source&) = default;
   };
 
-  Gate& gate(BlockId id) { return gates_[id.value % gate_count]; }
+  Gate& gate(BlockId id) {
+    touch();
+    return gates_[id.value % gate_count];
+  }
   Block block(BlockId id);
   // The blocks of a pinned range that are in use now; none: count 0.
   vm::BlockRun live_blocks(std::size_t range) const;
@@ -118,7 +121,9 @@ class Engine {
   static bool is_valid(const Entry& e) {
     return e.pinned || (e.state != State::invalid_clean && e.state != State::invalid_dirty);
   }
-  static std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) {
+  // Words that other ranks or other threads of this one may look at or change just now.
+  std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const {
+    touch();
     return std::atomic_ref<std::uint64_t>(word);
   }
   remote_lock::OwnerWord own_word(const Block& b) {
@@ -146,7 +151,11 @@ class Engine {
     return parameters_.leave_unpublished && !e.pinned && !publish_always_.load(std::memory_order_relaxed);
   }
   bool injected(InjectedBug bug) const { return parameters_.injected_bug == bug; }
-  void others_may_act() {
+  void touch() const {
+    if (interruption_ != nullptr) [[unlikely]]
+      interruption_->touch();
+  }
+  void others_may_act() const {
     if (interruption_ != nullptr) [[unlikely]]
       interruption_->pass();
   }

@@ -9,6 +9,8 @@
 namespace musubi::fabric::sim {
 namespace {
 
+constexpr std::uint64_t short_interruption_events = 12;
+constexpr std::uint64_t long_interruption_events = 400;
 constexpr std::uint64_t end_of_step = ~std::uint64_t{0};
 constexpr std::uint64_t completed = end_of_step - 1;
 constexpr std::uint64_t at_target = end_of_step - 2;  // it waits for its turn there
@@ -231,7 +233,22 @@ void SimFabric::count(Rank peer, std::span<const Step> steps) noexcept {
   counters_.add(trace::Counter::remote_bytes, bytes);
 }
 
+void SimFabric::interrupt(unsigned per_mille) noexcept {
+  Random& random = world_.random();
+  if (random.below(1000) >= per_mille) return;
+  // Now and then for as long as a thread may lose its processor: others finish what they were at.
+  world_.interrupt(1 +
+                   random.below(random.chance(10) ? long_interruption_events : short_interruption_events));
+}
+
 Outcome SimFabric::post(Rank peer, std::span<const Step> steps, Event& completion) noexcept {
+  touch();
+  const Outcome outcome = take(peer, steps, completion);
+  touch();
+  return outcome;
+}
+
+Outcome SimFabric::take(Rank peer, std::span<const Step> steps, Event& completion) noexcept {
   MUSUBI_CHECK(peer.value < network_.ranks());
   SimFabric& target = network_.node(peer);
   for (const Step& step : steps) {
@@ -278,6 +295,7 @@ SimFabric::Link& SimFabric::link_from(Rank sender) {
 
 Outcome SimFabric::send(Rank peer, MessageKind kind, Urgency, std::span<const std::byte> body) noexcept {
   MUSUBI_CHECK(peer.value < network_.ranks() && body.size() <= message_bytes_max);
+  touch();
   if (network_.hostility().busy != 0 && world_.random().chance(network_.hostility().busy))
     return Outcome::busy;
   std::uint64_t departure = world_.now_ns();

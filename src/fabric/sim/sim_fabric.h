@@ -72,6 +72,19 @@ class SimFabric final : public Fabric {
   void attach(const RegionMemory& memory);
   World& world() noexcept { return world_; }
   SimExecutor& executor() noexcept { return executor_; }
+  // The executor of one more thread of this node.
+  SimExecutor& add_thread() { return *threads_.emplace_back(std::make_unique<SimExecutor>(executor_)); }
+
+  // From now on what this node does may be stopped: at `percent` of the places that others_may_act() names,
+  // and at a tenth of that of those named by touch(), which are many. Each batch and message touches
+  // something.
+  void allow_interruptions(unsigned percent) noexcept { interruption_ = percent; }
+  void others_may_act() noexcept {
+    if (interruption_ != 0) interrupt(interruption_ * 10);
+  }
+  void touch() noexcept {
+    if (interruption_ != 0) interrupt(interruption_);
+  }
   trace::Counters& counters() noexcept { return counters_; }
   unsigned operations_in_flight() const noexcept { return in_flight_; }
   // To other nodes, so far; also in bytes.
@@ -120,6 +133,8 @@ class SimFabric final : public Fabric {
     std::uint64_t last_arrival_ns = 0;
   };
 
+  void interrupt(unsigned per_mille) noexcept;
+  Outcome take(Rank peer, std::span<const Step> steps, Event& completion) noexcept;
   std::uint64_t travel_ns(unsigned slowness) noexcept;
   std::uint64_t link_ns(std::uint64_t bytes) const noexcept;
   Link& link_from(Rank sender);
@@ -129,6 +144,8 @@ class SimFabric final : public Fabric {
   World& world_;
   Rank self_;
   SimExecutor executor_;
+  std::vector<std::unique_ptr<SimExecutor>> threads_;
+  unsigned interruption_ = 0;
   trace::Counters counters_;
   std::array<RegionMemory, region_count_max> regions_{};
   std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};

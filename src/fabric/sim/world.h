@@ -6,14 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/random.h"
+#include "fabric/sim/fiber.h"
 
 namespace musubi::fabric::sim {
 
 // What an event does. Events are pairs (occurrence, argument), so that scheduling one costs no allocation.
+// Like a thread, an occurrence does one thing at a time: while it is stopped half-way its other events wait.
 class Occurrence {
  public:
   // `identity` names the occurrence in the event hash: the same on every run, so never derived from an
@@ -56,12 +59,13 @@ class World {
   }
   // Executes the next event. Result: false when there is none.
   bool step();
-  // Executes events until none is left or `events_max` were executed. Result: false when some are left.
+  // Executes events until none is left or `events_max` were executed, and ends those that were stopped.
+  // Result: false when some are left.
   bool run(std::uint64_t events_max);
 
-  // Executes up to `events_max` events inside the present one: what happens elsewhere while it is stopped
-  // half-way. Its half-done state is not observed.
-  void interrupt(std::uint64_t events_max);
+  // Inside an event: stops it half-way until `events` others have begun, or no other can. These may be
+  // stopped, too, and all go on in any order, as threads do. Half-done states are not observed.
+  void interrupt(std::uint64_t events);
 
   // May be null.
   void observe(Observer* observer) noexcept { observer_ = observer; }
@@ -83,8 +87,21 @@ class World {
       return time != other.time ? time < other.time : sequence < other.sequence;
     }
   };
+  // An event that was stopped half-way.
+  struct Stopped {
+    Occurrence* occurrence;
+    Fiber* fiber;
+    std::uint64_t until;  // events_
+  };
   void push(Entry entry);
   Entry pop() noexcept;
+  void execute_next();
+  bool is_stopped(const Occurrence& occurrence) const;
+  bool is_one_due() const;
+  void go_on_with(Fiber& next);
+  void go_on_with_stopped();
+  Fiber& free_fiber();
+  static void drive(void* world);
 
   std::vector<Entry> heap_;  // four children per entry: fewer cache lines per step than two
   std::uint64_t now_ns_ = 0;
@@ -92,7 +109,15 @@ class World {
   std::uint64_t events_ = 0;
   std::uint64_t hash_ = 0x243f6a8885a308d3u;
   Random random_;
-  unsigned interruptions_ = 0;  // inside each other, now
+  bool may_stop_ = true;
+  bool thread_is_free_ = false;  // the caller of step() is between two events, and another fiber runs
+  Fiber thread_;                 // the caller of step()
+  Fiber* fiber_ = &thread_;      // that runs
+  Occurrence* present_ = nullptr;
+  std::vector<std::unique_ptr<Fiber>> fibers_;  // all others
+  std::vector<Fiber*> free_;                    // of them, between two events
+  std::vector<Stopped> stopped_;
+  std::vector<Entry> waiting_;  // for their occurrences to go on
   Observer* observer_ = nullptr;
   std::map<std::string_view, std::uint64_t> marks_;
 };

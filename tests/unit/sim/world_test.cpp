@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "fabric/sim/sim_fabric.h"
@@ -44,6 +45,62 @@ TEST(World, TheHashTellsRunsApart) {
   };
   EXPECT_EQ(hash_of(3), hash_of(3));
   EXPECT_NE(hash_of(3), hash_of(4));
+}
+
+// Notes the beginning and the end of each event, and is stopped in between.
+class Stoppable final : public Occurrence {
+ public:
+  Stoppable(World& world, char name, std::string& story)
+      : Occurrence(2), world_(world), name_(name), story_(story) {}
+  void occur(std::uint64_t events) noexcept override {
+    story_ += name_;
+    world_.interrupt(events);
+    story_ += static_cast<char>(name_ - 'a' + 'A');
+  }
+
+ private:
+  World& world_;
+  char name_;
+  std::string& story_;
+};
+
+TEST(World, StoppedEventsGoOnInAnyOrder) {
+  World world(1);
+  std::string story;
+  Stoppable a(world, 'a', story), b(world, 'b', story), c(world, 'c', story), d(world, 'd', story);
+  world.after(1, a, 2);
+  world.after(2, b, 2);
+  world.after(3, c, 0);
+  world.after(4, d, 0);
+  EXPECT_TRUE(world.run(100));
+  EXPECT_EQ(story, "abcCAdDB") << "the first that was stopped goes on before the second";
+}
+
+TEST(World, AStoppedOccurrenceDoesNothingElse) {
+  World world(1);
+  std::string story;
+  Stoppable a(world, 'a', story), b(world, 'b', story), c(world, 'c', story);
+  world.after(1, a, 2);
+  world.after(2, a, 0);
+  world.after(3, b, 0);
+  world.after(4, c, 0);
+  world.after(5, b, 0);
+  EXPECT_TRUE(world.run(100));
+  EXPECT_EQ(story, "abBcCAaAbB");
+}
+
+TEST(World, ABoundedRunLeavesNothingHalfDone) {
+  World world(1);
+  std::string story;
+  Stoppable a(world, 'a', story), b(world, 'b', story), c(world, 'c', story), d(world, 'd', story);
+  world.after(1, a, 2);
+  world.after(2, b, 1000);
+  world.after(3, c, 0);
+  world.after(4, d, 0);
+  EXPECT_FALSE(world.run(1));
+  EXPECT_EQ(story, "abcCAB");
+  EXPECT_TRUE(world.run(2));
+  EXPECT_EQ(story, "abcCABdD");
 }
 
 struct Pair {
