@@ -1,6 +1,6 @@
 // Simulates one workload under one policy and prints what it cost, as a line of comma-separated values:
 //   musubi_scale POLICY WORKLOAD FABRIC NODES [ITERATIONS [NOTICES]]
-// NOTICES is how many a signature of the policy migrating may hold.
+// NOTICES is how many a signature of the policy migrating may hold, if not as many as in a real job.
 //   musubi_scale columns
 // Exit status: 0; 1 when a value was wrong; 2 for wrong arguments; 3 when the simulation would need more than
 // 6 GB of memory.
@@ -76,14 +76,15 @@ int main(int count, char** arguments) {
   if (count == 2 && std::string_view(arguments[1]) == "columns") return print_columns();
   ScaleRun wanted;
   Fabric fabric;
-  std::uint32_t notices = static_cast<std::uint32_t>(wanted.signature_notices_max);
+  std::uint32_t notices = 0;
   const bool understood = count >= 5 && count <= 7 && find(arguments[1], &wanted.policy) &&
                           find(arguments[2], &wanted.workload) && find(arguments[3], &fabric) &&
                           parse(arguments[4], &wanted.nodes) &&
                           (count < 6 || parse(arguments[5], &wanted.iterations)) &&
                           (count < 7 || parse(arguments[6], &notices));
   const bool power_of_two = (wanted.nodes & (wanted.nodes - 1)) == 0;
-  if (!understood || wanted.nodes < 2 || !power_of_two || wanted.iterations == 0 || notices == 0) {
+  if (!understood || wanted.nodes < 2 || !power_of_two || wanted.iterations == 0 ||
+      (count == 7 && notices == 0)) {
     std::fprintf(
         stderr,
         "usage: musubi_scale POLICY WORKLOAD FABRIC NODES [ITERATIONS [NOTICES]], or musubi_scale columns\n"
@@ -94,6 +95,6 @@ int main(int count, char** arguments) {
     return 2;
   }
   wanted.model = fabric.model;
-  wanted.signature_notices_max = notices;
+  if (notices != 0) wanted.signature_notices_max = notices;
   return run(wanted, fabric.name);
 }

@@ -30,10 +30,10 @@ struct ThreadContext {
 constinit thread_local ThreadContext* context_of_thread = nullptr;
 constinit thread_local ThreadExecutor* executor_of_thread = nullptr;
 
-coherence::Parameters parameters_from(const config::Settings& settings) {
+coherence::Parameters parameters_from(const config::Settings& settings, std::size_t notices_max) {
   coherence::Parameters parameters;
   parameters.lease_ticks = settings.lease_ticks;
-  parameters.signature_notices_max = settings.signature_notices_max;
+  parameters.signature_notices_max = notices_max;
   parameters.release_window = settings.release_window;
   parameters.downgrade_after_releases = static_cast<std::uint32_t>(settings.downgrade_after_releases);
   parameters.read_retries_max = static_cast<std::uint32_t>(settings.read_retries_max);
@@ -70,6 +70,7 @@ JobRuntime::JobRuntime(const config::Settings& settings, std::unique_ptr<bootstr
       bootstrap_(std::move(bootstrap)),
       self_(bootstrap_->self()),
       ranks_(bootstrap_->ranks()),
+      notices_max_(settings.signature_notices_max.value_or(coherence::signature_notices_for(ranks_))),
       plan_(std::move(plan)),
       globals_(globals.begin(), globals.end()),
       private_bytes_(private_bytes.begin(), private_bytes.end()) {}
@@ -101,8 +102,8 @@ Result<void> JobRuntime::open() {
 Result<void> JobRuntime::open_memory() {
   sync::ControlSizes sizes;
   sizes.ranks = ranks_;
-  sizes.notices_max = settings_.signature_notices_max;
-  sizes.signature_bytes = coherence::signature_bytes(settings_.signature_notices_max);
+  sizes.notices_max = notices_max_;
+  sizes.signature_bytes = coherence::signature_bytes(notices_max_);
   sizes.lock_count = lock_count;
   // Behind the team words: the statistics on their way to rank 0.
   sizes.team_words = team_words + trace::counter_count;
@@ -157,20 +158,20 @@ Result<void> JobRuntime::open_protocol() {
                                        memory_->entries(),
                                        memory_->control() + control_layout_.signature,
                                        memory_.get()};
-    protocol_ = std::make_unique<coherence::Migrating>(plan_.space, *fabric_, *vm_, counters_, grants_,
-                                                       memory, parameters_from(settings_), &private_parts_);
+    protocol_ =
+        std::make_unique<coherence::Migrating>(plan_.space, *fabric_, *vm_, counters_, grants_, memory,
+                                               parameters_from(settings_, notices_max_), &private_parts_);
   }
-  const std::size_t notices_max = settings_.signature_notices_max;
   barrier_ = std::make_unique<sync::Barrier>(*fabric_, *protocol_, counters_,
                                              memory_->control() + control_layout_.barrier_board,
-                                             control_layout_.barrier_board, notices_max);
+                                             control_layout_.barrier_board, notices_max_);
   locks_ = std::make_unique<sync::LockTable>(
       *fabric_, *protocol_, counters_, grants_, memory_->control() + control_layout_.lock_words,
-      control_layout_.lock_words, lock_count, control_layout_.signature, notices_max);
+      control_layout_.lock_words, lock_count, control_layout_.signature, notices_max_);
   clock_ = std::make_unique<sync::Clock>(*fabric_, *protocol_, control_layout_.clock_word);
   flags_ = std::make_unique<sync::FlagOrder>(
       *fabric_, *protocol_, *clock_, memory_->control() + control_layout_.flag_words,
-      control_layout_.flag_words, control_layout_.signature, notices_max);
+      control_layout_.flag_words, control_layout_.signature, notices_max_);
   heap_ = std::make_unique<HeapService>(*fabric_);
   departure_ = std::make_unique<Departure>(*fabric_);
   stacks_ =

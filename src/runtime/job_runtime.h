@@ -111,6 +111,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   std::unique_ptr<bootstrap::Bootstrap> bootstrap_;
   const Rank self_;
   const std::uint32_t ranks_;
+  const std::size_t notices_max_;  // of a signature
   AddressPlan plan_;
   const std::vector<SharedRange> globals_;
   const std::vector<PrivateBytes> private_bytes_;

@@ -73,7 +73,8 @@ class Measurement final : private PromiseBase::Observer {
     c.nodes = run_.nodes;
     c.locks = workload_->locks();
     c.model = run_.model;
-    c.protocol.signature_notices_max = run_.signature_notices_max;
+    c.protocol.signature_notices_max =
+        run_.signature_notices_max.value_or(coherence::signature_notices_for(run_.nodes));
     return c;
   }
   Task<> play(std::uint32_t rank);

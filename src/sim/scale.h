@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "fabric/sim/hostility.h"
@@ -14,9 +15,9 @@ struct ScaleRun {
   Policy policy = Policy::migrating;
   WorkloadKind workload = WorkloadKind::stencil;
   fabric::sim::LatencyModel model;
-  std::uint32_t nodes = 2;                   // a power of two
-  std::uint32_t iterations = 8;              // that are measured, after the workload's own warm-up
-  std::size_t signature_notices_max = 1024;  // of the policy migrating
+  std::uint32_t nodes = 2;                             // a power of two
+  std::uint32_t iterations = 8;                        // that are measured, after the workload's own warm-up
+  std::optional<std::size_t> signature_notices_max{};  // of the policy migrating; none: as many as a job has
   std::uint64_t seed = 1;
 };
 

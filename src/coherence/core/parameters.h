@@ -29,6 +29,14 @@ enum class InjectedBug : std::uint8_t {
   live_part_without_gate,    // a release looks at a live part while another thread publishes the block
 };
 
+// How many notices a signature holds best. Everybody reads every notice, and most name blocks that few others
+// read. So in larger jobs there are as many as travel in one message of the barrier; readers of blocks that
+// no longer fit look for new versions themselves, which costs them the same in a job of any size.
+constexpr std::size_t signature_notices_for(std::uint32_t ranks) {
+  constexpr std::uint32_t few_ranks = 8;
+  return ranks <= few_ranks ? 4096 : 56;
+}
+
 struct Parameters {
   std::uint64_t lease_ticks = 10;
   std::size_t signature_notices_max = 1024;

@@ -32,11 +32,10 @@ std::string at_most(std::size_t mebibytes, std::size_t bytes) {
 }
 
 std::size_t control_bytes(std::uint32_t ranks) {
-  const config::Settings settings;
   sync::ControlSizes sizes;
   sizes.ranks = ranks;
-  sizes.notices_max = settings.signature_notices_max;
-  sizes.signature_bytes = coherence::signature_bytes(settings.signature_notices_max);
+  sizes.notices_max = coherence::signature_notices_for(ranks);
+  sizes.signature_bytes = coherence::signature_bytes(sizes.notices_max);
   sizes.lock_count = Runtime::lock_count;
   sizes.team_words = Runtime::team_words;
   return sync::ControlLayout::of(sizes).bytes;
@@ -76,9 +75,9 @@ TEST(MemoryTable, BytesPerRank) {
           "messages come: 2048 for each of its slots, in turn"),
       row("control words, job of 2 ranks", at_most(2, control_bytes(2)),
           "locks, notices and team words are used"),
-      row("control words, job of 64 ranks", at_most(4, control_bytes(64)),
+      row("control words, job of 64 ranks", at_most(2, control_bytes(64)),
           "locks, notices and team words are used"),
-      row("control words, job of 1024 ranks", at_most(4, control_bytes(1024)),
+      row("control words, job of 1024 ranks", at_most(2, control_bytes(1024)),
           "locks, notices and team words are used"),
   });
 }
