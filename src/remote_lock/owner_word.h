@@ -1,4 +1,5 @@
-// The owner word of a lock at one rank: the probable owner of paper TS (listing 1).
+// The words of a lock: the owner word at each rank, the probable owner of paper TS (listing 1), and the tail
+// word at the lock's initial home.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,12 @@ enum class Ownership : std::uint8_t {
   link,       // not home: follow to the rank named
 };
 
-// Rank | tag (2 bits). Only the rank itself changes its word when it is a link; others change `unlocked` and
-// `locked` to a link by compare-and-swap.
+// Rank | tag (2 bits). Only the rank itself changes its word when it is a link; the one that comes next in
+// the queue changes `unlocked` and `locked` to a link by compare-and-swap.
 struct OwnerWord {
   std::uint64_t raw = 0;
 
+  static constexpr OwnerWord untouched() { return {0}; }
   static constexpr OwnerWord unlocked() { return {1}; }
   static constexpr OwnerWord locked() { return {2}; }
   static constexpr OwnerWord link_to(Rank target) { return {std::uint64_t{target.value} << 2 | 3}; }
@@ -32,6 +34,17 @@ struct OwnerWord {
   constexpr OwnerWord resolved(Rank at, Rank initial_home) const {
     if (tag() != Ownership::untouched) return *this;
     return at == initial_home ? unlocked() : link_to(initial_home);
+  }
+};
+
+// The rank that joined the queue last: it is home, or will be when all before it have been. Raw 0: nobody
+// ever did, the initial home is still home.
+struct TailWord {
+  std::uint64_t raw = 0;
+
+  static constexpr TailWord of(Rank rank) { return {std::uint64_t{rank.value} + 1}; }
+  constexpr Rank rank(Rank initial_home) const {
+    return raw == 0 ? initial_home : Rank{static_cast<std::uint32_t>(raw - 1)};
   }
 };
 

@@ -49,57 +49,83 @@ bool QueueLock::try_lock_at_home(std::uint64_t index, Rank initial_home) {
   return own(index).compare_exchange_strong(seen, OwnerWord::locked().raw);
 }
 
-Task<Rank> QueueLock::lock(std::uint64_t index, Rank initial_home) {
+Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, std::span<const Step> along) {
   const Rank self = fabric_.self();
-  if (try_lock_at_home(index, initial_home)) co_return self;
-  // Not home, and nobody else changes a link: from here on others may queue up behind this rank.
+  if (try_lock_at_home(index, initial_home)) co_return Taken{self, false};
+  // Not home, and nobody else changes a link: from here on another rank may come next in the queue.
   const OwnerWord before = OwnerWord{own(index).load()}.resolved(self, initial_home);
   MUSUBI_CHECK(before.tag() == Ownership::link, "lock %lu taken twice by one rank",
                static_cast<unsigned long>(index));
   own(index).store(OwnerWord::locked().raw);
+  const Rank previous = co_await join_queue(index, initial_home);
+  MUSUBI_CHECK(previous != self, "rank comes after itself in the queue of lock %lu",
+               static_cast<unsigned long>(index));
+  co_return co_await follow(index, previous, initial_home, along);
+}
 
+// Result: the rank that joined before this one.
+Task<Rank> QueueLock::join_queue(std::uint64_t index, Rank initial_home) {
+  const TailWord tail = TailWord::of(fabric_.self());
+  TailWord before;
+  if (initial_home == fabric_.self()) {
+    before.raw = own(index, words_.tail).exchange(tail.raw);
+  } else {
+    std::array<Step, 1> step{fabric::swap(words_.region, offset(index) + words_.tail, &before.raw, tail.raw)};
+    co_await fabric::transfer(fabric_, initial_home, step);
+  }
+  co_return before.rank(initial_home);
+}
+
+// Takes the lock from `previous`, or waits until it hands it over. In one batch, whether it is locked or not:
+// after the first swap that succeeds its word is a link, or is locked because it wants the lock again, and is
+// not unlocked before this rank has unlocked. Hence the order of the swaps.
+Task<Taken> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_home,
+                              std::span<const Step> along) {
+  MUSUBI_CHECK(along.size() <= along_max);
+  const OwnerWord link = OwnerWord::link_to(fabric_.self());
   Grants::Waiter waiter{key(index), {}, nullptr};
-  bool expecting = false;
-  Rank peer = before.target();
-  OwnerWord expected = OwnerWord::unlocked();
+  grants_.expect(waiter);
+  OwnerWord locked, unlocked;
+  OwnerWord untouched = OwnerWord::unlocked();  // of others than the initial home: is never met here
+  std::array<Step, 3 + along_max> steps;
+  std::size_t count = 0;
+  const auto add_swap = [&](OwnerWord* seen, OwnerWord expected) {
+    steps[count++] = fabric::compare_swap(words_.region, offset(index), &seen->raw, expected.raw, link.raw);
+  };
+  add_swap(&locked, OwnerWord::locked());
+  if (previous == initial_home) add_swap(&untouched, OwnerWord::untouched());
+  add_swap(&unlocked, OwnerWord::unlocked());
+  for (const Step& step : along) steps[count++] = step;
   for (;;) {
-    MUSUBI_CHECK(peer != self, "the links of lock %lu form a cycle", static_cast<unsigned long>(index));
-    if (expected == OwnerWord::locked() && !expecting) {
-      grants_.expect(waiter);
-      expecting = true;
+    co_await fabric::transfer(fabric_, previous, std::span<const Step>(steps.data(), count));
+    if (locked == OwnerWord::locked()) {
+      co_await waiter.granted;
+      co_return Taken{previous, false};
     }
-    std::uint64_t raw = 0;
-    std::array<Step, 1> step{
-        fabric::compare_swap(words_.region, offset(index), &raw, expected.raw, OwnerWord::link_to(self).raw)};
-    co_await fabric::transfer(fabric_, peer, step);
-    if (raw == expected.raw) break;
-    const OwnerWord found = OwnerWord{raw}.resolved(peer, initial_home);
-    if (found.tag() == Ownership::link) {
-      peer = found.target();
-      expected = OwnerWord::unlocked();
-    } else {
-      expected = OwnerWord{raw};  // unlocked, locked, or the untouched word of the initial home
+    if (untouched == OwnerWord::untouched() || unlocked == OwnerWord::unlocked()) {
+      grants_.withdraw(waiter);
+      co_return Taken{previous, true};
     }
   }
-  if (expected == OwnerWord::locked()) {
-    co_await waiter.granted;
-  } else if (expecting) {
-    grants_.withdraw(waiter);
-  }
-  co_return peer;
 }
 
 Task<bool> QueueLock::looks_free(std::uint64_t index, Rank initial_home) {
   const Rank self = fabric_.self();
-  OwnerWord word = OwnerWord{own(index).load()}.resolved(self, initial_home);
-  while (word.tag() == Ownership::link) {
-    const Rank peer = word.target();
-    std::uint64_t raw = 0;
-    std::array<Step, 1> step{fabric::get(words_.region, offset(index), &raw, sizeof raw)};
-    co_await fabric::transfer(fabric_, peer, step);
-    word = OwnerWord{raw}.resolved(peer, initial_home);
+  const OwnerWord here = OwnerWord{own(index).load()}.resolved(self, initial_home);
+  if (here.tag() != Ownership::link) co_return here == OwnerWord::unlocked();
+  TailWord tail;
+  if (initial_home == self) {
+    tail.raw = own(index, words_.tail).load();
+  } else {
+    std::array<Step, 1> step{
+        fabric::get(words_.region, offset(index) + words_.tail, &tail.raw, sizeof tail.raw)};
+    co_await fabric::transfer(fabric_, initial_home, step);
   }
-  co_return word.tag() == Ownership::unlocked;
+  const Rank last = tail.rank(initial_home);
+  OwnerWord word;
+  std::array<Step, 1> step{fabric::get(words_.region, offset(index), &word.raw, sizeof word.raw)};
+  co_await fabric::transfer(fabric_, last, step);
+  co_return word.resolved(last, initial_home) == OwnerWord::unlocked();
 }
 
 bool QueueLock::unlock_unwatched(std::uint64_t index) {

@@ -1,6 +1,11 @@
-// The distributed queue lock with probable owner of paper TS (listing 1) over one-sided operations: one owner
-// word per lock and rank, no spinning on a remote word, hand-over by a message to the waiter. Used for the
-// critical sections of blocks and for user locks.
+// The distributed queue lock of paper TS (listing 1) over one-sided operations: one owner word per lock and
+// rank, no spinning on a remote word, hand-over by a message to the waiter. Used for the critical sections of
+// blocks and for user locks.
+//
+// The links of the paper lead from holder to holder, over as many ranks as have had the lock since this one.
+// Here whoever wants the lock finds the rank before it at once, as in the queue of Mellor-Crummey and Scott:
+// it exchanges the tail word at the lock's initial home. Each rank so has one successor, which finds its word
+// unlocked or locked, never a link. Links are left to those who only look for the home.
 #pragma once
 
 #include <atomic>
@@ -42,12 +47,20 @@ class Grants final : public fabric::Listener {
   Waiter* first_ = nullptr;
 };
 
-// Where the words of one family of locks lie: word i at `offset + i * stride` of `region`, on every rank.
+// Where the words of one family of locks lie: the owner word of lock i at `offset + i * stride` of `region`,
+// on every rank, and its tail word `tail` bytes further on.
 struct WordArray {
   fabric::RegionId region;
   std::uint64_t offset;
   std::uint64_t stride;
+  std::uint64_t tail;
   std::byte* own;  // the own region's memory at `offset`
+};
+
+// How a lock was taken.
+struct Taken {
+  Rank previous;   // held it before; this rank: nobody else had it since
+  bool was_along;  // the steps that the taker had sent along were done after that
 };
 
 class QueueLock {
@@ -62,8 +75,10 @@ class QueueLock {
         skip_handover_(skip_handover) {}
 
   // Takes lock `index`. At most one task of a rank may be between lock and unlock of one index (the caller's
-  // gate). Result: the rank that held it before (this rank: nobody else had it since).
-  Task<Rank> lock(std::uint64_t index, Rank initial_home);
+  // gate). `along`: at most along_max gets from the rank that holds it before, which cost no operation of
+  // their own; where this rank has to wait they bring nothing of use.
+  static constexpr std::size_t along_max = 3;
+  Task<Taken> lock(std::uint64_t index, Rank initial_home, std::span<const fabric::Step> along = {});
   // Whether the lock was free a moment ago.
   Task<bool> looks_free(std::uint64_t index, Rank initial_home);
   // Takes it if this rank is its home and it is free; no remote operation.
@@ -77,10 +92,13 @@ class QueueLock {
     return user_locks_ ? LockKey::of_user_lock(index) : LockKey::of_block(index);
   }
   std::uint64_t offset(std::uint64_t index) const { return words_.offset + index * words_.stride; }
-  std::atomic_ref<std::uint64_t> own(std::uint64_t index) const {
+  std::atomic_ref<std::uint64_t> own(std::uint64_t index, std::uint64_t member = 0) const {
     return std::atomic_ref<std::uint64_t>(
-        *reinterpret_cast<std::uint64_t*>(words_.own + index * words_.stride));
+        *reinterpret_cast<std::uint64_t*>(words_.own + index * words_.stride + member));
   }
+  Task<Rank> join_queue(std::uint64_t index, Rank initial_home);
+  Task<Taken> follow(std::uint64_t index, Rank previous, Rank initial_home,
+                     std::span<const fabric::Step> along);
 
   fabric::Fabric& fabric_;
   Grants& grants_;

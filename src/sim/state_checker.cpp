@@ -12,6 +12,7 @@ using coherence::Entry;
 using coherence::State;
 using remote_lock::Ownership;
 using remote_lock::OwnerWord;
+using remote_lock::TailWord;
 
 namespace {
 
@@ -94,6 +95,12 @@ void StateChecker::check_block(BlockId block) {
   if (chains.ends > 2) world_.reached("owner_word.several_wait");
   // Somebody may hold the block's lock, or be on the way to it: the rest is checked when nobody is.
   if (chains.ends != 1 || chains.free_ends != 1) return;
+  const Rank initial = cluster_.space().initial_home(block);
+  const TailWord tail{cluster_.node(initial.value).words(block).tail};
+  if (tail.rank(initial).value != chains.home) {
+    return cluster_.violate("block %lu: node %u was the last to queue up, node %u is the home", number(block),
+                            tail.rank(initial).value, chains.home);
+  }
   const BlockWords& home = cluster_.node(chains.home).words(block);
   const std::uint64_t read_ts = home.read_ts;
   const std::uint64_t write_ts = home.write_ts;

@@ -1,5 +1,6 @@
 #include "sync/lock_table.h"
 
+#include <array>
 #include <atomic>
 #include <optional>
 
@@ -9,6 +10,8 @@
 
 namespace musubi::sync {
 namespace {
+
+using fabric::Step;
 
 // One lock as the tasks of this rank share it.
 struct LocalLock {
@@ -54,23 +57,30 @@ LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trac
     : parts_(new Parts{
           fabric, protocol, counters,
           remote_lock::QueueLock(
-              fabric, grants, {coherence::control_region, words_offset, sizeof(std::uint64_t), words}, true),
+              fabric, grants,
+              {coherence::control_region, words_offset, words_bytes(1), sizeof(std::uint64_t), words}, true),
           count, SignatureReader(fabric, protocol, signature_offset, notices_max),
           std::make_unique<std::atomic<LocalLock*>[]>((count + chunk_locks - 1) / chunk_locks)}) {}
 LockTable::~LockTable() = default;
+
+// The signature of who had the lock comes with the lock. It covers at least what he released before he gave
+// it away; newer notices may come along, which costs at most a needless invalidation.
+Task<> LockTable::lock_from_elsewhere(LockId lock) {
+  Parts& p = *parts_;
+  SignatureReader::Look look(p.signatures);
+  std::array<Step, 3> steps = look.steps();
+  const remote_lock::Taken taken = co_await p.queue.lock(lock.value, p.initial_home(lock), steps);
+  if (taken.previous == p.fabric.self()) co_return;
+  p.counters.add(trace::Counter::lock_handovers);
+  co_await p.signatures.acquire(look, taken.previous, taken.was_along);
+}
 
 Task<> LockTable::lock(LockId lock) {
   Parts& p = *parts_;
   LocalLock& local = p.local(lock);
   auto pass = co_await local.gate.enter();
-  const Rank previous = co_await p.queue.lock(lock.value, p.initial_home(lock));
+  if (!p.queue.try_lock_at_home(lock.value, p.initial_home(lock))) co_await lock_from_elsewhere(lock);
   p.counters.add(trace::Counter::lock_acquisitions);
-  if (previous != p.fabric.self()) {
-    p.counters.add(trace::Counter::lock_handovers);
-    // It covers at least what he released before he gave the lock away; newer notices may come along, which
-    // costs at most a needless invalidation.
-    co_await p.signatures.acquire_from(previous);
-  }
   local.pass.emplace(std::move(pass));
 }
 

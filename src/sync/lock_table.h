@@ -23,7 +23,7 @@ class LockTable {
             remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset, std::size_t count,
             std::uint64_t signature_offset, std::size_t notices_max);
   ~LockTable();
-  static std::size_t words_bytes(std::size_t count) { return count * sizeof(std::uint64_t); }
+  static std::size_t words_bytes(std::size_t count) { return 2 * count * sizeof(std::uint64_t); }
 
   // Not recursive; the tasks of one rank that want the same lock queue up in order of arrival.
   // try_lock may wait for a holder that takes the lock between its look and its own attempt.
@@ -33,6 +33,9 @@ class LockTable {
 
  private:
   struct Parts;
+  class BoardLook;
+  Task<> lock_from_elsewhere(LockId lock);
+
   std::unique_ptr<Parts> parts_;
 };
 

@@ -1,19 +1,48 @@
 #include "sync/signature_reader.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/event.h"
 #include "coherence/core/block_words.h"
-#include "coherence/core/signature.h"
-#include "fabric/transfer.h"
 
 namespace musubi::sync {
+namespace {
 
 using coherence::control_region;
 using coherence::Notice;
 using coherence::SignatureBoard;
 using fabric::Step;
+
+constexpr std::size_t first_notices = 16;
+
+}  // namespace
+
+SignatureReader::Look::Look(SignatureReader& reader)
+    : place_(reader.offset_),
+      buffer_(reader.buffers_),
+      expected_(std::min(reader.notices_max_, first_notices)) {}
+
+std::array<Step, 3> SignatureReader::Look::steps() {
+  return {fabric::get(control_region, place_, &before_, sizeof before_),
+          fabric::get(control_region, place_, buffer_.data(), coherence::signature_bytes(expected_)),
+          fabric::get(control_region, place_, &after_, sizeof after_)};
+}
+
+SignatureReader::Look::Result SignatureReader::Look::result() {
+  if (before_ != after_ || before_ % 2 != 0) return Result::torn;
+  if (board().count <= expected_) return Result::whole;
+  expected_ = board().count;
+  return Result::too_short;
+}
+
+coherence::SignatureView SignatureReader::Look::signature() const {
+  const auto* notices = reinterpret_cast<const Notice*>(buffer_.data() + sizeof(SignatureBoard));
+  return {board().minimum, {notices, static_cast<std::size_t>(board().count)}};
+}
+
+const SignatureBoard& SignatureReader::Look::board() const {
+  return *reinterpret_cast<const SignatureBoard*>(buffer_.data());
+}
 
 SignatureReader::SignatureReader(fabric::Fabric& fabric, coherence::Protocol& protocol, std::uint64_t offset,
                                  std::size_t notices_max)
@@ -23,33 +52,23 @@ SignatureReader::SignatureReader(fabric::Fabric& fabric, coherence::Protocol& pr
       notices_max_(notices_max),
       buffers_(coherence::signature_bytes(notices_max)) {}
 
-// The sequence word tells a torn read.
 Task<std::uint64_t> SignatureReader::acquire_from(Rank peer) {
-  constexpr std::size_t first_notices = 16;
-  BufferPool::Buffer buffer(buffers_);
-  auto* board = reinterpret_cast<SignatureBoard*>(buffer.data());
-  std::size_t expected = std::min(notices_max_, first_notices);
-  std::uint64_t before = 0;
-  for (unsigned attempt = 0;;) {
-    std::uint64_t after = 0;
-    std::array<Step, 3> steps{
-        fabric::get(control_region, offset_, &before, sizeof before),
-        fabric::get(control_region, offset_, board, coherence::signature_bytes(expected)),
-        fabric::get(control_region, offset_, &after, sizeof after)};
-    co_await fabric::transfer(fabric_, peer, steps);
-    if (before != after || before % 2 != 0) {
-      ++attempt;
-      co_await pause(attempt);
-    } else if (board->count > expected) {
-      expected = board->count;
-    } else {
-      break;
+  Look look(*this);
+  co_return co_await acquire(look, peer, false);
+}
+
+Task<std::uint64_t> SignatureReader::acquire(Look& look, Rank peer, bool is_done) {
+  for (unsigned attempt = 0;; is_done = false) {
+    if (!is_done) {
+      std::array<Step, 3> steps = look.steps();
+      co_await fabric::transfer(fabric_, peer, steps);
     }
+    const Look::Result result = look.result();
+    if (result == Look::Result::whole) break;
+    if (result == Look::Result::torn) co_await pause(++attempt);
   }
-  const auto* notices = reinterpret_cast<const Notice*>(buffer.data() + sizeof(SignatureBoard));
-  co_await protocol_.acquire({board->minimum, {notices, static_cast<std::size_t>(board->count)}},
-                             coherence::Audience::unknown);
-  co_return before;
+  co_await protocol_.acquire(look.signature(), coherence::Audience::unknown);
+  co_return look.sequence();
 }
 
 }  // namespace musubi::sync

@@ -157,5 +157,53 @@ TEST(InjectedLitmus, AReleasePassesNothingThatHasNoNameYet) {
   EXPECT_GT(worlds_that_go_wrong(the_count_is_seen, InjectedBug::live_part_without_gate), 0u);
 }
 
+// ---- dropped_copy_not_noticed ----
+//
+// The home publishes a version and tells its reader; at the next barrier it gives the copy back, for it has
+// not changed since. The reader comes late, and asks for the copy, by its notice, while it goes.
+
+Task<> publish_and_give_back(Node& node) {
+  for (std::uint64_t version = 1; version <= 4; ++version) {
+    co_await store(node, 0, version);
+    co_await meet(node);
+    co_await meet(node);
+  }
+}
+
+Task<> read_late(Stage& stage, Node& node, bool* right) {
+  for (std::uint64_t version = 1; version <= 4; ++version) {
+    co_await meet(node);
+    co_await idle(stage, 4000);
+    const std::uint64_t value = co_await load(node, 0);
+    *right = *right && value == version;
+    co_await meet(node);
+  }
+}
+
+// Result: whether the reader saw each version, and no checker complains.
+bool late_reader_sees_all(std::uint64_t seed, InjectedBug bug) {
+  Configuration configuration = hostile(seed, 2);
+  configuration.plain_flags = 0;
+  configuration.protocol.leave_unpublished = true;
+  configuration.protocol.lease_ticks = 10;
+  configuration.protocol.lease_probe_releases = 16;
+  configuration.protocol.signature_notices_max = 64;
+  configuration.protocol.downgrade_after_releases = 1;
+  configuration.protocol.give_back_after_releases = 1;
+  configuration.protocol.fetches_ahead_max = 0;
+  configuration.protocol.injected_bug = bug;
+  configuration.model = {50, 500, 1000, 5, 5, 0, 0};
+  Stage stage(configuration, 1);
+  bool right = true;
+  stage.play(0, publish_and_give_back(stage.node(0)));
+  stage.play(1, read_late(stage, stage.node(1), &right));
+  return stage.ends_well() && right;
+}
+
+TEST(InjectedLitmus, AReaderNoticesThatACopyIsBeingGivenBack) {
+  EXPECT_EQ(worlds_that_go_wrong(late_reader_sees_all, InjectedBug::none), 0u);
+  EXPECT_GT(worlds_that_go_wrong(late_reader_sees_all, InjectedBug::dropped_copy_not_noticed), 0u);
+}
+
 }  // namespace
 }  // namespace musubi::sim

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "coherence/migrating/run.h"
+#include "fabric/transfer.h"
 
 namespace musubi::coherence::migrating {
 
@@ -19,7 +20,7 @@ Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace
       interruption_(interruption),
       kernels_(merge_kernels()),
       locks_(fabric, grants,
-             {words_region, offsetof(BlockWords, owner), sizeof(BlockWords),
+             {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
               reinterpret_cast<std::byte*>(memory.words)},
              false, parameters.injected_bug == InjectedBug::handover_skipped),
       signature_(memory.signature, parameters.signature_notices_max,
@@ -113,6 +114,27 @@ void Engine::make_twin(Block& b) {
     b.entry.published_equals = true;
     count(Counter::twins);
   }
+}
+
+Task<Engine::Lock> Engine::lock(const Block& b, std::byte* place) {
+  Lock lock{};
+  lock.place = place;
+  const std::array<fabric::Step, 2> steps{
+      fabric::get(words_region, word_offset(b.id, 0), &lock.words, sizeof lock.words),
+      fabric::get(published_region, b.extent.offset, place, b.extent.bytes)};
+  const remote_lock::Taken taken = co_await locks_.lock(
+      b.id.value, b.initial_home, std::span<const fabric::Step>(steps).first(place != nullptr ? 2 : 1));
+  lock.previous = taken.previous;
+  lock.knows_words = taken.was_along;
+  co_return lock;
+}
+
+Task<> Engine::learn_words(const Block& b, Lock& lock) {
+  if (lock.knows_words) co_return;
+  const std::array<fabric::Step, 1> words{
+      fabric::get(words_region, word_offset(b.id, 0), &lock.words, sizeof lock.words)};
+  co_await fabric::transfer(fabric_, lock.previous, words);
+  lock.knows_words = true;
 }
 
 Task<FaultOutcome> Engine::fault(BlockId id, vm::Access wanted, bool in_order) {

@@ -93,6 +93,14 @@ class Engine {
     std::uint64_t version_after;
   };
 
+  // A block's lock that this rank has just taken, and what has come along from a home that did not hold it.
+  struct Lock {
+    Rank previous;     // the home until now
+    bool knows_words;  // they have come, and after them the public copy into `place`
+    BlockWords words;  // there
+    std::byte* place;  // null: the public copy was not asked for
+  };
+
   struct Run;
   struct RunLook;
   // Where a block is fetched from: a rank, by its notice or as the home.
@@ -136,6 +144,8 @@ class Engine {
     return e.hint_write_ts > e.write_ts && e.hint_read_ts > e.hint_write_ts && e.hint_read_ts >= acquired() &&
            !e.hint_live && e.hint_writer != fabric_.self();
   }
+  // No newer version than the one here is known of.
+  static bool may_be_newest(const Entry& e) { return e.hint_write_ts <= e.write_ts && !e.bytes_lost; }
   // Whether a copy that was read between two looks at its version may have been no copy any more.
   bool is_given_back(std::uint64_t version_before, std::uint64_t version_after) const {
     return copy_given_back_between(version_before, version_after) &&
@@ -181,6 +191,9 @@ class Engine {
   void take_remote(const Block& b, const std::byte* remote);
   void make_twin(Block& b);
 
+  Task<Lock> lock(const Block& b, std::byte* place = nullptr);
+  Task<> learn_words(const Block& b, Lock& lock);
+
   // order.cpp
   bool is_unordered(std::uint32_t came_in) const;
   void note_arrival(const Block& b);
@@ -217,12 +230,12 @@ class Engine {
   Task<> fetch(Block& b);
   Task<> fetch_once(Block& b);
   Task<> fetch_into(Block& b, std::byte* target);
-  Task<BlockWords> take_from_home(Block& b, Rank home, std::byte* target);
+  Task<BlockWords> take_from_home(Block& b, const Lock& lock, std::byte* target);
   Task<bool> fetch_by_hint(Block& b, std::byte* target);
   Task<LookResult> fetch_from(Block& b, Rank peer, std::byte* target, bool live, Rank* next);
   Task<LogicalTime> extend_lease(Block& b, Rank peer, const Look& look);
   Task<> fetch_under_lock(Block& b, std::byte* target);
-  Task<> become_home(Block& b, Rank previous, std::byte* target);
+  Task<> become_home(Block& b, const Lock& lock, std::byte* target);
   static bool needs_data(const Block& b, const BlockWords& home) {
     return home.write_ts != b.entry.write_ts.value || b.entry.bytes_lost;
   }
@@ -233,6 +246,7 @@ class Engine {
   void note_home(Block& b, Rank peer);
   void accept(Block& b, Version version, const std::byte* data);
   Rank first_place_to_look(const Block& b);
+  Rank place_after(const Block& b, Rank asked, Rank linked);
 
   // first_touch.cpp
   bool looks_untouched(const Block& b);
@@ -245,7 +259,7 @@ class Engine {
   Task<> release_elsewhere(BlockId id, bool quiescent);
   Task<> release_live_ranges(bool quiescent, TaskGroup& elsewhere);
   Task<> publish(Block& b, Modification* modification);
-  Task<Version> bring_newest(Block& b, Rank previous);
+  Task<Version> bring_newest(Block& b, Lock& lock);
   enum class PublicCopy { holds_it, none };
   void new_version(Block& b, Version home, bool may_be_silent, PublicCopy copy);
   void store_version(Block& b, Version version, PublicCopy copy = PublicCopy::holds_it);

@@ -53,6 +53,7 @@ Task<> Engine::fetch_into(Block& b, std::byte* target) {
   // Where the home has no public copy: the bytes that its program works on.
   bool live = e.hint_write_ts > e.write_ts && e.hint_live;
   Rank peer = first_place_to_look(b);
+  unsigned links = 0;
   for (unsigned attempt = 0;;) {
     if (own_word(b).tag() == Ownership::unlocked) {
       const bool valid = co_await redate_at_home(b);
@@ -60,8 +61,10 @@ Task<> Engine::fetch_into(Block& b, std::byte* target) {
       peer = own_word(b).target();  // another rank took the home just now
     }
     if (peer == fabric_.self()) peer = own_word(b).target();
-    const LookResult result = co_await fetch_from(b, peer, data, live, &peer);
+    const Rank asked = peer;
+    const LookResult result = co_await fetch_from(b, asked, data, live, &peer);
     if (result == LookResult::accepted) co_return;
+    if (result == LookResult::elsewhere && ++links > 1) peer = place_after(b, asked, peer);
     if (result == LookResult::needs_live_data || result == LookResult::needs_public_copy) {
       live = result == LookResult::needs_live_data;
       data = target;
@@ -82,6 +85,13 @@ Rank Engine::first_place_to_look(const Block& b) {
   if (e.home_known) return e.home_guess;
   const OwnerWord word = own_word(b);
   return word.tag() == Ownership::link ? word.target() : fabric_.self();
+}
+
+// One link may be right; more lead over all homes of the past. The initial home knows which is the last.
+Rank Engine::place_after(const Block& b, Rank asked, Rank linked) {
+  if (asked == b.initial_home) return linked;
+  if (b.initial_home != fabric_.self()) return b.initial_home;
+  return remote_lock::TailWord{shared(b.words.tail).load()}.rank(b.initial_home);
 }
 
 Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
@@ -126,7 +136,8 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
 
   const OwnerWord owner = OwnerWord{look.owner_after}.resolved(peer, b.initial_home);
   if (owner.tag() == Ownership::link) {
-    *next = owner.target();
+    const remote_lock::TailWord tail{look.words.tail};
+    *next = peer == b.initial_home ? tail.rank(peer) : owner.target();
     co_return LookResult::elsewhere;
   }
   *next = peer;
@@ -187,17 +198,16 @@ Task<LogicalTime> Engine::extend_lease(Block& b, Rank peer, const Look& look) {
 
 // Progress is guaranteed by the queue of the lock: this rank becomes the home, with the same version.
 Task<> Engine::fetch_under_lock(Block& b, std::byte* target) {
-  const Rank previous = co_await locks_.lock(b.id.value, b.initial_home);
-  co_await become_home(b, previous, target);
+  const Lock taken = co_await lock(b);
+  co_await become_home(b, taken, target);
 }
 
-// This rank has just taken the lock of the block from `previous`: it becomes the home of the version there.
-// Ends the critical section.
-Task<> Engine::become_home(Block& b, Rank previous, std::byte* target) {
+// This rank becomes the home of the version of the rank that had the lock before. Ends the critical section.
+Task<> Engine::become_home(Block& b, const Lock& lock, std::byte* target) {
   Entry& e = b.entry;
-  MUSUBI_CHECK(previous != fabric_.self(), "block %lu: home without knowing it",
+  MUSUBI_CHECK(lock.previous != fabric_.self(), "block %lu: home without knowing it",
                static_cast<unsigned long>(b.id.value));
-  const BlockWords words = co_await take_from_home(b, previous, target);
+  const BlockWords words = co_await take_from_home(b, lock, target);
   if (target == b.own) e.bytes_lost = true;
   count(Counter::home_migrations);
   // Copies of an unpublished version differ by when they were taken: what is here now needs a name of its
@@ -217,14 +227,19 @@ Task<> Engine::become_home(Block& b, Rank previous, std::byte* target) {
   co_await locks_.unlock(b.id.value);
 }
 
-// This rank has just taken the lock of the block from `home`: brings what `home` has. Where that is
-// unpublished, its live bytes become our base and, by our hand, its public copy: the twin of what its program
-// writes from now on. Bytes that it wrote meanwhile differ from that twin, or are in it.
-Task<BlockWords> Engine::take_from_home(Block& b, Rank home, std::byte* target) {
-  BlockWords words{};
-  std::array<Step, 2> steps{fabric::get(words_region, word_offset(b.id, 0), &words, sizeof words),
-                            fabric::get(published_region, b.extent.offset, target, b.extent.bytes)};
-  co_await fabric::transfer(fabric_, home, steps);
+// Brings what the rank has that had the lock before. Where that is unpublished, its live bytes become our
+// base and, by our hand, its public copy: the twin of what its program writes from now on. Bytes that it
+// wrote meanwhile differ from that twin, or are in it.
+Task<BlockWords> Engine::take_from_home(Block& b, const Lock& lock, std::byte* target) {
+  const Rank home = lock.previous;
+  BlockWords words = lock.words;
+  const bool has_come = lock.knows_words && lock.place == target;
+  if (!lock.knows_words || (!words.unpublished() && !has_come)) {
+    std::array<Step, 2> steps{fabric::get(words_region, word_offset(b.id, 0), &words, sizeof words),
+                              fabric::get(published_region, b.extent.offset, target, b.extent.bytes)};
+    const std::span<const Step> all(steps);
+    co_await fabric::transfer(fabric_, home, lock.knows_words ? all.last(1) : all);
+  }
   if (words.unpublished()) {
     std::array<Step, 3> twin{fabric::get(private_region, b.extent.offset, target, b.extent.bytes),
                              fabric::put(published_region, b.extent.offset, target, b.extent.bytes),

@@ -1,14 +1,10 @@
 // The first write to a block that nobody has written: the writer becomes its home at once, not at its first
 // release. Nothing moves, no twin is made, and while nobody reads the block it stays unpublished - so what a
 // parallel loop initialises costs each rank no more than its own memory, whoever has allocated it.
-#include <array>
-
 #include "coherence/migrating/engine.h"
-#include "fabric/transfer.h"
 
 namespace musubi::coherence::migrating {
 
-using fabric::Step;
 using remote_lock::Ownership;
 
 // Whether this rank has seen nothing of the block so far. Its bytes here are zero, private and public ones.
@@ -24,13 +20,11 @@ Task<> Engine::fetch_for_writing(Block& b) {
     co_await fetch(b);
     co_return;
   }
-  const Rank previous = co_await locks_.lock(b.id.value, b.initial_home);
-  BlockWords words{};
-  const std::array<Step, 1> steps{fabric::get(words_region, word_offset(b.id, 0), &words, sizeof words)};
-  co_await fabric::transfer(fabric_, previous, steps);
-  if (words.write_ts != 0 || words.read_ts != 0) {  // somebody was here before
+  Lock taken = co_await lock(b);
+  co_await learn_words(b, taken);
+  if (taken.words.write_ts != 0 || taken.words.read_ts != 0) {  // somebody was here before
     BufferPool::Buffer scratch(scratch_);
-    co_await become_home(b, previous, scratch.data());
+    co_await become_home(b, taken, scratch.data());
   } else {
     count(Counter::first_touches);
     const LogicalTime now = later(LogicalTime{1}, acquired());

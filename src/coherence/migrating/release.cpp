@@ -125,43 +125,45 @@ Task<> Engine::modify(BlockId id, Modification& modification) {
 }
 
 Task<> Engine::publish(Block& b, Modification* modification) {
-  const Rank previous = co_await locks_.lock(b.id.value, b.initial_home);
-  const Version home = co_await bring_newest(b, previous);
+  // Where a notice has told of a newer version its bytes are needed in any case.
+  const bool needs_data = !may_be_newest(b.entry) && !b.entry.hint_live;
+  std::optional<BufferPool::Buffer> place;
+  if (needs_data && own_word(b).tag() == remote_lock::Ownership::link) place.emplace(scratch_);
+  Lock taken = co_await lock(b, place ? place->data() : nullptr);
+  const Version home = co_await bring_newest(b, taken);
   if (modification != nullptr) modification->apply(b.own);
   publish_changes(b);
   note_copy(b);
   b.entry.published_equals = true;
-  new_version(b, home, previous == fabric_.self(), PublicCopy::holds_it);
+  new_version(b, home, taken.previous == fabric_.self(), PublicCopy::holds_it);
   end_critical_section(b);
   co_await locks_.unlock(b.id.value);
 }
 
 // Makes private bytes and twin those of the newest version plus this rank's changes. Result: that version.
-Task<Version> Engine::bring_newest(Block& b, Rank previous) {
+Task<Version> Engine::bring_newest(Block& b, Lock& lock) {
   Entry& e = b.entry;
-  if (previous == fabric_.self()) {
+  if (lock.previous == fabric_.self()) {
     co_return Version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
   }
   count(Counter::home_migrations);
-  BlockWords words{};
-  const Step get_words = fabric::get(words_region, word_offset(b.id, 0), &words, sizeof words);
-  const bool maybe_newest = e.hint_write_ts <= e.write_ts && !e.bytes_lost;
-  if (maybe_newest) {
-    std::array<Step, 1> steps{get_words};
-    co_await fabric::transfer(fabric_, previous, steps);
+  if (may_be_newest(e)) {
+    co_await learn_words(b, lock);
     // Our twin came from the version that the previous home still has: no data need move.
-    if (words.write_ts == e.write_ts.value && !words.unpublished()) {
-      co_return Version{LogicalTime{words.write_ts}, LogicalTime{words.read_ts}};
+    if (lock.words.write_ts == e.write_ts.value && !lock.words.unpublished()) {
+      co_return Version{LogicalTime{lock.words.write_ts}, LogicalTime{lock.words.read_ts}};
     }
   }
-  BufferPool::Buffer remote(scratch_);
-  words = co_await take_from_home(b, previous, remote.data());
+  std::optional<BufferPool::Buffer> scratch;
+  if (lock.place == nullptr) scratch.emplace(scratch_);
+  std::byte* remote = scratch ? scratch->data() : lock.place;
+  const BlockWords words = co_await take_from_home(b, lock, remote);
   if (is_valid(e) && !may_change_in_place(e)) invalidate(b);
   note_arrival(b);
   if (is_dirty(e)) {
-    merge_remote(b, remote.data(), false);
+    merge_remote(b, remote, false);
   } else {
-    take_remote(b, remote.data());
+    take_remote(b, remote);
   }
   e.bytes_lost = false;
   co_return Version{LogicalTime{words.write_ts}, LogicalTime{words.read_ts}};
