@@ -88,7 +88,7 @@ class HomeBased : public Protocol {
   virtual Task<> publish(Block& b, std::vector<fabric::Step>& puts) = 0;
 
   Block block(BlockId id);
-  Gate& gate(BlockId id) { return gates_[id.value % gates_.size()]; }
+  Gate& gate(BlockId id) { return gates_[(id.value + id.value / gates_.size()) % gates_.size()]; }
   static bool is_valid(const LocalEntry& e) { return e.state >= State::readable_clean; }
   static bool is_dirty(const LocalEntry& e) {
     return e.state == State::writable || e.state == State::readable_dirty || e.state == State::invalid_dirty;

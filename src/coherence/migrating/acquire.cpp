@@ -18,10 +18,10 @@ Task<> Engine::acquire(SignatureView signature, Audience audience) {
     const bool stays_open = co_await apply_notice(notice, bytes_ahead);
     if (stays_open) co_await fetches.admit(refresh(notice.block));
   }
-  co_await fetches.drain();
   raise(clock_, newest);
   if (audience != Audience::everyone) signature_.add_all(signature);
   co_await expire_until(signature.minimum);
+  co_await fetches.drain();
   if (audience != Audience::unknown) {
     to_close_.take_runs([this](vm::BlockRun run) { vm_.close(run); });
     quiet_now_.store(0);

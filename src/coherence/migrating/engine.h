@@ -110,9 +110,11 @@ class Engine {
     friend bool operator==(const Source&, const Source&) = default;
   };
 
+  // Neighbours have different gates, for the sake of runs, and so have blocks that lie a power of two apart:
+  // rows of a matrix, the parts of the ranks.
   Gate& gate(BlockId id) {
     touch();
-    return gates_[id.value % gate_count];
+    return gates_[(id.value + id.value / gate_count) % gate_count];
   }
   Block block(BlockId id);
   // The blocks of a pinned range that are in use now; none: count 0.
