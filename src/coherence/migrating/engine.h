@@ -306,6 +306,7 @@ class Engine {
   Task<> expire_leases();
   Task<> refresh_live_ranges();
   Task<bool> redate_at_home(Block& b);
+  LogicalTime raise_lease(Block& b, LogicalTime read_ts);
   void invalidate(Block& b);
   void watch_lease(BlockId id, Entry& e);
 
