@@ -185,6 +185,33 @@ TEST(Budget, AReadMissOnALapsedLeaseOfUnchangedDataMovesNone) {
   EXPECT_EQ(reader.counters().get(Counter::renewals), 1u);
 }
 
+// Lets the reader acquire what `home` has released, without a notice; its copy lapses, and it reads again.
+Cost read_after_lapse(Stage& stage, Node& home, Node& reader) {
+  const Meter meter(reader);
+  do_now(stage, reader, acquire_clock(reader, home.migrating()->clock().value));
+  do_now(stage, reader, drop_value(reader, 0));
+  return meter.cost();
+}
+void write_and_release(Stage& stage, Node& home, std::uint64_t value) {
+  do_now(stage, home, store(home, 0, value));
+  do_now(stage, home, release(home));
+}
+
+TEST(Budget, AReadMissWithoutANoticeTakesTheDataOfBlocksThatChangeWithoutALook) {
+  Stage stage(calm(2), 4);
+  Node& home = stage.node(0);
+  Node& reader = stage.node(1);
+  constexpr std::uint64_t first_versions = 3;  // the home gets to know of a reader, and he of the changes
+  for (std::uint64_t i = 1; i <= first_versions; ++i) {
+    write_and_release(stage, home, i);
+    (void)read_after_lapse(stage, home, reader);
+  }
+  for (std::uint64_t i = first_versions + 1; i < 8; ++i) {
+    write_and_release(stage, home, i);
+    expect_cost(read_after_lapse(stage, home, reader), 1, 0, stage_block_bytes);  // at the acquire
+  }
+}
+
 TEST(Budget, AFirstReadOfAnUntouchedBlockMovesNoData) {
   Stage stage(calm(2), 2);
   Node& reader = stage.node(1);

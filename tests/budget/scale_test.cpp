@@ -33,8 +33,8 @@ TEST(Scale, RemoteOperationsOfABarrierGrowNoFasterThanTheLogarithm) {
     EXPECT_EQ(r.messages, rounds(nodes)) << nodes;  // one per round, nothing else
     // The neighbours' rows; all notices fit into the messages of the rounds. Where some were dropped, the
     // rows of the other grid have to be renewed, too.
-    EXPECT_LE(r.remote_operations, 2.25 + rounds(nodes)) << nodes;
-    EXPECT_LE(r.busiest_operations, 2 + 3 * rounds(nodes)) << nodes;
+    EXPECT_LE(r.remote_operations, 2 + rounds(nodes)) << nodes;
+    EXPECT_LE(r.busiest_operations, 2 + 2 * rounds(nodes)) << nodes;
   }
 }
 

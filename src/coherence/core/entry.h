@@ -39,6 +39,8 @@ struct Entry {
   bool wanted : 1;               // read again after an invalidation: worth fetching ahead
   bool has_copy : 1;             // among the blocks whose public copy takes memory here
   bool copy_used : 1;            // that copy was written since the last look at it
+  bool changes : 1;              // looks at the home without a notice find new versions
+  bool home_was_live : 1;        // the last of them found no public copy there
   bool unpublished : 1;          // this rank gave up its public copy, and has not released a version since
   std::uint8_t silent_releases;  // in a row, with a change
   std::uint8_t patience;         // how often an unpublished block was found to change after all

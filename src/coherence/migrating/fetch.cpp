@@ -48,10 +48,10 @@ Task<> Engine::fetch_into(Block& b, std::byte* target) {
     const bool fetched = co_await fetch_by_hint(b, target);
     if (fetched) co_return;
   }
-  // Without a newer notice the version that is still here may be the newest: look before moving data.
-  std::byte* data = e.hint_write_ts > e.write_ts || e.bytes_lost ? target : nullptr;
+  const bool told = e.hint_write_ts > e.write_ts;
+  std::byte* data = told || e.bytes_lost || expects_change(e) ? target : nullptr;
   // Where the home has no public copy: the bytes that its program works on.
-  bool live = e.hint_write_ts > e.write_ts && e.hint_live;
+  bool live = told ? e.hint_live : e.home_was_live;
   Rank peer = first_place_to_look(b);
   unsigned links = 0;
   for (unsigned attempt = 0;;) {
@@ -77,6 +77,12 @@ Task<> Engine::fetch_into(Block& b, std::byte* target) {
       co_await pause(attempt);
     }
   }
+}
+
+// Without a newer notice the version that is still here may be the newest. Where peers are far a look alone
+// takes nearly as long as one with the data; but blocks that do not change are only looked at.
+bool Engine::expects_change(const Entry& e) const {
+  return e.changes && !fabric_.capabilities().local_pointer;
 }
 
 Rank Engine::first_place_to_look(const Block& b) {
@@ -108,6 +114,7 @@ Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
   if (target == b.own) e.bytes_lost = true;
   if (public_ts < e.hint_write_ts.value || is_given_back(version_before, version_after)) co_return false;
   count_fetch(b);
+  e.home_was_live = false;
   // The version is called by the notice's name even if the bytes are newer: a newer version may be one
   // without leases, which its home changes silently, and must not be taken for the one that we hold.
   accept(b, {e.hint_write_ts, e.hint_read_ts}, target);
@@ -118,6 +125,7 @@ Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
 // `target` null: only if it is the version that is still here.
 Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* target, bool live, Rank* next) {
   Entry& e = b.entry;
+  const bool had_bytes = !e.bytes_lost;
   Look look{};
   std::array<Step, 5> steps{
       fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)), &look.version_before, 8),
@@ -144,13 +152,16 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
   if (owner.tag() != Ownership::unlocked || look.version_before != look.version_after) {
     co_return LookResult::changed;
   }
-  if (target == nullptr && needs_data(b, look.words)) {
+  const bool is_newer = look.words.write_ts != e.write_ts.value || !had_bytes;
+  if (target == nullptr ? is_newer : live != look.words.unpublished()) {
     // A look at a public copy that there is not would take memory there.
+    const bool was_here = e.write_ts != LogicalTime{};
+    if (was_here && look.words.write_ts != e.write_ts.value) e.changes = true;
+    e.home_was_live = look.words.unpublished();
     co_return look.words.unpublished() ? LookResult::needs_live_data : LookResult::needs_public_copy;
   }
-  if (target != nullptr && live != look.words.unpublished()) {
-    co_return live ? LookResult::needs_public_copy : LookResult::needs_live_data;
-  }
+  // An unpublished version may have other bytes each time that it is taken.
+  const bool takes_data = target != nullptr && (is_newer || live);
 
   const LogicalTime write_ts{look.words.write_ts};
   LogicalTime read_ts{look.words.read_ts};
@@ -159,12 +170,13 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
     if (read_ts == LogicalTime{}) co_return LookResult::changed;
   }
   note_home(b, peer);
-  if (target != nullptr) {
+  if (takes_data) {
     count_fetch(b);
   } else {
     count(Counter::renewals);
   }
-  accept(b, {write_ts, read_ts}, target);
+  e.bytes_lost = false;  // those of the same version have come
+  accept(b, {write_ts, read_ts}, takes_data ? target : nullptr);
   co_return LookResult::accepted;
 }
 
@@ -267,8 +279,10 @@ void Engine::accept(Block& b, Version version, const std::byte* data) {
     }
     e.bytes_lost = false;
     e.lease_doublings = 0;
-  } else if (e.lease_doublings < lease_doublings_max) {
-    ++e.lease_doublings;
+  } else {
+    // Blocks that are written at every other turn count as ones that change.
+    if (e.lease_doublings != 0) e.changes = false;
+    if (e.lease_doublings < lease_doublings_max) ++e.lease_doublings;
   }
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;
