@@ -205,5 +205,58 @@ TEST(InjectedLitmus, AReaderNoticesThatACopyIsBeingGivenBack) {
   EXPECT_GT(worlds_that_go_wrong(late_reader_sees_all, InjectedBug::dropped_copy_not_noticed), 0u);
 }
 
+// ---- taken_copy_not_renamed ----
+//
+// The home's block is unpublished. An early reader takes its live bytes; the home changes its word again; a
+// second rank writes for the first time, takes the lock and with it the live bytes, which are newer than the
+// early reader's. If both have the same name, the early reader publishes its own as the newest version when
+// it writes another word, and the home's word falls back.
+
+constexpr std::size_t word_of_reader = 1, word_of_second = 2;
+constexpr std::uint64_t step_ns = 20000;
+
+Task<> change_twice(Node& node, std::uint64_t* value) {
+  co_await store(node, 0, passing, word_of_home);
+  co_await fabric::sim::think(2 * step_ns);
+  co_await store(node, 0, lasting, word_of_home);
+  co_await fabric::sim::think(6 * step_ns);
+  co_await meet(node);
+  *value = co_await load(node, 0, word_of_home);
+}
+
+Task<> read_early_and_write(Node& node) {
+  co_await fabric::sim::think(step_ns);
+  (void)co_await load(node, 0, word_of_reader);
+  co_await fabric::sim::think(3 * step_ns);
+  co_await store(node, 0, 5, word_of_reader);
+  co_await meet(node);  // before the others
+}
+
+Task<> write_under_the_lock(Node& node) {
+  co_await fabric::sim::think(3 * step_ns);
+  co_await store(node, 0, 7, word_of_second);
+  co_await fabric::sim::think(6 * step_ns);
+  co_await meet(node);
+}
+
+// Result: whether the home's word is right at the end, and no checker complains.
+bool second_change_stays(std::uint64_t seed, InjectedBug bug) {
+  Configuration configuration = hostile(seed, 3);
+  configuration.plain_flags = 0;
+  configuration.protocol.leave_unpublished = true;
+  configuration.protocol.injected_bug = bug;
+  Stage stage(configuration, 1);
+  std::uint64_t value = 0;
+  stage.play(0, change_twice(stage.node(0), &value));
+  stage.play(1, read_early_and_write(stage.node(1)));
+  stage.play(2, write_under_the_lock(stage.node(2)));
+  return stage.ends_well() && value == lasting;
+}
+
+TEST(InjectedLitmus, WhoTakesLiveBytesWithTheLockNamesThemAnew) {
+  EXPECT_EQ(worlds_that_go_wrong(second_change_stays, InjectedBug::none), 0u);
+  EXPECT_GT(worlds_that_go_wrong(second_change_stays, InjectedBug::taken_copy_not_renamed), 0u);
+}
+
 }  // namespace
 }  // namespace musubi::sim
