@@ -116,7 +116,8 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::listed_too_late,          InjectedBug::forgotten_too_early,
                              InjectedBug::taken_change_kept_quiet,  InjectedBug::taken_copy_not_renamed,
                              InjectedBug::twin_without_version,     InjectedBug::dropped_copy_not_told,
-                             InjectedBug::dropped_copy_not_noticed, InjectedBug::live_part_without_gate};
+                             InjectedBug::dropped_copy_not_noticed, InjectedBug::shown_before_acquired,
+                             InjectedBug::live_part_without_gate};
 
 }  // namespace
 

@@ -9,7 +9,10 @@
 namespace musubi::sim {
 namespace {
 
-constexpr std::uint64_t worlds = 400;
+#ifndef MUSUBI_FLAGS_WORLDS
+#define MUSUBI_FLAGS_WORLDS 400
+#endif
+constexpr std::uint64_t worlds = MUSUBI_FLAGS_WORLDS;
 constexpr unsigned rounds = 6, rounds_between_barriers = 3;
 constexpr std::uint64_t blocks = 6;
 constexpr std::size_t counter_index = 7;
