@@ -65,7 +65,10 @@ Task<std::uint64_t> SignatureReader::acquire(Look& look, Rank peer, bool is_done
     }
     const Look::Result result = look.result();
     if (result == Look::Result::whole) break;
-    if (result == Look::Result::torn) co_await pause(++attempt);
+    if (result == Look::Result::torn) {
+      ++attempt;
+      co_await pause(attempt);
+    }
   }
   co_await protocol_.acquire(look.signature(), coherence::Audience::unknown);
   co_return look.sequence();

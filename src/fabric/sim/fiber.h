@@ -33,9 +33,9 @@ class Fiber {
   Body body_ = nullptr;
   void* argument_ = nullptr;
   // What the sanitizers are told.
-  void* sanitizer_state_ = nullptr;
-  const void* bottom_ = nullptr;
-  std::size_t bytes_ = 0;
+  [[maybe_unused]] void* sanitizer_state_ = nullptr;
+  [[maybe_unused]] const void* bottom_ = nullptr;
+  [[maybe_unused]] std::size_t bytes_ = 0;
   Fiber* came_from_ = nullptr;
 };
 
