@@ -17,6 +17,9 @@ inline void pause_instruction() noexcept {
 #endif
 }
 
+// The addresses that a process can have: 47 bits, unless it asks for five-level page tables.
+inline constexpr std::uint64_t address_space_bytes = std::uint64_t{1} << 47;
+
 // Whether a sequentially consistent read-modify-write also orders the plain stores before it against the
 // plain loads behind it.
 #if defined(__x86_64__) || defined(__i386__)

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "os/cpu.h"
+
 namespace musubi::runtime {
 
 Reservation reservation_of(const vm::Space& space) {
@@ -15,7 +17,7 @@ Reservation reservation_of(const vm::Space& space) {
 }
 
 Result<void> fits_processor(const Reservation& reservation, std::uint32_t ranks) {
-  if (reservation.mapped_bytes < address_space_of_processor) return {};
+  if (reservation.mapped_bytes < os::address_space_bytes) return {};
   constexpr std::uint64_t tib = std::uint64_t{1} << 40;
   return Error{
       "each rank of a job of " + std::to_string(ranks) + " would reserve " +

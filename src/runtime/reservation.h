@@ -31,8 +31,6 @@ struct Reservation {
   std::uint64_t file_bytes;    // of the longest memory file
 };
 
-inline constexpr std::uint64_t address_space_of_processor = std::uint64_t{1} << 47;
-
 // REQUIRES: all segments are added, and together below 2^47 bytes.
 Reservation reservation_of(const vm::Space& space);
 

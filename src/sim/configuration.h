@@ -44,16 +44,15 @@ struct Configuration {
   std::uint64_t think_ns = 500;
   std::uint32_t values = 0;  // different ones that a cell takes, so that old ones come back; 0: all
   std::uint32_t styles = (1u << static_cast<unsigned>(Style::count)) - 1;
-  std::uint32_t adopted_percent = 0;  // blocks whose first version is given by their initial home
-  std::uint32_t pinned_percent = 0;   // blocks pinned at their initial home
-  std::uint32_t counters_percent =
-      0;  // cells, in blocks of any style, that are only touched by atomic additions
-  std::uint32_t private_percent = 0;  // blocks with a part that belongs to each rank alone
-  std::uint32_t preemption = 0;       // accesses that may happen inside a change of protection
-  std::uint32_t interruption = 0;     // places inside the protocol where others get in between
-  std::uint32_t coarse_faults = 0;    // 1: the memory cannot tell reads from writes
-  std::uint32_t plain_flags = 0;      // 1: the nodes are told that the program hands data over by plain flags
-  std::uint32_t check_every = 1;      // events between checks of one block's state
+  std::uint32_t adopted_percent = 0;   // blocks whose first version is given by their initial home
+  std::uint32_t pinned_percent = 0;    // blocks pinned at their initial home
+  std::uint32_t counters_percent = 0;  // cells of any block that only atomic additions touch
+  std::uint32_t private_percent = 0;   // blocks with a part that belongs to each rank alone
+  std::uint32_t preemption = 0;        // accesses that may happen inside a change of protection
+  std::uint32_t interruption = 0;      // places inside the protocol where others get in between
+  std::uint32_t coarse_faults = 0;     // 1: the memory cannot tell reads from writes
+  std::uint32_t plain_flags = 0;  // 1: the nodes are told that the program hands data over by plain flags
+  std::uint32_t check_every = 1;  // events between checks of one block's state
   coherence::Parameters protocol;
   fabric::sim::LatencyModel model;
   fabric::sim::Hostility hostility;

@@ -57,7 +57,6 @@ FlagOrder::FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Cloc
       clock_(clock),
       own_(reinterpret_cast<std::uint64_t*>(own)),
       offset_(offset),
-      signature_offset_(signature_offset),
       signatures_(fabric, protocol, signature_offset, notices_max),
       acquired_(new std::atomic<std::uint64_t>[fabric.ranks()] {}) {}
 
@@ -124,7 +123,7 @@ Task<std::uint64_t> FlagOrder::await_releases(Rank peer) {
   static_assert(finished == begun + 1);
   std::array<fabric::Step, 2> steps{
       fabric::get(control_region, offset_ + begun * sizeof seen[0], seen.data(), sizeof seen),
-      fabric::get(control_region, signature_offset_, &sequence, sizeof sequence)};
+      signatures_.sequence_step(sequence)};
   co_await fabric::transfer(fabric_, peer, steps);
   const std::uint64_t wanted = seen[0];
   for (unsigned look = 0; seen[1] < wanted && look < looks_max; ++look) {

@@ -81,7 +81,6 @@ class FlagOrder {
   Clock& clock_;
   std::uint64_t* own_;
   std::uint64_t offset_;
-  std::uint64_t signature_offset_;
   SignatureReader signatures_;
   std::unique_ptr<std::atomic<std::uint64_t>[]> acquired_;  // sequence words of the others' signatures
 };

@@ -33,7 +33,6 @@ class LockTable {
 
  private:
   struct Parts;
-  class BoardLook;
   Task<> lock_from_elsewhere(LockId lock);
 
   std::unique_ptr<Parts> parts_;

@@ -52,6 +52,10 @@ SignatureReader::SignatureReader(fabric::Fabric& fabric, coherence::Protocol& pr
       notices_max_(notices_max),
       buffers_(coherence::signature_bytes(notices_max)) {}
 
+Step SignatureReader::sequence_step(std::uint64_t& sequence) const {
+  return fabric::get(control_region, offset_, &sequence, sizeof sequence);
+}
+
 Task<std::uint64_t> SignatureReader::acquire_from(Rank peer) {
   Look look(*this);
   co_return co_await acquire(look, peer, false);

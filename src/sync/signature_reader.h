@@ -49,6 +49,8 @@ class SignatureReader {
   Task<std::uint64_t> acquire_from(Rank peer);
   // The same by `look`; `is_done`: its steps have been done at the peer.
   Task<std::uint64_t> acquire(Look& look, Rank peer, bool is_done);
+  // Reads the sequence word alone.
+  fabric::Step sequence_step(std::uint64_t& sequence) const;
 
  private:
   fabric::Fabric& fabric_;

@@ -1,10 +1,11 @@
 #include "doctor/rule_list.h"
+#include "os/cpu.h"
 
 namespace musubi::tools::doctor {
 namespace {
 
-// Of user code on x86-64 without five-level page tables, less what program and libraries take.
-constexpr std::uint64_t address_space_of_processor = (std::uint64_t{1} << 47) - (std::uint64_t{1} << 40);
+// Less what program and libraries may take.
+constexpr std::uint64_t address_space_of_job = os::address_space_bytes - (std::uint64_t{1} << 40);
 
 // A process's own needs besides the shared range.
 constexpr std::uint64_t own_bytes = std::uint64_t{1} << 30;
@@ -72,7 +73,7 @@ Finding examine_overcommit(const Facts& facts, const Job& job) {
 Finding examine_address_space(const Facts& facts, const Job& job) {
   Finding finding = examine_bytes("address_space", "address space (RLIMIT_AS)", facts.address_space_bytes,
                                   job.mapped_bytes + own_bytes, "reserves", "ulimit -v");
-  if (job.mapped_bytes <= address_space_of_processor) return finding;
+  if (job.mapped_bytes <= address_space_of_job) return finding;
   finding.severity = Severity::problem;
   finding.fact += "; the processor has 128 TiB";
   finding.remedy = "a smaller shared range: `--set heap_bytes=...`, `--set stack_bytes=...`, or fewer ranks";

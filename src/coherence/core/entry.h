@@ -48,14 +48,13 @@ struct Entry {
   std::uint8_t lease_doublings;  // renewals in a row that found nothing changed
   std::uint8_t leased_releases;  // in a row with a lease given in advance
   std::uint16_t idle_releases;   // in a row without a change, or without a comparison
-  std::uint32_t
-      quiet_mark;         // the standstill in which a release found private and public equal; see Migrating
-  std::uint32_t digest;   // of an unpublished block, some releases ago
-  Rank home_guess;        // where the home was last seen
-  Rank hint_writer;       // the newest notice; hint_write_ts 0: none
-  std::uint32_t came_in;  // closed: acquires in order that had begun when bytes came; 0: none came
-  LogicalTime write_ts;   // of the version cached; 0: all bytes zero
-  LogicalTime read_ts;    // until when the cached version may be held
+  std::uint32_t quiet_mark;      // the standstill in which private and public were found equal; see Migrating
+  std::uint32_t digest;          // of an unpublished block, some releases ago
+  Rank home_guess;               // where the home was last seen
+  Rank hint_writer;              // the newest notice; hint_write_ts 0: none
+  std::uint32_t came_in;         // closed: acquires in order that had begun when bytes came; 0: none came
+  LogicalTime write_ts;          // of the version cached; 0: all bytes zero
+  LogicalTime read_ts;           // until when the cached version may be held
   LogicalTime hint_write_ts;
   LogicalTime hint_read_ts;
 };

@@ -6,7 +6,6 @@
 // For the simulator: one thread per rank.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +16,7 @@
 #include "base/event.h"
 #include "base/sparse_array.h"
 #include "base/task.h"
+#include "coherence/core/block_gates.h"
 #include "coherence/core/block_words.h"
 #include "coherence/core/entry.h"
 #include "coherence/core/merge.h"
@@ -88,7 +88,7 @@ class HomeBased : public Protocol {
   virtual Task<> publish(Block& b, std::vector<fabric::Step>& puts) = 0;
 
   Block block(BlockId id);
-  Gate& gate(BlockId id) { return gates_[(id.value + id.value / gates_.size()) % gates_.size()]; }
+  Gate& gate(BlockId id) { return gates_.of(id); }
   static bool is_valid(const LocalEntry& e) { return e.state >= State::readable_clean; }
   static bool is_dirty(const LocalEntry& e) {
     return e.state == State::writable || e.state == State::readable_dirty || e.state == State::invalid_dirty;
@@ -134,7 +134,7 @@ class HomeBased : public Protocol {
   const MergeKernels& kernels_;
   remote_lock::QueueLock locks_;  // for modify() alone
   BufferPool scratch_;
-  std::array<Gate, 256> gates_;  // blocks share gates: a task holds one block at a time
+  BlockGates<256> gates_;
   Gate release_gate_;
   SparseArray<LocalEntry> entries_;
   std::vector<BlockId> dirty_;

@@ -168,15 +168,6 @@ Task<> Engine::refresh_live_ranges() {
   }
 }
 
-// Result: the new lease, or the longer one that a reader has taken.
-LogicalTime Engine::raise_lease(Block& b, LogicalTime read_ts) {
-  std::atomic_ref<std::uint64_t> word = shared(b.words.read_ts);
-  std::uint64_t seen = word.load();
-  while (seen < read_ts.value && !word.compare_exchange_weak(seen, read_ts.value)) {
-  }
-  return later(LogicalTime{seen}, read_ts);
-}
-
 // If the home is here: its version is held to be valid until `acquired` at least. One that nobody else can
 // hold gets a new date (so that it stays one that nobody holds); one that others may hold gets a longer
 // lease. Result: whether the home is here.
@@ -193,8 +184,8 @@ Task<bool> Engine::redate_at_home(Block& b) {
     if (unpublished) shared(b.words.public_ts).store(0);
     end_critical_section(b);
   } else if (has_lapsed) {
-    // As readers do it: those who look just now need not look again.
-    version.read_ts = raise_lease(b, acquired() + lease());
+    // As readers do it, one of whom may have taken a longer one: those who look just now need not look again.
+    version.read_ts = raise(shared(b.words.read_ts), acquired() + lease());
   }
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;

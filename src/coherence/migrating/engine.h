@@ -2,10 +2,10 @@
 // parts: fetch.cpp (read misses), first_touch.cpp (the first write), run.cpp (blocks that come along),
 // release.cpp (new versions), downgrade.cpp (how long blocks stay writable), unpublished.cpp (blocks without
 // a public copy), copies.cpp (public copies that nobody needs any more), acquire.cpp (notices and leases),
-// at_once.cpp (barriers at which nothing happens), migrating.cpp (the façade).
+// at_once.cpp (barriers at which nothing happens), order.cpp (programs that hand data over by plain flags),
+// migrating.cpp (the façade).
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -14,6 +14,7 @@
 #include "base/event.h"
 #include "base/task.h"
 #include "base/task_group.h"
+#include "coherence/core/block_gates.h"
 #include "coherence/core/merge.h"
 #include "coherence/core/private_parts.h"
 #include "coherence/core/signature.h"
@@ -65,10 +66,9 @@ class Engine {
   LogicalTime clock() const { return LogicalTime{clock_.load()}; }
 
  private:
-  static constexpr std::size_t gate_count = 1024;  // blocks share gates: a task holds one block at a time
   static constexpr std::size_t live_range_count = 1024;
-  static constexpr std::uint32_t stop_numbers = 1u
-                                                << 31;  // none of them is the number of a quiescent release
+  // From here on: none of them is the number of a quiescent release.
+  static constexpr std::uint32_t stop_numbers = 1u << 31;
 
   struct LiveRange {
     std::atomic<std::uintptr_t> low{0};
@@ -110,11 +110,9 @@ class Engine {
     friend bool operator==(const Source&, const Source&) = default;
   };
 
-  // Neighbours have different gates, for the sake of runs, and so have blocks that lie a power of two apart:
-  // rows of a matrix, the parts of the ranks.
   Gate& gate(BlockId id) {
     touch();
-    return gates_[(id.value + id.value / gate_count) % gate_count];
+    return gates_.of(id);
   }
   Block block(BlockId id);
   // The blocks of a pinned range that are in use now; none: count 0.
@@ -176,10 +174,13 @@ class Engine {
     count(Counter::fetched_bytes, b.extent.bytes);
   }
   void count(Counter counter, std::uint64_t amount = 1) { counters_.add(counter, amount); }
-  static void raise(std::atomic<std::uint64_t>& word, LogicalTime time) {
+  // Result: the later of both, which the word then holds. Word: an atomic, or a reference to one.
+  template <class Word>
+  static LogicalTime raise(Word&& word, LogicalTime time) {
     std::uint64_t seen = word.load();
     while (seen < time.value && !word.compare_exchange_weak(seen, time.value)) {
     }
+    return later(LogicalTime{seen}, time);
   }
 
   // merge and copy, part by part where bytes of the block are private to the rank
@@ -307,7 +308,6 @@ class Engine {
   Task<> expire_leases();
   Task<> refresh_live_ranges();
   Task<bool> redate_at_home(Block& b);
-  LogicalTime raise_lease(Block& b, LogicalTime read_ts);
   void invalidate(Block& b);
   void watch_lease(BlockId id, Entry& e);
 
@@ -322,7 +322,7 @@ class Engine {
   const MergeKernels& kernels_;
   remote_lock::QueueLock locks_;
   Signature signature_;
-  std::array<Gate, gate_count> gates_;
+  BlockGates<1024> gates_;
   Gate release_gate_;
   Gate expire_gate_;
   BlockList dirty_;
