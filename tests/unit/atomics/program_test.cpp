@@ -25,7 +25,8 @@ constexpr std::size_t area_bytes = 64 * 1024;
 constexpr long times = 100000;
 
 // Nothing but the mutex makes its operations indivisible. Works on another view of the memory where there is
-// one.
+// one. Plain stores of the program (who frees a spin lock) do not come here and must not be lost: what an
+// operation leaves as it was is not written.
 class LockedSink final : public AtomicSink {
  public:
   AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
@@ -35,6 +36,7 @@ class LockedSink final : public AtomicSink {
     AtomicValue old = 0;
     for (unsigned i = 0; i < operation.bytes; ++i) old |= AtomicValue{word[i]} << (8 * i);
     const AtomicValue result = apply(operation, old);
+    if (result == old) return old;
     for (unsigned i = 0; i < operation.bytes; ++i) word[i] = static_cast<std::uint8_t>(result >> (8 * i));
     return old;
   }
