@@ -48,28 +48,47 @@ MUSUBI_RACES_BY_CONTRACT void copy_lines(std::byte* to, const std::byte* from, s
 typedef volatile std::uint64_t Words4 __attribute__((vector_size(32), aligned(1), may_alias));
 typedef volatile std::uint64_t Words8 __attribute__((vector_size(64), aligned(1), may_alias));
 constexpr std::size_t wide_bytes_min = 512;
-constexpr std::size_t prefetch_distance_bytes =
-    1024;  // blocks of a peer mostly come from beyond this core's caches
+constexpr std::size_t lines_ahead = 16;
+constexpr std::size_t page_lines = 64;
+
+// Blocks of a peer mostly come from beyond this core's caches, and so do the lines they are copied to: those
+// are asked for with the right to write, for stores leave the core one by one and in order. The processor's
+// own prefetcher does not ask for that.
+inline __attribute__((always_inline, target("prfchw"))) void prefetch(std::byte* to, const std::byte* from,
+                                                                      std::size_t line) noexcept {
+  __builtin_prefetch(from + line * line_bytes);
+  __builtin_prefetch(to + line * line_bytes, 1);
+}
+
+// The walks through the page tables then overlap; the processor's own prefetcher ends at each page.
+inline __attribute__((always_inline, target("prfchw"))) void prefetch_pages(std::byte* to,
+                                                                            const std::byte* from,
+                                                                            std::size_t lines) noexcept {
+  for (std::size_t line = page_lines; line < lines; line += page_lines) prefetch(to, from, line);
+}
 
 // Not target_clones: its resolvers would run while a sanitizer or a preloaded library is not ready.
-__attribute__((target("avx2"))) MUSUBI_RACES_BY_CONTRACT void copy_lines_wide(std::byte* to,
-                                                                              const std::byte* from,
-                                                                              std::size_t lines) noexcept {
+__attribute__((target("avx2,prfchw"))) MUSUBI_RACES_BY_CONTRACT void copy_lines_wide(
+    std::byte* to, const std::byte* from, std::size_t lines) noexcept {
   Words4* target = reinterpret_cast<Words4*>(to);
   const Words4* origin = reinterpret_cast<const Words4*>(from);
+  prefetch_pages(to, from, lines);
   for (std::size_t i = 0; i < lines; ++i, target += 2, origin += 2) {
-    __builtin_prefetch(from + i * line_bytes + prefetch_distance_bytes);
+    if (i + lines_ahead < lines) prefetch(to, from, i + lines_ahead);
     target[0] = origin[0];
     target[1] = origin[1];
   }
 }
 
-// A line per access keeps the processor's own prefetcher ahead: a prefetch of ours would only cost time.
-__attribute__((target("avx512f"))) MUSUBI_RACES_BY_CONTRACT void copy_lines_widest(
+__attribute__((target("avx512f,prfchw"))) MUSUBI_RACES_BY_CONTRACT void copy_lines_widest(
     std::byte* to, const std::byte* from, std::size_t lines) noexcept {
   Words8* target = reinterpret_cast<Words8*>(to);
   const Words8* origin = reinterpret_cast<const Words8*>(from);
-  for (std::size_t i = 0; i < lines; ++i) target[i] = origin[i];
+  prefetch_pages(to, from, lines);
+  for (std::size_t i = 0; i < lines; ++i) {
+    if (i + lines_ahead < lines) prefetch(to, from, i + lines_ahead);
+    target[i] = origin[i];
+  }
 }
 #endif
 
