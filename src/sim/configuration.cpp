@@ -117,7 +117,7 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::taken_change_kept_quiet,  InjectedBug::taken_copy_not_renamed,
                              InjectedBug::twin_without_version,     InjectedBug::dropped_copy_not_told,
                              InjectedBug::dropped_copy_not_noticed, InjectedBug::shown_before_acquired,
-                             InjectedBug::live_part_without_gate};
+                             InjectedBug::live_part_without_gate,   InjectedBug::difference_seen_twice};
 
 }  // namespace
 
@@ -235,6 +235,8 @@ std::string_view name_of(InjectedBug bug) {
       return "shown_before_acquired";
     case InjectedBug::live_part_without_gate:
       return "live_part_without_gate";
+    case InjectedBug::difference_seen_twice:
+      return "difference_seen_twice";
     case InjectedBug::twin_without_version:
       return "twin_without_version";
   }

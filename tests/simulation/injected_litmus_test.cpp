@@ -88,7 +88,7 @@ TEST(InjectedLitmus, ATwinRaisesTheVersionOfAnUnpublishedBlock) {
 // between finds the live part unchanged: whoever takes the lock then must still learn of the count.
 
 constexpr unsigned counts = 40;
-constexpr std::size_t counted_word = 0, atomic_word = 7;
+constexpr std::size_t worked_word = 0, counted_word = 4, atomic_word = 7;
 constexpr LockId counting{0};
 
 class Increment final : public coherence::Modification {
@@ -132,7 +132,9 @@ Task<> add_atomically(Stage& stage, Node& node) {
   }
 }
 
-bool the_count_is_seen(std::uint64_t seed, InjectedBug bug) {
+// Result: whether whoever takes the lock sees the count, which is kept in a stack where `companion` works.
+using Companion = Task<>(Stage& stage, Node& node);
+bool count_is_seen_beside(Companion& companion, std::uint64_t seed, InjectedBug bug) {
   Configuration configuration = hostile(seed, 2);
   configuration.threads = 2;
   configuration.plain_flags = 0;
@@ -147,14 +149,39 @@ bool the_count_is_seen(std::uint64_t seed, InjectedBug bug) {
   std::uint64_t count = 0;
   bool stale = false;
   stage.play(0, count_under_lock(stage, owner, &count, &stale));
-  stage.play(0, add_atomically(stage, owner));
+  stage.play(0, companion(stage, owner));
   stage.play(1, read_under_lock(stage, stage.node(1), &count, &stale));
   return stage.ends_well() && !stale;
 }
 
+bool seen_beside_atomics(std::uint64_t seed, InjectedBug bug) {
+  return count_is_seen_beside(add_atomically, seed, bug);
+}
+
 TEST(InjectedLitmus, AReleasePassesNothingThatHasNoNameYet) {
-  EXPECT_EQ(worlds_that_go_wrong(the_count_is_seen, InjectedBug::none), 0u);
-  EXPECT_GT(worlds_that_go_wrong(the_count_is_seen, InjectedBug::live_part_without_gate), 0u);
+  EXPECT_EQ(worlds_that_go_wrong(seen_beside_atomics, InjectedBug::none), 0u);
+  EXPECT_GT(worlds_that_go_wrong(seen_beside_atomics, InjectedBug::live_part_without_gate), 0u);
+}
+
+// ---- difference_seen_twice ----
+//
+// The same, but the stack's thread goes on working there. What it writes differs from the public copy at one
+// look and not at the next: the count behind it must be found all the same.
+
+Task<> work_on_the_stack(Stage& stage, Node& node) {
+  for (unsigned i = 0; i < 20 * counts; ++i) {
+    co_await store(node, 0, i % 2, worked_word);
+    co_await idle(stage, 100);
+  }
+}
+
+bool seen_beside_work(std::uint64_t seed, InjectedBug bug) {
+  return count_is_seen_beside(work_on_the_stack, seed, bug);
+}
+
+TEST(InjectedLitmus, BytesThatComeAndGoHideNoOthers) {
+  EXPECT_EQ(worlds_that_go_wrong(seen_beside_work, InjectedBug::none), 0u);
+  EXPECT_GT(worlds_that_go_wrong(seen_beside_work, InjectedBug::difference_seen_twice), 0u);
 }
 
 // ---- dropped_copy_not_noticed ----

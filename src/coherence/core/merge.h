@@ -21,6 +21,10 @@ enum class Sharing : std::uint8_t {
 
 struct MergeKernels {
   const char* name;
+  // Whether any byte differs. Other threads may write meanwhile: what differs all the time is found, which
+  // memcmp does not promise (it looks twice at the first difference, and where that has gone by then it
+  // calls all bytes equal).
+  bool (*differ)(const std::byte* a, const std::byte* b, std::size_t bytes);
   // Copies what differs from `from` to `to`. Result: whether anything did. One pass over memory.
   bool (*copy_changes)(std::byte* to, const std::byte* from, std::size_t bytes);
   // result = (private != twin) ? private : remote, stored to `own` (where it came from `remote`) and to

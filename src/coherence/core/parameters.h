@@ -27,6 +27,7 @@ enum class InjectedBug : std::uint8_t {
   dropped_copy_not_noticed,  // a reader does not look whether the copy that it reads is being given back
   shown_before_acquired,     // no acquire follows what came into open pages of a program with plain flags
   live_part_without_gate,    // a release looks at a live part while another thread publishes the block
+  difference_seen_twice,     // a comparison looks again at the first difference, and believes the second look
 };
 
 // How many notices a signature holds best. Everybody reads every notice, and most name blocks that few others

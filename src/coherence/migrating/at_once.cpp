@@ -2,7 +2,6 @@
 // task, and hold no lock: in a quiescent release nobody else of this rank is at work.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "coherence/migrating/engine.h"
 
@@ -39,7 +38,7 @@ bool Engine::live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std
   if (low >= high) return true;
   const vm::Segment& segment = *space_.segment_at(low);
   const std::size_t offset = segment.offset + (low - segment.base);
-  return std::memcmp(memory_.private_view + offset, memory_.published + offset, high - low) == 0;
+  return !differ(memory_.private_view + offset, memory_.published + offset, high - low);
 }
 
 bool Engine::acquire_at_once(SignatureView signature, Audience audience) {

@@ -189,6 +189,7 @@ class Engine {
   template <class Visit>
   void for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit);
   bool publish_changes(const Block& b);
+  bool differ(const std::byte* a, const std::byte* b, std::size_t bytes) const;
   bool differs_from_twin(const Block& b);
   void merge_remote(const Block& b, const std::byte* remote, bool rebase);
   void take_remote(const Block& b, const std::byte* remote);

@@ -127,7 +127,9 @@ static void contended_locks(void) {
 #pragma omp critical(named)
     ++sections;
   }
-  CHECK(plain == 800 + tried && nested == 800 && sections == 800);
+  CHECK(plain == 800 + tried);
+  CHECK(nested == 800);
+  CHECK(sections == 800);
   omp_destroy_lock(&lock);
   omp_destroy_nest_lock(&nest);
 }
