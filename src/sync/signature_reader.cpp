@@ -18,14 +18,12 @@ constexpr std::size_t first_notices = 16;
 }  // namespace
 
 SignatureReader::Look::Look(SignatureReader& reader)
-    : place_(reader.offset_),
-      buffer_(reader.buffers_),
-      expected_(std::min(reader.notices_max_, first_notices)) {}
+    : reader_(reader), buffer_(reader.buffers_), expected_(std::min(reader.notices_max_, first_notices)) {}
 
 std::array<Step, 3> SignatureReader::Look::steps() {
-  return {fabric::get(control_region, place_, &before_, sizeof before_),
-          fabric::get(control_region, place_, buffer_.data(), coherence::signature_bytes(expected_)),
-          fabric::get(control_region, place_, &after_, sizeof after_)};
+  return {reader_.sequence_step(before_),
+          fabric::get(control_region, reader_.offset_, buffer_.data(), coherence::signature_bytes(expected_)),
+          reader_.sequence_step(after_)};
 }
 
 SignatureReader::Look::Result SignatureReader::Look::result() {

@@ -34,7 +34,7 @@ class SignatureReader {
    private:
     const coherence::SignatureBoard& board() const;
 
-    std::uint64_t place_;
+    const SignatureReader& reader_;
     BufferPool::Buffer buffer_;
     std::size_t expected_;
     std::uint64_t before_ = 0;
