@@ -16,6 +16,8 @@ namespace {
 // What a process may do once.
 enum class Stage { before, joined, after };
 constinit std::atomic<Stage> stage{Stage::before};
+// The calling thread was attached by itself.
+constinit thread_local bool is_stranger = false;
 
 void print_line(const std::string& text) {
   const std::string line = "musubi: " + text + "\n";
@@ -86,7 +88,10 @@ MUSUBI_EXPORT int musubi_size(void) {
 MUSUBI_EXPORT int musubi_attach_thread(void) {
   Process* const process = current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
-  process->runtime.attach_thread();
+  process->runtime.add_stranger();
+  const bool is_new = process->runtime.attach_thread();
+  if (!is_new) process->runtime.remove_stranger();
+  is_stranger = is_stranger || is_new;
   return MUSUBI_OK;
 }
 
@@ -94,5 +99,7 @@ MUSUBI_EXPORT int musubi_detach_thread(void) {
   Process* const process = current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
   process->runtime.detach_thread();
+  if (is_stranger) process->runtime.remove_stranger();
+  is_stranger = false;
   return MUSUBI_OK;
 }

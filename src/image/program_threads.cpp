@@ -5,6 +5,7 @@
 #include <memory>
 #include <new>
 
+#include "base/check.h"
 #include "image/job.h"
 #include "image/real_function.h"
 #include "os/futex.h"
@@ -20,19 +21,34 @@ struct Start {
   void* argument;
 };
 
-// Detaches also when the thread ends by pthread_exit or is cancelled: both unwind the stack.
-struct Attachment {
-  Attachment() { current_job()->runtime.attach_thread(); }
-  ~Attachment() {
-    current_job()->runtime.detach_thread();
-    if (running.fetch_sub(1) == 1) os::futex_wake(running);
-  }
-};
+void thread_has_ended() {
+  current_job()->runtime.remove_stranger();
+  if (running.fetch_sub(1) == 1) os::futex_wake(running);
+}
+
+// The destructor of a pthread key: it runs when the thread has returned, called pthread_exit or was
+// cancelled, after the destructors of its C++ thread_local objects, which may touch shared memory. exit()
+// does not run it: there the thread goes on.
+void end_thread(void*) {
+  current_job()->runtime.detach_thread();
+  thread_has_ended();
+}
+
+pthread_key_t end_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    const int error = ::pthread_key_create(&made, end_thread);
+    MUSUBI_CHECK(error == 0, "pthread_key_create: error %d", error);
+    return made;
+  }();
+  return key;
+}
 
 void* run_attached(void* given) {
   const Start start = *static_cast<Start*>(given);
   delete static_cast<Start*>(given);
-  const Attachment attachment;
+  current_job()->runtime.attach_thread();
+  ::pthread_setspecific(end_key(), &running);
   return start.function(start.argument);
 }
 
@@ -50,9 +66,10 @@ int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, T
   if (current_job() == nullptr) return create_plain_thread(thread, attributes, start, argument);
   auto* const given = new Start{start, argument};
   running.fetch_add(1);
+  current_job()->runtime.add_stranger();
   const int error = create_plain_thread(thread, attributes, run_attached, given);
   if (error != 0) {
-    running.fetch_sub(1);
+    thread_has_ended();
     delete given;
   }
   return error;

@@ -216,22 +216,21 @@ void JobRuntime::serve() {
   }
 }
 
-void JobRuntime::attach_thread() {
-  if (context_of_thread != nullptr) return;
+bool JobRuntime::attach_thread() {
+  if (context_of_thread != nullptr) return false;
   context_of_thread = new ThreadContext;
-  attached_threads_.fetch_add(1);
   while (lone_thread_.operates()) step_aside();
   if (auto installed = context_of_thread->alternate_stack.install(); !installed) {
     abort(1, installed.error().message);
   }
   executor();
+  return true;
 }
 
 void JobRuntime::detach_thread() {
   if (context_of_thread == nullptr) return;
   delete context_of_thread;
   context_of_thread = nullptr;
-  attached_threads_.fetch_sub(1);
 }
 
 // Threads that libraries start are not attached: they get their executor at their first fault, without

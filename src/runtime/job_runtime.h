@@ -44,8 +44,10 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   trace::Counters& counters() noexcept override { return counters_; }
 
   void share_globals() override;
-  void attach_thread() override;
+  bool attach_thread() override;
   void detach_thread() override;
+  void add_stranger() noexcept override { strangers_.fetch_add(1); }
+  void remove_stranger() noexcept override { strangers_.fetch_sub(1); }
   ThreadStack take_stack() override;
   void give_back_stack(const ThreadStack& stack) override;
   void note_stack(std::size_t slot, const void* low, const void* high) noexcept override {
@@ -88,7 +90,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   bool on_fault(BlockId block, vm::Access wanted) noexcept override;
 
   // Whether all threads that may touch shared memory are those of teams.
-  bool knows_all_threads() const noexcept { return attached_threads_.load() <= 1 + stacks_->in_use(); }
+  bool knows_all_threads() const noexcept { return strangers_.load() == 0; }
   LoneThread::Operation begin_operation() noexcept {
     return LoneThread::Operation(lone_thread_,
                                  [this] { return stacks_->in_use() > 1 || !knows_all_threads(); });
@@ -134,7 +136,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   std::unique_ptr<HeapService> heap_;
   std::unique_ptr<Departure> departure_;
   std::unique_ptr<StackSlots> stacks_;
-  std::atomic<std::size_t> attached_threads_{0};
+  std::atomic<std::size_t> strangers_{0};
   LoneThread lone_thread_;
   std::uint32_t cores_ = 1;  // that the job may use
   std::atomic<std::uint32_t> spin_checks_{0};

@@ -75,9 +75,13 @@ class Runtime {
   virtual void share_globals() = 0;
 
   // Gives the calling thread its alternate signal stack and its executor; undone by detach. Every thread that
-  // may touch shared memory is attached.
-  virtual void attach_thread() = 0;
+  // may touch shared memory is attached. Result: false when it was already.
+  virtual bool attach_thread() = 0;
   virtual void detach_thread() = 0;
+  // A thread that no team waits for touches shared memory, or will: from before it is made until it has
+  // ended. While there is one, the rank's other threads in a barrier do not mean that it stands still.
+  virtual void add_stranger() noexcept = 0;
+  virtual void remove_stranger() noexcept = 0;
 
   // A stack for a new thread of this rank, pinned; ends the job with a clear line when no slot is free.
   virtual ThreadStack take_stack() = 0;

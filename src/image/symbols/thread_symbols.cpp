@@ -1,3 +1,8 @@
+#include <threads.h>
+
+#include <cerrno>
+#include <cstdint>
+
 #include "image/loaded_objects.h"
 #include "image/program_threads.h"
 #include "image/symbols/exported.h"
@@ -21,4 +26,29 @@ MUSUBI_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attrib
     return musubi::image::create_plain_thread(thread, attributes, start, argument);
   }
   return musubi::image::create_program_thread(thread, attributes, start, argument);
+}
+
+// The C library's own makes the thread without calling pthread_create.
+namespace {
+
+struct StandardStart {
+  thrd_start_t function;
+  void* argument;
+};
+
+// thrd_join(3) takes the status out of the pointer that pthread_join(3) gives.
+void* run_standard_thread(void* given) {
+  const StandardStart start = *static_cast<StandardStart*>(given);
+  delete static_cast<StandardStart*>(given);
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(start.function(start.argument)));
+}
+
+}  // namespace
+
+MUSUBI_EXPORT int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
+  auto* const given = new StandardStart{function, argument};
+  const int error = musubi::image::create_program_thread(thread, nullptr, run_standard_thread, given);
+  if (error == 0) return thrd_success;
+  delete given;
+  return error == ENOMEM || error == EAGAIN ? thrd_nomem : thrd_error;
 }

@@ -18,8 +18,10 @@ class StandInRuntime : public runtime::Runtime {
   const runtime::Layout& layout() const noexcept override { return layout_; }
   trace::Counters& counters() noexcept override { return counters_; }
   void share_globals() override {}
-  void attach_thread() override {}
+  bool attach_thread() override { return true; }
   void detach_thread() override {}
+  void add_stranger() noexcept override {}
+  void remove_stranger() noexcept override {}
   runtime::ThreadStack take_stack() override { return {}; }
   void give_back_stack(const runtime::ThreadStack&) override {}
   void note_stack(std::size_t, const void*, const void*) noexcept override {}

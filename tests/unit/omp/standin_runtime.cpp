@@ -33,8 +33,10 @@ class StandinRuntime final : public runtime::Runtime {
   const runtime::Layout& layout() const noexcept override { return layout_; }
   trace::Counters& counters() noexcept override { return counters_; }
   void share_globals() override {}
-  void attach_thread() override {}
+  bool attach_thread() override { return true; }
   void detach_thread() override {}
+  void add_stranger() noexcept override {}
+  void remove_stranger() noexcept override {}
 
   runtime::ThreadStack take_stack() override {
     if (next_slot_ == slots_per_rank) abort(1, "no stack left");

@@ -1,0 +1,64 @@
+// Threads that the program makes itself go on working while its regions begin, grow and end.
+#include <omp.h>
+#include <pthread.h>
+#include <threads.h>
+
+#include "check.h"
+
+enum { strangers = 2, rounds = 40, times = 20, apart = 512, many = 100000 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static long counted, asked_to_end;
+static long own[strangers][apart];  // of each stranger: written without a lock
+static long filled[many];           // enough that releases close blocks
+
+static long count_once(void) {
+  CHECK(pthread_mutex_lock(&mutex) == 0);
+  ++counted;
+  const long end = asked_to_end;
+  CHECK(pthread_mutex_unlock(&mutex) == 0);
+  return end;
+}
+
+// Result: how often it counted.
+static int work_beside(void* given) {
+  long* mine = given;
+  int count = 0;
+  for (long end = 0; !end;) {
+    for (int i = 0; i < apart; ++i) mine[i] = count + i;
+    end = count_once();
+    for (int i = 0; i < apart; ++i) CHECK(mine[i] == count + i);
+    ++count;
+  }
+  return count;
+}
+
+int main(void) {
+  thrd_t threads[strangers];
+  long expected = 0;
+  for (int round = 0; round < rounds; ++round) {
+    asked_to_end = 0;
+    for (int i = 0; i < strangers; ++i) CHECK(thrd_create(&threads[i], work_beside, own[i]) == thrd_success);
+    const int team = 2 + round / 4;
+#pragma omp parallel num_threads(team)
+    {
+#pragma omp for
+      for (int i = 0; i < many; ++i) filled[i] = round;
+      for (int i = 0; i < times; ++i) count_once();
+#pragma omp barrier
+      for (int i = omp_get_thread_num(); i < many; i += 997) CHECK(filled[i] == round);
+    }
+    CHECK(pthread_mutex_lock(&mutex) == 0);
+    asked_to_end = 1;
+    CHECK(pthread_mutex_unlock(&mutex) == 0);
+    for (int i = 0; i < strangers; ++i) {
+      int count;
+      CHECK(thrd_join(threads[i], &count) == thrd_success);
+      expected += count;
+    }
+    expected += (long)team * times;
+    CHECK(counted == expected);
+  }
+  printf("beside regions: passed\n");
+  return 0;
+}
