@@ -179,9 +179,7 @@ Task<bool> Engine::redate_at_home(Block& b) {
   const bool has_lapsed = version.read_ts < acquired();
   if (has_lapsed && version.read_ts == version.write_ts && version.write_ts != LogicalTime{}) {
     version = {acquired(), acquired()};
-    const bool unpublished = b.words.unpublished();
-    store_version(b, version);
-    if (unpublished) shared(b.words.public_ts).store(0);
+    store_version(b, version, b.words.unpublished() ? PublicCopy::none : PublicCopy::holds_it);
     end_critical_section(b);
   } else if (has_lapsed) {
     // As readers do it, one of whom may have taken a longer one: those who look just now need not look again.

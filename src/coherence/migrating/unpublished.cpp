@@ -49,7 +49,7 @@ Task<bool> Engine::leave_unpublished(Block& b) {
   if (unread) {
     // Timestamp 0 means zeros for good.
     if (version.write_ts == LogicalTime{}) version = {LogicalTime{1}, LogicalTime{1}};
-    store_version(b, version);
+    store_version(b, version, PublicCopy::none);
     raise(clock_, version.write_ts);
     give_up_public_copy(b);
     end_critical_section(b);
