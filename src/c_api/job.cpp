@@ -16,7 +16,7 @@ namespace {
 // What a process may do once.
 enum class Stage { before, joined, after };
 constinit std::atomic<Stage> stage{Stage::before};
-// The calling thread was attached by itself.
+// The calling thread was attached by musubi_attach_thread.
 constinit thread_local bool is_stranger = false;
 
 void print_line(const std::string& text) {

@@ -1,5 +1,7 @@
 #include "image/program_threads.h"
 
+#include <limits.h>
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -13,7 +15,7 @@
 namespace musubi::image {
 namespace {
 
-// Counted for pthread_exit in main, where nothing else knows of the threads.
+// Counted for pthread_exit in main, which waits for them.
 constinit std::atomic<std::uint32_t> running{0};
 
 struct Start {
@@ -27,12 +29,10 @@ void thread_has_ended() {
 }
 
 // The destructor of a pthread key: it runs when the thread has returned, called pthread_exit or was
-// cancelled, after the destructors of its C++ thread_local objects, which may touch shared memory. exit()
-// does not run it: there the thread goes on.
-void end_thread(void*) {
-  current_job()->runtime.detach_thread();
-  thread_has_ended();
-}
+// cancelled, after the destructors of its C++ thread_local objects, which may touch shared memory. Those of
+// the program's keys may, too: so it asks to be called again, and ends the thread in the last round that
+// POSIX promises. exit() does not run it: there the thread goes on.
+void end_thread(void* rounds);
 
 pthread_key_t end_key() {
   static const pthread_key_t key = [] {
@@ -44,11 +44,23 @@ pthread_key_t end_key() {
   return key;
 }
 
+void end_after(std::uintptr_t rounds) {
+  const int error = ::pthread_setspecific(end_key(), reinterpret_cast<void*>(rounds));
+  MUSUBI_CHECK(error == 0, "pthread_setspecific: error %d", error);
+}
+
+void end_thread(void* rounds) {
+  const auto left = reinterpret_cast<std::uintptr_t>(rounds) - 1;
+  if (left != 0) return end_after(left);
+  current_job()->runtime.detach_thread();
+  thread_has_ended();
+}
+
 void* run_attached(void* given) {
   const Start start = *static_cast<Start*>(given);
   delete static_cast<Start*>(given);
+  end_after(_POSIX_THREAD_DESTRUCTOR_ITERATIONS);  // before a cancellation can end the thread
   current_job()->runtime.attach_thread();
-  ::pthread_setspecific(end_key(), &running);
   return start.function(start.argument);
 }
 

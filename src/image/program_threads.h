@@ -1,5 +1,5 @@
-// Threads that the program makes itself with pthread_create. They keep private stacks, but may touch shared
-// memory, so each is attached to the runtime while it runs.
+// Threads that the program makes itself, with pthread_create or thrd_create. They keep private stacks, but
+// may touch shared memory, so each is attached to the runtime while it runs.
 #pragma once
 
 #include <pthread.h>

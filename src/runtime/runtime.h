@@ -79,7 +79,8 @@ class Runtime {
   virtual bool attach_thread() = 0;
   virtual void detach_thread() = 0;
   // A thread that no team waits for touches shared memory, or will: from before it is made until it has
-  // ended. While there is one, the rank's other threads in a barrier do not mean that it stands still.
+  // ended; threads of the C API, which stay away from shared memory during collective calls, from attach to
+  // detach. While there is one, the rank's other threads in a barrier do not mean that it stands still.
   virtual void add_stranger() noexcept = 0;
   virtual void remove_stranger() noexcept = 0;
 

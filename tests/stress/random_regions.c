@@ -240,6 +240,7 @@ int main(int argc, char** argv) {
 #pragma omp parallel num_threads(region->threads)
     {
       const int me = omp_get_thread_num();
+      if (omp_get_num_threads() != region->threads) abort();
       Deeds deeds = {{0}, {0}, 0, {0}};
       work(region, me, &deeds);
       work_together(region);

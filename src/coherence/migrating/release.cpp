@@ -205,6 +205,7 @@ void Engine::store_version(Block& b, Version version, PublicCopy copy) {
   shared(b.words.write_ts).store(version.write_ts.value);
   others_may_act();
   shared(b.words.read_ts).store(version.read_ts.value);
+  others_may_act();
   shared(b.words.public_ts).store(copy == PublicCopy::holds_it ? version.write_ts.value : 0);
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;

@@ -28,7 +28,6 @@ MUSUBI_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attrib
   return musubi::image::create_program_thread(thread, attributes, start, argument);
 }
 
-// The C library's own makes the thread without calling pthread_create.
 namespace {
 
 struct StandardStart {
@@ -45,6 +44,7 @@ void* run_standard_thread(void* given) {
 
 }  // namespace
 
+// The C library's own makes the thread without calling pthread_create.
 MUSUBI_EXPORT int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
   auto* const given = new StandardStart{function, argument};
   const int error = musubi::image::create_program_thread(thread, nullptr, run_standard_thread, given);

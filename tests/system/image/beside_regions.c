@@ -9,8 +9,8 @@ enum { strangers = 2, rounds = 40, times = 20, apart = 512, many = 100000 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long counted, asked_to_end;
-static long own[strangers][apart];  // of each stranger: written without a lock
-static long filled[many];           // enough that releases close blocks
+static long own[strangers + 1][apart];  // of each stranger: written without a lock
+static long filled[many];               // enough that releases close blocks
 
 static long count_once(void) {
   CHECK(pthread_mutex_lock(&mutex) == 0);
@@ -33,12 +33,32 @@ static int work_beside(void* given) {
   return count;
 }
 
+// The same by pthread_create; it ends by pthread_exit, and last by the destructor of a key, which counts once
+// more.
+static pthread_key_t key;
+static int counts_of_posix_thread;
+
+static void count_at_the_end(void* given) {
+  (void)given;
+  count_once();
+  ++counts_of_posix_thread;
+}
+
+static void* work_until_exit(void* given) {
+  CHECK(pthread_setspecific(key, given) == 0);
+  counts_of_posix_thread = work_beside(given);
+  pthread_exit(NULL);
+}
+
 int main(void) {
   thrd_t threads[strangers];
   long expected = 0;
   for (int round = 0; round < rounds; ++round) {
     asked_to_end = 0;
     for (int i = 0; i < strangers; ++i) CHECK(thrd_create(&threads[i], work_beside, own[i]) == thrd_success);
+    if (round == 0) CHECK(pthread_key_create(&key, count_at_the_end) == 0);
+    pthread_t posix_thread;
+    CHECK(pthread_create(&posix_thread, NULL, work_until_exit, own[strangers]) == 0);
     const int team = 2 + round / 4;
 #pragma omp parallel num_threads(team)
     {
@@ -56,7 +76,8 @@ int main(void) {
       CHECK(thrd_join(threads[i], &count) == thrd_success);
       expected += count;
     }
-    expected += (long)team * times;
+    CHECK(pthread_join(posix_thread, NULL) == 0);
+    expected += counts_of_posix_thread + (long)team * times;
     CHECK(counted == expected);
   }
   printf("beside regions: passed\n");
