@@ -5,10 +5,11 @@ find_program(MUSUBI_GCC NAMES gcc-12 gcc REQUIRED DOC "C compiler of the OpenMP 
 find_program(MUSUBI_GXX NAMES g++-12 g++ REQUIRED DOC "C++ compiler of the OpenMP programs")
 set(MUSUBI_PROGRAM_FLAGS -O2 -fopenmp -Wall -Wextra CACHE STRING "Flags of the OpenMP programs")
 
-# openmp_program(<name> <source>... [FOLDER <folder>] [ARGUMENTS <argument>...] [NOT_NATIVE]): builds <folder>/<name> in
-# the build tree (folder defaults to the last component of the source directory), and adds the test
-# native_<name>, which runs it under libgomp with ARGUMENTS (NOT_NATIVE: none). The property OPENMP_PROGRAM of the target
-# program_<name> holds the path (a target <name> would collide with the file <folder>/<name> in ninja).
+# openmp_program(<name> <source>... [FOLDER <folder>] [ARGUMENTS <argument>...] [NOT_NATIVE]): builds
+# <folder>/<name> in the build tree (folder defaults to the last component of the source directory), and adds
+# the test native_<name>, which runs it under libgomp with ARGUMENTS (NOT_NATIVE: none). The property
+# OPENMP_PROGRAM of the target program_<name> holds the path (a target <name> would collide with the file
+# <folder>/<name> in ninja).
 # Headers among the sources are not compiled by themselves, but a change of theirs builds the program anew.
 function(openmp_program name)
   cmake_parse_arguments(PROGRAM "NOT_NATIVE" "FOLDER" "ARGUMENTS" ${ARGN})
