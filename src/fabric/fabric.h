@@ -72,7 +72,16 @@ struct Capabilities {
 };
 
 // What a message is for. One listener per kind and rank.
-enum class MessageKind : std::uint8_t { lock_granted, barrier, control, heap, invalidation, test, count };
+enum class MessageKind : std::uint8_t {
+  lock_granted,
+  barrier,
+  control,
+  heap,
+  call,
+  invalidation,
+  test,
+  count
+};
 
 // When a message is looked at. `when_polled`: the receiver will poll by itself (it waits for the message);
 // `promptly`: its service thread is woken when nobody polls.

@@ -173,6 +173,7 @@ Result<void> JobRuntime::open_protocol() {
       *fabric_, *protocol_, *clock_, memory_->control() + control_layout_.flag_words,
       control_layout_.flag_words, control_layout_.signature, notices_max_);
   heap_ = std::make_unique<HeapService>(*fabric_);
+  calls_ = std::make_unique<CallService>(*fabric_, counters_, [this] { begin_calls_thread(); });
   departure_ = std::make_unique<Departure>(*fabric_);
   stacks_ =
       std::make_unique<StackSlots>(plan_.space, plan_.layout, self_, settings_.stack_block_bytes, *protocol_);
@@ -209,6 +210,7 @@ void JobRuntime::serve() {
   while (!stopping_.load()) {
     const bool idle = !fabric_->progress();
     if (departure_->announced()) Departure::follow();
+    calls_->keep_up();
     if (memory_watch_->is_due()) {
       if (const std::string line = memory_watch_->shortage(); !line.empty()) abort(1, line);
     }

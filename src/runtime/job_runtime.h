@@ -9,6 +9,7 @@
 #include "os/yield_meter.h"
 #include "remote_lock/queue_lock.h"
 #include "runtime/address_plan.h"
+#include "runtime/call_service.h"
 #include "runtime/departure.h"
 #include "runtime/heap_service.h"
 #include "runtime/lone_thread.h"
@@ -28,7 +29,7 @@
 
 namespace musubi::runtime {
 
-class JobRuntime final : public Runtime, private vm::FaultSink {
+class JobRuntime final : public Runtime, private RemoteCalls, private vm::FaultSink {
  public:
   JobRuntime(const config::Settings& settings, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
              AddressPlan plan, std::span<const SharedRange> globals,
@@ -78,6 +79,8 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   void send_free(Rank owner, std::uintptr_t address) override;
   std::size_t query_size(Rank owner, std::uintptr_t address) override;
 
+  RemoteCalls& remote_calls() noexcept override { return *this; }
+
   void set_thread_count(std::uint32_t threads) noexcept override;
   void wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) override;
   void wake_local(const std::atomic<std::uint32_t>* word) override;
@@ -88,6 +91,12 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
 
  private:
   bool on_fault(BlockId block, vm::Access wanted) noexcept override;
+
+  void serve(ProcedureId id, Procedure& procedure) noexcept override { calls_->serve(id, procedure); }
+  Answer call(Rank callee, ProcedureId id, std::span<const std::byte> request,
+              std::span<std::byte> reply) override;
+  std::int64_t call_others(ProcedureId id, std::span<const std::byte> request) override;
+  void begin_calls_thread();
 
   // Whether all threads that may touch shared memory are those of teams.
   bool knows_all_threads() const noexcept { return strangers_.load() == 0; }
@@ -134,6 +143,7 @@ class JobRuntime final : public Runtime, private vm::FaultSink {
   std::unique_ptr<sync::Clock> clock_;
   std::unique_ptr<sync::FlagOrder> flags_;
   std::unique_ptr<HeapService> heap_;
+  std::unique_ptr<CallService> calls_;
   std::unique_ptr<Departure> departure_;
   std::unique_ptr<StackSlots> stacks_;
   std::atomic<std::size_t> strangers_{0};

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "bootstrap/bootstrap.h"
 #include "config/settings.h"
+#include "runtime/remote_calls.h"
 #include "trace/counters.h"
 #include "vm/space.h"
 
@@ -140,6 +141,9 @@ class Runtime {
   virtual void set_heap_listener(HeapListener* listener) = 0;
   virtual void send_free(Rank owner, std::uintptr_t address) = 0;
   virtual std::size_t query_size(Rank owner, std::uintptr_t address) = 0;
+
+  // Procedures that other ranks run for this one.
+  virtual RemoteCalls& remote_calls() noexcept = 0;
 
   // Makes waiting polite while more threads than cores run in the job: called by the front end when the
   // number of threads of this rank changes.

@@ -44,6 +44,7 @@ class StandInRuntime : public runtime::Runtime {
     notes.push_back("free " + std::to_string(owner.value) + " " + std::to_string(address));
   }
   std::size_t query_size(Rank, std::uintptr_t) override { return 48; }
+  runtime::RemoteCalls& remote_calls() noexcept override { std::abort(); }
   void set_thread_count(std::uint32_t) noexcept override {}
   void wait_local(const std::atomic<std::uint32_t>*, std::uint32_t) override {}
   void wake_local(const std::atomic<std::uint32_t>*) override {}

@@ -108,6 +108,7 @@ class StandinRuntime final : public runtime::Runtime {
   void set_heap_listener(HeapListener*) override {}
   void send_free(Rank, std::uintptr_t) override {}
   std::size_t query_size(Rank, std::uintptr_t) override { return 0; }
+  runtime::RemoteCalls& remote_calls() noexcept override { std::abort(); }
   void set_thread_count(std::uint32_t) noexcept override {}
 
   void wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) override {

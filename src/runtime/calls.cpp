@@ -1,0 +1,61 @@
+// Calls of this rank's threads to other ranks.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "os/signal_calls.h"
+#include "runtime/job_runtime.h"
+
+namespace musubi::runtime {
+
+// The program's signals go to the program's threads; what the processor raises must reach the fault handler.
+void JobRuntime::begin_calls_thread() {
+  constexpr os::SignalBits of_this_thread = os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) |
+                                            os::signal_bit(SIGTRAP) | os::signal_bit(SIGILL) |
+                                            os::signal_bit(SIGFPE) | os::signal_bit(SIGABRT);
+  os::set_signal_mask(SIG_SETMASK, ~of_this_thread);
+  attach_thread();
+}
+
+Answer JobRuntime::call(Rank callee, ProcedureId id, std::span<const std::byte> request,
+                        std::span<std::byte> reply) {
+  // Shared memory is read and written here, not by the task, which must not fault.
+  std::array<std::byte, call_bytes_max> sent, received;
+  MUSUBI_CHECK(request.size() <= sent.size(), "a request of %zu bytes", request.size());
+  if (!request.empty()) std::memcpy(sent.data(), request.data(), request.size());
+  const auto copy = std::span<const std::byte>(sent).first(request.size());
+  Answer answer;
+  if (callee == self_) {
+    answer = calls_->run_here(id, copy, received);
+  } else {
+    CallService::Question question{received, {}, {}};
+    executor().run(calls_->ask(callee, id, copy, question));
+    answer = question.answer;
+  }
+  const std::size_t stored = std::min(answer.bytes, reply.size());
+  if (stored != 0) std::memcpy(reply.data(), received.data(), stored);
+  return answer;
+}
+
+std::int64_t JobRuntime::call_others(ProcedureId id, std::span<const std::byte> request) {
+  if (ranks_ == 1) return 0;
+  std::array<std::byte, call_bytes_max> sent;
+  MUSUBI_CHECK(request.size() <= sent.size(), "a request of %zu bytes", request.size());
+  if (!request.empty()) std::memcpy(sent.data(), request.data(), request.size());
+  std::vector<CallService::Question> questions(ranks_);
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    if (Rank{rank} == self_) continue;
+    executor().run(calls_->send(Rank{rank}, id, std::span<const std::byte>(sent).first(request.size()),
+                                questions[rank]));
+  }
+  std::int64_t smallest = INT64_MAX;
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    if (Rank{rank} == self_) continue;
+    executor().run(CallService::await(questions[rank]));
+    smallest = std::min(smallest, questions[rank].answer.status);
+  }
+  return smallest;
+}
+
+}  // namespace musubi::runtime
