@@ -5,7 +5,7 @@
 
 namespace musubi::atomics {
 
-Result<SharedRanges> SharedRanges::make(std::span<const AddressRange> ranges) {
+Result<SharedRanges> SharedRanges::make(std::span<const AddressRange> ranges, Holds holds) {
   std::vector<AddressRange> sorted;
   for (const AddressRange& range : ranges) {
     if (range.begin < range.end) sorted.push_back(range);
@@ -13,6 +13,7 @@ Result<SharedRanges> SharedRanges::make(std::span<const AddressRange> ranges) {
   std::sort(sorted.begin(), sorted.end(),
             [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
   SharedRanges result;
+  result.holds_ = holds;
   for (const AddressRange& range : sorted) {
     if (result.count_ > 0 && range.begin <= result.ranges_[result.count_ - 1].end) {
       AddressRange& last = result.ranges_[result.count_ - 1];

@@ -21,9 +21,13 @@ class SharedRanges {
   // What patched code compares against before it asks `contains`.
   static constexpr std::size_t filter_count_max = 4;
 
+  // Whether an address within the ranges is shared. Signal-safe.
+  using Holds = bool (*)(std::uintptr_t address);
+
   SharedRanges() = default;
-  // Sorts, and joins what touches. Fails when more than count_max remain.
-  static Result<SharedRanges> make(std::span<const AddressRange> ranges);
+  // Sorts, and joins what touches. Null for `holds`: all of the ranges is shared. Fails when more than
+  // count_max remain.
+  static Result<SharedRanges> make(std::span<const AddressRange> ranges, Holds holds = nullptr);
 
   std::span<const AddressRange> all() const { return {ranges_.data(), count_}; }
   // At most filter_count_max ranges that together cover all: the smallest gaps are bridged.
@@ -31,7 +35,8 @@ class SharedRanges {
   // Signal-safe.
   bool contains(std::uintptr_t address) const {
     for (std::size_t i = 0; i < count_; ++i) {
-      if (address >= ranges_[i].begin && address < ranges_[i].end) return true;
+      if (address < ranges_[i].begin || address >= ranges_[i].end) continue;
+      return holds_ == nullptr || holds_(address);
     }
     return false;
   }
@@ -45,6 +50,7 @@ class SharedRanges {
  private:
   void make_filter();
 
+  Holds holds_ = nullptr;
   std::size_t count_ = 0;
   std::size_t filter_count_ = 0;
   std::array<AddressRange, count_max> ranges_{};

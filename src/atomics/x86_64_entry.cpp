@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 
 #include "atomics/x86_64_semantics.h"
@@ -39,8 +40,8 @@ struct Traps {
 struct Attachment {
   AtomicSink* sink = nullptr;
   SharedRanges ranges;
-  std::array<Traps, 64> traps{};
-  std::size_t trap_tables = 0;
+  std::array<Traps, 2048> traps{};
+  std::atomic<std::size_t> trap_tables{0};
   struct sigaction previous {};
 } attachment;
 
@@ -75,6 +76,7 @@ const TrapSite* find_trap(std::uintptr_t address) {
   for (std::size_t i = 0; i < attachment.trap_tables; ++i) {
     const Traps& table = attachment.traps[i];
     const TrapSite* end = table.sites + table.count;
+    if (address < table.sites->address || address > end[-1].address) continue;
     const TrapSite* found =
         std::lower_bound(table.sites, end, address,
                          [](const TrapSite& site, std::uintptr_t wanted) { return site.address < wanted; });
@@ -225,9 +227,10 @@ bool is_attached() {
 }
 
 bool add_traps(const TrapSite* traps, std::size_t count) {
-  if (attachment.trap_tables == attachment.traps.size()) return false;
-  attachment.traps[attachment.trap_tables] = {traps, count};
-  ++attachment.trap_tables;
+  const std::size_t index = attachment.trap_tables.load();
+  if (index == attachment.traps.size()) return false;
+  attachment.traps[index] = {traps, count};
+  attachment.trap_tables.store(index + 1);
   return true;
 }
 

@@ -54,8 +54,8 @@ std::string reference_page() {
       "|---|---|---|---|---|\n";
   const Settings defaults;
   for (const Declaration& entry : declarations()) {
-    page +=
-        "| `" + std::string(entry.name) + "` | `" + format_value(entry, value_of(defaults, entry)) + "` | ";
+    const std::string value = format_value(entry, value_of(defaults, entry));
+    page += "| `" + std::string(entry.name) + "` | " + (value.empty() ? "none" : "`" + value + "`") + " | ";
     page +=
         format_range(entry) + " | " + (entry.scope == Scope::collective ? "collective" : "per rank") + " | ";
     page += std::string(entry.documentation) + " |\n";

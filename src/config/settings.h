@@ -13,7 +13,7 @@ namespace musubi::config {
 
 inline constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB, TiB = 1024 * GiB;
 
-enum class Kind { bytes, block_bytes, automatic_bytes, count, automatic_count, duration, boolean, choice };
+enum class Kind { bytes, block_bytes, automatic_bytes, count, automatic_count, duration, boolean, choice, names };
 enum class Scope { collective, per_rank };
 
 // The C++ type of a field, by kind.
@@ -40,6 +40,10 @@ struct FieldOf<Kind::boolean> {
 template <>
 struct FieldOf<Kind::choice> {
   using Type = std::string;
+};
+template <>
+struct FieldOf<Kind::names> {
+  using Type = std::string;  // separated by colons, or empty
 };
 
 namespace declaration {

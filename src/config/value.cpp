@@ -1,5 +1,6 @@
 #include "config/value.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <span>
@@ -84,6 +85,8 @@ std::string_view form_of(Kind kind) {
       return "true or false";
     case Kind::choice:
       return "one of";
+    case Kind::names:
+      return "names of libraries without a folder, separated by colons";
   }
   return "";
 }
@@ -93,7 +96,7 @@ Error refusal(const Declaration& declaration, std::string_view text) {
   message += form_of(declaration.kind);
   if (declaration.kind == Kind::choice)
     message += " " + format_range(declaration);
-  else if (declaration.kind != Kind::boolean)
+  else if (declaration.kind != Kind::boolean && declaration.kind != Kind::names)
     message += ", from " + format_range(declaration);
   return Error{message};
 }
@@ -116,6 +119,12 @@ bool is_word_of(std::string_view words, std::string_view text) {
   }
 }
 
+bool are_names(std::string_view text) {
+  constexpr std::size_t text_bytes_max = 4096;
+  return text.size() <= text_bytes_max &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~' && c != '/'; });
+}
+
 }  // namespace
 
 Result<Value> parse_value(const Declaration& declaration, std::string_view text) {
@@ -128,6 +137,9 @@ Result<Value> parse_value(const Declaration& declaration, std::string_view text)
       return refusal(declaration, text);
     case Kind::choice:
       if (is_word_of(declaration.words, text)) return Value(std::string(text));
+      return refusal(declaration, text);
+    case Kind::names:
+      if (are_names(text)) return Value(std::string(text));
       return refusal(declaration, text);
     case Kind::automatic_count:
     case Kind::count:
@@ -165,6 +177,7 @@ std::string format_value(const Declaration& declaration, const Value& value) {
 
 std::string format_range(const Declaration& declaration) {
   if (declaration.kind == Kind::boolean) return "true or false";
+  if (declaration.kind == Kind::names) return "names separated by colons";
   if (declaration.kind == Kind::choice) {
     std::string words(declaration.words);
     for (std::size_t at; (at = words.find('|')) != std::string::npos;) words.replace(at, 1, " or ");

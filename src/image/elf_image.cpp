@@ -35,6 +35,7 @@ struct Dynamic {
   std::span<const ElfW(Rela)> relocations;
   std::span<const ElfW(Rela)> jump_slots;
   const ElfW(Sym) * symbols = nullptr;
+  const char* strings = nullptr;
   std::uintptr_t got = 0;
 };
 
@@ -80,6 +81,9 @@ Dynamic read_dynamic(const dl_phdr_info& object) {
       case DT_SYMTAB:
         result.symbols = reinterpret_cast<const ElfW(Sym)*>(absolute(entry->d_un.d_ptr));
         break;
+      case DT_STRTAB:
+        result.strings = reinterpret_cast<const char*>(absolute(entry->d_un.d_ptr));
+        break;
       case DT_PLTGOT:
         result.got = absolute(entry->d_un.d_ptr);
         break;
@@ -94,13 +98,15 @@ Dynamic read_dynamic(const dl_phdr_info& object) {
 }
 
 void add_slots(std::span<const ElfW(Rela)> relocations, const dl_phdr_info& object, const Dynamic& dynamic,
-               std::vector<Bytes>& result) {
+               const IsPrivate& is_private, std::vector<Bytes>& result) {
   for (const ElfW(Rela) & relocation : relocations) {
     const std::uintptr_t address = object.dlpi_addr + relocation.r_offset;
     const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(relocation.r_info));
     if (type == copy_relocation) {
       const ElfW(Sym)& symbol = dynamic.symbols[ELF64_R_SYM(relocation.r_info)];
-      result.push_back({address, address + symbol.st_size});
+      if (is_private == nullptr || is_private(dynamic.strings + symbol.st_name)) {
+        result.push_back({address, address + symbol.st_size});
+      }
     } else if (std::ranges::find(linker_slots, type) != std::end(linker_slots)) {
       result.push_back({address, address + (type == wide_slot ? 2 : 1) * sizeof(void*)});
     }
@@ -108,11 +114,11 @@ void add_slots(std::span<const ElfW(Rela)> relocations, const dl_phdr_info& obje
 }
 
 // Everything that the dynamic linker writes for itself, wherever it lies; ascending, joined.
-std::vector<Bytes> linker_bytes(const dl_phdr_info& object) {
+std::vector<Bytes> linker_bytes(const dl_phdr_info& object, const IsPrivate& is_private) {
   const Dynamic dynamic = read_dynamic(object);
   std::vector<Bytes> all;
-  add_slots(dynamic.relocations, object, dynamic, all);
-  add_slots(dynamic.jump_slots, object, dynamic, all);
+  add_slots(dynamic.relocations, object, dynamic, is_private, all);
+  add_slots(dynamic.jump_slots, object, dynamic, is_private, all);
   // Behind the address of the dynamic section stand the linker's own pointers: link map and resolver.
   if (dynamic.got != 0) all.push_back({dynamic.got, dynamic.got + 3 * sizeof(void*)});
   std::ranges::sort(all, {}, &Bytes::begin);
@@ -171,10 +177,10 @@ std::vector<Bytes> writable_pages(const dl_phdr_info& object, std::uintptr_t pag
 
 }  // namespace
 
-Globals find_globals(const dl_phdr_info& object) {
+Globals find_globals(const dl_phdr_info& object, const IsPrivate& is_private) {
   const std::uintptr_t page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const std::vector<Bytes> pages = writable_pages(object, page);
-  const std::vector<Bytes> linker = linker_bytes(object);
+  const std::vector<Bytes> linker = linker_bytes(object, is_private);
   Globals result;
   for (const Bytes& range : pages) {
     result.shared.push_back(

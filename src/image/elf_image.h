@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,19 +15,20 @@
 
 namespace musubi::image {
 
-// Static data of a program, ready for Runtime::start. Both lists ascend and do not overlap.
+// Static data of a program or a library, ready for Runtime::start. Both lists ascend and do not overlap.
 struct Globals {
   std::vector<runtime::SharedRange> shared;
-  // Copy relocations (stdout, environ, std::cout: their values point into this process's libraries) and the
-  // slots that the dynamic linker fills, as far as they lie in `shared`.
+  // Copies of variables that private libraries define (stdout, environ, std::cout: their values point into this
+  // process's libraries) and the slots that the dynamic linker fills, as far as they lie in `shared`.
   std::vector<runtime::PrivateBytes> private_bytes;
 };
 
 // The writable segments without what becomes read-only after relocation, in whole pages. The last page of
 // .bss is taken whole, nothing beyond it: the heap of brk may follow. Private to each rank stays also what is
-// no segment data: thread-local storage, and the globals of shared libraries. REQUIRES: the object has been
-// relocated (its constructors run, or later). Any thread.
-Globals find_globals(const dl_phdr_info& object);
+// no segment data: thread-local storage. `is_private` says whether the library that defines a variable keeps
+// it to each rank; null: all do. REQUIRES: the object has been relocated. Any thread.
+using IsPrivate = std::function<bool(const char* variable)>;
+Globals find_globals(const dl_phdr_info& object, const IsPrivate& is_private = nullptr);
 
 // The note that the linker left to tell builds apart, in hexadecimal; empty without one.
 std::string build_id(const dl_phdr_info& object);

@@ -92,23 +92,32 @@ void share_heap(Job& job) {
   job.runtime.set_heap_listener(&job.messages);
 }
 
+std::vector<link_map*> private_objects(const LibraryChoice& choice) {
+  std::vector<link_map*> result = linked_objects();
+  std::erase_if(result, [&choice](const link_map* object) { return choice.is_shared(*object); });
+  return result;
+}
+
 }  // namespace
 
-Job& join_job() {
+Job& join_job(const ProgramArguments& arguments) {
   MUSUBI_CHECK(job_of_process == nullptr);
   const config::Settings settings = read_settings();
+  LibraryChoice choice(settings);
+  choice.look_at_loaded();
+  run_constructors(private_objects(choice), arguments);
   std::unique_ptr<bootstrap::Bootstrap> bootstrap = join_launcher();
   set_check_prefix(("rank " + std::to_string(bootstrap->self().value)).c_str());
   clean_environment();
   compare_images(*bootstrap);
-  const Globals globals = find_program_globals();
+  const Globals globals = find_shared_globals(choice);
   auto started =
       runtime::Runtime::start(settings, std::move(bootstrap), globals.shared, globals.private_bytes);
   if (!started) refuse(status_of_refusal, started.error().message);
   runtime::Runtime& runtime = *started.value().release();
   runtime::set_current_runtime(&runtime);
   ::pthread_atfork(nullptr, nullptr, [] { job_of_process = nullptr; });
-  job_of_process = new Job{runtime, HeapMessages{runtime, heap}, {}};
+  job_of_process = new Job{runtime, HeapMessages{runtime, heap}, std::move(choice)};
   share_heap(*job_of_process);
   omp::start(runtime, program_has_thread_storage());
   // Our own malloc calls are served privately: what OpenMP hands from thread to thread is asked for by name.
@@ -116,7 +125,6 @@ Job& join_job() {
                                return heap.allocate_aligned(alignment, bytes, nullptr);
                              },
                              [](void* address) { heap.release(address); }});
-  if (!job_of_process->is_first_rank()) job_of_process->constructor_output.drop();
   return *job_of_process;
 }
 

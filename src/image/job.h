@@ -5,8 +5,9 @@
 
 #include <cstdint>
 
-#include "image/constructor_output.h"
 #include "image/heap_messages.h"
+#include "image/held_constructors.h"
+#include "image/library_choice.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
@@ -14,16 +15,17 @@ namespace musubi::image {
 struct Job {
   runtime::Runtime& runtime;
   HeapMessages messages;
-  ConstructorOutput constructor_output;
-  // From here on the program's globals are shared; before, every rank has run the constructors for itself.
+  LibraryChoice choice;
+  // From here on static data is shared: constructors of the program and its libraries run behind that.
   bool program_runs = false;
 
   bool is_first_rank() const noexcept { return runtime.self() == Rank{0}; }
 };
 
-// Joins the job, reserves the shared space and shares the heap. Ends the process with one line when that
-// fails. Collective. Called once, by the initial thread, before the program's constructors.
-Job& join_job();
+// Runs the constructors of private libraries, joins the job, reserves the shared space and shares the heap. Ends
+// the process with one line when that fails. Collective. Called once, by the initial thread, before the
+// constructors of the program and of shared libraries.
+Job& join_job(const ProgramArguments& arguments);
 
 // The job of this process; null before join_job, in a process that is no rank, and in a forked child of a
 // rank. Any thread, signal-safe.

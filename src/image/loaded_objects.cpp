@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "config/environment.h"
+#include "image/exported_symbol.h"
 
 namespace musubi::image {
 namespace {
@@ -89,6 +90,50 @@ std::vector<LoadedObject> loaded_objects() {
 Globals find_program_globals() {
   Globals result;
   ::dl_iterate_phdr(take_globals, &result);
+  return result;
+}
+
+bool visit_object(const link_map& object, const std::function<void(const dl_phdr_info&)>& visit) {
+  struct Search {
+    const link_map& object;
+    const std::function<void(const dl_phdr_info&)>& visit;
+  } search{object, visit};
+  return ::dl_iterate_phdr(
+             [](dl_phdr_info* info, std::size_t, void* given) {
+               const auto& wanted = *static_cast<Search*>(given);
+               const bool is_it = info->dlpi_addr == wanted.object.l_addr &&
+                                  std::string_view(info->dlpi_name) == wanted.object.l_name;
+               if (is_it) wanted.visit(*info);
+               return is_it ? 1 : 0;
+             },
+             &search) != 0;
+}
+
+Globals find_library_globals(const link_map& library) {
+  Globals result;
+  visit_object(library, [&](const dl_phdr_info& info) { result = find_globals(info); });
+  for (runtime::SharedRange& range : result.shared) range.of_library = true;
+  return result;
+}
+
+Globals find_shared_globals(const LibraryChoice& choice) {
+  const std::vector<link_map*> objects = linked_objects();
+  // The program's copies of a library's variables are what the library itself uses.
+  const auto is_private = [&](const char* variable) {
+    const auto owner = std::find_if(objects.begin() + 1, objects.end(), [variable](const link_map* object) {
+      return exports_symbol(*object, variable);
+    });
+    return owner == objects.end() || !choice.is_shared(**owner);
+  };
+  Globals result;
+  visit_object(*objects.front(), [&](const dl_phdr_info& info) { result = find_globals(info, is_private); });
+  for (const link_map* object : objects) {
+    if (object == objects.front() || !choice.is_shared(*object)) continue;
+    const Globals globals = find_library_globals(*object);
+    result.shared.insert(result.shared.end(), globals.shared.begin(), globals.shared.end());
+    result.private_bytes.insert(result.private_bytes.end(), globals.private_bytes.begin(),
+                                globals.private_bytes.end());
+  }
   return result;
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "image/elf_image.h"
+#include "image/library_choice.h"
 
 namespace musubi::image {
 
@@ -30,6 +32,13 @@ bool is_c_library(std::string_view path);
 std::vector<LoadedObject> loaded_objects();
 
 Globals find_program_globals();
+// Of the program and of all libraries that share theirs. REQUIRES: the choice has looked at what is loaded.
+Globals find_shared_globals(const LibraryChoice& choice);
+// Of one library.
+Globals find_library_globals(const link_map& library);
+
+// Calls `visit` with what the dynamic linker tells about `object`. False: it is not loaded.
+bool visit_object(const link_map& object, const std::function<void(const dl_phdr_info&)>& visit);
 
 // One line per object: where it lies and what it is. Equal on all ranks when pointers into code and static
 // data of the program and its libraries mean the same everywhere. The vdso is left out: no pointer into it is

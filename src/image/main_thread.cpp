@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <vector>
 
 #include "image/patched_atomics.h"
 #include "image/program_exit.h"
@@ -21,14 +22,26 @@ struct Program {
   Main main;
   int argument_count;
   char** arguments;
+  Initialiser initialiser;
   runtime::ThreadStack stack;
 };
+
+// Of the program and of what shares its data with it: once in the job, in one process as without Musubi.
+void run_shared_constructors(const Program& program) {
+  const ProgramArguments arguments{program.argument_count, program.arguments, environ};
+  std::vector<link_map*> objects = linked_objects();
+  std::erase_if(objects,
+                [&](const link_map* object) { return !program.job.choice.is_shared(*object); });
+  run_constructors(objects, arguments);
+  if (program.initialiser != nullptr) program.initialiser(program.argument_count, program.arguments, environ);
+}
 
 void* run_on_shared_stack(void* given) {
   Program& program = *static_cast<Program*>(given);
   program.job.runtime.attach_thread();
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
+  run_shared_constructors(program);
   std::exit(program.main(program.argument_count, program.arguments, environ));
 }
 
@@ -59,13 +72,13 @@ pthread_t start_thread(Program& program) {
 
 }  // namespace
 
-void run_program(Job& job, Main main, int argument_count, char** arguments) {
-  job.constructor_output.restore();
+void run_program(Job& job, Main main, Initialiser initialiser, int argument_count, char** arguments) {
   environ = copy_strings(environ);
-  patch_atomics(job.runtime);
+  patch_atomics(job);
   job.runtime.share_globals();
   job.program_runs = true;
-  Program program{job, main, argument_count, copy_strings(arguments), job.runtime.take_stack()};
+  Program program{job, main, argument_count, copy_strings(arguments), initialiser,
+                  job.runtime.take_stack()};
   const pthread_t thread = start_thread(program);
   leave_signals_to_others();
   ::pthread_join(thread, nullptr);

@@ -1,5 +1,6 @@
 #include "image/patched_atomics.h"
 
+#include <string>
 #include <vector>
 
 #include "atomics/patch.h"
@@ -29,40 +30,56 @@ class RuntimeSink final : public atomics::AtomicSink {
   runtime::Runtime& runtime_;
 };
 
+// Patched code compares with ranges that are known when it is patched, and asks `holds` about the rest: what
+// lies between the data of libraries is not shared, and more of them come while the program runs.
 Result<atomics::SharedRanges> shared_ranges(const runtime::Runtime& runtime) {
   const runtime::Layout& layout = runtime.layout();
   const std::size_t ranks = runtime.ranks();
   std::vector<atomics::AddressRange> ranges{
       {layout.heap_base, layout.heap_base + ranks * layout.heap_bytes_per_rank},
       {layout.stacks_base,
-       layout.stacks_base + ranks * layout.stack_slots_per_rank * layout.stack_slot_bytes}};
+       layout.stacks_base + ranks * layout.stack_slots_per_rank * layout.stack_slot_bytes},
+      {layout.late_libraries_base, layout.late_libraries_base + layout.late_libraries_bytes},
+      {layout.libraries_base, layout.libraries_base + layout.libraries_bytes}};
   for (const runtime::SharedRange& range : find_program_globals().shared) {
     ranges.push_back({range.address, range.address + range.bytes});
   }
-  return atomics::SharedRanges::make(ranges);
+  return atomics::SharedRanges::make(
+      ranges, [](std::uintptr_t address) { return runtime::current_runtime()->is_shared(address); });
 }
 
-Result<void> patch_program(runtime::Runtime& runtime) {
-  auto ranges = shared_ranges(runtime);
-  if (!ranges) return ranges.error();
-  // Patched code refers to the sink until the process ends.
-  auto& sink = *new RuntimeSink(runtime);
-  if (const auto attached = atomics::attach(sink, ranges.value()); !attached) return attached.error();
-  auto code = atomics::code_of_program();
+Result<bool> patch_object(const link_map& object) {
+  Result<std::vector<atomics::CodeRange>> code = std::vector<atomics::CodeRange>{};
+  const std::string path = object.l_name[0] == '\0' ? "/proc/self/exe" : object.l_name;
+  visit_object(object, [&](const dl_phdr_info& info) { code = atomics::code_of_object(info, path); });
   if (!code) return code.error();
   auto patched = atomics::patch(atomics::find_sites(code.value()));
   if (!patched) return patched.error();
-  if (patched.value().fences != 0) runtime.expect_flags();
+  return patched.value().fences != 0;
+}
+
+Result<void> patch_all(Job& job) {
+  auto ranges = shared_ranges(job.runtime);
+  if (!ranges) return ranges.error();
+  // Patched code refers to the sink until the process ends.
+  auto& sink = *new RuntimeSink(job.runtime);
+  if (const auto attached = atomics::attach(sink, ranges.value()); !attached) return attached.error();
+  bool has_fences = false;
+  for (const link_map* object : linked_objects()) {
+    if (!job.choice.is_shared(*object)) continue;
+    auto patched = patch_object(*object);
+    if (!patched) return patched.error();
+    has_fences = has_fences || patched.value();
+  }
+  if (has_fences) job.runtime.expect_flags();
   return {};
 }
 
 }  // namespace
 
-void patch_atomics(runtime::Runtime& runtime) {
-  if (runtime.ranks() == 1) return;  // there is one copy
-  if (const Result<void> patched = patch_program(runtime); !patched) {
-    runtime.abort(1, patched.error().message);
-  }
+void patch_atomics(Job& job) {
+  if (job.runtime.ranks() == 1) return;  // there is one copy
+  if (const Result<void> patched = patch_all(job); !patched) job.runtime.abort(1, patched.error().message);
 }
 
 }  // namespace musubi::image

@@ -12,6 +12,10 @@ constexpr std::uintptr_t shared_end = 0x5000'0000'0000;
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t heap_bytes_max = std::size_t{16} << 30;  // of a rank, unless set
 constexpr std::size_t stack_slots_max = 256;
+constexpr std::size_t library_span_max = std::size_t{64} << 30;
+constexpr std::size_t late_library_bytes_max = std::size_t{4} << 30;
+// A page may be shared while its neighbour is the library's own.
+constexpr std::size_t library_block_bytes = page_bytes;
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -38,11 +42,58 @@ std::size_t heap_bytes_of_rank(const config::Settings& settings, std::size_t sha
   return std::clamp(left / unit * unit, unit, heap_bytes_max);
 }
 
+// Mapped by every rank for each rank, as the heap is.
+std::size_t late_library_bytes(std::uint32_t ranks) {
+  constexpr std::size_t for_mappings = std::size_t{4} << 40;
+  constexpr std::size_t unit = std::size_t{2} << 20;
+  return std::min(late_library_bytes_max, for_mappings / (2 * std::size_t{ranks} + 1) / unit * unit);
+}
+
+void add_program(std::span<const SharedRange> globals, const config::Settings& settings, vm::Space& space) {
+  for (const SharedRange& range : globals) {
+    if (range.of_library) continue;
+    vm::Segment segment;
+    segment.name = "globals";
+    segment.base = range.address;
+    segment.bytes = round_up(range.bytes, page_bytes);
+    segment.block_bytes = settings.globals_block_bytes;
+    segment.initial_home = vm::InitialHome::one_rank;
+    segment.home = Rank{0};
+    space.add(segment);
+  }
+}
+
+void add_libraries(const char* name, std::uintptr_t base, std::size_t bytes, AddressPlan& plan) {
+  if (bytes == 0) return;
+  vm::Segment segment;
+  segment.name = name;
+  segment.base = base;
+  segment.bytes = bytes;
+  segment.block_bytes = library_block_bytes;
+  segment.initial_home = vm::InitialHome::one_rank;
+  segment.home = Rank{0};
+  plan.parts.push_back(std::make_unique<vm::BlockSet>(bytes / library_block_bytes));
+  segment.parts = plan.parts.back().get();
+  plan.space.add(segment);
+}
+
+// From the first library's data to the last one's.
+void find_libraries(std::span<const SharedRange> globals, Layout& layout) {
+  std::uintptr_t begin = ~std::uintptr_t{0}, end = 0;
+  for (const SharedRange& range : globals) {
+    if (!range.of_library) continue;
+    begin = std::min(begin, range.address);
+    end = std::max(end, range.address + range.bytes);
+  }
+  layout.libraries_base = end == 0 ? 0 : begin;
+  layout.libraries_bytes = end == 0 ? 0 : end - begin;
+}
+
 }  // namespace
 
 Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uint32_t ranks,
                                       std::span<const SharedRange> globals) {
-  AddressPlan plan{vm::Space(ranks), {}, 0, 0, 0};
+  AddressPlan plan{vm::Space(ranks), {}, 0, 0, {}};
   Layout& layout = plan.layout;
   layout.heap_base = shared_base;
   // The lowest block of a slot is the guard.
@@ -61,8 +112,17 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
   }
   layout.stacks_base =
       round_up(layout.heap_base + static_cast<std::size_t>(heap_bytes), std::size_t{1} << 30);
-  if (globals.size() + 2 > vm::Space::segment_count_max) {
+  layout.late_libraries_base =
+      round_up(layout.stacks_base + static_cast<std::size_t>(stack_bytes), std::size_t{1} << 30);
+  layout.late_libraries_bytes = ranks > 1 ? late_library_bytes(ranks) : 0;
+  find_libraries(globals, layout);
+  const auto of_program = std::ranges::count_if(globals, [](const auto& range) { return !range.of_library; });
+  if (static_cast<std::size_t>(of_program) + 4 > vm::Space::segment_count_max) {
     return Error{"the program has too many writable segments to share"};
+  }
+  if (layout.libraries_bytes > library_span_max) {
+    return Error{"the program's libraries lie too far apart to share their data: load them all at their usual "
+                 "addresses (ulimit -s and prelinking move them)"};
   }
 
   vm::Segment heap;
@@ -84,17 +144,9 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
   plan.space.add(stacks);
   plan.heap_segment = 0;
   plan.stacks_segment = 1;
-  plan.first_globals_segment = 2;
-  for (const SharedRange& range : globals) {
-    vm::Segment segment;
-    segment.name = "globals";
-    segment.base = range.address;
-    segment.bytes = round_up(range.bytes, page_bytes);
-    segment.block_bytes = settings.globals_block_bytes;
-    segment.initial_home = vm::InitialHome::one_rank;
-    segment.home = Rank{0};
-    plan.space.add(segment);
-  }
+  add_program(globals, settings, plan.space);
+  add_libraries("late libraries", layout.late_libraries_base, layout.late_libraries_bytes, plan);
+  add_libraries("libraries", layout.libraries_base, layout.libraries_bytes, plan);
   return plan;
 }
 

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "config/settings.h"
@@ -17,9 +19,12 @@ struct AddressPlan {
   Layout layout;
   std::size_t heap_segment;
   std::size_t stacks_segment;
-  std::size_t first_globals_segment;  // then one segment per range
+  // Which blocks of the segments for libraries are in use.
+  std::vector<std::unique_ptr<vm::BlockSet>> parts;
 
-  // Errors: more address space than the processor has, too many ranges.
+  // The program's ranges get a segment each. Libraries have one in common, for what is loaded at the start,
+  // and one for later ones: a process may have hundreds. Errors: more address space than the processor has,
+  // too many ranges of the program, libraries that lie too far apart.
   static Result<AddressPlan> make(const config::Settings& settings, std::uint32_t ranks,
                                   std::span<const SharedRange> globals);
 };

@@ -142,7 +142,7 @@ Result<void> JobRuntime::open_memory() {
 
 Result<void> JobRuntime::open_protocol() {
   for (const PrivateBytes& bytes : private_bytes_) {
-    const vm::Segment* segment = plan_.space.segment_at(bytes.address);
+    const vm::Segment* segment = plan_.space.segment_around(bytes.address);
     if (segment != nullptr)
       private_parts_.add(segment->offset + (bytes.address - segment->base), bytes.bytes);
   }

@@ -107,6 +107,8 @@ class JobRuntime final : public Runtime, private RemoteCalls, private vm::FaultS
   void await_clock();
   void step_aside();
 
+  // Makes the range part of the shared space. The bytes of `source` win, but for the private ones.
+  void share_range(const SharedRange& range, std::span<const PrivateBytes> private_bytes, Rank source);
   Result<void> open_memory();
   Result<void> open_protocol();
   void serve();

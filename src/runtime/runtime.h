@@ -23,11 +23,12 @@ namespace musubi::runtime {
 // A word that travels from rank 0 to everybody with a barrier (the work of a parallel region).
 using BarrierPayload = std::array<std::uint64_t, 6>;
 
-// A range of addresses that becomes shared at share(): the program's globals.
+// A range of addresses that becomes shared at share_globals(): static data of the program or of a library.
 struct SharedRange {
   std::uintptr_t address;    // page-aligned
   std::size_t bytes;         // whole pages
   std::size_t filled_bytes;  // from the first on: read from a file. The rest was zeros when it was mapped
+  bool of_library = false;
 };
 // Bytes inside the shared ranges that stay private to each rank (copy relocations, .got.plt).
 struct PrivateBytes {
@@ -50,6 +51,12 @@ struct Layout {
   std::uintptr_t stacks_base;
   std::size_t stack_slot_bytes;
   std::size_t stack_slots_per_rank;
+  // What lies around the libraries of the start, and where libraries go that come later. Of both only static
+  // data is shared.
+  std::uintptr_t libraries_base;
+  std::size_t libraries_bytes;
+  std::uintptr_t late_libraries_base;
+  std::size_t late_libraries_bytes;
 };
 
 class Runtime {

@@ -50,10 +50,12 @@ std::vector<BlockId> fill_from(const SharedRange& range, const vm::Space& space,
                                std::byte* view) {
   const Image image(range);
   std::vector<BlockId> filled;
-  for (std::uint64_t k = 0; k < segment.blocks; ++k) {
+  const std::uint64_t first = (range.address - segment.base) / segment.block_bytes;
+  const std::uint64_t count = (range.bytes + segment.block_bytes - 1) / segment.block_bytes;
+  for (std::uint64_t k = first; k < first + count; ++k) {
     const BlockId block{segment.first_block.value + k};
     const vm::Extent extent = space.extent(block);
-    const std::size_t at = extent.address - segment.base;
+    const std::size_t at = extent.address - range.address;
     // Zeros are there already, and copying them would take memory.
     if (image.is_zero_at(at, extent.bytes)) continue;
     std::memcpy(view + extent.offset, image.bytes_at(at), extent.bytes);
@@ -66,22 +68,28 @@ std::vector<BlockId> fill_from(const SharedRange& range, const vm::Space& space,
 
 void JobRuntime::share_globals() {
   if (ranks_ == 1) return;
-  for (std::size_t i = 0; i < globals_.size(); ++i) {
-    const vm::Segment& segment = plan_.space.segments()[plan_.first_globals_segment + i];
-    std::byte* const view = vm_->system_view();
-    std::vector<BlockId> filled;
-    if (self_ == Rank{0}) filled = fill_from(globals_[i], plan_.space, segment, view);
-    for (const PrivateBytes& part : private_bytes_) {
-      if (part.address - segment.base >= segment.bytes) continue;
-      std::memcpy(view + segment.offset + (part.address - segment.base),
-                  reinterpret_cast<const void*>(part.address), part.bytes);
-    }
-    const auto mapped = vm_->map_segment(plan_.first_globals_segment + i, vm::Placement::replace);
-    if (!mapped) abort(1, mapped.error().message);
-    for (const BlockId block : filled) protocol_->adopt(block, 1);
-  }
+  for (const SharedRange& range : globals_) share_range(range, private_bytes_, Rank{0});
   BarrierPayload nothing{};
   barrier(nothing);
+}
+
+void JobRuntime::share_range(const SharedRange& range, std::span<const PrivateBytes> private_bytes,
+                             Rank source) {
+  const vm::Segment& segment = *plan_.space.segment_around(range.address);
+  std::byte* const view = vm_->system_view();
+  std::vector<BlockId> filled;
+  if (self_ == source) filled = fill_from(range, plan_.space, segment, view);
+  for (const PrivateBytes& part : private_bytes) {
+    if (part.address - range.address >= range.bytes) continue;
+    std::memcpy(view + segment.offset + (part.address - segment.base),
+                reinterpret_cast<const void*>(part.address), part.bytes);
+  }
+  const auto index = static_cast<std::size_t>(&segment - plan_.space.segments().data());
+  const auto mapped = segment.parts == nullptr
+                          ? vm_->map_segment(index, vm::Placement::replace)
+                          : vm_->map_part(index, range.address, range.bytes, vm::Placement::replace);
+  if (!mapped) abort(1, mapped.error().message);
+  for (const BlockId block : filled) protocol_->adopt(block, 1);
 }
 
 }  // namespace musubi::runtime

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "vm/block_set.h"
 
 namespace musubi::vm {
 
@@ -31,11 +32,19 @@ struct Segment {
   std::size_t slice_bytes = 0;
   // Used densely: memory may come in pages of megabytes where the kernel is set up to give such.
   bool huge_pages = false;
+  // Null: all of it. Else the blocks that are in use, of a page each; what lies between them is no shared
+  // memory and belongs to others. Outlives the space.
+  BlockSet* parts = nullptr;
   // Filled in by Space::add:
   BlockId first_block{};
   std::uint64_t blocks = 0;
   std::size_t offset = 0;  // of the segment in the views
 };
+
+// Whether the block of index `index` in its segment is in use.
+inline bool is_in_use(const Segment& segment, std::uint64_t index) {
+  return segment.parts == nullptr || segment.parts->contains(index);
+}
 
 // Where a block lies.
 struct Extent {
@@ -74,12 +83,18 @@ class Space {
     return largest;
   }
 
-  // The segment of an address, or null.
-  const Segment* segment_at(std::uintptr_t address) const {
+  // The segment of an address, whether or not it is in use there; or null.
+  const Segment* segment_around(std::uintptr_t address) const {
     for (std::size_t i = 0; i < count_; ++i) {
       if (address - segments_[i].base < segments_[i].bytes) return &segments_[i];
     }
     return nullptr;
+  }
+  // The segment that has the address in use, or null.
+  const Segment* segment_at(std::uintptr_t address) const {
+    const Segment* segment = segment_around(address);
+    if (segment == nullptr) return nullptr;
+    return is_in_use(*segment, (address - segment->base) / segment->block_bytes) ? segment : nullptr;
   }
   std::optional<BlockId> block_at(std::uintptr_t address) const {
     const Segment* segment = segment_at(address);

@@ -45,6 +45,7 @@ void Engine::gather(const Block& leader, vm::Access wanted, bool in_order, Run& 
   run.first = BlockId{leader.id.value + 1};
   while (run.count + 1 < most && run.first.value + run.count < end) {
     const BlockId id{run.first.value + run.count};
+    if (!vm::is_in_use(segment, id.value - segment.first_block.value)) break;
     std::optional<Gate::Pass> pass = gate(id).try_enter();
     if (!pass) break;
     const Block b = block(id);

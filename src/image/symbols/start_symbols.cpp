@@ -1,8 +1,12 @@
-// __libc_start_main: called by the program's first instructions, after the constructors of its libraries and
-// before its own.
-#include <cstdlib>
+// __libc_start_main: called by the program's first instructions, when its libraries are loaded.
+#include <unistd.h>
 
+#include <cstdlib>
+#include <vector>
+
+#include "image/held_constructors.h"
 #include "image/job.h"
+#include "image/library_choice.h"
 #include "image/loaded_objects.h"
 #include "image/main_thread.h"
 #include "image/program_exit.h"
@@ -11,27 +15,48 @@
 
 namespace {
 
+using musubi::image::Initialiser;
 using musubi::image::Main;
 
 // The C library calls what it is given with three arguments and no room for ours.
 constinit Main main_of_program = nullptr;
+constinit Initialiser initialiser_of_program = nullptr;
 
 int run_instead_of_main(int argument_count, char** arguments, char**) {
-  musubi::image::run_program(*musubi::image::current_job(), main_of_program, argument_count, arguments);
+  musubi::image::run_program(*musubi::image::current_job(), main_of_program, initialiser_of_program,
+                             argument_count, arguments);
+}
+
+void initialise_nothing(int, char**, char**) {}
+
+// Not a rank: what was held back runs as if it had not been.
+void start_plainly(const musubi::image::ProgramArguments& arguments) {
+  std::vector<link_map*> objects = musubi::image::linked_objects();
+  // The C library itself starts the program.
+  musubi::image::give_back_constructors(*objects.front());
+  musubi::image::run_constructors(objects, arguments);
 }
 
 }  // namespace
 
-MUSUBI_EXPORT int __libc_start_main(Main main, int argument_count, char** arguments, void (*init)(),
+MUSUBI_EXPORT int __libc_start_main(Main main, int argument_count, char** arguments, Initialiser init,
                                     void (*fini)(), void (*linker_fini)(), void* stack_end) {
-  using Start = int (*)(Main, int, char**, void (*)(), void (*)(), void (*)(), void*);
+  using Start = int (*)(Main, int, char**, Initialiser, void (*)(), void (*)(), void*);
   const auto start = reinterpret_cast<Start>(musubi::image::next_definition("__libc_start_main"));
   if (start == nullptr) std::abort();
+  const musubi::image::ProgramArguments given{argument_count, arguments, environ};
   if (musubi::image::program_uses_openmp()) {
     main_of_program = main;
     main = run_instead_of_main;
+    if (init != nullptr) {
+      initialiser_of_program = init;
+      init = initialise_nothing;
+      musubi::image::give_back_constructors(*musubi::image::linked_objects().front());
+    }
     musubi::image::register_end_of_job();
-    musubi::image::join_job();
+    musubi::image::join_job(given);
+  } else {
+    start_plainly(given);
   }
   return start(main, argument_count, arguments, init, fini, linker_fini, stack_end);
 }

@@ -23,6 +23,10 @@ class PagedVm : public Vm, public SignalOwner {
   // Maps the user view of segment `index` of the space, closed. Errors: addresses in use, refused by the
   // kernel. Once per segment, before the first operation on it; not at the same time as other operations.
   virtual Result<void> map_segment(std::size_t index, Placement placement) = 0;
+  // The same for [address, address+bytes), whole pages of a segment that has parts (Segment::parts), which
+  // are in use from then on. Once per part; one thread at a time, beside other operations.
+  virtual Result<void> map_part(std::size_t index, std::uintptr_t address, std::size_t bytes,
+                                Placement placement) = 0;
 
   // Opens a mapped segment for good, as ordinary memory of the process: nothing there is watched any more, no
   // operation may name its blocks, and the system view no longer shows it. Its bytes so far are lost. Takes

@@ -40,28 +40,48 @@ Result<void> Views::open(int memory) {
 
 Views::~Views() {
   for (const Segment& segment : space_.segments()) {
-    if (is_mapped(segment)) ::munmap(reinterpret_cast<void*>(segment.base), segment.bytes);
+    if (is_mapped(segment) && segment.parts == nullptr)
+      ::munmap(reinterpret_cast<void*>(segment.base), segment.bytes);
   }
 }
 
 Result<void> Views::map_segment(std::size_t index, Placement placement) {
   MUSUBI_CHECK(index < space_.segments().size());
   const Segment& segment = space_.segments()[index];
-  MUSUBI_CHECK(!is_mapped(segment), "segment %s is mapped already", segment.name);
+  MUSUBI_CHECK(!is_mapped(segment) && segment.parts == nullptr, "segment %s is mapped already", segment.name);
+  return map(segment, segment.base, segment.bytes, placement);
+}
+
+Result<void> Views::map_part(std::size_t index, std::uintptr_t address, std::size_t bytes,
+                             Placement placement) {
+  MUSUBI_CHECK(index < space_.segments().size());
+  const Segment& segment = space_.segments()[index];
+  MUSUBI_CHECK(segment.parts != nullptr && address - segment.base <= segment.bytes - bytes,
+               "a part outside of segment %s", segment.name);
+  const std::uint64_t first = (address - segment.base) / segment.block_bytes;
+  segment.parts->add(first, bytes / segment.block_bytes);
+  mapped_parts_.fetch_add(1, std::memory_order_relaxed);
+  return map(segment, address, bytes, placement);
+}
+
+Result<void> Views::map(const Segment& segment, std::uintptr_t address, std::size_t bytes,
+                        Placement placement) {
   const int fixed = placement == Placement::replace ? MAP_FIXED : MAP_FIXED_NOREPLACE;
-  void* const wanted = reinterpret_cast<void*>(segment.base);
+  void* const wanted = reinterpret_cast<void*>(address);
+  const std::size_t offset = segment.offset + (address - segment.base);
+  const std::uint32_t before = mapped_segments_.load();
   // Before the mapping: another thread may fault there at once.
   mapped_segments_.fetch_or(bit(segment));
-  void* const got = ::mmap(wanted, segment.bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE | fixed,
-                           memory_.number(), static_cast<off_t>(segment.offset));
+  void* const got = ::mmap(wanted, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE | fixed, memory_.number(),
+                           static_cast<off_t>(offset));
   if (got != wanted) {
     const int error = got == MAP_FAILED ? errno : EEXIST;
-    mapped_segments_.fetch_and(~bit(segment));
-    if (got != MAP_FAILED) ::munmap(got, segment.bytes);  // a kernel before 4.17 takes the address as a hint
+    if ((before & bit(segment)) == 0) mapped_segments_.fetch_and(~bit(segment));
+    if (got != MAP_FAILED) ::munmap(got, bytes);  // a kernel before 4.17 takes the address as a hint
     return Error{std::string("cannot map segment ") + segment.name + " (" + ::strerror(error) +
                  "); lower its size, or move the shared space to addresses that are free on every rank"};
   }
-  if (segment.huge_pages) ::madvise(got, segment.bytes, MADV_HUGEPAGE);
+  if (segment.huge_pages) ::madvise(got, bytes, MADV_HUGEPAGE);
   return {};
 }
 
@@ -82,7 +102,8 @@ Result<void> Views::leave_open(std::size_t index) {
 }
 
 int Views::mapped_count() const noexcept {
-  return std::popcount(mapped_segments_.load(std::memory_order_relaxed));
+  return std::popcount(mapped_segments_.load(std::memory_order_relaxed)) +
+         mapped_parts_.load(std::memory_order_relaxed);
 }
 
 }  // namespace musubi::vm

@@ -17,7 +17,7 @@ enum class Placement : std::uint8_t {
   replace,  // what stands there goes: the caller has copied it into the system view
 };
 
-// Unmapped when destroyed.
+// Unmapped when destroyed, but for segments that have parts: what lies between these belongs to others.
 class Views {
  public:
   explicit Views(const Space& space) noexcept : space_(space) {}
@@ -33,6 +33,8 @@ class Views {
   // Maps segment `index` without any access. Once per segment, by one thread at a time. Errors: addresses in
   // use, refused by the kernel.
   Result<void> map_segment(std::size_t index, Placement placement);
+  // The same for a part of a segment that has parts: whole pages, which are in use from then on.
+  Result<void> map_part(std::size_t index, std::uintptr_t address, std::size_t bytes, Placement placement);
 
   // In place of a mapped segment, ordinary memory of the process. Errors: refused by the kernel.
   Result<void> leave_open(std::size_t index);
@@ -52,11 +54,14 @@ class Views {
   }
 
  private:
+  Result<void> map(const Segment& segment, std::uintptr_t address, std::size_t bytes, Placement placement);
+
   const Space& space_;
   os::FileDescriptor memory_;
   os::Mapping system_;
   std::atomic<std::uint32_t> mapped_segments_{0};
   std::atomic<std::uint32_t> open_segments_{0};
+  std::atomic<int> mapped_parts_{0};
 };
 
 }  // namespace musubi::vm

@@ -63,6 +63,11 @@ Result<void> SigsegvVm::map_segment(std::size_t index, Placement placement) {
   return views_.map_segment(index, placement);
 }
 
+Result<void> SigsegvVm::map_part(std::size_t index, std::uintptr_t address, std::size_t bytes,
+                                 Placement placement) {
+  return views_.map_part(index, address, bytes, placement);
+}
+
 void SigsegvVm::open_read(BlockRun run) noexcept {
   open(run, Access::none, Access::read);
 }
@@ -137,8 +142,11 @@ bool SigsegvVm::try_protect(const Segment& segment, BlockRun run, Access to) noe
 
 void SigsegvVm::make_uniform(std::uint64_t group, Access access) noexcept {
   const BlockRun run = table_.blocks_of(group);
-  try_protect(views_.space().segment_of(run.first), run,
-              access);  // a failure leaves the borders for another group
+  const Segment& segment = views_.space().segment_of(run.first);
+  const std::uint64_t first = run.first.value - segment.first_block.value;
+  // Pages of others lie in between.
+  if (segment.parts != nullptr && !segment.parts->contains_all(first, run.count)) return;
+  try_protect(segment, run, access);  // a failure leaves the borders for another group
 }
 
 // Makes groups uniform until at most `target` borders are left: first groups with many borders inside, at the

@@ -33,6 +33,8 @@ class SigsegvVm final : public PagedVm {
                                                    Settings settings, trace::Counters& counters);
 
   Result<void> map_segment(std::size_t index, Placement placement) override;
+  Result<void> map_part(std::size_t index, std::uintptr_t address, std::size_t bytes,
+                        Placement placement) override;
 
   void open_read(BlockRun run) noexcept override;
   void open_write(BlockRun run) noexcept override;

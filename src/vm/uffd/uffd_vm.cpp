@@ -18,15 +18,25 @@ Result<std::unique_ptr<UffdVm>> UffdVm::create(const Space& space, int memory, F
   return vm;
 }
 
-// Without access until it is watched: what another thread touches between the two must not open by itself.
 Result<void> UffdVm::map_segment(std::size_t index, Placement placement) {
   if (auto mapped = views_.map_segment(index, placement); !mapped) return mapped;
   const Segment& segment = views_.space().segments()[index];
-  void* const address = reinterpret_cast<void*>(segment.base);
-  if (auto watched = file_.watch(address, segment.bytes); !watched) return watched;
+  return watch(segment, segment.base, segment.bytes);
+}
+
+Result<void> UffdVm::map_part(std::size_t index, std::uintptr_t address, std::size_t bytes,
+                              Placement placement) {
+  if (auto mapped = views_.map_part(index, address, bytes, placement); !mapped) return mapped;
+  return watch(views_.space().segments()[index], address, bytes);
+}
+
+// Without access until it is watched: what another thread touches between the two must not open by itself.
+Result<void> UffdVm::watch(const Segment& segment, std::uintptr_t begin, std::size_t bytes) {
+  void* const address = reinterpret_cast<void*>(begin);
+  if (auto watched = file_.watch(address, bytes); !watched) return watched;
   // A child would have the mapping, but nobody who watches it: it would read old bytes and never know.
-  ::madvise(address, segment.bytes, MADV_DONTFORK);
-  if (auto opened = os::protect(address, segment.bytes, os::Protection::read_write); !opened) return opened;
+  ::madvise(address, bytes, MADV_DONTFORK);
+  if (auto opened = os::protect(address, bytes, os::Protection::read_write); !opened) return opened;
   watched_segments_.fetch_or(views_.bit(segment));
   return {};
 }

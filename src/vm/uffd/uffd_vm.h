@@ -28,6 +28,8 @@ class UffdVm final : public PagedVm {
                                                 trace::Counters& counters);
 
   Result<void> map_segment(std::size_t index, Placement placement) override;
+  Result<void> map_part(std::size_t index, std::uintptr_t address, std::size_t bytes,
+                        Placement placement) override;
 
   void open_read(BlockRun run) noexcept override;
   void open_write(BlockRun run) noexcept override;
@@ -40,6 +42,7 @@ class UffdVm final : public PagedVm {
   UffdVm(const Space& space, os::FaultFile file, FaultSink& sink, trace::Counters& counters)
       : PagedVm(space, sink), counters_(counters), table_(space), file_(std::move(file)) {}
 
+  Result<void> watch(const Segment& segment, std::uintptr_t address, std::size_t bytes);
   void open(BlockRun run, Access to) noexcept;
   bool reopen(const Segment& segment, BlockId block, Access wanted) noexcept;
   void map_pages(const Segment& segment, BlockRun run, Access access) noexcept;

@@ -1,0 +1,50 @@
+// Which libraries share their static data between the ranks: all but those that hold what belongs to a
+// process (private_libraries.def), and what these need.
+#pragma once
+
+#include <link.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace musubi::image {
+
+class LibraryChoice {
+ public:
+  explicit LibraryChoice(const config::Settings& settings);
+
+  // By name alone: whether the library at `path` is one that stays private.
+  bool is_named_private(std::string_view path) const;
+
+  // Decides about every object that is loaded now and has not been decided about: the program is shared; what
+  // a private library needs is private, lest it finds data of another rank. Allocates; one thread at a time.
+  void look_at_loaded();
+  // REQUIRES: look_at_loaded() since it was loaded.
+  bool is_shared(const link_map& object) const;
+
+ private:
+  struct Decision {
+    const link_map* object;
+    bool shared;
+  };
+  const Decision* find(const link_map& object) const;
+
+  std::string also_private_;
+  std::string also_shared_;
+  std::vector<Decision> decisions_;
+};
+
+// Whether `path` names a library called `name`: `libfoo` is libfoo.so, libfoo.so.1, libfoo-2.36.so and
+// libfoo-0a1b2c3d.so.1 (as wheels of Python rename them). A star at the end of `name` stands for anything.
+bool is_library(std::string_view path, std::string_view name);
+
+// The objects that the dynamic linker has loaded, the program first, without the vdso.
+std::vector<link_map*> linked_objects();
+
+// What `object` needs, as far as it is among `objects`.
+std::vector<link_map*> needed_by(const link_map& object, const std::vector<link_map*>& objects);
+
+}  // namespace musubi::image
