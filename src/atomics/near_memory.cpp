@@ -48,6 +48,24 @@ std::uint8_t* try_map(std::uintptr_t at, std::size_t bytes) {
 
 }  // namespace
 
+std::vector<AddressRange> free_memory(const SharedRanges& reserved) {
+  std::vector<AddressRange> result;
+  for (AddressRange gap : free_ranges()) {
+    for (const AddressRange& taken : reserved.all()) {
+      if (taken.end <= gap.begin || gap.end <= taken.begin) continue;
+      const std::uintptr_t end = taken.begin & ~(page - 1);
+      if (gap.begin < end) result.push_back({gap.begin, end});
+      gap.begin = std::min(rounded_up(taken.end), gap.end);
+    }
+    if (gap.begin < gap.end) result.push_back(gap);
+  }
+  return result;
+}
+
+bool map_page(std::uintptr_t address) {
+  return try_map(address, page) != nullptr;
+}
+
 Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t reach,
                                const SharedRanges& reserved) {
   bytes = rounded_up(bytes);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "atomics/ranges.h"
 #include "base/result.h"
@@ -14,5 +15,10 @@ namespace musubi::atomics {
 // it can grow.
 Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t reach,
                                const SharedRanges& reserved);
+
+// What is not mapped and not `reserved`, in whole pages, ascending.
+std::vector<AddressRange> free_memory(const SharedRanges& reserved);
+// Maps a page, readable and writable, at `address`; false when something is there.
+bool map_page(std::uintptr_t address);
 
 }  // namespace musubi::atomics

@@ -2,10 +2,14 @@
 //
 // Every site gets a stub near the code: it computes the address, runs the original instruction if that is
 // private memory, and else calls the sink and sets registers and flags as the instruction would have. The
-// site itself becomes a jump where it has five bytes; a short jump to such a jump where padding lies near;
-// else a breakpoint whose signal handler goes on in the stub. So the sink is never called from a signal
-// handler on behalf of a patched site.
+// site itself becomes a jump where it has five bytes; a short jump to such a jump where padding lies near; a
+// jump that shares its last bytes with the next instruction where memory can be mapped for it to land in; else
+// a breakpoint whose signal handler goes on in the stub. So the sink is never called from a signal handler on
+// behalf of a patched site.
 #pragma once
+
+#include <signal.h>
+#include <ucontext.h>
 
 #include <cstddef>
 
@@ -19,20 +23,28 @@ namespace musubi::atomics {
 struct PatchReport {
   std::size_t jumps = 0;
   std::size_t springboards = 0;  // jumps by way of padding
+  std::size_t puns = 0;          // jumps that share bytes with the next instruction
   std::size_t traps = 0;         // breakpoints: about 2 us at each execution
-  std::size_t fences = 0;        // among the three above
+  std::size_t fences = 0;        // among the four above
   std::size_t skipped = 0;       // left as they are: not decodable any more, or data out of the stub's reach
 };
 
-// Names the one sink and the shared space of this process, and takes SIGTRAP; a SIGTRAP that is not ours goes
-// to the handler that stood before. Must be called before `patch`, before the program has threads; a second
-// call replaces the sink and the ranges (patched code keeps the filter of the call before it was patched).
-// `sink` must outlive the process's last atomic. Fails on processors without XSAVE.
+// Names the one sink and the shared space of this process. Must be called before `patch`, before the program
+// has threads; a second call replaces the sink and the ranges (patched code keeps the filter of the call before
+// it was patched). `sink` must outlive the process's last atomic. Fails on processors without XSAVE.
 Result<void> attach(AtomicSink& sink, const SharedRanges& ranges);
+
+// For the process's handler of SIGTRAP, which the caller installs, on an alternate stack (the thread's own may
+// be a protected page of the shared space): true when the signal came from a breakpoint of `patch`, and
+// `context` now goes on in its stub. Signal-safe.
+bool serve_trap(const siginfo_t& information, ucontext_t& context) noexcept;
 
 // Patches the sites of a scan of this process's code (one object: within 2 GiB of each other). Call once per
 // object, after `attach`, while no other thread runs. Needs pages that are writable and executable for a
 // moment. On failure nothing is patched.
 Result<PatchReport> patch(const Scan& scan);
+
+// What `patch` would do with code that is not loaded, if nothing else lay around it (`skipped` stays 0).
+PatchReport forecast(const Scan& scan);
 
 }  // namespace musubi::atomics

@@ -1,6 +1,7 @@
 // Finding the atomics of finished machine code.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,6 +22,10 @@ struct Site {
   // Other code jumps behind its first byte (over the lock prefix, when it knows that it is alone), so that
   // only this byte may be replaced.
   bool entered_inside = false;
+  // The instruction, and what lies behind it as far as that was looked at.
+  static constexpr std::size_t code_bytes_max = 15 + 4;
+  std::array<std::uint8_t, code_bytes_max> code{};
+  std::uint8_t code_bytes = 0;
 };
 
 struct CodeRange {

@@ -1,9 +1,6 @@
 #include "atomics/x86_64_entry.h"
 
 #include <cpuid.h>
-#include <signal.h>
-#include <ucontext.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -42,7 +39,6 @@ struct Attachment {
   SharedRanges ranges;
   std::array<Traps, 2048> traps{};
   std::atomic<std::size_t> trap_tables{0};
-  struct sigaction previous {};
 } attachment;
 
 // What the entry pushes.
@@ -85,31 +81,6 @@ const TrapSite* find_trap(std::uintptr_t address) {
   return nullptr;
 }
 
-void pass_on(int signal, siginfo_t* info, void* context) {
-  const struct sigaction& previous = attachment.previous;
-  if ((previous.sa_flags & SA_SIGINFO) != 0) {
-    previous.sa_sigaction(signal, info, context);
-  } else if (previous.sa_handler == SIG_DFL) {
-    ::signal(signal, SIG_DFL);
-    ::raise(signal);
-  } else if (previous.sa_handler != SIG_IGN) {
-    previous.sa_handler(signal);
-  }
-}
-
-void on_trap(int signal, siginfo_t* info, void* context) {
-  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  // The breakpoint is one byte long and has been executed. Positive codes come from the kernel, not from
-  // kill.
-  const TrapSite* site =
-      info->si_code > 0 ? find_trap(static_cast<std::uintptr_t>(registers[REG_RIP]) - 1) : nullptr;
-  if (site == nullptr) {
-    pass_on(signal, info, context);
-    return;
-  }
-  registers[REG_RIP] = static_cast<greg_t>(site->stub);
-}
-
 // All state components that the kernel has enabled, save the tiles of AMX: 8 KiB that our code does not
 // touch.
 bool find_vector_state() {
@@ -128,21 +99,6 @@ bool find_vector_state() {
   musubi_atomics_vector_state = {bytes, static_cast<std::uint32_t>(mask),
                                  static_cast<std::uint32_t>(mask >> 32), (a >> 1) & 1};
   return true;
-}
-
-Result<void> take_signal() {
-  struct sigaction action {};
-  action.sa_sigaction = on_trap;
-  // On its own stack if there is one: the thread's may be a protected page of the shared space.
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
-  ::sigemptyset(&action.sa_mask);
-  struct sigaction previous {};
-  if (::sigaction(SIGTRAP, &action, &previous) != 0) {
-    return Error{"cannot handle SIGTRAP, which short atomics need; run without patching atomics"};
-  }
-  if ((previous.sa_flags & SA_SIGINFO) == 0 || previous.sa_sigaction != on_trap)
-    attachment.previous = previous;
-  return {};
 }
 
 }  // namespace
@@ -245,7 +201,18 @@ Result<void> attach(AtomicSink& sink, const SharedRanges& ranges) {
   }
   x86_64::attachment.sink = &sink;
   x86_64::attachment.ranges = ranges;
-  return x86_64::take_signal();
+  return {};
+}
+
+bool serve_trap(const siginfo_t& information, ucontext_t& context) noexcept {
+  auto& registers = context.uc_mcontext.gregs;
+  // Positive codes come from the kernel, not from kill.
+  if (information.si_code <= 0) return false;
+  // The breakpoint is one byte long and has been executed.
+  const auto* site = x86_64::find_trap(static_cast<std::uintptr_t>(registers[REG_RIP]) - 1);
+  if (site == nullptr) return false;
+  registers[REG_RIP] = static_cast<greg_t>(site->stub);
+  return true;
 }
 
 }  // namespace musubi::atomics

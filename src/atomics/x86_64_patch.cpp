@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -11,20 +10,18 @@
 
 #include "atomics/near_memory.h"
 #include "atomics/x86_64_entry.h"
-#include "atomics/x86_64_springboards.h"
+#include "atomics/x86_64_plan.h"
 #include "atomics/x86_64_stub.h"
 #include "base/check.h"
 
 namespace musubi::atomics {
 namespace {
 
-using x86_64::jump_bytes;
-using x86_64::short_jump_bytes;
-
 constexpr std::uintptr_t page = 4096;
-constexpr std::uint8_t breakpoint = 0xcc;
 // Jumps reach 2 GiB; less, because stubs refer to data beside the code as well.
 constexpr std::size_t reach = (std::size_t{1} << 31) - (std::size_t{64} << 20);
+// Behind a program, for what grows there.
+constexpr std::size_t heap_room_bytes = std::size_t{64} << 20;
 
 std::uintptr_t page_of(std::uintptr_t address) {
   return address & ~(page - 1);
@@ -42,95 +39,32 @@ AddressRange extent_of(const std::vector<Site>& sites) {
   return extent;
 }
 
-// New bytes for the program's code.
-struct Change {
-  std::uintptr_t address;
-  std::size_t bytes = 0;
-  std::array<std::uint8_t, x86_64::instruction_bytes_max> code{};
-};
-
-Change jump(std::uintptr_t from, std::uintptr_t to) {
-  Change change{from, jump_bytes, {0xe9}};
-  const auto distance = static_cast<std::int32_t>(to - (from + jump_bytes));
-  std::memcpy(&change.code[1], &distance, sizeof distance);
-  return change;
-}
-
-Change short_jump(std::uintptr_t from, std::uintptr_t to) {
-  const auto distance = static_cast<std::uint8_t>(to - (from + short_jump_bytes));
-  return Change{from, short_jump_bytes, {0xeb, distance}};
-}
-
-// Nobody executes what an instruction leaves behind its jump.
-Change filled(Change change, std::size_t bytes) {
-  std::fill(change.code.begin() + static_cast<std::ptrdiff_t>(change.bytes),
-            change.code.begin() + static_cast<std::ptrdiff_t>(bytes), breakpoint);
-  change.bytes = bytes;
-  return change;
-}
-
-// All that is to be done for the sites of one object.
-class Plan {
- public:
-  explicit Plan(const Scan& scan) : springboards_(scan.padding) {}
-
-  void add(const Site& site, std::uintptr_t stub) {
-    if (!site.entered_inside && site.bytes >= jump_bytes) {
-      changes_.push_back(filled(jump(site.address, stub), site.bytes));
-      ++report.jumps;
-      return;
-    }
-    if (!site.entered_inside && site.bytes >= short_jump_bytes) {
-      if (const auto board = springboards_.take(site.address)) {
-        changes_.push_back(filled(short_jump(site.address, *board), site.bytes));
-        changes_.push_back(jump(*board, stub));
-        ++report.springboards;
-        return;
-      }
-    }
-    changes_.push_back(Change{site.address, 1, {breakpoint}});
-    traps_.push_back({site.address, stub});
-    ++report.traps;
+std::vector<AddressRange> without_heap_room(std::vector<AddressRange> free, AddressRange code) {
+  const std::uintptr_t end = page_of(code.end + heap_room_bytes);
+  for (AddressRange& range : free) {
+    if (range.begin >= code.begin) range.begin = std::max(range.begin, end);
   }
+  std::erase_if(free, [](const AddressRange& range) { return range.begin >= range.end; });
+  return free;
+}
 
-  // To be called once, when all are added.
-  void finish() {
-    for (const auto& hop : springboards_.hops()) {
-      changes_.push_back(Change{hop.address, short_jump_bytes, {0xeb, hop.distance}});
-    }
-    for (const Change& change : changes_) {
+// The pages of the program's code that change.
+class CodePages {
+ public:
+  explicit CodePages(const std::vector<x86_64::Change>& changes) {
+    for (const x86_64::Change& change : changes) {
       pages_.push_back(page_of(change.address));
       pages_.push_back(page_of(change.address + change.bytes - 1));
     }
     std::sort(pages_.begin(), pages_.end());
     pages_.erase(std::unique(pages_.begin(), pages_.end()), pages_.end());
   }
-
   // Executable all the while: this very code may lie in one of the pages.
   bool open() {
     opened_ = protect(PROT_READ | PROT_WRITE | PROT_EXEC, pages_.size());
     return opened_ == pages_.size();
   }
-  void apply() const {
-    for (const Change& change : changes_) {
-      std::memcpy(reinterpret_cast<void*>(change.address), change.code.data(), change.bytes);
-    }
-  }
   void close() const { MUSUBI_CHECK(protect(PROT_READ | PROT_EXEC, opened_) == opened_); }
-
-  // The table has to live as long as the code does: for ever.
-  bool publish_traps() {
-    if (traps_.empty()) return true;
-    std::sort(traps_.begin(), traps_.end(),
-              [](const x86_64::TrapSite& a, const x86_64::TrapSite& b) { return a.address < b.address; });
-    auto* table = new x86_64::TrapSite[traps_.size()];
-    std::copy(traps_.begin(), traps_.end(), table);
-    if (x86_64::add_traps(table, traps_.size())) return true;
-    delete[] table;
-    return false;
-  }
-
-  PatchReport report;
 
  private:
   // Result: how many pages, from the first on, have the protection now.
@@ -141,12 +75,40 @@ class Plan {
     return count;
   }
 
-  x86_64::Springboards springboards_;
-  std::vector<Change> changes_;
-  std::vector<x86_64::TrapSite> traps_;
   std::vector<std::uintptr_t> pages_;  // ascending, each once
   std::size_t opened_ = 0;
 };
+
+// The table has to live as long as the code does: for ever.
+bool publish_traps(std::vector<x86_64::TrapSite> traps) {
+  if (traps.empty()) return true;
+  std::sort(traps.begin(), traps.end(),
+            [](const x86_64::TrapSite& a, const x86_64::TrapSite& b) { return a.address < b.address; });
+  auto* table = new x86_64::TrapSite[traps.size()];
+  std::copy(traps.begin(), traps.end(), table);
+  if (x86_64::add_traps(table, traps.size())) return true;
+  delete[] table;
+  return false;
+}
+
+// jmp *0(%rip): the stubs may be out of reach from here.
+void write_landing(const x86_64::Landing& landing) {
+  constexpr std::uint8_t far_jump[] = {0xff, 0x25, 0, 0, 0, 0};
+  auto* at = reinterpret_cast<std::uint8_t*>(landing.address);
+  std::memcpy(at, far_jump, sizeof far_jump);
+  std::memcpy(at + sizeof far_jump, &landing.stub, sizeof landing.stub);
+  static_assert(sizeof far_jump + sizeof landing.stub == x86_64::landing_bytes);
+}
+
+bool close_landings(const x86_64::Plan& plan) {
+  const std::vector<std::uintptr_t> pages = plan.landing_pages();
+  return std::all_of(pages.begin(), pages.end(), [](std::uintptr_t at) {
+    return ::mprotect(reinterpret_cast<void*>(at), page, PROT_READ | PROT_EXEC) == 0;
+  });
+}
+void drop_landings(const x86_64::Plan& plan) {
+  for (const std::uintptr_t at : plan.landing_pages()) ::munmap(reinterpret_cast<void*>(at), page);
+}
 
 void write_header(std::uint8_t* at) {
   auto* header = new (at) x86_64::StubHeader;
@@ -156,19 +118,19 @@ void write_header(std::uint8_t* at) {
   }
 }
 
-void write_stubs(std::uint8_t* memory, const std::vector<Site>& sites, Plan& plan) {
+void write_stubs(std::uint8_t* memory, const std::vector<Site>& sites, x86_64::Plan& plan) {
   write_header(memory);
   const auto& header = *reinterpret_cast<const x86_64::StubHeader*>(memory);
   std::uint8_t* at = memory + sizeof(x86_64::StubHeader);
-  for (const Site& site : sites) {
+  for (auto site = sites.rbegin(); site != sites.rend(); ++site) {
     at += -reinterpret_cast<std::uintptr_t>(at) & 15;
-    const auto instruction = x86_64::decode(reinterpret_cast<const void*>(site.address), site.bytes);
-    const std::size_t written = instruction ? x86_64::write_stub(at, header, *instruction, site.address) : 0;
+    const auto instruction = x86_64::decode(site->code.data(), site->bytes);
+    const std::size_t written = instruction ? x86_64::write_stub(at, header, *instruction, site->address) : 0;
     if (written == 0) {
       ++plan.report.skipped;
       continue;
     }
-    plan.add(site, reinterpret_cast<std::uintptr_t>(at));
+    plan.add(*site, reinterpret_cast<std::uintptr_t>(at));
     if (instruction->is_fence()) ++plan.report.fences;
     at += written;
   }
@@ -179,23 +141,45 @@ void write_stubs(std::uint8_t* memory, const std::vector<Site>& sites, Plan& pla
 Result<PatchReport> patch(const Scan& scan) {
   MUSUBI_CHECK(x86_64::is_attached());
   if (scan.sites.empty()) return PatchReport{};
+  const AddressRange code = extent_of(scan.sites);
   const std::size_t bytes =
       rounded_up(sizeof(x86_64::StubHeader) + scan.sites.size() * x86_64::stub_bytes_max);
-  Result<std::uint8_t*> memory = map_near(extent_of(scan.sites), bytes, reach, x86_64::attached_ranges());
+  Result<std::uint8_t*> memory = map_near(code, bytes, reach, x86_64::attached_ranges());
   if (!memory) return memory.error();
-  Plan plan(scan);
+  const std::vector<AddressRange> free = free_memory(x86_64::attached_ranges());
+  x86_64::Plan plan(scan.padding, x86_64::Puns(without_heap_room(free, code), &map_page));
   write_stubs(memory.value(), scan.sites, plan);
-  plan.finish();
-  const bool ready = plan.open() && ::mprotect(memory.value(), bytes, PROT_READ | PROT_EXEC) == 0;
-  if (!ready || !plan.publish_traps()) {
+  for (const x86_64::Landing& landing : plan.landings()) write_landing(landing);
+  CodePages pages(plan.changes());
+  const bool ready = pages.open() && close_landings(plan) &&
+                     ::mprotect(memory.value(), bytes, PROT_READ | PROT_EXEC) == 0;
+  if (!ready || !publish_traps(plan.traps())) {
     const std::string cause = ready ? "too many objects" : std::strerror(errno);
-    plan.close();
+    pages.close();
+    drop_landings(plan);
     ::munmap(memory.value(), bytes);
     return Error{"cannot change the program's code to serve its atomics (" + cause +
                  "); allow writable code (SELinux: execmod), or rebuild the program with musubi-cc"};
   }
-  plan.apply();
-  plan.close();
+  for (const x86_64::Change& change : plan.changes()) {
+    std::memcpy(reinterpret_cast<void*>(change.address), change.code.data(), change.bytes);
+  }
+  pages.close();
+  return plan.report;
+}
+
+PatchReport forecast(const Scan& scan) {
+  if (scan.sites.empty()) return {};
+  const AddressRange code = extent_of(scan.sites);
+  constexpr std::uintptr_t lowest = 64 * 1024;
+  constexpr std::uintptr_t highest = std::uintptr_t{1} << 47;
+  const std::vector<AddressRange> free{{lowest, page_of(std::max(code.begin, lowest))},
+                                       {page_of(code.end) + page, highest}};
+  x86_64::Plan plan(scan.padding, x86_64::Puns(without_heap_room(free, code), [](std::uintptr_t) { return true; }));
+  for (auto site = scan.sites.rbegin(); site != scan.sites.rend(); ++site) {
+    plan.add(*site, code.begin);
+    if (site->kind == SiteKind::fence) ++plan.report.fences;
+  }
   return plan.report;
 }
 

@@ -9,6 +9,7 @@ namespace {
 // Tables between functions decode as instructions for a while before they do not.
 constexpr std::size_t doubtful_distance = 256;
 constexpr std::size_t alignment = 16;
+constexpr std::size_t following_bytes = 4;  // what a jump can share with the code behind a site
 
 // glibc and others jump from "je" (74 01) or its relatives over the one byte of the prefix.
 bool is_entered_inside(const std::uint8_t* code, std::size_t at) {
@@ -60,6 +61,8 @@ Scan find_sites(const void* code, std::size_t bytes, std::uintptr_t address) {
     site.bytes = instruction.length;
     site.kind = instruction.is_fence() ? SiteKind::fence : SiteKind::read_modify_write;
     site.entered_inside = is_entered_inside(begin, at);
+    site.code_bytes = static_cast<std::uint8_t>(std::min(bytes - at, instruction.length + following_bytes));
+    std::copy_n(begin + at, site.code_bytes, site.code.begin());
     scan.sites.push_back(site);
   };
   events.padding = [&](std::size_t at, std::size_t length) {

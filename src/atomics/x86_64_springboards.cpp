@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace musubi::atomics::x86_64 {
+namespace {
+
+// Farther than a short jump reaches from any byte of a room.
+constexpr std::uintptr_t around = 256;
+
+}  // namespace
 
 Springboards::Springboards(const std::vector<CodeRange>& padding) {
   for (const CodeRange& range : padding) {
@@ -16,22 +22,32 @@ bool Springboards::reaches(std::uintptr_t from, std::uintptr_t to) {
   return distance >= -128 && distance <= 127;
 }
 
-std::optional<std::uintptr_t> Springboards::take(std::uintptr_t address) {
-  constexpr std::uintptr_t around = 256;
-  auto room =
-      std::lower_bound(rooms_.begin(), rooms_.end(), address < around ? 0 : address - around,
-                       [](const Room& candidate, std::uintptr_t from) { return candidate.begin < from; });
-  for (; room != rooms_.end() && room->begin < address + around; ++room) {
+std::vector<Springboards::Room>::iterator Springboards::first_from(std::uintptr_t address) {
+  return std::lower_bound(
+      rooms_.begin(), rooms_.end(), address < around ? 0 : address - around,
+      [](const Room& candidate, std::uintptr_t from) { return candidate.begin < from; });
+}
+
+std::optional<Springboards::Board> Springboards::take(std::uintptr_t address) {
+  for (auto room = first_from(address); room != rooms_.end() && room->begin < address + around; ++room) {
     const bool is_unused = room->next == room->begin;
     const std::uintptr_t place = room->next + (is_unused ? short_jump_bytes : 0);
     if (place + jump_bytes > room->end || !reaches(address, place)) continue;
+    Board board{place, std::nullopt};
     if (is_unused) {
-      hops_.push_back({room->begin, static_cast<std::uint8_t>(room->end - (room->begin + short_jump_bytes))});
+      const std::uintptr_t behind_hop = room->begin + short_jump_bytes;
+      board.hop = Hop{room->begin, static_cast<std::uint8_t>(room->end - behind_hop)};
     }
     room->next = place + jump_bytes;
-    return place;
+    return board;
   }
   return std::nullopt;
+}
+
+void Springboards::close(std::uintptr_t begin, std::uintptr_t end) {
+  for (auto room = first_from(begin); room != rooms_.end() && room->begin < end; ++room) {
+    if (room->end > begin) room->next = room->end;
+  }
 }
 
 }  // namespace musubi::atomics::x86_64

@@ -21,14 +21,19 @@ class Springboards {
   // `padding` by ascending address.
   explicit Springboards(const std::vector<CodeRange>& padding);
 
-  // Takes jump_bytes bytes that a short jump at `address` reaches. Nothing when there are none.
-  std::optional<std::uintptr_t> take(std::uintptr_t address);
-  // The short jumps that belong at the starts of the paddings used.
+  // The short jump that belongs at the start of a padding that is used.
   struct Hop {
     std::uintptr_t address;
     std::uint8_t distance;
   };
-  const std::vector<Hop>& hops() const { return hops_; }
+  struct Board {
+    std::uintptr_t place;    // of jump_bytes bytes
+    std::optional<Hop> hop;  // when it is the first in its padding
+  };
+  // Takes a place that a short jump at `address` reaches. Nothing when there is none.
+  std::optional<Board> take(std::uintptr_t address);
+  // Nothing more is taken in paddings that have a byte of [begin, end).
+  void close(std::uintptr_t begin, std::uintptr_t end);
 
  private:
   struct Room {
@@ -36,10 +41,10 @@ class Springboards {
     std::uintptr_t end;
     std::uintptr_t next;  // free from here on
   };
+  std::vector<Room>::iterator first_from(std::uintptr_t address);
   static bool reaches(std::uintptr_t from, std::uintptr_t to);
 
   std::vector<Room> rooms_;
-  std::vector<Hop> hops_;
 };
 
 }  // namespace musubi::atomics::x86_64

@@ -3,11 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "atomics/fault.h"
 #include "atomics/patch.h"
 #include "atomics/site.h"
 #include "image/loaded_objects.h"
 #include "omp/open_singles.h"
 #include "omp/thread.h"
+#include "os/fault_context.h"
+#include "vm/signal/fault_handler.h"
 
 namespace musubi::image {
 namespace {
@@ -29,6 +32,77 @@ class RuntimeSink final : public atomics::AtomicSink {
  private:
   runtime::Runtime& runtime_;
 };
+
+// Breakpoints in place of atomics, whatever the program has made of SIGTRAP.
+class TrapOwner final : public vm::SignalOwner {
+ public:
+  vm::SignalVerdict on_signal(int, const siginfo_t& information, ucontext_t& context) noexcept override {
+    const bool ours = atomics::serve_trap(information, context);
+    return {ours ? vm::SignalVerdict::Kind::resolved : vm::SignalVerdict::Kind::foreign};
+  }
+};
+
+// For atomics in the handler of their fault; the interrupted code's stack is in use down to `stack_low`.
+class FaultSink final : public atomics::AtomicSink {
+ public:
+  FaultSink(runtime::Runtime& runtime, std::uintptr_t stack_low) : runtime_(runtime), stack_low_(stack_low) {}
+
+  AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
+    omp::note_frame(reinterpret_cast<const void*>(stack_low_));
+    omp::settle_singles(omp::Before::atomic);
+    return runtime_.atomic(address, operation);
+  }
+  void fence() noexcept override {}  // a fence does not fault
+
+ private:
+  runtime::Runtime& runtime_;
+  std::uintptr_t stack_low_;
+};
+
+AddressRange own_code() {
+  const auto here = reinterpret_cast<std::uintptr_t>(&own_code);
+  for (const LoadedObject& object : loaded_objects()) {
+    if (object.range.contains(here)) return object.range;
+  }
+  return {};
+}
+
+// Atomics that nobody patched, in generated code or a library: served when they fault, before the page would be
+// opened for them.
+class MissedAtomics final : public vm::SignalOwner {
+ public:
+  MissedAtomics(runtime::Runtime& runtime, const atomics::SharedRanges& ranges)
+      : runtime_(runtime), ranges_(ranges), own_code_(own_code()) {}
+
+  vm::SignalVerdict on_signal(int, const siginfo_t& information, ucontext_t& context) noexcept override {
+    constexpr std::uintptr_t red_zone_bytes = 128;
+    const os::FaultContext fault = os::fault_context(context);
+    // Our own atomics touch a page so that it is opened.
+    const bool candidate = information.si_code > 0 && fault.access == os::FaultAccess::write &&
+                           ranges_.contains(reinterpret_cast<std::uintptr_t>(information.si_addr)) &&
+                           !own_code_.contains(fault.program_counter);
+    if (!candidate) return {};
+    FaultSink sink(runtime_, fault.stack_pointer - red_zone_bytes);
+    if (!atomics::emulate_at_fault(&context, ranges_, sink)) return {};
+    runtime_.counters().add(trace::Counter::missed_atomics);
+    return {vm::SignalVerdict::Kind::resolved};
+  }
+
+ private:
+  runtime::Runtime& runtime_;
+  const atomics::SharedRanges ranges_;
+  const AddressRange own_code_;
+};
+
+// Nothing that handlers of signals look at may go away.
+void serve_signals(runtime::Runtime& runtime, const atomics::SharedRanges& ranges) {
+  vm::FaultHandler& handler = *vm::FaultHandler::installed();
+  auto& missed = *new MissedAtomics(runtime, ranges);
+  for (const int signal : {SIGSEGV, SIGBUS}) {
+    handler.add_owner(signal, missed, vm::FaultHandler::Turn::before_others);
+  }
+  handler.add_owner(SIGTRAP, *new TrapOwner);
+}
 
 // Patched code compares with ranges that are known when it is patched, and asks `holds` about the rest: what
 // lies between the data of libraries is not shared, and more of them come while the program runs.
@@ -64,6 +138,7 @@ Result<void> patch_all(Job& job) {
   // Patched code refers to the sink until the process ends.
   auto& sink = *new RuntimeSink(job.runtime);
   if (const auto attached = atomics::attach(sink, ranges.value()); !attached) return attached.error();
+  serve_signals(job.runtime, ranges.value());
   bool has_fences = false;
   for (const link_map* object : linked_objects()) {
     if (!job.choice.is_shared(*object)) continue;

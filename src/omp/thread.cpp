@@ -17,12 +17,13 @@ void adopt_stack(const runtime::ThreadStack& stack, const void* first_frame) {
   Thread& thread = this_thread();
   thread.has_stack = true;
   thread.stack_slot = stack.slot;
+  thread.stack_low = stack.low;
   thread.stack_end = Job::require("omp::adopt_stack").stacks_hold_storage ? stack.high : first_frame;
 }
 
 void note_frame(const void* frame) noexcept {
   const Thread& thread = this_thread();
-  if (!thread.has_stack) return;
+  if (!thread.has_stack || frame < thread.stack_low || frame >= thread.stack_end) return;
   Job::current()->runtime.note_stack(thread.stack_slot, frame, thread.stack_end);
 }
 

@@ -69,6 +69,7 @@ struct Thread {
   bool forks = false;      // the thread that runs main: the one that opens teams over the ranks
   bool has_stack = false;  // runs on a stack of the shared range
   std::size_t stack_slot = 0;
+  const void* stack_low = nullptr;
   const void* stack_end = nullptr;  // above lies what no other thread may know of
   ImplicitTask initial;             // task of a thread outside all regions
   bool initialised = false;
@@ -97,7 +98,8 @@ inline ImplicitTask& current_task() {
 void adopt_stack(const runtime::ThreadStack& stack, const void* first_frame);
 
 // Tells the runtime how deep the stack of the calling thread is in use, before anything is released: called
-// on entry from the program with the address of the frame.
+// on entry from the program with the address of the frame. Frames elsewhere (a handler on its own stack) change
+// nothing.
 void note_frame(const void* frame) noexcept;
 
 }  // namespace musubi::omp

@@ -1,12 +1,11 @@
 #include "os/signal_calls.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// glibc's own name of sigaction, which no program interposes; the plain name may lead back to the runtime.
-// The bare system call would need a return trampoline of our own.
-extern "C" int __sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept;
+#include "os/system_call.h"
 
 namespace musubi::os {
 
@@ -22,18 +21,72 @@ sigset_t signal_set(SignalBits bits) noexcept {
   return set;
 }
 
+#if defined(__x86_64__)
+
+namespace {
+
+// What the kernel returns to behind a handler. Unwinders know these very bytes as the end of a signal's frame.
+extern "C" __attribute__((visibility("hidden"))) void musubi_return_from_signal();
+asm(R"(
+    .pushsection .text
+    .balign 16
+    nop
+    .globl musubi_return_from_signal
+    .hidden musubi_return_from_signal
+    .type musubi_return_from_signal, @function
+musubi_return_from_signal:
+    movq $15, %rax
+    syscall
+    .size musubi_return_from_signal, . - musubi_return_from_signal
+    .popsection
+)");
+static_assert(SYS_rt_sigreturn == 15);
+
+struct KernelAction {
+  decltype(sigaction::sa_sigaction) handler;
+  unsigned long flags;
+  void (*restorer)();
+  SignalBits mask;
+};
+constexpr unsigned long with_restorer = 0x04000000;
+
+}  // namespace
+
 int set_signal_action(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
-  return __sigaction(signal, action, old);
+  KernelAction set{}, before{};
+  if (action != nullptr) {
+    const auto flags = static_cast<unsigned long>(static_cast<unsigned>(action->sa_flags));
+    set = {action->sa_sigaction, flags | with_restorer, &musubi_return_from_signal,
+           signal_bits(action->sa_mask)};
+  }
+  const long result =
+      system_call(SYS_rt_sigaction, signal, action != nullptr ? as_argument(&set) : 0,
+                  old != nullptr ? as_argument(&before) : 0, sizeof(SignalBits));
+  if (result < 0) {
+    errno = static_cast<int>(-result);
+    return -1;
+  }
+  if (old != nullptr) {
+    old->sa_sigaction = before.handler;
+    old->sa_flags = static_cast<int>(before.flags & ~with_restorer);
+    old->sa_mask = signal_set(before.mask);
+    old->sa_restorer = nullptr;
+  }
+  return 0;
 }
+
+#else
+#error "say here how a handler is installed without the C library's sigaction, which the runtime interposes"
+#endif
 
 SignalBits set_signal_mask(int how, SignalBits bits) noexcept {
   SignalBits before = 0;
-  ::syscall(SYS_rt_sigprocmask, how, &bits, &before, sizeof bits);
+  system_call(SYS_rt_sigprocmask, how, as_argument(&bits), as_argument(&before), sizeof bits);
   return before;
 }
 
 void raise_signal(int signal) noexcept {
-  ::syscall(SYS_tgkill, ::getpid(), ::gettid(), signal);
+  system_call(SYS_tgkill, ::getpid(), ::gettid(), signal);
 }
 
 }  // namespace musubi::os

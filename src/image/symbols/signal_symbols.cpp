@@ -1,69 +1,123 @@
-// The program's view of signals (vm/signal/user_signals.h): it never blocks or takes over those that the
+// The program's ways to install handlers (vm/signal/user_signals.h): it never takes over the signals that the
 // runtime needs, and need not know.
 #include <signal.h>
 
+#include <atomic>
 #include <cerrno>
 
-#include "image/real_function.h"
 #include "image/symbols/exported.h"
-#include "vm/signal/fault_handler.h"
+#include "image/symbols/next_function.h"
+#include "image/symbols/user_signals.h"
+#include "os/signal_calls.h"
 
+namespace musubi::image {
 namespace {
 
-using musubi::image::next_definition;
-using musubi::vm::FaultHandler;
-using musubi::vm::UserSignals;
 using Handler = void (*)(int);
+using vm::UserSignals;
 
-UserSignals* user_signals() {
-  FaultHandler* const handler = FaultHandler::installed();
-  return handler == nullptr ? nullptr : &handler->user_signals();
+constinit Next<int (*)(int, const struct sigaction*, struct sigaction*)> next_sigaction("sigaction");
+constinit Next<int (*)(const stack_t*, stack_t*)> next_sigaltstack("sigaltstack");
+
+// Signals of siginterrupt(3): calls that they interrupt do not go on.
+constinit std::atomic<os::SignalBits> interrupting{0};
+
+bool is_valid(int signal) {
+  return signal >= 1 && signal <= 64;
 }
 
-template <class Function>
-Function next(const char* name) {
-  return reinterpret_cast<Function>(next_definition(name));
+int set_action(int signal, const struct sigaction* set, struct sigaction* old) {
+  if (UserSignals* const signals = user_signals()) return signals->action(signal, set, old);
+  return next_sigaction.get()(signal, set, old);
 }
 
-int change_mask(int how, const sigset_t* set, sigset_t* old) {
-  if (UserSignals* const signals = user_signals()) return signals->mask(how, set, old);
-  static const auto plain = next<int (*)(int, const sigset_t*, sigset_t*)>("pthread_sigmask");
-  return plain(how, set, old);
+// As signal(3) with these flags.
+Handler set_handler(int signal, Handler handler, int flags) {
+  struct sigaction set {}, old {};
+  set.sa_handler = handler;
+  set.sa_flags = flags;
+  return set_action(signal, &set, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
-Handler set_handler(int signal, Handler handler) {
-  if (UserSignals* const signals = user_signals()) return signals->handler(signal, handler);
-  static const auto plain = next<Handler (*)(int, Handler)>("signal");
-  return plain(signal, handler);
+// As BSD and glibc have it: the handler stays, and interrupted calls go on.
+Handler set_lasting_handler(int signal, Handler handler) {
+  const bool interrupts = is_valid(signal) && (interrupting.load() & os::signal_bit(signal)) != 0;
+  return set_handler(signal, handler, interrupts ? 0 : SA_RESTART);
+}
+
+// As System V has it: the handler is called once, with its signal open.
+Handler set_handler_once(int signal, Handler handler) {
+  return set_handler(signal, handler, static_cast<int>(SA_RESETHAND) | SA_NODEFER);
 }
 
 }  // namespace
+}  // namespace musubi::image
+
+using musubi::image::Handler;
 
 MUSUBI_EXPORT int sigaction(int signal, const struct sigaction* set, struct sigaction* old) noexcept {
-  if (UserSignals* const signals = user_signals()) return signals->action(signal, set, old);
-  static const auto plain = next<int (*)(int, const struct sigaction*, struct sigaction*)>("sigaction");
-  return plain(signal, set, old);
+  return musubi::image::set_action(signal, set, old);
+}
+MUSUBI_EXPORT int __sigaction(int signal, const struct sigaction* set, struct sigaction* old) noexcept {
+  return musubi::image::set_action(signal, set, old);
 }
 
 MUSUBI_EXPORT Handler signal(int signal, Handler handler) noexcept {
-  return set_handler(signal, handler);
+  return musubi::image::set_lasting_handler(signal, handler);
 }
 MUSUBI_EXPORT Handler bsd_signal(int signal, Handler handler) noexcept {
-  return set_handler(signal, handler);
+  return musubi::image::set_lasting_handler(signal, handler);
+}
+MUSUBI_EXPORT Handler ssignal(int signal, Handler handler) noexcept {
+  return musubi::image::set_lasting_handler(signal, handler);
+}
+MUSUBI_EXPORT Handler sysv_signal(int signal, Handler handler) noexcept {
+  return musubi::image::set_handler_once(signal, handler);
+}
+MUSUBI_EXPORT Handler __sysv_signal(int signal, Handler handler) noexcept {
+  return musubi::image::set_handler_once(signal, handler);
 }
 
-MUSUBI_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
-  return change_mask(how, set, old);
+MUSUBI_EXPORT int sigignore(int signal) noexcept {
+  return musubi::image::set_handler(signal, SIG_IGN, 0) == SIG_ERR ? -1 : 0;
 }
-MUSUBI_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
-  const int error = change_mask(how, set, old);
-  if (error == 0) return 0;
-  errno = error;
-  return -1;
+
+MUSUBI_EXPORT int siginterrupt(int signal, int interrupts) noexcept {
+  struct sigaction action {};
+  if (musubi::image::set_action(signal, nullptr, &action) != 0) return -1;
+  const musubi::os::SignalBits bit = musubi::os::signal_bit(signal);
+  if (interrupts != 0) {
+    musubi::image::interrupting.fetch_or(bit);
+    action.sa_flags &= ~SA_RESTART;
+  } else {
+    musubi::image::interrupting.fetch_and(~bit);
+    action.sa_flags |= SA_RESTART;
+  }
+  return musubi::image::set_action(signal, &action, nullptr);
+}
+
+// X/Open: besides the handler, the signal's place in the mask.
+MUSUBI_EXPORT Handler sigset(int signal, Handler handler) noexcept {
+  const auto hold = reinterpret_cast<Handler>(2);  // SIG_HOLD
+  if (!musubi::image::is_valid(signal)) {
+    errno = EINVAL;
+    return SIG_ERR;
+  }
+  const sigset_t only = musubi::os::signal_set(musubi::os::signal_bit(signal));
+  sigset_t before{};
+  struct sigaction now {};
+  if (handler == hold) {
+    if (musubi::image::set_action(signal, nullptr, &now) != 0) return SIG_ERR;
+    musubi::image::set_mask(SIG_BLOCK, &only, &before);
+  } else {
+    now.sa_handler = musubi::image::set_handler(signal, handler, 0);
+    if (now.sa_handler == SIG_ERR) return SIG_ERR;
+    musubi::image::set_mask(SIG_UNBLOCK, &only, &before);
+  }
+  return (musubi::os::signal_bits(before) & musubi::os::signal_bit(signal)) != 0 ? hold : now.sa_handler;
 }
 
 MUSUBI_EXPORT int sigaltstack(const stack_t* set, stack_t* old) noexcept {
-  if (UserSignals* const signals = user_signals()) return signals->alternate_stack(set, old);
-  static const auto plain = next<int (*)(const stack_t*, stack_t*)>("sigaltstack");
-  return plain(set, old);
+  if (auto* const signals = musubi::image::user_signals()) return signals->alternate_stack(set, old);
+  return musubi::image::next_sigaltstack.get()(set, old);
 }

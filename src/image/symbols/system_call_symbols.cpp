@@ -2,9 +2,11 @@
 #include <dirent.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -21,6 +23,7 @@
 #include "image/job.h"
 #include "image/real_function.h"
 #include "image/symbols/kernel_access.h"
+#include "image/symbols/user_signals.h"
 
 namespace musubi::image {
 namespace {

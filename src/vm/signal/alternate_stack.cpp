@@ -4,9 +4,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <string>
+
+#include "os/system_call.h"
 
 namespace musubi::vm {
 namespace {
@@ -18,7 +19,9 @@ constexpr std::size_t guard_bytes = 4096;
 
 // The bare call: the program's sigaltstack leads to the runtime.
 long set_alternate_stack(const stack_t& stack) {
-  return ::syscall(SYS_sigaltstack, &stack, nullptr);
+  const long result = os::system_call(SYS_sigaltstack, os::as_argument(&stack));
+  if (result < 0) errno = static_cast<int>(-result);
+  return result;
 }
 
 }  // namespace

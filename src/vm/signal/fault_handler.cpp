@@ -69,10 +69,10 @@ FaultHandler::~FaultHandler() {
   installed_handler.store(nullptr, std::memory_order_release);
 }
 
-void FaultHandler::add_owner(int signal, SignalOwner& owner) noexcept {
+void FaultHandler::add_owner(int signal, SignalOwner& owner, Turn turn) noexcept {
   const std::size_t count = owner_count_.load(std::memory_order_relaxed);
   MUSUBI_CHECK(installed() == this && count < owners_max);
-  owners_[count] = Ownership{signal, &owner};
+  owners_[count] = Ownership{signal, &owner, turn};
   owner_count_.store(count + 1, std::memory_order_release);
   user_signals_.take(signal);
 }
@@ -116,12 +116,14 @@ SignalVerdict FaultHandler::ask_owners(int signal, const siginfo_t& information,
                                        ucontext_t& context) noexcept {
   SignalVerdict last;
   const std::size_t count = owner_count_.load(std::memory_order_acquire);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (owners_[i].signal != signal) continue;
-    const SignalVerdict verdict = owners_[i].owner->on_signal(signal, information, context);
-    if (verdict.kind != SignalVerdict::Kind::foreign) return verdict;
-    if (verdict.remark != nullptr) last.remark = verdict.remark;
-    last.no_access |= verdict.no_access;
+  for (const Turn turn : {Turn::before_others, Turn::in_order}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (owners_[i].signal != signal || owners_[i].turn != turn) continue;
+      const SignalVerdict verdict = owners_[i].owner->on_signal(signal, information, context);
+      if (verdict.kind != SignalVerdict::Kind::foreign) return verdict;
+      if (verdict.remark != nullptr) last.remark = verdict.remark;
+      last.no_access |= verdict.no_access;
+    }
   }
   return last;
 }

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "base/ids.h"
 #include "vm/signal/crash_report.h"
@@ -33,8 +34,9 @@ class FaultHandler {
   // The one that is installed, or null. Any thread.
   static FaultHandler* installed() noexcept;
 
+  enum class Turn : std::uint8_t { in_order, before_others };
   // Lets `owner` see `signal`, and takes the signal if need be. `owner` outlives this. After install().
-  void add_owner(int signal, SignalOwner& owner) noexcept;
+  void add_owner(int signal, SignalOwner& owner, Turn turn = Turn::in_order) noexcept;
 
   // A stack [low, high) whose lowest `guard_bytes` are never accessible. Any thread.
   void register_stack(std::uintptr_t low, std::uintptr_t high, std::size_t guard_bytes) noexcept {
@@ -54,6 +56,7 @@ class FaultHandler {
   struct Ownership {
     int signal;
     SignalOwner* owner;
+    Turn turn;
   };
   static constexpr std::size_t owners_max = 16;
 

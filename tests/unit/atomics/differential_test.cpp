@@ -13,6 +13,7 @@
 #include "machine.h"
 #include "plain_sink.h"
 #include "test_sites.h"
+#include "traps.h"
 
 namespace musubi::atomics {
 namespace {
@@ -35,6 +36,11 @@ std::uint64_t thread_pointer() {
   return base;
 }
 
+// What short instructions find around them: nothing, so that they become breakpoints; padding; the bytes of the
+// code behind them.
+enum class Room { none, padding, following };
+constexpr std::size_t following_bytes = 4;
+
 class Bench {
  public:
   Bench()
@@ -50,25 +56,31 @@ class Bench {
     }
   }
 
-  // Short sites become breakpoints unless there is padding.
-  void patch_all(bool has_padding) {
+  void patch_all(Room room) {
     Scan found;
     for (const TestSite& site : sites_) {
       const std::uint8_t* code = patched_ + site.slot;
-      const Scan scan = find_sites(code, site.length, address_of(code));
+      Scan scan = find_sites(code, site.length, address_of(code));
       ASSERT_EQ(scan.sites.size(), 1u) << site.form.name;
       ASSERT_EQ(scan.sites[0].bytes, site.length) << site.form.name;
       ASSERT_EQ(scan.sites[0].kind, SiteKind::read_modify_write) << site.form.name;
+      if (room == Room::following) {
+        Site& seen = scan.sites[0];
+        seen.code_bytes = static_cast<std::uint8_t>(site.length + following_bytes);
+        std::copy_n(code, seen.code_bytes, seen.code.begin());
+      }
       found.sites.push_back(scan.sites[0]);
-      if (has_padding) found.padding.push_back({address_of(code) + padding_offset, 12});
+      if (room == Room::padding) found.padding.push_back({address_of(code) + padding_offset, 12});
     }
+    take_traps();
     ASSERT_TRUE(attach(sink_, ranges_).ok());
     Result<PatchReport> report = patch(found);
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report.value().skipped, 0u);
     EXPECT_GT(report.value().jumps, 300u);
-    EXPECT_EQ(report.value().springboards > 50, has_padding);
-    EXPECT_EQ(report.value().traps > 50, !has_padding);
+    EXPECT_EQ(report.value().springboards > 50, room == Room::padding);
+    EXPECT_EQ(report.value().traps > 50, room == Room::none);
+    EXPECT_EQ(report.value().puns > 50, room == Room::following);
   }
 
   const std::vector<TestSite>& sites() const { return sites_; }
@@ -270,10 +282,10 @@ void Bench::check_fault() {
   compare(machine, "fault");
 }
 
-void check_all_forms(bool has_padding) {
+void check_all_forms(Room room) {
   Bench bench;
   ASSERT_GE(all_forms().size(), 40u);
-  ASSERT_NO_FATAL_FAILURE(bench.patch_all(has_padding));
+  ASSERT_NO_FATAL_FAILURE(bench.patch_all(room));
   for (const TestSite& site : bench.sites()) {
     for (unsigned i = 0; i < states_per_site; ++i) {
       ASSERT_NO_FATAL_FAILURE(bench.check(site))
@@ -285,10 +297,13 @@ void check_all_forms(bool has_padding) {
 }
 
 TEST(AtomicsDifferential, EveryFormActsAsOnTheProcessorByJumps) {
-  check_all_forms(true);
+  check_all_forms(Room::padding);
 }
 TEST(AtomicsDifferential, EveryFormActsAsOnTheProcessorByBreakpoints) {
-  check_all_forms(false);
+  check_all_forms(Room::none);
+}
+TEST(AtomicsDifferential, EveryFormActsAsOnTheProcessorByJumpsThatShareBytes) {
+  check_all_forms(Room::following);
 }
 
 }  // namespace

@@ -86,6 +86,12 @@ std::size_t write_code(const TestSite& site, std::uint8_t* buffer) {
   std::uint8_t* at = buffer + site.slot;
   std::vector<std::uint8_t> code = encode(site.form, site.encoding, address_of(at));
   const std::size_t length = code.size();
+  // What follows may become the highest bytes of a jump's distance.
+  static constexpr std::uint8_t no_operations[][4] = {
+      {0x90}, {0x66, 0x90}, {0x0f, 0x1f, 0x40, 0x12}, {0x0f, 0x1f, 0x40, 0x98}};
+  static constexpr std::size_t lengths[] = {1, 2, 4, 4, 0};
+  const std::size_t choice = site.slot / code_slot_bytes % 5;
+  if (choice < 4) code.insert(code.end(), no_operations[choice], no_operations[choice] + lengths[choice]);
   code.insert(code.end(), {0xff, 0x25, 0, 0, 0, 0});  // jmp *0(%rip)
   const std::uint64_t back = address_of(reinterpret_cast<const void*>(&machine_return));
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(&back);

@@ -1,0 +1,81 @@
+#include "atomics/x86_64_plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace musubi::atomics::x86_64 {
+namespace {
+
+constexpr std::uint8_t breakpoint = 0xcc;
+
+Change jump(std::uintptr_t from, std::uintptr_t to) {
+  Change change{from, jump_bytes, {0xe9}};
+  const auto distance = static_cast<std::int32_t>(to - (from + jump_bytes));
+  std::memcpy(&change.code[1], &distance, sizeof distance);
+  return change;
+}
+
+Change short_jump(std::uintptr_t from, std::uintptr_t to) {
+  const auto distance = static_cast<std::uint8_t>(to - (from + short_jump_bytes));
+  return Change{from, short_jump_bytes, {0xeb, distance}};
+}
+
+// Nobody executes what an instruction leaves behind its jump.
+Change filled(Change change, std::size_t bytes) {
+  std::fill(change.code.begin() + static_cast<std::ptrdiff_t>(change.bytes),
+            change.code.begin() + static_cast<std::ptrdiff_t>(bytes), breakpoint);
+  change.bytes = bytes;
+  return change;
+}
+
+}  // namespace
+
+void Plan::change(const Change& change) {
+  changes_.push_back(change);
+  for (std::size_t i = 0; i < change.bytes; ++i) changed_bytes_[change.address + i] = change.code[i];
+}
+
+void Plan::add(const Site& site, std::uintptr_t stub) {
+  const std::size_t own = site.entered_inside ? 1 : site.bytes;
+  if (own >= jump_bytes) {
+    change(filled(jump(site.address, stub), own));
+    ++report.jumps;
+    return;
+  }
+  if (add_springboard(site, stub, own) || add_pun(site, stub, own)) return;
+  change(Change{site.address, 1, {breakpoint}});
+  traps_.push_back({site.address, stub});
+  ++report.traps;
+}
+
+bool Plan::add_springboard(const Site& site, std::uintptr_t stub, std::size_t own) {
+  if (own < short_jump_bytes) return false;
+  const auto board = springboards_.take(site.address);
+  if (!board) return false;
+  change(filled(short_jump(site.address, board->place), own));
+  change(jump(board->place, stub));
+  if (board->hop) change(Change{board->hop->address, short_jump_bytes, {0xeb, board->hop->distance}});
+  ++report.springboards;
+  return true;
+}
+
+bool Plan::add_pun(const Site& site, std::uintptr_t stub, std::size_t own) {
+  std::array<std::uint8_t, Site::code_bytes_max> code = site.code;
+  for (std::size_t i = own; i < site.code_bytes; ++i) {
+    const auto changed = changed_bytes_.find(site.address + i);
+    if (changed != changed_bytes_.end()) code[i] = changed->second;
+  }
+  const std::span<const std::uint8_t> following(code.data() + own, site.code_bytes - own);
+  const auto pun = puns_.take(site.address, own, following);
+  if (!pun) return false;
+  Change head{site.address, own, {}};
+  std::copy(pun->code.begin(), pun->code.end(), head.code.begin());
+  change(head);
+  springboards_.close(site.address + own, site.address + own + pun->shared_bytes);
+  landings_.push_back({pun->landing, stub});
+  ++report.puns;
+  return true;
+}
+
+}  // namespace musubi::atomics::x86_64

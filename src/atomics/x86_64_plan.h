@@ -1,0 +1,59 @@
+// Which bytes of an object's code are to change, and how, so that its atomics lead to their stubs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "atomics/patch.h"
+#include "atomics/site.h"
+#include "atomics/x86_64_entry.h"
+#include "atomics/x86_64_instruction.h"
+#include "atomics/x86_64_puns.h"
+#include "atomics/x86_64_springboards.h"
+
+namespace musubi::atomics::x86_64 {
+
+// New bytes for the program's code.
+struct Change {
+  std::uintptr_t address;
+  std::size_t bytes = 0;
+  std::array<std::uint8_t, instruction_bytes_max> code{};
+};
+
+// What is to be written where a jump lands that could not be led to its stub.
+struct Landing {
+  std::uintptr_t address;
+  std::uintptr_t stub;
+};
+
+class Plan {
+ public:
+  Plan(const std::vector<CodeRange>& padding, Puns puns) : springboards_(padding), puns_(std::move(puns)) {}
+
+  // By descending address: a jump may depend on bytes behind its instruction, which then are as they will be.
+  void add(const Site& site, std::uintptr_t stub);
+
+  const std::vector<Change>& changes() const { return changes_; }
+  const std::vector<TrapSite>& traps() const { return traps_; }
+  const std::vector<Landing>& landings() const { return landings_; }
+  std::vector<std::uintptr_t> landing_pages() const { return puns_.pages(); }
+
+  PatchReport report;
+
+ private:
+  bool add_springboard(const Site& site, std::uintptr_t stub, std::size_t own);
+  bool add_pun(const Site& site, std::uintptr_t stub, std::size_t own);
+  void change(const Change& change);
+
+  Springboards springboards_;
+  Puns puns_;
+  std::vector<Change> changes_;
+  std::unordered_map<std::uintptr_t, std::uint8_t> changed_bytes_;
+  std::vector<TrapSite> traps_;
+  std::vector<Landing> landings_;
+};
+
+}  // namespace musubi::atomics::x86_64

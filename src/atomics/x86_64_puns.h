@@ -1,0 +1,67 @@
+// Jumps for instructions that have too few bytes for one.
+//
+// A near jump is e9 and four bytes of distance, lowest first. Where the instruction ends before the distance
+// does, its highest bytes are those of the next instruction. These stay as they are, and are still executed by
+// whoever comes there: so this is exact, whatever jumps where. What is left to choose is the lower bytes, and
+// memory has to be mapped where such a jump can land. Prefixes that do nothing shift the distance, and with it
+// the bytes that are fixed.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "atomics/ranges.h"
+
+namespace musubi::atomics::x86_64 {
+
+// What lies where such a jump lands: jmp *0(%rip), and the address of the stub.
+inline constexpr std::size_t landing_bytes = 14;
+
+class Puns {
+ public:
+  // Maps a page at that address and nowhere else; false when that cannot be.
+  using MapPage = std::function<bool(std::uintptr_t)>;
+  // `free`: where pages may lie, ascending.
+  Puns(std::vector<AddressRange> free, MapPage map_page) : free_(std::move(free)), map_page_(map_page) {}
+
+  struct Pun {
+    std::vector<std::uint8_t> code;  // for the instruction's own bytes
+    std::size_t shared_bytes = 0;    // of those behind it, on which the jump depends from now on
+    std::uintptr_t landing = 0;
+  };
+  // For an instruction at `address` of which `own` bytes may be replaced (fewer than a jump has), with
+  // `following` behind them. Nothing when no landing can be had.
+  std::optional<Pun> take(std::uintptr_t address, std::size_t own, std::span<const std::uint8_t> following);
+
+  // Of the pages that were mapped, ascending.
+  std::vector<std::uintptr_t> pages() const;
+
+  static constexpr std::uintptr_t page_bytes = 4096;
+
+ private:
+  // Where a landing may begin: [first, last].
+  struct Window {
+    std::uintptr_t first;
+    std::uintptr_t last;
+  };
+  using Page = std::bitset<page_bytes>;  // bytes in use
+
+  static std::optional<Window> window(std::uintptr_t behind_jump, std::size_t free_bytes,
+                                      std::span<const std::uint8_t> fixed);
+  std::optional<std::uintptr_t> land(Window window);
+  static std::optional<std::uintptr_t> land_in(std::uintptr_t base, Page& page, Window window);
+  bool add_page(Window window);
+  void occupy(std::uintptr_t page);
+
+  std::vector<AddressRange> free_;
+  MapPage map_page_;
+  std::map<std::uintptr_t, Page> pages_;
+};
+
+}  // namespace musubi::atomics::x86_64

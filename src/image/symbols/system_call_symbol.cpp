@@ -1,0 +1,82 @@
+// syscall(2): the calls about signals, by number, end where their named relatives do.
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstdarg>
+
+#include "image/symbols/exported.h"
+#include "image/symbols/user_signals.h"
+#include "os/signal_calls.h"
+#include "os/system_call.h"
+
+namespace musubi::image {
+namespace {
+
+// As the kernel has it.
+struct KernelAction {
+  decltype(sigaction::sa_sigaction) handler;
+  unsigned long flags;
+  void (*restorer)();
+  os::SignalBits mask;
+};
+
+long set_action(vm::UserSignals& signals, int signal, const KernelAction* set, KernelAction* old) {
+  struct sigaction wanted {}, before {};
+  if (set != nullptr) {
+    wanted.sa_sigaction = set->handler;
+    wanted.sa_flags = static_cast<int>(set->flags);
+    wanted.sa_mask = os::signal_set(set->mask);
+  }
+  if (signals.action(signal, set != nullptr ? &wanted : nullptr, &before) != 0) return -1;
+  if (old != nullptr) {
+    *old = {before.sa_sigaction, static_cast<unsigned>(before.sa_flags), nullptr,
+            os::signal_bits(before.sa_mask)};
+  }
+  return 0;
+}
+
+long set_mask_of(vm::UserSignals& signals, int how, const os::SignalBits* set, os::SignalBits* old) {
+  const sigset_t wanted = os::signal_set(set != nullptr ? *set : 0);
+  sigset_t before{};
+  const int error = signals.mask(how, set != nullptr ? &wanted : nullptr, &before);
+  if (error != 0) {
+    errno = error;
+    return -1;
+  }
+  if (old != nullptr) *old = os::signal_bits(before);
+  return 0;
+}
+
+}  // namespace
+}  // namespace musubi::image
+
+MUSUBI_EXPORT long syscall(long number, ...) noexcept {
+  namespace os = musubi::os;
+  long given[6];
+  va_list arguments;
+  va_start(arguments, number);
+  for (long& argument : given) argument = va_arg(arguments, long);
+  va_end(arguments);
+  if (auto* const signals = musubi::image::user_signals()) {
+    const int first = static_cast<int>(given[0]);
+    const bool is_mask_of_64 = given[3] == sizeof(os::SignalBits);
+    if (number == SYS_rt_sigaction && is_mask_of_64) {
+      return musubi::image::set_action(*signals, first,
+                                       reinterpret_cast<const musubi::image::KernelAction*>(given[1]),
+                                       reinterpret_cast<musubi::image::KernelAction*>(given[2]));
+    }
+    if (number == SYS_rt_sigprocmask && is_mask_of_64) {
+      return musubi::image::set_mask_of(*signals, first, reinterpret_cast<const os::SignalBits*>(given[1]),
+                                        reinterpret_cast<os::SignalBits*>(given[2]));
+    }
+    if (number == SYS_sigaltstack) {
+      return signals->alternate_stack(reinterpret_cast<const stack_t*>(given[0]),
+                                      reinterpret_cast<stack_t*>(given[1]));
+    }
+  }
+  const long result = os::system_call(number, given[0], given[1], given[2], given[3], given[4], given[5]);
+  if (result >= 0 || result < -4095) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}

@@ -1,0 +1,32 @@
+// The way from interposed functions to the record of the program's signals.
+#pragma once
+
+#include <signal.h>
+
+#include "vm/signal/fault_handler.h"
+
+namespace musubi::image {
+
+// Null before the job stands, and in processes that are no rank.
+inline vm::UserSignals* user_signals() noexcept {
+  vm::FaultHandler* const handler = vm::FaultHandler::installed();
+  return handler == nullptr ? nullptr : &handler->user_signals();
+}
+
+// pthread_sigmask(3): 0 or an error number.
+int set_mask(int how, const sigset_t* set, sigset_t* old) noexcept;
+
+// A mask of the program's for a call that waits with it. Null stays null.
+class WaitingMask {
+ public:
+  explicit WaitingMask(const sigset_t* mask) noexcept
+      : mask_(mask != nullptr ? vm::UserSignals::without_protected(*mask) : sigset_t{}),
+        given_(mask != nullptr) {}
+  const sigset_t* get() const noexcept { return given_ ? &mask_ : nullptr; }
+
+ private:
+  sigset_t mask_;
+  bool given_;
+};
+
+}  // namespace musubi::image
