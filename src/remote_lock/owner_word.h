@@ -24,6 +24,9 @@ struct OwnerWord {
   static constexpr OwnerWord untouched() { return {0}; }
   static constexpr OwnerWord unlocked() { return {1}; }
   static constexpr OwnerWord locked() { return {2}; }
+  // Locked on behalf of another rank, which only tries: for the few steps until it knows whether it is next.
+  static constexpr OwnerWord tried_by(Rank rank) { return {(std::uint64_t{rank.value} + 1) << 2 | 2}; }
+  constexpr bool is_tried() const { return tag() == Ownership::locked && *this != locked(); }
   static constexpr OwnerWord link_to(Rank target) { return {std::uint64_t{target.value} << 2 | 3}; }
 
   constexpr Ownership tag() const { return static_cast<Ownership>(raw & 3); }

@@ -51,9 +51,14 @@ bool QueueLock::try_lock_at_home(std::uint64_t index, Rank initial_home) {
 
 Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, std::span<const Step> along) {
   const Rank self = fabric_.self();
-  if (try_lock_at_home(index, initial_home)) co_return Taken{self, false};
+  OwnerWord before;
+  for (unsigned attempt = 0;; ++attempt) {
+    if (try_lock_at_home(index, initial_home)) co_return Taken{self, false};
+    before = OwnerWord{own(index).load()}.resolved(self, initial_home);
+    if (!before.is_tried() && before != OwnerWord::unlocked()) break;
+    co_await pause(attempt);  // whoever tries ends that soon
+  }
   // Not home, and nobody else changes a link: from here on another rank may come next in the queue.
-  const OwnerWord before = OwnerWord{own(index).load()}.resolved(self, initial_home);
   MUSUBI_CHECK(before.tag() == Ownership::link, "lock %lu taken twice by one rank",
                static_cast<unsigned long>(index));
   own(index).store(OwnerWord::locked().raw);
@@ -96,7 +101,8 @@ Task<Taken> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_h
   if (previous == initial_home) add_swap(&untouched, OwnerWord::untouched());
   add_swap(&unlocked, OwnerWord::unlocked());
   for (const Step& step : along) steps[count++] = step;
-  for (;;) {
+  for (unsigned attempt = 0;; ++attempt) {
+    if (attempt != 0) co_await pause(attempt);  // somebody tries
     co_await fabric::transfer(fabric_, previous, std::span<const Step>(steps.data(), count));
     if (locked == OwnerWord::locked()) {
       co_await waiter.granted;
@@ -109,10 +115,14 @@ Task<Taken> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_h
   }
 }
 
-Task<bool> QueueLock::looks_free(std::uint64_t index, Rank initial_home) {
+// The rank that the tail names is the only one that may have a free lock. Its word is marked first: as long as
+// it is, nobody can follow that rank, and it cannot join the queue anew, so the tail names it only if nobody
+// came after it. Who comes meanwhile finds a word that is neither locked nor unlocked, and looks again.
+Task<std::optional<Taken>> QueueLock::try_lock(std::uint64_t index, Rank initial_home) {
   const Rank self = fabric_.self();
-  const OwnerWord here = OwnerWord{own(index).load()}.resolved(self, initial_home);
-  if (here.tag() != Ownership::link) co_return here == OwnerWord::unlocked();
+  if (try_lock_at_home(index, initial_home)) co_return Taken{self, false};
+  const OwnerWord before = OwnerWord{own(index).load()}.resolved(self, initial_home);
+  if (before.tag() != Ownership::link) co_return std::nullopt;
   TailWord tail;
   if (initial_home == self) {
     tail.raw = own(index, words_.tail).load();
@@ -121,11 +131,48 @@ Task<bool> QueueLock::looks_free(std::uint64_t index, Rank initial_home) {
         fabric::get(words_.region, offset(index) + words_.tail, &tail.raw, sizeof tail.raw)};
     co_await fabric::transfer(fabric_, initial_home, step);
   }
-  const Rank last = tail.rank(initial_home);
-  OwnerWord word;
-  std::array<Step, 1> step{fabric::get(words_.region, offset(index), &word.raw, sizeof word.raw)};
-  co_await fabric::transfer(fabric_, last, step);
-  co_return word.resolved(last, initial_home) == OwnerWord::unlocked();
+  const Rank holder = tail.rank(initial_home);
+  if (holder == self) co_return std::nullopt;
+  const bool marked = co_await lock_in_place(index, holder, initial_home);
+  if (!marked) co_return std::nullopt;
+  // As in lock(): from the swap on another rank may come next.
+  own(index).store(OwnerWord::locked().raw);
+  const bool is_next = co_await come_next(index, tail, initial_home);
+  if (!is_next) own(index).store(before.raw);
+  OwnerWord given_back = is_next ? OwnerWord::link_to(self) : OwnerWord::unlocked();
+  std::array<Step, 1> step{fabric::put(words_.region, offset(index), &given_back.raw, sizeof given_back.raw)};
+  co_await fabric::transfer(fabric_, holder, step);
+  if (!is_next) co_return std::nullopt;
+  co_return Taken{holder, false};
+}
+
+// Marks the word of `holder` if the lock is free there. Result: whether it was.
+Task<bool> QueueLock::lock_in_place(std::uint64_t index, Rank holder, Rank initial_home) {
+  const OwnerWord mark = OwnerWord::tried_by(fabric_.self());
+  OwnerWord unlocked;
+  OwnerWord untouched = OwnerWord::unlocked();  // of others than the initial home: is never met here
+  std::array<Step, 2> steps;
+  std::size_t count = 0;
+  const auto add_swap = [&](OwnerWord* seen, OwnerWord expected) {
+    steps[count++] = fabric::compare_swap(words_.region, offset(index), &seen->raw, expected.raw, mark.raw);
+  };
+  add_swap(&unlocked, OwnerWord::unlocked());
+  if (holder == initial_home) add_swap(&untouched, OwnerWord::untouched());
+  co_await fabric::transfer(fabric_, holder, std::span<const Step>(steps.data(), count));
+  co_return unlocked == OwnerWord::unlocked() || untouched == OwnerWord::untouched();
+}
+
+// Puts this rank behind the one that `tail` names. Result: whether that one is still the last.
+Task<bool> QueueLock::come_next(std::uint64_t index, TailWord tail, Rank initial_home) {
+  const TailWord after = TailWord::of(fabric_.self());
+  TailWord seen = tail;
+  if (initial_home == fabric_.self()) {
+    co_return own(index, words_.tail).compare_exchange_strong(seen.raw, after.raw);
+  }
+  std::array<Step, 1> step{
+      fabric::compare_swap(words_.region, offset(index) + words_.tail, &seen.raw, tail.raw, after.raw)};
+  co_await fabric::transfer(fabric_, initial_home, step);
+  co_return seen.raw == tail.raw;
 }
 
 bool QueueLock::unlock_unwatched(std::uint64_t index) {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/event.h"
@@ -79,8 +80,9 @@ class QueueLock {
   // their own; where this rank has to wait they bring nothing of use.
   static constexpr std::size_t along_max = 3;
   Task<Taken> lock(std::uint64_t index, Rank initial_home, std::span<const fabric::Step> along = {});
-  // Whether the lock was free a moment ago.
-  Task<bool> looks_free(std::uint64_t index, Rank initial_home);
+  // Takes the lock if it is free, and joins no queue that is not empty: three operations at most, none of
+  // which waits for another rank. Nothing: somebody has it, or was faster. As lock(), for the caller's gate.
+  Task<std::optional<Taken>> try_lock(std::uint64_t index, Rank initial_home);
   // Takes it if this rank is its home and it is free; no remote operation.
   bool try_lock_at_home(std::uint64_t index, Rank initial_home);
   Task<> unlock(std::uint64_t index);
@@ -96,6 +98,8 @@ class QueueLock {
     return std::atomic_ref<std::uint64_t>(
         *reinterpret_cast<std::uint64_t*>(words_.own + index * words_.stride + member));
   }
+  Task<bool> lock_in_place(std::uint64_t index, Rank holder, Rank initial_home);
+  Task<bool> come_next(std::uint64_t index, TailWord tail, Rank initial_home);
   Task<Rank> join_queue(std::uint64_t index, Rank initial_home);
   Task<Taken> follow(std::uint64_t index, Rank previous, Rank initial_home,
                      std::span<const fabric::Step> along);

@@ -87,11 +87,17 @@ Task<> LockTable::lock(LockId lock) {
 Task<bool> LockTable::try_lock(LockId lock) {
   Parts& p = *parts_;
   LocalLock& local = p.local(lock);
-  const bool free_here = local.gate.looks_free();
-  if (!free_here) co_return false;
-  const bool free = co_await p.queue.looks_free(lock.value, p.initial_home(lock));
-  if (!free) co_return false;
-  co_await this->lock(lock);
+  std::optional<Gate::Pass> pass = local.gate.try_enter();
+  if (!pass) co_return false;
+  const std::optional<remote_lock::Taken> taken = co_await p.queue.try_lock(lock.value, p.initial_home(lock));
+  if (!taken) co_return false;
+  if (taken->previous != p.fabric.self()) {
+    p.counters.add(trace::Counter::lock_handovers);
+    SignatureReader::Look look(p.signatures);
+    co_await p.signatures.acquire(look, taken->previous, false);
+  }
+  p.counters.add(trace::Counter::lock_acquisitions);
+  local.pass.emplace(std::move(*pass));
   co_return true;
 }
 
