@@ -1,79 +1,202 @@
 #include "base/frame_pool.h"
 
+#include <errno.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <new>
 
 #include "base/check.h"
+#include "base/spin_lock.h"
 
 namespace musubi {
 namespace {
 
-constexpr std::size_t class_bytes = 64;  // granularity of the size classes
-constexpr std::size_t class_count = 64;  // frames up to 4 KiB; larger ones go to mmap directly
+// Size classes: of 64 bytes each up to 4 KiB, then of 4 KiB each. Frames of tasks that fetch runs of blocks
+// are among the larger ones, and one is made per miss of a stream.
+constexpr std::size_t small_step = 64, small_classes = 64, small_max = small_step * small_classes;
+constexpr std::size_t large_step = small_max, frame_bytes_max = 8 * large_step;
+constexpr std::size_t class_count = small_classes + frame_bytes_max / large_step;  // [0] stays empty
 constexpr std::size_t chunk_bytes = 256 * 1024;
+// What a pool keeps of one class. Frames are freed by whoever resumes a task, not by whoever made it: without
+// a bound they would gather in the pools of threads that sleep much.
+constexpr std::size_t kept_bytes = 64 * 1024, kept_least = 4;
+
+constexpr std::size_t class_of(std::size_t bytes) {
+  if (bytes <= small_max) return std::max<std::size_t>((bytes + small_step - 1) / small_step, 1);
+  return small_classes - 1 + (bytes + large_step - 1) / large_step;
+}
+constexpr std::size_t bytes_of(std::size_t index) {
+  return index <= small_classes ? index * small_step : (index - small_classes + 1) * large_step;
+}
+static_assert(class_of(small_max + 1) == small_classes + 1 && class_of(frame_bytes_max) < class_count);
+static_assert(bytes_of(class_of(frame_bytes_max)) == frame_bytes_max);
+
+constexpr std::size_t kept_max(std::size_t index) {
+  return std::max(kept_bytes / bytes_of(index), kept_least);
+}
 
 struct FreeFrame {
   FreeFrame* next;
 };
 
+struct FrameList {
+  FreeFrame* first;
+  std::size_t count;
+
+  void push(FreeFrame* frame) {
+    frame->next = first;
+    first = frame;
+    ++count;
+  }
+  FreeFrame* pop() {
+    FreeFrame* const frame = first;
+    first = frame->next;
+    --count;
+    return frame;
+  }
+  void move_to(FrameList& other, std::size_t most) {
+    for (std::size_t moved = std::min(most, count); moved != 0; --moved) other.push(pop());
+  }
+};
+
+// Of one thread at a time. A pool outlives its thread, and the next thread without one takes it over.
 struct Pool {
-  FreeFrame* free[class_count];
+  FrameList free[class_count];
   char* cursor;
   char* end;
+  std::atomic<std::uint64_t> owner;  // thread id, and above it how often the pool has changed hands
+  Pool* next;                        // of all pools
 };
 
 // Constant-initialised and trivially destructible: usable in a signal handler and while a thread ends.
-// What a thread leaves in its lists when it ends is not given back: pools of threads are small and few.
 // A pointer, as thread-local storage may lie on a stack that is shared memory: the lists in it would be
 // changes to be released at every barrier.
 constinit thread_local Pool* pool_of_thread = nullptr;
 
+// Global for the same reason as the thread-local pointer: frames are made in signal handlers. The lock is
+// only tried: a handler may have interrupted its holder.
+constinit struct {
+  SpinLock lock;
+  FrameList free[class_count]{};          // more than some pool may keep
+  std::atomic<Pool*> pools{nullptr};     // all of them
+  std::atomic<Pool*> next_look{nullptr};  // where to look on for one whose thread has ended
+  std::atomic<std::size_t> mapped_bytes{0};
+} common;
+
 void* map(std::size_t bytes) noexcept {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   MUSUBI_CHECK(memory != MAP_FAILED, "no memory for task frames");
+  common.mapped_bytes.fetch_add(bytes, std::memory_order_relaxed);
   return memory;
+}
+
+std::uint32_t thread_id() noexcept {
+  return static_cast<std::uint32_t>(::syscall(SYS_gettid));
+}
+
+// Whether the thread has ended; the number may be the calling thread's by now.
+bool has_ended(std::uint32_t thread) noexcept {
+  if (thread == thread_id()) return true;
+  const int kept_errno = errno;
+  const bool ended = ::syscall(SYS_tgkill, ::getpid(), thread, 0) != 0 && errno == ESRCH;
+  errno = kept_errno;
+  return ended;
+}
+
+// A pool whose thread has ended, or null. No thread looks at many: the next one goes on where it stops.
+Pool* adopt() noexcept {
+  constexpr unsigned looks_max = 64;
+  Pool* pool = common.next_look.load();
+  for (unsigned look = 0; look < looks_max; ++look) {
+    if (pool == nullptr) pool = common.pools.load();
+    if (pool == nullptr) return nullptr;
+    std::uint64_t owner = pool->owner.load();
+    if (has_ended(static_cast<std::uint32_t>(owner))) {
+      const std::uint64_t mine = ((owner >> 32) + 1) << 32 | thread_id();
+      if (pool->owner.compare_exchange_strong(owner, mine)) {
+        common.next_look.store(pool->next);
+        return pool;
+      }
+    }
+    pool = pool->next;
+  }
+  common.next_look.store(pool);
+  return nullptr;
+}
+
+Pool* make_pool() noexcept {
+  auto* const chunk = static_cast<char*>(map(chunk_bytes));
+  constexpr std::size_t behind_pool = (sizeof(Pool) + small_step - 1) / small_step * small_step;
+  Pool* const pool = new (chunk) Pool{};
+  pool->cursor = chunk + behind_pool;
+  pool->end = chunk + chunk_bytes;
+  pool->owner.store(thread_id());
+  pool->next = common.pools.load();
+  while (!common.pools.compare_exchange_weak(pool->next, pool)) {
+  }
+  return pool;
 }
 
 Pool& pool_here() noexcept {
   if (pool_of_thread == nullptr) {
-    auto* chunk = static_cast<char*>(map(chunk_bytes));
-    constexpr std::size_t behind_pool = (sizeof(Pool) + class_bytes - 1) / class_bytes * class_bytes;
-    pool_of_thread = new (chunk) Pool{{}, chunk + behind_pool, chunk + chunk_bytes};
+    Pool* pool = adopt();
+    if (pool == nullptr) pool = make_pool();
+    pool_of_thread = pool;
   }
   return *pool_of_thread;
+}
+
+void give_half_to_common(FrameList& list, std::size_t index) noexcept {
+  if (!common.lock.try_lock()) return;  // with the next frame, then
+  list.move_to(common.free[index], list.count / 2);
+  common.lock.unlock();
+}
+
+void take_from_common(FrameList& list, std::size_t index) noexcept {
+  if (!common.lock.try_lock()) return;
+  common.free[index].move_to(list, kept_max(index) / 2);
+  common.lock.unlock();
+}
+
+void* carve(Pool& pool, std::size_t bytes) noexcept {
+  if (static_cast<std::size_t>(pool.end - pool.cursor) < bytes) {
+    pool.cursor = static_cast<char*>(map(chunk_bytes));
+    pool.end = pool.cursor + chunk_bytes;
+  }
+  void* const frame = pool.cursor;
+  pool.cursor += bytes;
+  return frame;
 }
 
 }  // namespace
 
 void* frame_allocate(std::size_t bytes) noexcept {
-  const std::size_t index = (bytes + class_bytes - 1) / class_bytes;
+  const std::size_t index = class_of(bytes);
   if (index >= class_count) return map(bytes);
   Pool& pool = pool_here();
-  if (FreeFrame* frame = pool.free[index]) {
-    pool.free[index] = frame->next;
-    return frame;
-  }
-  const std::size_t rounded = index * class_bytes;
-  if (static_cast<std::size_t>(pool.end - pool.cursor) < rounded) {
-    pool.cursor = static_cast<char*>(map(chunk_bytes));
-    pool.end = pool.cursor + chunk_bytes;
-  }
-  void* frame = pool.cursor;
-  pool.cursor += rounded;
-  return frame;
+  FrameList& list = pool.free[index];
+  if (list.first == nullptr) take_from_common(list, index);
+  return list.first != nullptr ? list.pop() : carve(pool, bytes_of(index));
 }
 
 void frame_free(void* frame, std::size_t bytes) noexcept {
-  const std::size_t index = (bytes + class_bytes - 1) / class_bytes;
+  const std::size_t index = class_of(bytes);
   if (index >= class_count) {
     ::munmap(frame, bytes);
     return;
   }
-  Pool& pool = pool_here();
-  auto* free = static_cast<FreeFrame*>(frame);
-  free->next = pool.free[index];
-  pool.free[index] = free;
+  FrameList& list = pool_here().free[index];
+  list.push(static_cast<FreeFrame*>(frame));
+  if (list.count > kept_max(index)) give_half_to_common(list, index);
+}
+
+std::size_t frame_bytes_mapped() noexcept {
+  return common.mapped_bytes.load(std::memory_order_relaxed);
 }
 
 }  // namespace musubi

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <set>
 #include <thread>
@@ -49,6 +50,52 @@ TEST(FramePool, ABlockMayBeFreedByAnotherThread) {
     again = frame_allocate(128);
   }).join();
   EXPECT_EQ(again, block);
+}
+
+TEST(FramePool, TheFramesOfStreamsNeedNoSystemCall) {
+  frame_free(frame_allocate(4792), 4792);
+  const std::size_t before = frame_bytes_mapped();
+  for (int i = 0; i < 1000; ++i) {
+    for (const std::size_t bytes : {4792, 20'000, 32'768}) {
+      void* block = frame_allocate(bytes);
+      std::memset(block, i, bytes);
+      frame_free(block, bytes);
+    }
+  }
+  EXPECT_LE(frame_bytes_mapped() - before, 256u * 1024);
+}
+
+TEST(FramePool, ThreadsTakeOverWhatEndedThreadsLeft) {
+  constexpr int threads = 200;
+  const std::size_t before = frame_bytes_mapped();
+  for (int i = 0; i < threads; ++i) {
+    std::thread([] { frame_free(frame_allocate(300), 300); }).join();
+  }
+  // One pool, and a few more where a joined thread has not quite gone.
+  EXPECT_LE(frame_bytes_mapped() - before, 8u * 256 * 1024);
+}
+
+// As when one thread always wakes another.
+TEST(FramePool, FramesThatAlwaysWanderDoNotGather) {
+  constexpr std::size_t bytes = 64, batch = 500, turns = 400;
+  std::vector<void*> on_the_way(batch);
+  std::atomic<std::size_t> turn{0};
+  const std::size_t before = frame_bytes_mapped();
+  std::thread sleeper([&] {
+    for (std::size_t i = 1; i < 2 * turns; i += 2) {
+      while (turn.load() != i) std::this_thread::yield();
+      for (void* block : on_the_way) frame_free(block, bytes);
+      turn.store(i + 1);
+    }
+  });
+  for (std::size_t i = 0; i < 2 * turns; i += 2) {
+    while (turn.load() != i) std::this_thread::yield();
+    for (void*& block : on_the_way) block = frame_allocate(bytes);
+    turn.store(i + 1);
+  }
+  sleeper.join();
+  EXPECT_LE(frame_bytes_mapped() - before, 3u * 256 * 1024);
+  EXPECT_GT(batch * turns * bytes, 40u * 256 * 1024);
 }
 
 Result<int> half(int number) {
