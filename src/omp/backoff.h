@@ -3,11 +3,11 @@
 // very core.
 #pragma once
 
-#include <time.h>
-
 #include <algorithm>
+#include <cstdint>
 
 #include "omp/thread.h"
+#include "os/sleep.h"
 
 namespace musubi::omp {
 
@@ -18,17 +18,16 @@ class Backoff {
       thread_state.yields.yield();
       return;
     }
-    const timespec duration{0, sleep_ns_};
-    nanosleep(&duration, nullptr);
+    os::sleep_ns(sleep_ns_);
     sleep_ns_ = std::min(sleep_ns_ * 2, sleep_ns_max);
   }
 
  private:
   static constexpr unsigned yields = 64;
-  static constexpr long sleep_ns_max = 500'000;
+  static constexpr std::uint64_t sleep_ns_max = 500'000;
 
   unsigned attempts_ = 0;
-  long sleep_ns_ = 10'000;
+  std::uint64_t sleep_ns_ = 10'000;
 };
 
 }  // namespace musubi::omp

@@ -1,9 +1,8 @@
 // Barriers, locks, flushes and atomic operations of a rank.
-#include <time.h>
-
 #include <cstring>
 
 #include "os/clock.h"
+#include "os/sleep.h"
 #include "runtime/job_runtime.h"
 #include "runtime/time_spent.h"
 
@@ -29,8 +28,7 @@ AtomicValue modify_word(std::byte* place, const AtomicOperation& operation) noex
 }
 
 void nap() noexcept {
-  const timespec duration{0, 50'000};
-  ::nanosleep(&duration, nullptr);
+  os::sleep_ns(50'000);
 }
 
 class AtomicModification final : public coherence::Modification {

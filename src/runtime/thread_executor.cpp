@@ -1,10 +1,9 @@
 #include "runtime/thread_executor.h"
 
-#include <time.h>
-
 #include "base/frame_pool.h"
 #include "os/clock.h"
 #include "os/cpu.h"
+#include "os/sleep.h"
 #include "vm/signal/fault_handler.h"
 
 namespace musubi::runtime {
@@ -68,8 +67,7 @@ void ThreadExecutor::drive() noexcept {
     } else if (attempt < 100 && yields_.allowed(1) != 0) {
       yields_.yield();
     } else {
-      const timespec nap{0, 100'000};
-      ::nanosleep(&nap, nullptr);
+      os::sleep_ns(100'000);
     }
   }
   if (resume_ready()) return;

@@ -34,19 +34,32 @@ bool has_passed(clockid_t clock, const timespec* moment) {
   return now.tv_sec != moment->tv_sec ? now.tv_sec > moment->tv_sec : now.tv_nsec >= moment->tv_nsec;
 }
 
-// `moment` null: for ever.
+// The thread can be cancelled between two looks, never inside the runtime.
+int await_change(const SharedWord& signals, std::uint32_t seen, clockid_t clock, const timespec* moment) {
+  musubi::omp::Backoff backoff;
+  while (signals.load() == seen) {
+    if (moment != nullptr && has_passed(clock, moment)) return ETIMEDOUT;
+    ::pthread_testcancel();
+    backoff.pause();
+  }
+  return 0;
+}
+
+void take_again(void* mutex) {
+  ::pthread_mutex_lock(static_cast<pthread_mutex_t*>(mutex));
+}
+
+// `moment` null: for ever. POSIX wants a cancelled thread's handlers to find the mutex taken again.
 int wait_for_signal(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                     const timespec* moment) {
   const SharedWord signals = signals_of(condition);
   const std::uint32_t seen = signals.load();
+  ::pthread_testcancel();
   ::pthread_mutex_unlock(mutex);
-  int result = 0;
-  musubi::omp::Backoff backoff;
-  while (result == 0 && signals.load() == seen) {
-    backoff.pause();
-    if (moment != nullptr && has_passed(clock, moment)) result = ETIMEDOUT;
-  }
-  ::pthread_mutex_lock(mutex);
+  int result;
+  pthread_cleanup_push(take_again, mutex);
+  result = await_change(signals, seen, clock, moment);
+  pthread_cleanup_pop(1);
   return result;
 }
 
