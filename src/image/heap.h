@@ -69,6 +69,8 @@ class Heap {
   // For the messages of other ranks: memory of this rank's own part, on any thread.
   // Makes the next allocation of the program call ForeignMemory::take_back.
   void request_take_back() noexcept { large_bytes_.store(0, std::memory_order_relaxed); }
+  // Whether an allocation of any rank that begins there can have `aligned_from_blocks` blocks or more.
+  bool may_be_large(std::uintptr_t address) const noexcept { return address % place_.block_bytes == 0; }
   std::size_t own_usable_bytes(std::uintptr_t address) noexcept;
   void release_own(std::uintptr_t address) noexcept;
 

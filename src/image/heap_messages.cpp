@@ -1,23 +1,29 @@
 #include "image/heap_messages.h"
 
+#include <span>
+
 #include "omp/thread.h"
 
 namespace musubi::image {
 
 void HeapMessages::release(Rank owner, std::uintptr_t address) noexcept {
+  // Only the owner knows the size; small ones are not worth the question.
+  const std::size_t bytes = heap_.may_be_large(address) ? runtime_.query_size(owner, address) : 0;
   std::array<Unsent, unsent_max> full;
+  std::size_t count = 0;
   lock_.lock();
   unsent_[unsent_count_++] = {owner, address};
-  const bool is_full = unsent_count_ == unsent_max;
-  if (is_full) {
+  unsent_bytes_ += bytes;
+  if (unsent_count_ == unsent_max || unsent_bytes_ >= unsent_bytes_max) {
     full = unsent_;
-    unsent_count_ = 0;
+    count = unsent_count_;
+    unsent_count_ = unsent_bytes_ = 0;
   }
   lock_.unlock();
-  if (!is_full) return;
+  if (count == 0) return;
   omp::note_frame(__builtin_frame_address(0));
   runtime_.release();
-  for (const Unsent& free : full) runtime_.send_free(free.owner, free.address);
+  for (const Unsent& free : std::span(full).first(count)) runtime_.send_free(free.owner, free.address);
 }
 
 std::size_t HeapMessages::usable_bytes(Rank owner, std::uintptr_t address) noexcept {

@@ -19,6 +19,7 @@ namespace musubi::image {
 class HeapMessages final : public ForeignMemory, public runtime::Runtime::HeapListener {
  public:
   static constexpr std::size_t unsent_max = 32;
+  static constexpr std::size_t unsent_bytes_max = 4 << 20;  // of large allocations
   static constexpr std::size_t waiting_count_max = 64;
   static constexpr std::size_t waiting_bytes_max = 4 << 20;
 
@@ -45,6 +46,7 @@ class HeapMessages final : public ForeignMemory, public runtime::Runtime::HeapLi
   SpinLock lock_;
   std::array<Unsent, unsent_max> unsent_{};
   std::size_t unsent_count_ = 0;
+  std::size_t unsent_bytes_ = 0;
   std::vector<std::uintptr_t> waiting_;  // came home, not in use again yet
   std::size_t waiting_bytes_ = 0;
 };
