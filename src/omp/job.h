@@ -8,6 +8,7 @@
 
 #include "omp/icv.h"
 #include "omp/locks.h"
+#include "omp/open_singles.h"
 #include "omp/pool.h"
 #include "omp/region.h"
 #include "omp/team_words.h"
@@ -32,6 +33,7 @@ struct Job {
   TeamWords words;
   Locks locks;
   Pool pool;
+  UnreleasedSingles unreleased_singles;
   Region region;  // the active parallel region, while there is one
   std::atomic<bool> region_active{false};
   std::atomic<std::uint32_t> last_single{0};  // rank 0: number of the last `single` that was claimed

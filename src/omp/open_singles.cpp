@@ -24,14 +24,18 @@ bool has_ended(std::uint32_t number) {
 }
 
 // What the single wrote has been released.
-void announce(ImplicitTask& task) {
+void announce(std::uint32_t number) {
+  Job::current()->words.store(Rank{0}, words::ended_singles + place_of(number), number);
+}
+
+void release_and_announce(ImplicitTask& task) {
+  Job::current()->runtime.release();
   task.runs_single = false;
-  Job::current()->words.store(Rank{0}, words::ended_singles + place_of(task.own_single), task.own_single);
+  announce(task.own_single);
 }
 
 // Who waits says so: only then a release is worth its price.
-bool somebody_waits(const ImplicitTask& task) {
-  const std::uint32_t number = task.own_single;
+bool somebody_waits(std::uint32_t number) {
   return Job::current()->words.load(Rank{0}, words::awaited_singles + place_of(number)) == number;
 }
 
@@ -43,7 +47,11 @@ void wait_for_others(ImplicitTask& task) {
     job.words.store(Rank{0}, words::awaited_singles + place_of(number), number);
     const std::uint64_t begin = os::monotonic_ns();
     Backoff backoff;
-    while (!has_ended(number) && os::monotonic_ns() - begin < patience_ns) backoff.pause();
+    job.unreleased_singles.release_awaited();
+    while (!has_ended(number) && os::monotonic_ns() - begin < patience_ns) {
+      backoff.pause();
+      job.unreleased_singles.release_awaited();
+    }
   }
 }
 
@@ -52,10 +60,7 @@ void wait_for_others(ImplicitTask& task) {
 void note_single(ImplicitTask& task, std::uint32_t number, bool runs_it) {
   Job& job = *Job::current();
   if (job.ranks == 1) return;
-  if (task.runs_single) {
-    job.runtime.release();
-    announce(task);
-  }
+  if (task.runs_single) release_and_announce(task);
   if (runs_it) {
     task.runs_single = true;
     task.own_single = number;
@@ -69,17 +74,45 @@ void note_single(ImplicitTask& task, std::uint32_t number, bool runs_it) {
 
 void end_own_single(ImplicitTask& task) {
   if (!task.runs_single) return;
-  if (somebody_waits(task)) Job::current()->runtime.release();
-  announce(task);
+  if (task.size == 1 || somebody_waits(task.own_single)) return release_and_announce(task);
+  task.runs_single = false;
+  Job::current()->unreleased_singles.add(task.own_single);
+}
+
+void UnreleasedSingles::add(std::uint32_t number) noexcept {
+  std::atomic<std::uint64_t>& place = numbers_[place_of(number)];
+  std::uint64_t seen = place.load();
+  while ((seen == 0 || !has_reached(seen, number)) && !place.compare_exchange_weak(seen, number | is_set)) {
+  }
+  any_.store(true);
+}
+
+void UnreleasedSingles::on_released() noexcept {
+  if (!any_.exchange(false)) return;
+  for (std::atomic<std::uint64_t>& place : numbers_) {
+    if (const std::uint64_t number = place.exchange(0)) announce(static_cast<std::uint32_t>(number));
+  }
+}
+
+void UnreleasedSingles::release_awaited() {
+  if (!any_.load()) return;
+  std::array<std::uint64_t, words::open_single_count> awaited{};
+  std::size_t count = 0;
+  for (std::atomic<std::uint64_t>& place : numbers_) {
+    std::uint64_t number = place.load();
+    if (number == 0 || !somebody_waits(static_cast<std::uint32_t>(number))) continue;
+    if (place.compare_exchange_strong(number, 0)) awaited[count++] = number;
+  }
+  if (count == 0) return;
+  Job::current()->runtime.release();
+  for (std::size_t i = 0; i < count; ++i) announce(static_cast<std::uint32_t>(awaited[i]));
 }
 
 void settle_singles(Before before) {
   ImplicitTask& task = current_task();
+  if (Job* const job = Job::current()) job->unreleased_singles.release_awaited();
   if (!task.runs_single && task.first_awaited == task.last_awaited) return;
-  if (task.runs_single) {
-    Job::current()->runtime.release();
-    announce(task);
-  }
+  if (task.runs_single) release_and_announce(task);
   wait_for_others(task);
   if (before == Before::lock) Job::current()->runtime.acquire();
 }

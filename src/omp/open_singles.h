@@ -11,7 +11,13 @@
 // Where a team has one thread, or the job one rank, nothing is waited for.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "omp/team_words.h"
 #include "omp/thread.h"
+#include "runtime/runtime.h"
 
 namespace musubi::omp {
 
@@ -22,7 +28,25 @@ enum class Before { atomic, lock };
 // Ends the own single, then waits for those of others. What those wrote is visible afterwards before a lock;
 // an atomic operation sees the newest bytes by itself.
 void settle_singles(Before before);
-// At a barrier and at the end of a region, which release by themselves: ends the own single only.
+// At a barrier and at the end of a region: ends the own single only. Unless somebody waits for that already, it
+// is left to the barrier's release.
 void end_own_single(ImplicitTask& task);
+
+// The singles of this rank that have ended and whose writes the next barrier releases: until then their end is
+// not told. The threads of the rank that come later to that barrier may still take their time.
+class UnreleasedSingles final : public runtime::Runtime::ReleaseListener {
+ public:
+  // Any thread of the rank.
+  void add(std::uint32_t number) noexcept;
+  void on_released() noexcept override;
+  // By a thread of the rank that is not at the barrier yet: releases and tells of those that are waited for.
+  void release_awaited();
+
+ private:
+  static constexpr std::uint64_t is_set = std::uint64_t{1} << 32;
+
+  std::array<std::atomic<std::uint64_t>, words::open_single_count> numbers_{};  // the newest of each place
+  std::atomic<bool> any_{false};
+};
 
 }  // namespace musubi::omp

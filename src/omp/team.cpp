@@ -143,6 +143,7 @@ void unsupported(const char* construct, const char* remedy) {
 void start(runtime::Runtime& runtime, bool stacks_hold_storage) {
   auto* job = make_private<Job>(runtime);
   job->stacks_hold_storage = stacks_hold_storage;
+  runtime.set_release_listener(&job->unreleased_singles);
   const bool speaks = job->self == 0;
   job->environment = read_environment(job->ranks * job->threads_per_rank, &config::environment_variable,
                                       [speaks](const std::string& line) {

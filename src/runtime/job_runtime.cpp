@@ -165,6 +165,7 @@ Result<void> JobRuntime::open_protocol() {
   barrier_ = std::make_unique<sync::Barrier>(*fabric_, *protocol_, counters_,
                                              memory_->control() + control_layout_.barrier_board,
                                              control_layout_.barrier_board, notices_max_);
+  barrier_->set_release_listener(this);
   locks_ = std::make_unique<sync::LockTable>(
       *fabric_, *protocol_, counters_, grants_, memory_->control() + control_layout_.lock_words,
       control_layout_.lock_words, lock_count, control_layout_.signature, notices_max_);

@@ -29,7 +29,10 @@
 
 namespace musubi::runtime {
 
-class JobRuntime final : public Runtime, private RemoteCalls, private vm::FaultSink {
+class JobRuntime final : public Runtime,
+                         private RemoteCalls,
+                         private vm::FaultSink,
+                         private sync::Barrier::ReleaseListener {
  public:
   JobRuntime(const config::Settings& settings, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
              AddressPlan plan, std::span<const SharedRange> globals,
@@ -56,6 +59,7 @@ class JobRuntime final : public Runtime, private RemoteCalls, private vm::FaultS
   }
 
   void barrier(BarrierPayload& payload) override;
+  void set_release_listener(Runtime::ReleaseListener* listener) override { release_listener_ = listener; }
   void lock(LockId lock) override;
   bool try_lock(LockId lock) override;
   void unlock(LockId lock) override;
@@ -91,6 +95,9 @@ class JobRuntime final : public Runtime, private RemoteCalls, private vm::FaultS
 
  private:
   bool on_fault(BlockId block, vm::Access wanted) noexcept override;
+  void on_released() noexcept override {
+    if (release_listener_ != nullptr) release_listener_->on_released();
+  }
 
   void serve(ProcedureId id, Procedure& procedure) noexcept override { calls_->serve(id, procedure); }
   Answer call(Rank callee, ProcedureId id, std::span<const std::byte> request,
@@ -141,6 +148,7 @@ class JobRuntime final : public Runtime, private RemoteCalls, private vm::FaultS
   remote_lock::Grants grants_;
   std::unique_ptr<coherence::Protocol> protocol_;
   std::unique_ptr<sync::Barrier> barrier_;
+  Runtime::ReleaseListener* release_listener_ = nullptr;
   std::unique_ptr<sync::LockTable> locks_;
   std::unique_ptr<sync::Clock> clock_;
   std::unique_ptr<sync::FlagOrder> flags_;

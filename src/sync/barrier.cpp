@@ -77,6 +77,7 @@ struct Barrier::Parts {
   std::uint64_t epoch = 1;         // of the barrier that is under way, or of the next one
   std::uint64_t mark_before = 0;   // of the own signature, at the barrier before
   std::vector<std::byte*> boards;  // of the receivers, by round; null: not asked for yet
+  ReleaseListener* listener = nullptr;
 
   // A rank's board: a slot for each [parity of the epoch][round]. Without direct access it is the sender's,
   // and holds no more than the notices.
@@ -127,10 +128,14 @@ Barrier::Barrier(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::C
   parts_.reset(new Parts{fabric, protocol, counters, board, board_offset, notices_max, rounds,
                          fabric.capabilities().local_pointer, std::move(memory),
                          Signature(gathered_board, notices_max, true), std::vector<Inbox>(2 * rounds),
-                         std::vector<Notice>(notices_max), 1, 0, std::vector<std::byte*>(rounds)});
+                         std::vector<Notice>(notices_max), 1, 0, std::vector<std::byte*>(rounds), nullptr});
   fabric.listen(fabric::MessageKind::barrier, this);
 }
 Barrier::~Barrier() = default;
+
+void Barrier::set_release_listener(ReleaseListener* listener) {
+  parts_->listener = listener;
+}
 
 void Barrier::on_message(Rank, std::span<const std::byte> body) noexcept {
   Header header;
@@ -145,6 +150,7 @@ void Barrier::on_message(Rank, std::span<const std::byte> body) noexcept {
 
 void Barrier::Parts::begin(Passage& passage) {
   passage.stage_ = Passage::Stage::exchange;
+  if (listener != nullptr) listener->on_released();
   counters.add(trace::Counter::barriers);
   Collect collect(gathered);
   passage.given_ = protocol.signature(collect);

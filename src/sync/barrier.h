@@ -18,6 +18,16 @@ class Barrier final : public fabric::Listener {
  public:
   using Payload = Round::Payload;
 
+  // Told in each passage when all that this rank wrote before has been released, and before any other rank is
+  // waited for. Must not block.
+  class ReleaseListener {
+   public:
+    virtual void on_released() noexcept = 0;
+
+   protected:
+    ~ReleaseListener() = default;
+  };
+
   // How far this rank has got in one barrier.
   class Passage {
    public:
@@ -52,6 +62,9 @@ class Barrier final : public fabric::Listener {
           std::uint64_t board_offset, std::size_t notices_max);
   ~Barrier();
   static std::size_t board_bytes(std::uint32_t ranks, std::size_t notices_max);
+
+  // Before the first passage; null: nobody. It outlives the barrier.
+  void set_release_listener(ReleaseListener* listener);
 
   // Releases, waits for everybody, acquires. One passage per rank at a time.
   // pass() goes as far as there is nothing to do that needs a task: with little written, and peers that come

@@ -46,7 +46,9 @@ class StandinRuntime final : public runtime::Runtime {
   void give_back_stack(const runtime::ThreadStack&) override {}
   void note_stack(std::size_t, const void*, const void*) noexcept override {}
 
+  void set_release_listener(ReleaseListener* listener) override { release_listener_ = listener; }
   void barrier(runtime::BarrierPayload& payload) override {
+    if (release_listener_ != nullptr) release_listener_->on_released();
     const std::uint32_t generation = world->generation.load();
     if (self_.value == 0) world->payload = payload;
     if (world->arrived.fetch_add(1) + 1 == ranks_) {
@@ -134,6 +136,7 @@ class StandinRuntime final : public runtime::Runtime {
 
   Rank self_;
   std::uint32_t ranks_;
+  ReleaseListener* release_listener_ = nullptr;
   std::size_t next_slot_ = 0;
   config::Settings settings_;
   runtime::Layout layout_{};
