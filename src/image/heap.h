@@ -41,6 +41,9 @@ class Heap {
   Result<void> share(const HeapPlace& place, std::span<const AddressRange> private_callers,
                      ForeignMemory& foreign);
 
+  // In a child made by fork: who stands for the other ranks from now on; outlives this.
+  void set_foreign(ForeignMemory& foreign) noexcept { foreign_ = &foreign; }
+
   // `caller`: return address of the allocation function; it decides between shared and private.
   void* allocate(std::size_t bytes, const void* caller) noexcept {
     if (bytes < large_bytes_.load(std::memory_order_relaxed) && thread_bound_ && !is_private_caller(caller))

@@ -1,6 +1,5 @@
 #include "image/job.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "bootstrap/local/local_bootstrap.h"
 #include "config/configuration.h"
 #include "config/environment.h"
+#include "image/fork.h"
 #include "image/loaded_objects.h"
 #include "image/refusal.h"
 #include "image/solo_bootstrap.h"
@@ -116,7 +116,7 @@ Job& join_job(const ProgramArguments& arguments) {
   if (!started) refuse(status_of_refusal, started.error().message);
   runtime::Runtime& runtime = *started.value().release();
   runtime::set_current_runtime(&runtime);
-  ::pthread_atfork(nullptr, nullptr, [] { job_of_process = nullptr; });
+  prepare_for_children();
   job_of_process = new Job{runtime, HeapMessages{runtime, heap}, std::move(choice)};
   share_heap(*job_of_process);
   omp::start(runtime, program_has_thread_storage());
@@ -130,6 +130,10 @@ Job& join_job(const ProgramArguments& arguments) {
 
 Job* current_job() noexcept {
   return job_of_process;
+}
+
+void forget_job() noexcept {
+  job_of_process = nullptr;
 }
 
 }  // namespace musubi::image

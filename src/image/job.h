@@ -31,4 +31,7 @@ Job& join_job(const ProgramArguments& arguments);
 // rank. Any thread, signal-safe.
 Job* current_job() noexcept;
 
+// In a child made by fork: current_job() is null from now on.
+void forget_job() noexcept;
+
 }  // namespace musubi::image

@@ -1,11 +1,13 @@
 #include "image/patched_atomics.h"
 
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "atomics/fault.h"
 #include "atomics/patch.h"
 #include "atomics/site.h"
+#include "image/fork.h"
 #include "image/loaded_objects.h"
 #include "omp/open_singles.h"
 #include "omp/thread.h"
@@ -15,16 +17,27 @@
 namespace musubi::image {
 namespace {
 
+// In a process of one thread.
+AtomicValue execute_alone(std::uintptr_t address, const AtomicOperation& operation) {
+  AtomicValue old = 0;
+  std::memcpy(&old, reinterpret_cast<void*>(address), operation.bytes);
+  const AtomicValue changed = apply(operation, old);
+  if (changed != old) std::memcpy(reinterpret_cast<void*>(address), &changed, operation.bytes);
+  return old;
+}
+
 class RuntimeSink final : public atomics::AtomicSink {
  public:
   explicit RuntimeSink(runtime::Runtime& runtime) : runtime_(runtime) {}
 
   AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
+    if (is_child_of_rank()) return execute_alone(address, operation);
     omp::note_frame(__builtin_frame_address(0));
     omp::settle_singles(omp::Before::atomic);
     return runtime_.atomic(address, operation);
   }
   void fence() noexcept override {
+    if (is_child_of_rank()) return;
     omp::note_frame(__builtin_frame_address(0));
     runtime_.flush();
   }

@@ -19,6 +19,8 @@ namespace {
 // carry no handle. Written once, before there are threads, and never freed, since threads may wait in it
 // until the very end.
 Job* job_of_process = nullptr;
+// The same in a child made by fork, where there is no job any more.
+void (*refusal_of_process)() = nullptr;
 
 void print(const std::string& text) {
   // Not stdio: the program's own buffers may be shared memory.
@@ -120,6 +122,7 @@ Job* Job::current() noexcept {
 }
 
 Job& Job::require(const char* construct) {
+  if (refusal_of_process != nullptr) refusal_of_process();
   if (job_of_process == nullptr) {
     print(std::string("musubi: ") + construct +
           " was used before the job started: start the program with musubi run\n");
@@ -157,6 +160,11 @@ void start(runtime::Runtime& runtime, bool stacks_hold_storage) {
     print(describe(job->environment, job->environment.display == Environment::Display::verbose));
   }
   job_of_process = job;
+}
+
+void leave_job(void (*refuse)()) noexcept {
+  job_of_process = nullptr;
+  refusal_of_process = refuse;
 }
 
 void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame) {
@@ -200,6 +208,7 @@ std::uint32_t team_size(std::uint32_t threads) {
 }
 
 void begin_parallel(const RegionRequest& request, ImplicitTask& task) {
+  if (refusal_of_process != nullptr) refusal_of_process();
   ImplicitTask& outer = current_task();
   Region region;
   region.function = request.function;

@@ -19,6 +19,10 @@ namespace musubi::omp {
 // is of its thread-local variables.
 void start(runtime::Runtime& runtime, bool stacks_hold_storage);
 
+// In a child made by fork, which has no team: the first construct that needs one calls `refuse`, which does
+// not return.
+void leave_job(void (*refuse)()) noexcept;
+
 // The calling thread runs main (rank 0), or stands for the rank (others); its stack lies in the shared range.
 // `first_frame`: as adopt_stack's. REQUIRES: start() before; the thread is attached to the runtime.
 void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame);

@@ -21,6 +21,10 @@ void adopt_stack(const runtime::ThreadStack& stack, const void* first_frame) {
   thread.stack_end = Job::require("omp::adopt_stack").stacks_hold_storage ? stack.high : first_frame;
 }
 
+void forget_stack() noexcept {
+  this_thread().has_stack = false;
+}
+
 void note_frame(const void* frame) noexcept {
   const Thread& thread = this_thread();
   if (!thread.has_stack || frame < thread.stack_low || frame >= thread.stack_end) return;

@@ -97,6 +97,9 @@ inline ImplicitTask& current_task() {
 // that the thread began with.
 void adopt_stack(const runtime::ThreadStack& stack, const void* first_frame);
 
+// In a child made by fork: nobody cares for the calling thread's stack any more.
+void forget_stack() noexcept;
+
 // Tells the runtime how deep the stack of the calling thread is in use, before anything is released: called
 // on entry from the program with the address of the frame. Frames elsewhere (a handler on its own stack) change
 // nothing.

@@ -79,6 +79,8 @@ class JobRuntime final : public Runtime,
                                   std::uint64_t desired) override;
   void touch(const void* address, std::size_t bytes, bool for_writing) override;
 
+  Result<void> become_copy(CopySource& source) override { return vm_->become_copy(source); }
+
   void set_heap_listener(HeapListener* listener) override { heap_->set_listener(listener); }
   void send_free(Rank owner, std::uintptr_t address) override;
   std::size_t query_size(Rank owner, std::uintptr_t address) override;

@@ -16,6 +16,7 @@
 #include "config/settings.h"
 #include "runtime/remote_calls.h"
 #include "trace/counters.h"
+#include "vm/copy_source.h"
 #include "vm/space.h"
 
 namespace musubi::runtime {
@@ -145,6 +146,12 @@ class Runtime {
 
   // Makes [address, address+bytes) accessible for a system call that is about to read (or write) it.
   virtual void touch(const void* address, std::size_t bytes, bool for_writing) = 0;
+
+  // In a child made by fork, on its only thread: shared memory becomes a private copy of the parent's, taken
+  // block by block at the first touch. The child is no rank: from then on it may call is_shared, layout,
+  // settings and touch only. Errors: refused by the kernel.
+  using CopySource = vm::CopySource;
+  virtual Result<void> become_copy(CopySource& source) = 0;
 
   // Small messages between ranks for the heap: free of memory that another rank allocated.
   class HeapListener {

@@ -16,6 +16,7 @@
 
 namespace {
 
+using musubi::image::is_of_parent;
 using musubi::image::job_that_shares;
 using musubi::image::Next;
 using musubi::omp::LockWord;
@@ -76,6 +77,7 @@ int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* moment) 
 }  // namespace
 
 MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  if (is_of_parent(mutex)) return 0;  // of one thread
   if (job_that_shares(mutex) == nullptr) return next_lock.get()(mutex);
   musubi::omp::note_frame(__builtin_frame_address(0));
   if (!knows_owner(mutex)) {
@@ -87,12 +89,14 @@ MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
 }
 
 MUSUBI_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
+  if (is_of_parent(mutex)) return 0;  // of one thread
   if (job_that_shares(mutex) == nullptr) return next_trylock.get()(mutex);
   musubi::omp::note_frame(__builtin_frame_address(0));
   return try_shared(mutex);
 }
 
 MUSUBI_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* moment) noexcept {
+  if (is_of_parent(mutex)) return 0;  // of one thread
   if (job_that_shares(mutex) == nullptr) return next_timedlock.get()(mutex, moment);
   musubi::omp::note_frame(__builtin_frame_address(0));
   return lock_until(mutex, CLOCK_REALTIME, moment);
@@ -100,12 +104,14 @@ MUSUBI_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec
 
 MUSUBI_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
                                           const timespec* moment) noexcept {
+  if (is_of_parent(mutex)) return 0;  // of one thread
   if (job_that_shares(mutex) == nullptr) return next_clocklock.get()(mutex, clock, moment);
   musubi::omp::note_frame(__builtin_frame_address(0));
   return lock_until(mutex, clock, moment);
 }
 
 MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
+  if (is_of_parent(mutex)) return 0;  // of one thread
   if (job_that_shares(mutex) == nullptr) return next_unlock.get()(mutex);
   musubi::omp::note_frame(__builtin_frame_address(0));
   if (knows_owner(mutex)) {
@@ -117,6 +123,7 @@ MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
 }
 
 MUSUBI_EXPORT int pthread_mutex_destroy(pthread_mutex_t* mutex) noexcept {
+  if (is_of_parent(mutex)) return 0;  // of one thread
   if (job_that_shares(mutex) == nullptr) return next_destroy.get()(mutex);
   musubi::omp::destroy_lock(word_of(mutex));
   return 0;

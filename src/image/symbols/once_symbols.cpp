@@ -17,6 +17,7 @@
 
 namespace {
 
+using musubi::image::is_of_parent;
 using musubi::image::job_that_shares;
 using musubi::image::Next;
 using musubi::image::SharedWord;
@@ -100,7 +101,7 @@ int begin_private(std::uint32_t* guard) {
 MUSUBI_EXPORT int pthread_once(pthread_once_t* control, void (*function)()) {
   using Once = int (*)(pthread_once_t*, void (*)());
   static constinit Next<Once> next("pthread_once");
-  if (job_that_shares(control) == nullptr) return next.get()(control, function);
+  if (job_that_shares(control) == nullptr && !is_of_parent(control)) return next.get()(control, function);
   musubi::omp::note_frame(__builtin_frame_address(0));
   const SharedWord state(reinterpret_cast<std::uint32_t*>(control));
   if (begin_once(state)) {
@@ -113,7 +114,7 @@ MUSUBI_EXPORT int pthread_once(pthread_once_t* control, void (*function)()) {
 
 // The C++ ABI's names. A guard has 8 bytes; its second half holds our state.
 MUSUBI_EXPORT int __cxa_guard_acquire(std::uint32_t* guard) {
-  if (job_that_shares(guard) == nullptr) return begin_private(guard);
+  if (job_that_shares(guard) == nullptr && !is_of_parent(guard)) return begin_private(guard);
   // Zero in the first byte does not say that the program's constructors have not run the initialisation.
   if (known_guards.contains(guard) || (__atomic_load_n(guard, __ATOMIC_ACQUIRE) & private_done) != 0)
     return 0;
@@ -124,14 +125,14 @@ MUSUBI_EXPORT int __cxa_guard_acquire(std::uint32_t* guard) {
 }
 
 MUSUBI_EXPORT void __cxa_guard_release(std::uint32_t* guard) noexcept {
-  if (job_that_shares(guard) == nullptr) return end_private(guard, private_done);
+  if (job_that_shares(guard) == nullptr && !is_of_parent(guard)) return end_private(guard, private_done);
   musubi::omp::note_frame(__builtin_frame_address(0));
   SharedWord(guard + 1).release(done);
   known_guards.add(guard);
 }
 
 MUSUBI_EXPORT void __cxa_guard_abort(std::uint32_t* guard) noexcept {
-  if (job_that_shares(guard) == nullptr) return end_private(guard, 0);
+  if (job_that_shares(guard) == nullptr && !is_of_parent(guard)) return end_private(guard, 0);
   musubi::omp::note_frame(__builtin_frame_address(0));
   SharedWord(guard + 1).release(untouched);
 }

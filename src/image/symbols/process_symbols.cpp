@@ -1,25 +1,28 @@
-// fork(2): refused. The stack, with the thread's own data at its top, the heap and the globals are mappings
-// shared with other ranks: parent and child would go on in the same memory and tread on each other.
-// posix_spawn, system, popen and vfork start other programs without that.
+// fork(2) and its other names.
 #include <sys/types.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <string_view>
-
-#include "image/job.h"
-#include "image/real_function.h"
+#include "image/fork.h"
 #include "image/symbols/exported.h"
+#include "image/symbols/next_function.h"
+
+namespace {
+
+using Fork = pid_t (*)();
+constinit musubi::image::Next<Fork> next_fork("fork");
+
+pid_t fork_process() {
+  musubi::image::Job* const job = musubi::image::current_job();
+  return job == nullptr ? next_fork.get()() : musubi::image::fork_rank(*job);
+}
+
+}  // namespace
 
 MUSUBI_EXPORT pid_t fork() noexcept {
-  using Fork = pid_t (*)();
-  static const auto next = reinterpret_cast<Fork>(musubi::image::next_definition("fork"));
-  if (musubi::image::current_job() == nullptr) return next();
-  constexpr std::string_view line =
-      "musubi: fork() was refused, because a child would share the memory of the job: start other programs "
-      "with "
-      "posix_spawn, system or popen\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
-  errno = ENOSYS;
-  return -1;
+  return fork_process();
+}
+MUSUBI_EXPORT pid_t __fork() noexcept {
+  return fork_process();
+}
+MUSUBI_EXPORT pid_t __libc_fork() noexcept {
+  return fork_process();
 }

@@ -11,6 +11,7 @@
 
 namespace {
 
+using musubi::image::is_of_parent;
 using musubi::image::job_that_shares;
 using musubi::image::Next;
 using musubi::omp::NestLockWord;
@@ -36,30 +37,35 @@ int try_to_hold_alone(pthread_rwlock_t* lock) {
 }  // namespace
 
 MUSUBI_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
+  if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_rdlock.get()(lock);
   musubi::omp::note_frame(__builtin_frame_address(0));
   return hold_alone(lock);
 }
 
 MUSUBI_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
+  if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_wrlock.get()(lock);
   musubi::omp::note_frame(__builtin_frame_address(0));
   return hold_alone(lock);
 }
 
 MUSUBI_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
+  if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_tryrdlock.get()(lock);
   musubi::omp::note_frame(__builtin_frame_address(0));
   return try_to_hold_alone(lock);
 }
 
 MUSUBI_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
+  if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_trywrlock.get()(lock);
   musubi::omp::note_frame(__builtin_frame_address(0));
   return try_to_hold_alone(lock);
 }
 
 MUSUBI_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
+  if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_rwunlock.get()(lock);
   musubi::omp::note_frame(__builtin_frame_address(0));
   musubi::omp::unset_nest_lock(nest_word_of(lock));
@@ -67,6 +73,7 @@ MUSUBI_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
 }
 
 MUSUBI_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
+  if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_rwdestroy.get()(lock);
   musubi::omp::destroy_lock(nest_word_of(lock).lock);
   return 0;

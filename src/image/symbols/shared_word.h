@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "image/job.h"
+#include "image/fork.h"
 
 namespace musubi::image {
 
@@ -15,6 +15,13 @@ inline Job* job_that_shares(const void* object) noexcept {
   const bool shared =
       job != nullptr && job->program_runs && job->runtime.is_shared(reinterpret_cast<std::uintptr_t>(object));
   return shared ? job : nullptr;
+}
+
+// In a child made by fork: whether `object` lies in its copy of such memory. It may say what another thread of
+// the parent did, or be in the job's form.
+inline bool is_of_parent(const void* object) noexcept {
+  return is_child_of_rank() && job_of_memory()->program_runs &&
+         job_of_memory()->runtime.is_shared(reinterpret_cast<std::uintptr_t>(object));
 }
 
 class SharedWord {

@@ -4,21 +4,21 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "image/fork.h"
 #include "image/heap.h"
-#include "image/job.h"
 #include "image/real_function.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
 
 namespace {
 
-using musubi::image::current_job;
+using musubi::image::job_of_memory;
 using musubi::image::Job;
 using musubi::image::KernelAccess;
 using musubi::image::next_definition;
 
 void open_text(const char* text) {
-  if (Job* const job = current_job()) KernelAccess(job->runtime).text(text);
+  if (Job* const job = job_of_memory()) KernelAccess(job->runtime).text(text);
 }
 
 // The mode is there when a file may be made.
@@ -36,7 +36,7 @@ int open_file(int directory, const char* path, int flags, mode_t mode) {
 // A buffer in shared memory would be handed to the kernel inside the C library: it gets one of its own
 // instead.
 char* without_shared(char* buffer) {
-  const Job* const job = current_job();
+  const Job* const job = job_of_memory();
   return job != nullptr && job->runtime.is_shared(reinterpret_cast<std::uintptr_t>(buffer)) ? nullptr
                                                                                             : buffer;
 }

@@ -10,8 +10,8 @@
 #include <cstdarg>
 #include <cstring>
 
+#include "image/fork.h"
 #include "image/heap.h"
-#include "image/job.h"
 #include "image/real_function.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
@@ -64,7 +64,7 @@ char* resolve_path(const char* path, char* result, const void* caller) {
   static const auto next = reinterpret_cast<RealPath>(next_definition("realpath"));
   char resolved[PATH_MAX];
   if (path != nullptr) {
-    if (musubi::image::Job* const job = musubi::image::current_job()) {
+    if (musubi::image::Job* const job = musubi::image::job_of_memory()) {
       musubi::image::KernelAccess(job->runtime).text(path);
     }
   }

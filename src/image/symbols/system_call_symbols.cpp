@@ -20,7 +20,7 @@
 #include <cerrno>
 #include <type_traits>
 
-#include "image/job.h"
+#include "image/fork.h"
 #include "image/real_function.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/user_signals.h"
@@ -43,7 +43,7 @@ bool has_failed(Value value) {
 
 template <class Accesses, class Call>
 auto call_with_access(int attempts, Accesses name_accesses, Call call) {
-  Job* const job = current_job();
+  Job* const job = job_of_memory();
   if (job == nullptr) return call();
   while (true) {
     KernelAccess access(job->runtime);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "os/touch.h"
+
 namespace musubi::vm {
 
 SignalVerdict PagedVm::on_signal(int signal, const siginfo_t& information, ucontext_t& context) noexcept {
@@ -19,11 +21,32 @@ SignalVerdict PagedVm::on_signal(int signal, const siginfo_t& information, ucont
   const Segment* segment = views_.space().segment_at(address);
   if (segment == nullptr || !views_.is_mapped(*segment) || views_.is_left_open(*segment)) return {};
   const BlockId block{segment->first_block.value + (address - segment->base) / segment->block_bytes};
+  if (source_of_copy_ != nullptr) return copy_block(*segment, block);
   const Touch touch{*segment, block, os::fault_context(context).access, information.si_code};
   if (signal == SIGBUS) return on_bus_error(touch);
   if (touch.code == SEGV_MAPERR) return {Kind::foreign, "shared memory that the program has unmapped"};
   if (touch.access == os::FaultAccess::execute) return {Kind::foreign, "shared memory holds no code"};
   return on_segmentation_fault(touch);
+}
+
+Result<void> PagedVm::become_copy(CopySource& source) {
+  if (auto mapped = views_.map_copies(); !mapped) return mapped;
+  source_of_copy_ = &source;
+  return {};
+}
+
+SignalVerdict PagedVm::copy_block(const Segment& segment, BlockId block) noexcept {
+  using Kind = SignalVerdict::Kind;
+  const Range range = range_of(segment, {block, 1});
+  if (!source_of_copy_->open(range.begin, range.bytes)) {
+    return {Kind::fatal, "in memory of the parent, which goes on: after fork, start another program at once"};
+  }
+  if (!os::protect(range.pointer(), range.bytes, os::Protection::read_write)) return no_memory_left;
+  // Now, while the parent's thread waits: what others write there later is none of the child's.
+  for (std::size_t offset = 0; offset < range.bytes; offset += os::page_bytes()) {
+    os::touch_for_writing(reinterpret_cast<volatile unsigned char*>(range.begin + offset));
+  }
+  return {Kind::resolved};
 }
 
 const Segment& PagedVm::mapped_segment(BlockRun run) const noexcept {

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "os/fault_context.h"
+#include "vm/copy_source.h"
 #include "vm/paged/views.h"
 #include "vm/signal/signal_owner.h"
 #include "vm/space.h"
@@ -32,6 +33,11 @@ class PagedVm : public Vm, public SignalOwner {
   // operation may name its blocks, and the system view no longer shows it. Its bytes so far are lost. Takes
   // no table, whatever its size. Errors: refused by the kernel.
   Result<void> leave_segment_open(std::size_t index) { return views_.leave_open(index); }
+
+  // In a child made by fork: shows a private copy of the rank's memory in place of the user view. A block is
+  // copied when it is first touched, after `source` has had it opened; `source` outlives this. From then on
+  // no other operation is allowed. Errors: refused by the kernel.
+  Result<void> become_copy(CopySource& source);
 
   // All of the rank's memory, readable and writable, by Space offsets. Null never.
   std::byte* system_view() const noexcept { return views_.system(); }
@@ -65,7 +71,10 @@ class PagedVm : public Vm, public SignalOwner {
   };
   static Range range_of(const Segment& segment, BlockRun run) noexcept;
 
+  SignalVerdict copy_block(const Segment& segment, BlockId block) noexcept;
+
   Views views_;
+  CopySource* source_of_copy_ = nullptr;  // not null in a child made by fork
   FaultSink& sink_;
   std::atomic<std::uint64_t> reopened_{0};
 };

@@ -101,6 +101,19 @@ Result<void> Views::leave_open(std::size_t index) {
   return {};
 }
 
+Result<void> Views::map_copies() {
+  for (const Segment& segment : space_.segments()) {
+    if (!is_mapped(segment) || is_left_open(segment)) continue;
+    void* const base = reinterpret_cast<void*>(segment.base);
+    if (::mmap(base, segment.bytes, PROT_NONE, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, memory_.number(),
+               static_cast<off_t>(segment.offset)) != base) {
+      return Error{std::string("cannot copy segment ") + segment.name + " (" + ::strerror(errno) +
+                   "); raise the limits on address space (ulimit -v)"};
+    }
+  }
+  return {};
+}
+
 int Views::mapped_count() const noexcept {
   return std::popcount(mapped_segments_.load(std::memory_order_relaxed)) +
          mapped_parts_.load(std::memory_order_relaxed);

@@ -39,6 +39,10 @@ class Views {
   // In place of a mapped segment, ordinary memory of the process. Errors: refused by the kernel.
   Result<void> leave_open(std::size_t index);
 
+  // In a child made by fork: in place of every mapped segment that is not left open, a private mapping of the
+  // same memory without any access. Errors: refused by the kernel.
+  Result<void> map_copies();
+
   const Space& space() const noexcept { return space_; }
   std::byte* system() const noexcept { return system_.data(); }
   bool system_covers(std::uintptr_t address) const noexcept {

@@ -41,6 +41,7 @@ class StandInRuntime : public runtime::Runtime {
   std::uint64_t word_fetch_add(Rank, std::size_t, std::uint64_t) override { return 0; }
   std::uint64_t word_compare_swap(Rank, std::size_t, std::uint64_t, std::uint64_t) override { return 0; }
   void touch(const void*, std::size_t, bool) override {}
+  Result<void> become_copy(CopySource&) override { return {}; }
   void set_heap_listener(HeapListener*) override {}
   void send_free(Rank owner, std::uintptr_t address) override {
     notes.push_back("free " + std::to_string(owner.value) + " " + std::to_string(address));

@@ -107,6 +107,7 @@ class StandinRuntime final : public runtime::Runtime {
   }
 
   void touch(const void*, std::size_t, bool) override {}
+  Result<void> become_copy(CopySource&) override { return {}; }
   void set_heap_listener(HeapListener*) override {}
   void send_free(Rank, std::uintptr_t) override {}
   std::size_t query_size(Rank, std::uintptr_t) override { return 0; }

@@ -1,0 +1,12 @@
+// What a process does that fork has just made of a rank: it stops being one.
+#pragma once
+
+#include "image/child_link.h"
+
+namespace musubi::image {
+
+// Of the thread that is inside fork_rank's fork, in parent and child. The C library's handlers of fork get no
+// argument.
+extern constinit thread_local ChildLink* link_of_forking_thread;
+
+}  // namespace musubi::image

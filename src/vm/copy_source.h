@@ -1,0 +1,19 @@
+// Where a process that shows a private copy of a rank's memory gets it from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace musubi::vm {
+
+class CopySource {
+ public:
+  // Has the rank open [address, address+bytes), so that its memory file holds what its program would read
+  // there. Blocks until that is so. False when the rank does not answer any more. Inside a signal handler.
+  virtual bool open(std::uintptr_t address, std::size_t bytes) noexcept = 0;
+
+ protected:
+  ~CopySource() = default;
+};
+
+}  // namespace musubi::vm
