@@ -3,6 +3,8 @@
 
 find_program(MUSUBI_GCC NAMES gcc-12 gcc REQUIRED DOC "C compiler of the OpenMP programs")
 find_program(MUSUBI_GXX NAMES g++-12 g++ REQUIRED DOC "C++ compiler of the OpenMP programs")
+# Without it there are no tests of Fortran programs.
+find_program(MUSUBI_GFORTRAN NAMES gfortran-12 gfortran DOC "Fortran compiler of the OpenMP programs")
 set(MUSUBI_PROGRAM_FLAGS -O2 -fopenmp -Wall -Wextra CACHE STRING "Flags of the OpenMP programs")
 
 # openmp_library(<name> <source>... [FOLDER <folder>] [FLAGS <flag>...]): builds <folder>/lib<name>.so, for
@@ -46,6 +48,8 @@ function(openmp_program name)
   set(compiler ${MUSUBI_GCC})
   if(sources MATCHES "\\.cpp")
     set(compiler ${MUSUBI_GXX})
+  elseif(sources MATCHES "\\.f90")
+    set(compiler ${MUSUBI_GFORTRAN})
   endif()
   set(libraries ${PROGRAM_LIBRARIES})
   list(TRANSFORM libraries REPLACE "(.+)" "${CMAKE_BINARY_DIR}/${PROGRAM_FOLDER}/lib\\1.so")

@@ -38,6 +38,7 @@ struct Job {
   std::atomic<bool> region_active{false};
   std::atomic<std::uint32_t> last_single{0};  // rank 0: number of the last `single` that was claimed
   std::array<std::atomic<std::uintptr_t>, 2> broadcasts{};  // used in turn
+  std::atomic<std::uint64_t> task_marks{0};                 // handed out on this rank so far
 };
 
 // Ends the job as a failure of the program: one line that names the cause and the remedy.

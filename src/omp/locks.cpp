@@ -3,6 +3,7 @@
 #include "omp/job.h"
 #include "omp/open_singles.h"
 #include "omp/private_memory.h"
+#include "omp/shared_memory.h"
 #include "omp/thread.h"
 
 namespace musubi::omp {
@@ -90,6 +91,11 @@ bool valid(LockWord word) {
   return word > lock_ids::first_user && word <= lock_ids::end;
 }
 
+[[noreturn]] void refuse_word(Job& job) {
+  end_job(job.runtime,
+          "an OpenMP lock holds no lock: call omp_init_lock first, and do not copy or overwrite it");
+}
+
 // The word's lock; initialises a word that is still zero, once, whoever comes first.
 LockId opened(LockWord& word) {
   LockWord seen = __atomic_load_n(&word, __ATOMIC_RELAXED);
@@ -107,17 +113,18 @@ LockId opened(LockWord& word) {
     if (seen == 0) return fresh;
     job.locks.give_back(fresh);
   }
-  if (!valid(seen)) {
-    end_job(job.runtime,
-            "an OpenMP lock holds no lock: call omp_init_lock first, and do not copy or overwrite it");
-  }
+  if (!valid(seen)) refuse_word(job);
   return id_of(seen);
 }
 
-// Different for any two threads of the job: private addresses may repeat between ranks.
+// Of the task that the calling thread runs: different for any two tasks of the job.
 std::uint64_t owner_mark() {
-  const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&this_thread()));
-  return address | std::uint64_t{Job::current()->runtime.self().value} << 48;
+  ImplicitTask& task = current_task();
+  if (task.mark == 0) {
+    Job& job = Job::require("an OpenMP lock");
+    task.mark = (job.task_marks.fetch_add(1, std::memory_order_relaxed) + 1) | std::uint64_t{job.self} << 48;
+  }
+  return task.mark;
 }
 
 }  // namespace
@@ -176,6 +183,23 @@ void unset_nest_lock(NestLockWord& word) {
   if (--word.depth != 0) return;
   __atomic_store_n(&word.owner, 0, __ATOMIC_RELAXED);
   unset_lock(word.lock);
+}
+
+void initialise_nest_lock(NestLockHandle& handle) {
+  handle = static_cast<NestLockHandle>(allocate_shared_zeroed(sizeof(NestLockWord), sizeof(NestLockWord)));
+  initialise_nest_lock(*handle);
+}
+
+void destroy_nest_lock(NestLockHandle& handle) {
+  if (handle == nullptr) return;
+  destroy_nest_lock(*handle);
+  free_shared(handle);
+  handle = nullptr;
+}
+
+NestLockWord& lock_of(NestLockHandle handle) {
+  if (handle == nullptr) refuse_word(Job::require("an OpenMP lock"));
+  return *handle;
 }
 
 void critical_begin(const void* name) {

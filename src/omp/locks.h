@@ -60,14 +60,18 @@ class Locks {
 // initialised; the first use then does it, since libgomp lets such programs pass.
 using LockWord = std::uint32_t;
 
-// omp_nest_lock_t: 16 bytes. `owner` and `depth` are written by the holder only. A stale `owner` never equals
-// the reader itself: each thread clears what it wrote before it lets go.
+// omp_nest_lock_t: 16 bytes. The owner is a task, not a thread: every explicit task and every implicit one has
+// its mark. `owner` and `depth` are written by the holder only. A stale `owner` never equals the reader's mark:
+// no mark is used twice, and each task clears what it wrote before it lets go.
 struct NestLockWord {
   LockWord lock;
   std::uint32_t depth;
   std::uint64_t owner;
 };
 static_assert(sizeof(NestLockWord) == 16);
+
+// What a Fortran variable of omp_nest_lock_kind holds: gfortran gives it 8 bytes, too few for the lock itself.
+using NestLockHandle = NestLockWord*;
 
 void initialise_lock(LockWord& word);
 void destroy_lock(LockWord& word);
@@ -78,9 +82,15 @@ void unset_lock(LockWord& word);
 void initialise_nest_lock(NestLockWord& word);
 void destroy_nest_lock(NestLockWord& word);
 void set_nest_lock(NestLockWord& word);
-// Result: the new depth, 0 when another thread holds the lock.
+// Result: the new depth, 0 when another task holds the lock.
 std::uint32_t test_nest_lock(NestLockWord& word);
 void unset_nest_lock(NestLockWord& word);
+
+// The lock behind a handle lies in memory that all ranks reach.
+void initialise_nest_lock(NestLockHandle& handle);
+void destroy_nest_lock(NestLockHandle& handle);
+// Ends the job when the handle was not initialised.
+NestLockWord& lock_of(NestLockHandle handle);
 
 // Critical sections. `name` null: the unnamed one.
 void critical_begin(const void* name);

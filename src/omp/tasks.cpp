@@ -18,13 +18,19 @@ namespace {
 class TaskScope {
  public:
   explicit TaskScope(bool final)
-      : task_(current_task()), icv_(task_.icv), final_(task_.final), group_(task_.group) {
+      : task_(current_task()),
+        icv_(task_.icv),
+        mark_(task_.mark),
+        final_(task_.final),
+        group_(task_.group) {
     task_.final = final_ || final;
+    task_.mark = 0;
   }
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
   ~TaskScope() {
     task_.icv = icv_;
+    task_.mark = mark_;
     task_.final = final_;
     task_.group = group_;
   }
@@ -32,6 +38,7 @@ class TaskScope {
  private:
   ImplicitTask& task_;
   Icv icv_;
+  std::uint64_t mark_;
   bool final_;
   TaskGroup* group_;
 };

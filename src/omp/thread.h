@@ -62,6 +62,7 @@ struct ImplicitTask {
   Loop loop;
   TaskGroup* group = nullptr;
   ConstructMemory* memory = nullptr;
+  std::uint64_t mark = 0;  // of the task that the thread runs now, once a lock asked for it (locks.h)
 };
 
 struct Thread {

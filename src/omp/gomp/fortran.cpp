@@ -1,6 +1,18 @@
 // The Fortran forms: a trailing underscore, arguments by address, and _8_ for 8-byte integers.
+#include <algorithm>
+#include <climits>
+
 #include "omp/gomp/entry.h"
 #include "omp/gomp/queries.h"
+
+namespace {
+
+// An 8-byte argument that does not fit becomes the nearest int: what lies beyond every level is no level.
+int narrowed(long value) {
+  return static_cast<int>(std::clamp<long>(value, INT_MIN, INT_MAX));
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -13,14 +25,14 @@ extern "C" {
     return name(*level);                           \
   }                                                \
   MUSUBI_EXPORT int name##_8_(const long* level) { \
-    return name(static_cast<int>(*level));         \
+    return name(narrowed(*level));         \
   }
 #define MUSUBI_SET(name)                            \
   MUSUBI_EXPORT void name##_(const int* value) {    \
     name(*value);                                   \
   }                                                 \
   MUSUBI_EXPORT void name##_8_(const long* value) { \
-    name(static_cast<int>(*value));                 \
+    name(narrowed(*value));                 \
   }
 // A logical is true when any bit is set.
 #define MUSUBI_SET_LOGICAL(name)                    \
@@ -81,7 +93,7 @@ MUSUBI_EXPORT void omp_set_schedule_(const int* kind, const int* chunk) {
   omp_set_schedule(static_cast<unsigned>(*kind), *chunk);
 }
 MUSUBI_EXPORT void omp_set_schedule_8_(const int* kind, const long* chunk) {
-  omp_set_schedule(static_cast<unsigned>(*kind), static_cast<int>(*chunk));
+  omp_set_schedule(static_cast<unsigned>(*kind), narrowed(*chunk));
 }
 MUSUBI_EXPORT void omp_get_schedule_(int* kind, int* chunk) {
   omp_get_schedule(reinterpret_cast<unsigned*>(kind), chunk);

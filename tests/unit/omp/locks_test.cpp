@@ -1,0 +1,85 @@
+// The program's locks: what they cover, and who owns them.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include "constructs.h"
+
+extern "C" {
+void omp_init_nest_lock_(std::int64_t* lock);
+void omp_destroy_nest_lock_(std::int64_t* lock);
+void omp_set_nest_lock_(std::int64_t* lock);
+void omp_unset_nest_lock_(std::int64_t* lock);
+int omp_test_nest_lock_(std::int64_t* lock);
+int omp_get_ancestor_thread_num_8_(const std::int64_t* level);
+int omp_get_team_size_8_(const std::int64_t* level);
+}
+
+namespace musubi::testing {
+namespace {
+
+class LockConstructs : public Constructs {};
+
+INSTANTIATE_TEST_SUITE_P(Jobs, LockConstructs, all_shapes, shape_name);
+
+// gfortran's omp_nest_lock_kind has 8 bytes.
+TEST_P(LockConstructs, a_nestable_lock_of_fortran_covers_eight_bytes) {
+  const auto body = [] {
+    std::int64_t variables[3] = {-1, -1, -1};
+    std::int64_t* lock = &variables[1];
+    long counter = 0;
+    omp_init_nest_lock_(lock);
+#pragma omp parallel
+    for (int i = 0; i < 50; ++i) {
+      omp_set_nest_lock_(lock);
+      EXPECT_EQ(2, omp_test_nest_lock_(lock));
+      counter++;
+      omp_unset_nest_lock_(lock);
+      omp_unset_nest_lock_(lock);
+    }
+    omp_destroy_nest_lock_(lock);
+    EXPECT_EQ(50 * omp_get_max_threads(), counter);
+    EXPECT_EQ(-1, variables[0]);
+    EXPECT_EQ(-1, variables[2]);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(LockConstructs, nestable_locks_are_owned_by_tasks) {
+  const auto body = [] {
+    omp_nest_lock_t lock;
+    omp_init_nest_lock(&lock);
+    omp_set_nest_lock(&lock);
+    int depth_in_task = -1, depth_in_region = -1;
+#pragma omp task if (0) shared(lock, depth_in_task)
+    depth_in_task = omp_test_nest_lock(&lock);
+#pragma omp parallel num_threads(1)
+    depth_in_region = omp_test_nest_lock(&lock);
+    EXPECT_EQ(0, depth_in_task);
+    EXPECT_EQ(0, depth_in_region);
+    EXPECT_EQ(2, omp_test_nest_lock(&lock));
+    omp_unset_nest_lock(&lock);
+    omp_unset_nest_lock(&lock);
+#pragma omp task if (0) shared(lock, depth_in_task)
+    {
+      depth_in_task = omp_test_nest_lock(&lock);
+      omp_unset_nest_lock(&lock);
+    }
+    EXPECT_EQ(1, depth_in_task);
+    omp_destroy_nest_lock(&lock);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(LockConstructs, wide_levels_are_not_cut) {
+  const auto body = [] {
+    const std::int64_t level = std::int64_t{1} << 32;
+    EXPECT_EQ(-1, omp_get_ancestor_thread_num_8_(&level));
+    EXPECT_EQ(-1, omp_get_team_size_8_(&level));
+    const std::int64_t outermost = 0;
+    EXPECT_EQ(0, omp_get_ancestor_thread_num_8_(&outermost));
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+}  // namespace
+}  // namespace musubi::testing
