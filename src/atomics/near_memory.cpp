@@ -90,4 +90,9 @@ Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t
       "link it position-independent (-pie)"};
 }
 
+Result<std::uint8_t*> map_at(std::uintptr_t address, std::size_t bytes) {
+  if (std::uint8_t* mapped = try_map(address, rounded_up(bytes))) return mapped;
+  return Error{"the place for the stubs of a library's atomics is in use"};
+}
+
 }  // namespace musubi::atomics

@@ -16,6 +16,9 @@ namespace musubi::atomics {
 Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t reach,
                                const SharedRanges& reserved);
 
+// The same at an address of the caller's choice, which must be free.
+Result<std::uint8_t*> map_at(std::uintptr_t address, std::size_t bytes);
+
 // What is not mapped and not `reserved`, in whole pages, ascending.
 std::vector<AddressRange> free_memory(const SharedRanges& reserved);
 // Maps a page, readable and writable, at `address`; false when something is there.

@@ -40,9 +40,12 @@ Result<void> attach(AtomicSink& sink, const SharedRanges& ranges);
 bool serve_trap(const siginfo_t& information, ucontext_t& context) noexcept;
 
 // Patches the sites of a scan of this process's code (one object: within 2 GiB of each other). Call once per
-// object, after `attach`, while no other thread runs. Needs pages that are writable and executable for a
-// moment. On failure nothing is patched.
-Result<PatchReport> patch(const Scan& scan);
+// object, after `attach`, while no other thread runs that code; one thread at a time. The stubs go to `place`,
+// whole pages of which room_for() are free and within 1.9 GiB of the code; 0: to any such place. Needs pages
+// that are writable and executable for a moment. On failure nothing is patched.
+Result<PatchReport> patch(const Scan& scan, std::uintptr_t place = 0);
+// Bytes that the stubs take, whole pages.
+std::size_t room_for(const Scan& scan);
 
 // What `patch` would do with code that is not loaded, if nothing else lay around it (`skipped` stays 0).
 PatchReport forecast(const Scan& scan);

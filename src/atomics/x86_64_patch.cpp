@@ -138,13 +138,18 @@ void write_stubs(std::uint8_t* memory, const std::vector<Site>& sites, x86_64::P
 
 }  // namespace
 
-Result<PatchReport> patch(const Scan& scan) {
+std::size_t room_for(const Scan& scan) {
+  if (scan.sites.empty()) return 0;
+  return rounded_up(sizeof(x86_64::StubHeader) + scan.sites.size() * x86_64::stub_bytes_max);
+}
+
+Result<PatchReport> patch(const Scan& scan, std::uintptr_t place) {
   MUSUBI_CHECK(x86_64::is_attached());
   if (scan.sites.empty()) return PatchReport{};
   const AddressRange code = extent_of(scan.sites);
-  const std::size_t bytes =
-      rounded_up(sizeof(x86_64::StubHeader) + scan.sites.size() * x86_64::stub_bytes_max);
-  Result<std::uint8_t*> memory = map_near(code, bytes, reach, x86_64::attached_ranges());
+  const std::size_t bytes = room_for(scan);
+  Result<std::uint8_t*> memory =
+      place != 0 ? map_at(place, bytes) : map_near(code, bytes, reach, x86_64::attached_ranges());
   if (!memory) return memory.error();
   const std::vector<AddressRange> free = free_memory(x86_64::attached_ranges());
   x86_64::Plan plan(scan.padding, x86_64::Puns(without_heap_room(free, code), &map_page));

@@ -113,6 +113,10 @@ void give_back_constructors(const link_map& object) noexcept {
   *constructors = {};
 }
 
+void forget_constructors(const link_map* object) noexcept {
+  if (Held* const constructors = find_held(object)) *constructors = {};
+}
+
 void run_constructors(const std::vector<link_map*>& objects, const ProgramArguments& arguments) {
   const Order order(objects);
   for (const link_map* object : order.result()) {

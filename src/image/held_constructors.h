@@ -17,11 +17,14 @@ struct ProgramArguments {
 
 // Hides the constructors of `object` from the dynamic linker. REQUIRES: it is mapped, and they have not run.
 // Allocates nothing and reads no object that needs a constructor. More than 4096 at a time run as usual.
-// This function and the next: one thread at a time.
+// All of these: one thread at a time.
 void hold_constructors(link_map& object) noexcept;
 
 // Undoes it, so that the dynamic linker or the C library runs them.
 void give_back_constructors(const link_map& object) noexcept;
+
+// Forgets an object that could not be loaded after all. It may be gone.
+void forget_constructors(const link_map* object) noexcept;
 
 // Runs those that are held back of these objects, each behind those of the objects that it needs. They may
 // load further libraries.

@@ -13,6 +13,7 @@
 #include "config/configuration.h"
 #include "config/environment.h"
 #include "image/fork.h"
+#include "image/library_loading.h"
 #include "image/loaded_objects.h"
 #include "image/refusal.h"
 #include "image/solo_bootstrap.h"
@@ -104,7 +105,7 @@ Job& join_job(const ProgramArguments& arguments) {
   MUSUBI_CHECK(job_of_process == nullptr);
   const config::Settings settings = read_settings();
   LibraryChoice choice(settings);
-  choice.look_at_loaded();
+  choice.decide(linked_objects());
   run_constructors(private_objects(choice), arguments);
   std::unique_ptr<bootstrap::Bootstrap> bootstrap = join_launcher();
   set_check_prefix(("rank " + std::to_string(bootstrap->self().value)).c_str());
@@ -117,8 +118,9 @@ Job& join_job(const ProgramArguments& arguments) {
   runtime::Runtime& runtime = *started.value().release();
   runtime::set_current_runtime(&runtime);
   prepare_for_children();
-  job_of_process = new Job{runtime, HeapMessages{runtime, heap}, std::move(choice)};
+  job_of_process = new Job{runtime, HeapMessages{runtime, heap}, std::move(choice), arguments};
   share_heap(*job_of_process);
+  serve_library_loads(*job_of_process);
   omp::start(runtime, program_has_thread_storage());
   // Our own malloc calls are served privately: what OpenMP hands from thread to thread is asked for by name.
   omp::set_shared_allocator({[](std::size_t alignment, std::size_t bytes) {

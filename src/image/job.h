@@ -16,6 +16,7 @@ struct Job {
   runtime::Runtime& runtime;
   HeapMessages messages;
   LibraryChoice choice;
+  ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.
   bool program_runs = false;
 

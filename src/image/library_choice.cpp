@@ -95,33 +95,24 @@ bool LibraryChoice::is_named_private(std::string_view path) const {
                              [path](std::string_view name) { return is_library(path, name); });
 }
 
-const LibraryChoice::Decision* LibraryChoice::find(const link_map& object) const {
-  const auto found =
-      std::ranges::find_if(decisions_, [&](const Decision& made) { return made.object == &object; });
-  return found == decisions_.end() ? nullptr : &*found;
-}
-
 bool LibraryChoice::is_shared(const link_map& object) const {
-  const Decision* const decision = find(object);
-  return decision != nullptr && decision->shared;
+  return shared_.contains(&object);
 }
 
-void LibraryChoice::look_at_loaded() {
-  const std::vector<link_map*> objects = linked_objects();
-  std::vector<link_map*> fresh;
-  std::ranges::copy_if(objects, std::back_inserter(fresh),
-                       [this](const link_map* object) { return find(*object) == nullptr; });
-  std::vector<link_map*> kept;  // private, and what they need not looked at yet
-  for (link_map* object : fresh) {
+void LibraryChoice::decide(const std::vector<link_map*>& objects) {
+  std::vector<link_map*> kept;
+  for (link_map* object : objects) {
     const bool is_program = object == _r_debug.r_map;
     if (!is_program && is_named_private(object->l_name)) kept.push_back(object);
   }
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    for (link_map* needed : needed_by(*kept[i], fresh)) {
+    for (link_map* needed : needed_by(*kept[i], objects)) {
       if (!std::ranges::count(kept, needed) && !is_one_of(needed->l_name, also_shared_)) kept.push_back(needed);
     }
   }
-  for (link_map* object : fresh) decisions_.push_back({object, std::ranges::count(kept, object) == 0});
+  for (link_map* object : objects) {
+    if (std::ranges::count(kept, object) == 0) shared_.insert(object);
+  }
 }
 
 }  // namespace musubi::image

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "config/settings.h"
@@ -19,22 +20,16 @@ class LibraryChoice {
   // By name alone: whether the library at `path` is one that stays private.
   bool is_named_private(std::string_view path) const;
 
-  // Decides about every object that is loaded now and has not been decided about: the program is shared; what
-  // a private library needs is private, lest it finds data of another rank. Allocates; one thread at a time.
-  void look_at_loaded();
-  // REQUIRES: look_at_loaded() since it was loaded.
+  // Decides about objects that have been loaded together: the program is shared; what a private one of them
+  // needs of them is private, lest it finds data of another rank. Allocates; one thread at a time.
+  void decide(const std::vector<link_map*>& objects);
+  // False also where nothing was decided: what the C library loads for itself.
   bool is_shared(const link_map& object) const;
 
  private:
-  struct Decision {
-    const link_map* object;
-    bool shared;
-  };
-  const Decision* find(const link_map& object) const;
-
   std::string also_private_;
   std::string also_shared_;
-  std::vector<Decision> decisions_;
+  std::unordered_set<const link_map*> shared_;
 };
 
 // Whether `path` names a library called `name`: `libfoo` is libfoo.so, libfoo.so.1, libfoo-2.36.so and

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "image/library_loading.h"
 #include "image/patched_atomics.h"
 #include "image/program_exit.h"
 #include "image/program_strings.h"
@@ -28,11 +29,11 @@ struct Program {
 
 // Of the program and of what shares its data with it: once in the job, in one process as without Musubi.
 void run_shared_constructors(const Program& program) {
-  const ProgramArguments arguments{program.argument_count, program.arguments, environ};
+  program.job.arguments = {program.argument_count, program.arguments, environ};
   std::vector<link_map*> objects = linked_objects();
   std::erase_if(objects,
                 [&](const link_map* object) { return !program.job.choice.is_shared(*object); });
-  run_constructors(objects, arguments);
+  run_constructors(objects, program.job.arguments);
   if (program.initialiser != nullptr) program.initialiser(program.argument_count, program.arguments, environ);
 }
 
@@ -75,6 +76,7 @@ pthread_t start_thread(Program& program) {
 void run_program(Job& job, Main main, Initialiser initialiser, int argument_count, char** arguments) {
   environ = copy_strings(environ);
   patch_atomics(job);
+  prepare_library_loads(job);
   job.runtime.share_globals();
   job.program_runs = true;
   Program program{job, main, argument_count, copy_strings(arguments), initialiser,

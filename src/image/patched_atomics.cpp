@@ -135,12 +135,19 @@ Result<atomics::SharedRanges> shared_ranges(const runtime::Runtime& runtime) {
       ranges, [](std::uintptr_t address) { return runtime::current_runtime()->is_shared(address); });
 }
 
-Result<bool> patch_object(const link_map& object) {
+Result<atomics::Scan> scan_object(const link_map& object) {
   Result<std::vector<atomics::CodeRange>> code = std::vector<atomics::CodeRange>{};
   const std::string path = object.l_name[0] == '\0' ? "/proc/self/exe" : object.l_name;
   visit_object(object, [&](const dl_phdr_info& info) { code = atomics::code_of_object(info, path); });
   if (!code) return code.error();
-  auto patched = atomics::patch(atomics::find_sites(code.value()));
+  return atomics::find_sites(code.value());
+}
+
+// Result: whether there are fences.
+Result<bool> patch_object(const link_map& object) {
+  auto scan = scan_object(object);
+  if (!scan) return scan.error();
+  auto patched = atomics::patch(scan.value());
   if (!patched) return patched.error();
   return patched.value().fences != 0;
 }
@@ -168,6 +175,17 @@ Result<void> patch_all(Job& job) {
 void patch_atomics(Job& job) {
   if (job.runtime.ranks() == 1) return;  // there is one copy
   if (const Result<void> patched = patch_all(job); !patched) job.runtime.abort(1, patched.error().message);
+}
+
+void patch_library(Job& job, const link_map& library, std::uintptr_t& next) {
+  auto scan = scan_object(library);
+  if (!scan) job.runtime.abort(1, scan.error().message);
+  const std::size_t bytes = atomics::room_for(scan.value());
+  if (bytes == 0) return;
+  auto patched = atomics::patch(scan.value(), next);
+  if (!patched) job.runtime.abort(1, patched.error().message);
+  next += bytes;
+  if (patched.value().fences != 0) job.runtime.expect_flags();
 }
 
 }  // namespace musubi::image

@@ -141,11 +141,7 @@ Result<void> JobRuntime::open_memory() {
 }
 
 Result<void> JobRuntime::open_protocol() {
-  for (const PrivateBytes& bytes : private_bytes_) {
-    const vm::Segment* segment = plan_.space.segment_around(bytes.address);
-    if (segment != nullptr)
-      private_parts_.add(segment->offset + (bytes.address - segment->base), bytes.bytes);
-  }
+  add_private_parts(private_bytes_);
   fabric_->listen(fabric::MessageKind::lock_granted, &grants_);
   if (ranks_ == 1) {
     protocol_ = std::make_unique<SoloProtocol>(plan_.space, *vm_);

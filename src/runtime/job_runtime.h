@@ -48,6 +48,8 @@ class JobRuntime final : public Runtime,
   trace::Counters& counters() noexcept override { return counters_; }
 
   void share_globals() override;
+  void share_library(std::span<const SharedRange> ranges, std::span<const PrivateBytes> private_bytes,
+                     bool own_bytes_win) override;
   bool attach_thread() override;
   void detach_thread() override;
   void add_stranger() noexcept override { strangers_.fetch_add(1); }
@@ -116,8 +118,10 @@ class JobRuntime final : public Runtime,
   void await_clock();
   void step_aside();
 
-  // Makes the range part of the shared space. The bytes of `source` win, but for the private ones.
-  void share_range(const SharedRange& range, std::span<const PrivateBytes> private_bytes, Rank source);
+  // Makes the range part of the shared space: zeros, but for private bytes and what has been put into the
+  // system view before.
+  void share_range(const SharedRange& range, std::span<const PrivateBytes> private_bytes);
+  void add_private_parts(std::span<const PrivateBytes> private_bytes);
   Result<void> open_memory();
   Result<void> open_protocol();
   void serve();

@@ -82,6 +82,12 @@ class Runtime {
   // Collective, once, before the program's main: rank 0's bytes of the globals win, everybody else's are
   // dropped.
   virtual void share_globals() = 0;
+  // The same while the program runs, for static data of a library that every rank has loaded at the same place
+  // within layout().late_libraries_base. Not collective, but at every rank once; where `own_bytes_win`, on an
+  // attached thread, behind all others: that rank's bytes are the job's, once it releases. Nobody may use the
+  // library yet. One thread per rank.
+  virtual void share_library(std::span<const SharedRange> ranges, std::span<const PrivateBytes> private_bytes,
+                             bool own_bytes_win) = 0;
 
   // Gives the calling thread its alternate signal stack and its executor; undone by detach. Every thread that
   // may touch shared memory is attached. Result: false when it was already.

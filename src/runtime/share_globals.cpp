@@ -64,21 +64,72 @@ std::vector<BlockId> fill_from(const SharedRange& range, const vm::Space& space,
   return filled;
 }
 
+// What a range held before it was replaced, page by page, without the pages of zeros.
+class Contents {
+ public:
+  Contents() = default;
+  explicit Contents(const SharedRange& range) {
+    const Image image(range);
+    const std::size_t page = os::page_bytes();
+    for (std::size_t at = 0; at < range.bytes; at += page) {
+      if (image.is_zero_at(at, page)) continue;
+      const std::byte* const bytes = image.bytes_at(at);
+      pages_.push_back({range.address + at, std::vector<std::byte>(bytes, bytes + page)});
+    }
+  }
+  void write() const {
+    for (const Page& page : pages_) {
+      std::memcpy(reinterpret_cast<void*>(page.address), page.bytes.data(), page.bytes.size());
+    }
+  }
+
+ private:
+  struct Page {
+    std::uintptr_t address;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Page> pages_;
+};
+
 }  // namespace
 
 void JobRuntime::share_globals() {
   if (ranks_ == 1) return;
-  for (const SharedRange& range : globals_) share_range(range, private_bytes_, Rank{0});
+  for (const SharedRange& range : globals_) {
+    std::vector<BlockId> filled;
+    if (self_ == Rank{0}) {
+      filled = fill_from(range, plan_.space, *plan_.space.segment_around(range.address), vm_->system_view());
+    }
+    share_range(range, private_bytes_);
+    for (const BlockId block : filled) protocol_->adopt(block, 1);
+  }
   BarrierPayload nothing{};
   barrier(nothing);
 }
 
-void JobRuntime::share_range(const SharedRange& range, std::span<const PrivateBytes> private_bytes,
-                             Rank source) {
+void JobRuntime::share_library(std::span<const SharedRange> ranges,
+                               std::span<const PrivateBytes> private_bytes, bool own_bytes_win) {
+  add_private_parts(private_bytes);
+  for (const SharedRange& range : ranges) {
+    const Contents contents = own_bytes_win ? Contents(range) : Contents();
+    share_range(range, private_bytes);
+    // As the program would write them: the blocks are zeros everywhere.
+    contents.write();
+  }
+}
+
+void JobRuntime::add_private_parts(std::span<const PrivateBytes> private_bytes) {
+  std::vector<coherence::PrivateParts::Part> parts;
+  for (const PrivateBytes& part : private_bytes) {
+    const vm::Segment* segment = plan_.space.segment_around(part.address);
+    if (segment != nullptr) parts.emplace_back(segment->offset + (part.address - segment->base), part.bytes);
+  }
+  if (!parts.empty()) private_parts_.add(parts);
+}
+
+void JobRuntime::share_range(const SharedRange& range, std::span<const PrivateBytes> private_bytes) {
   const vm::Segment& segment = *plan_.space.segment_around(range.address);
   std::byte* const view = vm_->system_view();
-  std::vector<BlockId> filled;
-  if (self_ == source) filled = fill_from(range, plan_.space, segment, view);
   for (const PrivateBytes& part : private_bytes) {
     if (part.address - range.address >= range.bytes) continue;
     std::memcpy(view + segment.offset + (part.address - segment.base),
@@ -89,7 +140,6 @@ void JobRuntime::share_range(const SharedRange& range, std::span<const PrivateBy
                           ? vm_->map_segment(index, vm::Placement::replace)
                           : vm_->map_part(index, range.address, range.bytes, vm::Placement::replace);
   if (!mapped) abort(1, mapped.error().message);
-  for (const BlockId block : filled) protocol_->adopt(block, 1);
 }
 
 }  // namespace musubi::runtime

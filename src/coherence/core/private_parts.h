@@ -3,8 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,25 +17,42 @@ namespace musubi::coherence {
 
 class PrivateParts {
  public:
-  // Offsets are in the views (vm::Space); ranges do not overlap. Called before use, in any order.
-  void add(std::size_t offset, std::size_t bytes) {
-    ranges_.emplace_back(offset, offset + bytes);
-    std::sort(ranges_.begin(), ranges_.end());
+  // Offset in the views (vm::Space) and length.
+  using Part = std::pair<std::size_t, std::size_t>;
+
+  PrivateParts() = default;
+  PrivateParts(const PrivateParts&) = delete;
+  PrivateParts& operator=(const PrivateParts&) = delete;
+
+  // Parts do not overlap, and nothing has been done with their blocks yet. One thread at a time, beside
+  // readers. What there was before is kept for readers that are at it: libraries that come late are few.
+  void add(std::span<const Part> parts) {
+    auto ranges = std::make_unique<Ranges>(*ranges_.load());
+    for (const auto& [offset, bytes] : parts) ranges->emplace_back(offset, offset + bytes);
+    std::sort(ranges->begin(), ranges->end());
+    ranges_.store(ranges.get());
+    kept_.push_back(std::move(ranges));
   }
-  bool empty() const { return ranges_.empty(); }
+  void add(std::size_t offset, std::size_t bytes) {
+    const Part part{offset, bytes};
+    add(std::span{&part, 1});
+  }
+  bool empty() const { return ranges_.load()->empty(); }
 
   // Whether any of [begin, end) is private.
   bool touch(std::size_t begin, std::size_t end) const {
-    auto range = std::upper_bound(ranges_.begin(), ranges_.end(), std::pair{begin, SIZE_MAX});
-    if (range != ranges_.end() && range->first < end) return true;
-    return range != ranges_.begin() && (--range)->second > begin;
+    const Ranges& ranges = *ranges_.load();
+    auto range = std::upper_bound(ranges.begin(), ranges.end(), std::pair{begin, SIZE_MAX});
+    if (range != ranges.end() && range->first < end) return true;
+    return range != ranges.begin() && (--range)->second > begin;
   }
   // Calls visit(begin, end) for each shared part of [begin, end) of the views, in order.
   template <class Visit>
   void for_each_shared_part(std::size_t begin, std::size_t end, Visit&& visit) const {
-    auto range = std::upper_bound(ranges_.begin(), ranges_.end(), std::pair{begin, SIZE_MAX});
-    if (range != ranges_.begin()) --range;
-    for (; range != ranges_.end() && range->first < end; ++range) {
+    const Ranges& ranges = *ranges_.load();
+    auto range = std::upper_bound(ranges.begin(), ranges.end(), std::pair{begin, SIZE_MAX});
+    if (range != ranges.begin()) --range;
+    for (; range != ranges.end() && range->first < end; ++range) {
       if (range->second <= begin) continue;
       if (range->first > begin) visit(begin, range->first);
       begin = range->second;
@@ -42,7 +62,11 @@ class PrivateParts {
   }
 
  private:
-  std::vector<std::pair<std::size_t, std::size_t>> ranges_;
+  using Ranges = std::vector<std::pair<std::size_t, std::size_t>>;  // begin and end, ascending
+
+  const Ranges none_;
+  std::atomic<const Ranges*> ranges_{&none_};
+  std::vector<std::unique_ptr<const Ranges>> kept_;
 };
 
 }  // namespace musubi::coherence
