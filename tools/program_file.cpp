@@ -46,14 +46,13 @@ bool starts_one_of(const std::vector<std::string>& names, std::string_view prefi
 Result<void> check_preloadable(const std::string& program, FileKind kind) {
   switch (kind) {
     case FileKind::dynamic_program:
+    case FileKind::script:  // its interpreter joins, or passes the invitation on
       return {};
     case FileKind::static_program:
       return Error{program +
                    " is statically linked, so Musubi cannot be loaded with it; link it without -static"};
     case FileKind::foreign_program:
       return Error{program + " is a program for another processor or word size; compile it for this machine"};
-    case FileKind::script:
-      return Error{program + " is a script; run the program that it starts, or run it as it is with --plain"};
     case FileKind::other:
       break;
   }
@@ -115,17 +114,13 @@ Result<std::string> library_to_preload(const std::string& program, Preload prelo
     return preloadable.error();
   if (preload == Preload::always) return find_library();
   if (starts_one_of(file.needed, "libmusubi")) return std::string();
-  if (starts_one_of(file.needed, "libgomp.so") || starts_one_of(file.undefined, "GOMP_"))
-    return find_library();
   if (starts_one_of(file.needed, "libomp.so") || starts_one_of(file.needed, "libiomp5.so")) {
     return Error{
         program +
         " uses the OpenMP runtime of LLVM, which Musubi cannot replace; compile it with gcc -fopenmp"};
   }
-  return Error{
-      program +
-      " uses neither OpenMP (libgomp) nor Musubi (libmusubi), so its ranks could not share anything; "
-      "compile it with gcc -fopenmp, or give --preload if a library of it uses OpenMP"};
+  // A program that shows no OpenMP may load some: interpreters do, and programs with plug-ins.
+  return find_library();
 }
 
 }  // namespace musubi::tools

@@ -105,7 +105,7 @@ void hold_constructors(link_map& object) noexcept {
 
 void give_back_constructors(const link_map& object) noexcept {
   Held* const constructors = find_held(&object);
-  if (constructors == nullptr) return;
+  if (constructors == nullptr || !make_writable(object)) return;
   if (ElfW(Dyn)* const init = find_entry(object, DT_INIT)) init->d_un.d_ptr = constructors->init;
   if (ElfW(Dyn)* const bytes = find_entry(object, DT_INIT_ARRAYSZ)) {
     bytes->d_un.d_val = constructors->array_bytes;

@@ -130,6 +130,14 @@ Job& join_job(const ProgramArguments& arguments) {
   return *job_of_process;
 }
 
+bool is_invited() {
+  return bootstrap::LocalBootstrap::invited();
+}
+
+bool is_below_invited() {
+  return !is_invited() && config::environment_variable(config::job_variable).has_value();
+}
+
 Job* current_job() noexcept {
   return job_of_process;
 }

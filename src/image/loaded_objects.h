@@ -53,9 +53,11 @@ std::string fingerprint_difference(const std::vector<std::string>& by_rank);
 // addresses threads may hand to each other. What is loaded later has its storage elsewhere.
 bool program_has_thread_storage();
 
-// Whether the program uses OpenMP through gcc's library: such a library is loaded, or this one was linked in
-// its place. A shell or another program that merely starts the real one is left alone and passes the
-// invitation on.
-bool program_uses_openmp();
+// Whether gcc's OpenMP library is loaded, or this one was linked in its place.
+bool uses_openmp();
+
+// Whether the program at `path` only starts others (a shell, env, timeout): then it passes the invitation on to
+// what takes its place. Any other program is a rank: what it will load cannot be told beforehand.
+bool only_starts_others(std::string_view path);
 
 }  // namespace musubi::image

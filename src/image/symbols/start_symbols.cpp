@@ -1,6 +1,7 @@
 // __libc_start_main: called by the program's first instructions, when its libraries are loaded.
 #include <unistd.h>
 
+#include <climits>
 #include <cstdlib>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "image/main_thread.h"
 #include "image/program_exit.h"
 #include "image/real_function.h"
+#include "image/refusal.h"
 #include "image/symbols/exported.h"
 
 namespace {
@@ -37,6 +39,24 @@ void start_plainly(const musubi::image::ProgramArguments& arguments) {
   musubi::image::run_constructors(objects, arguments);
 }
 
+bool only_starts_others() {
+  char path[PATH_MAX];
+  const ssize_t bytes = ::readlink("/proc/self/exe", path, sizeof path);
+  return bytes > 0 && musubi::image::only_starts_others({path, static_cast<std::size_t>(bytes)});
+}
+
+// A rank, or a program with OpenMP that was started without the launcher.
+bool joins() {
+  using musubi::image::uses_openmp;
+  if (musubi::image::is_invited()) return uses_openmp() || !only_starts_others();
+  if (!uses_openmp()) return false;
+  if (musubi::image::is_below_invited()) {
+    musubi::image::refuse(125, "a program with OpenMP was started by a shell that is no part of the job: name the "
+                               "program itself, or let the shell `exec` it");
+  }
+  return true;
+}
+
 }  // namespace
 
 MUSUBI_EXPORT int __libc_start_main(Main main, int argument_count, char** arguments, Initialiser init,
@@ -45,7 +65,7 @@ MUSUBI_EXPORT int __libc_start_main(Main main, int argument_count, char** argume
   const auto start = reinterpret_cast<Start>(musubi::image::next_definition("__libc_start_main"));
   if (start == nullptr) std::abort();
   const musubi::image::ProgramArguments given{argument_count, arguments, environ};
-  if (musubi::image::program_uses_openmp()) {
+  if (joins()) {
     main_of_program = main;
     main = run_instead_of_main;
     if (init != nullptr) {
