@@ -60,9 +60,9 @@ class Locks {
 // initialised; the first use then does it, since libgomp lets such programs pass.
 using LockWord = std::uint32_t;
 
-// omp_nest_lock_t: 16 bytes. The owner is a task, not a thread: every explicit task and every implicit one has
-// its mark. `owner` and `depth` are written by the holder only. A stale `owner` never equals the reader's mark:
-// no mark is used twice, and each task clears what it wrote before it lets go.
+// omp_nest_lock_t: 16 bytes. The owner is a task, not a thread: every explicit task and every implicit one
+// has its mark. `owner` and `depth` are written by the holder only. A stale `owner` never equals the reader's
+// mark: no mark is used twice, and each task clears what it wrote before it lets go.
 struct NestLockWord {
   LockWord lock;
   std::uint32_t depth;
@@ -70,7 +70,8 @@ struct NestLockWord {
 };
 static_assert(sizeof(NestLockWord) == 16);
 
-// What a Fortran variable of omp_nest_lock_kind holds: gfortran gives it 8 bytes, too few for the lock itself.
+// What a Fortran variable of omp_nest_lock_kind holds: gfortran gives it 8 bytes, too few for the lock
+// itself.
 using NestLockHandle = NestLockWord*;
 
 void initialise_lock(LockWord& word);

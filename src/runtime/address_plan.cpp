@@ -11,7 +11,7 @@ constexpr std::uintptr_t shared_base = 0x1000'0000'0000;
 constexpr std::uintptr_t shared_end = 0x5000'0000'0000;
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t heap_bytes_max = std::size_t{16} << 30;  // of a rank, unless set
-constexpr std::size_t stack_slots_max = 256;
+constexpr std::size_t stack_slots_max = 4097;  // of a rank: as many threads as a team may have there
 constexpr std::size_t library_span_max = std::size_t{64} << 30;
 constexpr std::size_t late_library_bytes_max = std::size_t{4} << 30;
 // A page may be shared while its neighbour is the library's own.

@@ -25,14 +25,14 @@ extern "C" {
     return name(*level);                           \
   }                                                \
   MUSUBI_EXPORT int name##_8_(const long* level) { \
-    return name(narrowed(*level));         \
+    return name(narrowed(*level));                 \
   }
 #define MUSUBI_SET(name)                            \
   MUSUBI_EXPORT void name##_(const int* value) {    \
     name(*value);                                   \
   }                                                 \
   MUSUBI_EXPORT void name##_8_(const long* value) { \
-    name(narrowed(*value));                 \
+    name(narrowed(*value));                         \
   }
 // A logical is true when any bit is set.
 #define MUSUBI_SET_LOGICAL(name)                    \

@@ -7,51 +7,51 @@ using namespace musubi::omp;
 
 extern "C" {
 
-#define MUSUBI_LOCK_FUNCTIONS(suffix)                                  \
-  MUSUBI_EXPORT void omp_init_lock##suffix(LockWord* lock) {           \
-    MUSUBI_GOMP_ENTRY();                                               \
-    initialise_lock(*lock);                                            \
-  }                                                                    \
-  MUSUBI_EXPORT void omp_destroy_lock##suffix(LockWord* lock) {        \
-    MUSUBI_GOMP_ENTRY();                                               \
-    destroy_lock(*lock);                                               \
-  }                                                                    \
-  MUSUBI_EXPORT void omp_set_lock##suffix(LockWord* lock) {            \
-    MUSUBI_GOMP_ENTRY();                                               \
-    set_lock(*lock);                                                   \
-  }                                                                    \
-  MUSUBI_EXPORT void omp_unset_lock##suffix(LockWord* lock) {          \
-    MUSUBI_GOMP_ENTRY();                                               \
-    unset_lock(*lock);                                                 \
-  }                                                                    \
-  MUSUBI_EXPORT int omp_test_lock##suffix(LockWord* lock) {            \
-    MUSUBI_GOMP_ENTRY();                                               \
-    return test_lock(*lock);                                           \
+#define MUSUBI_LOCK_FUNCTIONS(suffix)                           \
+  MUSUBI_EXPORT void omp_init_lock##suffix(LockWord* lock) {    \
+    MUSUBI_GOMP_ENTRY();                                        \
+    initialise_lock(*lock);                                     \
+  }                                                             \
+  MUSUBI_EXPORT void omp_destroy_lock##suffix(LockWord* lock) { \
+    MUSUBI_GOMP_ENTRY();                                        \
+    destroy_lock(*lock);                                        \
+  }                                                             \
+  MUSUBI_EXPORT void omp_set_lock##suffix(LockWord* lock) {     \
+    MUSUBI_GOMP_ENTRY();                                        \
+    set_lock(*lock);                                            \
+  }                                                             \
+  MUSUBI_EXPORT void omp_unset_lock##suffix(LockWord* lock) {   \
+    MUSUBI_GOMP_ENTRY();                                        \
+    unset_lock(*lock);                                          \
+  }                                                             \
+  MUSUBI_EXPORT int omp_test_lock##suffix(LockWord* lock) {     \
+    MUSUBI_GOMP_ENTRY();                                        \
+    return test_lock(*lock);                                    \
   }
 MUSUBI_LOCK_FUNCTIONS()
 MUSUBI_LOCK_FUNCTIONS(_)
 
 // A nestable lock is the variable itself in C, and lies behind the variable in Fortran.
-#define MUSUBI_NEST_LOCK_FUNCTIONS(suffix, Variable, body)             \
-  MUSUBI_EXPORT void omp_init_nest_lock##suffix(Variable* lock) {      \
-    MUSUBI_GOMP_ENTRY();                                               \
-    initialise_nest_lock(*lock);                                       \
-  }                                                                    \
-  MUSUBI_EXPORT void omp_destroy_nest_lock##suffix(Variable* lock) {   \
-    MUSUBI_GOMP_ENTRY();                                               \
-    destroy_nest_lock(*lock);                                          \
-  }                                                                    \
-  MUSUBI_EXPORT void omp_set_nest_lock##suffix(Variable* lock) {       \
-    MUSUBI_GOMP_ENTRY();                                               \
-    set_nest_lock(body(*lock));                                        \
-  }                                                                    \
-  MUSUBI_EXPORT void omp_unset_nest_lock##suffix(Variable* lock) {     \
-    MUSUBI_GOMP_ENTRY();                                               \
-    unset_nest_lock(body(*lock));                                      \
-  }                                                                    \
-  MUSUBI_EXPORT int omp_test_nest_lock##suffix(Variable* lock) {       \
-    MUSUBI_GOMP_ENTRY();                                               \
-    return static_cast<int>(test_nest_lock(body(*lock)));              \
+#define MUSUBI_NEST_LOCK_FUNCTIONS(suffix, Variable, body)           \
+  MUSUBI_EXPORT void omp_init_nest_lock##suffix(Variable* lock) {    \
+    MUSUBI_GOMP_ENTRY();                                             \
+    initialise_nest_lock(*lock);                                     \
+  }                                                                  \
+  MUSUBI_EXPORT void omp_destroy_nest_lock##suffix(Variable* lock) { \
+    MUSUBI_GOMP_ENTRY();                                             \
+    destroy_nest_lock(*lock);                                        \
+  }                                                                  \
+  MUSUBI_EXPORT void omp_set_nest_lock##suffix(Variable* lock) {     \
+    MUSUBI_GOMP_ENTRY();                                             \
+    set_nest_lock(body(*lock));                                      \
+  }                                                                  \
+  MUSUBI_EXPORT void omp_unset_nest_lock##suffix(Variable* lock) {   \
+    MUSUBI_GOMP_ENTRY();                                             \
+    unset_nest_lock(body(*lock));                                    \
+  }                                                                  \
+  MUSUBI_EXPORT int omp_test_nest_lock##suffix(Variable* lock) {     \
+    MUSUBI_GOMP_ENTRY();                                             \
+    return static_cast<int>(test_nest_lock(body(*lock)));            \
   }
 MUSUBI_NEST_LOCK_FUNCTIONS(, NestLockWord, )
 MUSUBI_NEST_LOCK_FUNCTIONS(_, NestLockHandle, lock_of)
