@@ -4,6 +4,7 @@
 
 #include "omp/backoff.h"
 #include "omp/job.h"
+#include "omp/private_memory.h"
 #include "omp/team.h"
 #include "omp/worksharing.h"
 
@@ -51,23 +52,33 @@ std::uint64_t first_position(const ImplicitTask& task, std::uint64_t chunk) {
 // Iterations of the chunk up to and including this one.
 std::uint64_t progress_at(const ImplicitTask& task, std::uint64_t chunk, const std::uint64_t* coordinates) {
   const Loop& loop = task.loop;
+  const std::uint64_t* inner = this_thread().inner_extents;
   unsigned __int128 progress = coordinates[0] - first_position(task, chunk);
   for (std::uint32_t depth = 1; depth < loop.nest; ++depth) {
-    progress = progress * loop.inner[depth - 1] + coordinates[depth];
-  }
-  if (progress + 1 >= complete) {
+    progress = progress * inner[depth - 1] + coordinates[depth];
+    if (progress + 1 < complete) continue;
     unsupported("a doacross loop with more than 2^44 iterations in a chunk",
                 "choose a smaller chunk in its schedule");
   }
   return static_cast<std::uint64_t>(progress) + 1;
 }
 
+// A thread is in one nest at a time: in a team of its own it keeps no extents.
+void keep_inner_extents(std::span<const std::uint64_t> extents) {
+  Thread& thread = this_thread();
+  if (extents.size() > thread.inner_extents_max) {
+    constexpr std::size_t page_bytes = 4096;
+    const std::size_t bytes = (extents.size_bytes() + page_bytes - 1) / page_bytes * page_bytes;
+    thread.inner_extents = static_cast<std::uint64_t*>(private_pages(bytes));
+    thread.inner_extents_max = bytes / sizeof(std::uint64_t);
+  }
+  std::copy(extents.begin(), extents.end(), thread.inner_extents);
+}
+
 }  // namespace
 
 void doacross_begin(ImplicitTask& task, std::span<const std::uint64_t> extents, Schedule schedule,
                     std::uint64_t chunk) {
-  constexpr std::size_t deepest = sizeof(Loop::inner) / sizeof(Loop::inner[0]) + 1;
-  if (extents.size() > deepest) unsupported("a doacross loop nest deeper than 8", "collapse its inner loops");
   LoopSpecification specification;
   const std::uint64_t count = extents[0];
   specification.space = {0, count, 1, count};
@@ -98,7 +109,7 @@ void doacross_begin(ImplicitTask& task, std::span<const std::uint64_t> extents, 
   loop_begin(task, specification);
   task.loop.doacross = true;
   task.loop.nest = static_cast<std::uint32_t>(extents.size());
-  std::copy(extents.begin() + 1, extents.end(), task.loop.inner);
+  if (task.size > 1) keep_inner_extents(extents.subspan(1));
 }
 
 void doacross_enter_chunk(ImplicitTask& task) {

@@ -10,7 +10,7 @@
 
 namespace musubi::omp {
 
-// Enters a nest with these extents, outermost first (at most 8). A barrier of the team stands inside. Then
+// Enters a nest with these extents, outermost first. A barrier of the team stands inside. Then
 // loop_next serves the positions of the outermost loop.
 void doacross_begin(ImplicitTask& task, std::span<const std::uint64_t> extents, Schedule schedule,
                     std::uint64_t chunk);

@@ -152,9 +152,57 @@ std::optional<Environment::Display> parse_display(std::string_view text) {
   return *value ? Environment::Display::yes : Environment::Display::no;
 }
 
+// omp_allocator_handle_t: the predefined allocators by their names, from 1, and the spaces, each of which
+// means its allocator.
+constexpr std::array<std::string_view, 8> allocator_names{
+    "omp_default_mem_alloc", "omp_large_cap_mem_alloc", "omp_const_mem_alloc", "omp_high_bw_mem_alloc",
+    "omp_low_lat_mem_alloc", "omp_cgroup_mem_alloc",    "omp_pteam_mem_alloc", "omp_thread_mem_alloc"};
+constexpr std::array<std::string_view, 5> space_names{"omp_default_mem_space", "omp_large_cap_mem_space",
+                                                      "omp_const_mem_space", "omp_high_bw_mem_space",
+                                                      "omp_low_lat_mem_space"};
+
+std::optional<std::uintptr_t> parse_allocator(std::string_view text) {
+  const std::string name = lower(text);
+  for (std::size_t i = 0; i < allocator_names.size(); ++i) {
+    if (name == allocator_names[i] || (i < space_names.size() && name == space_names[i])) return i + 1;
+  }
+  return {};
+}
+
+// Whether the host may not stand in for a device.
+std::optional<bool> parse_offload(std::string_view text) {
+  const std::string word = lower(text);
+  if (word == "mandatory") return true;
+  if (word == "disabled" || word == "default") return false;
+  return {};
+}
+
+std::optional<std::string> parse_text(std::string_view text) {
+  return std::string(text);
+}
+
 const char* schedule_name(Schedule kind) {
   constexpr std::array names{"", "STATIC", "DYNAMIC", "GUIDED", "AUTO"};
   return names[static_cast<std::size_t>(kind)];
+}
+
+// Leagues, devices, allocators, priorities and affinity.
+void read_others(const Reader& reader, Environment& environment) {
+  Icv& icv = environment.initial;
+  const auto number = [&reader](const char* name, std::uint64_t low, const char* expected) {
+    return static_cast<std::uint32_t>(reader.number(name, low, expected).value_or(0));
+  };
+  icv.teams = number("OMP_NUM_TEAMS", 1, "a positive number of teams");
+  icv.teams_thread_limit = number("OMP_TEAMS_THREAD_LIMIT", 1, "a positive number of threads");
+  icv.allocator =
+      reader.read("OMP_ALLOCATOR", "the name of a predefined allocator or memory space", parse_allocator)
+          .value_or(icv.allocator);
+  environment.max_task_priority = number("OMP_MAX_TASK_PRIORITY", 0, "a number, 0 or more");
+  environment.target_mandatory =
+      reader.read("OMP_TARGET_OFFLOAD", "mandatory, disabled or default", parse_offload).value_or(false);
+  environment.display_affinity = reader.boolean("OMP_DISPLAY_AFFINITY").value_or(false);
+  environment.affinity_format =
+      reader.read("OMP_AFFINITY_FORMAT", "a format", parse_text).value_or(environment.affinity_format);
 }
 
 }  // namespace
@@ -165,12 +213,12 @@ Environment read_environment(std::uint32_t threads, const Lookup& lookup, const 
   Icv& icv = environment.initial;
   icv.threads = threads;
   if (const auto limit = reader.number("OMP_THREAD_LIMIT", 1, "a positive number of threads")) {
-    environment.thread_limit = static_cast<std::uint32_t>(*limit);
+    icv.thread_limit = static_cast<std::uint32_t>(*limit);
   }
   if (const auto number = reader.read("OMP_NUM_THREADS", "a positive number of threads", parse_thread_list)) {
     icv.threads = static_cast<std::uint32_t>(*number);
   }
-  icv.threads = std::min(icv.threads, environment.thread_limit);
+  icv.threads = std::min(icv.threads, icv.thread_limit);
   if (const auto schedule = reader.read(
           "OMP_SCHEDULE", "static, dynamic, guided or auto, and a chunk after a comma", parse_schedule)) {
     icv.schedule = *schedule;
@@ -183,6 +231,7 @@ Environment read_environment(std::uint32_t threads, const Lookup& lookup, const 
   if (const auto device = reader.number("OMP_DEFAULT_DEVICE", 0, "the number of a device")) {
     icv.default_device = static_cast<std::int32_t>(*device);
   }
+  read_others(reader, environment);
   environment.stack_bytes = reader.read("OMP_STACKSIZE", "a size such as 64M", parse_size).value_or(0);
   environment.cancellation = reader.boolean("OMP_CANCELLATION").value_or(false);
   environment.display = reader.read("OMP_DISPLAY_ENV", "true, false or verbose", parse_display)
@@ -206,11 +255,19 @@ std::string describe(const Environment& environment, bool verbose) {
   line("OMP_PLACES", "");
   line("OMP_STACKSIZE", std::to_string(environment.stack_bytes));
   line("OMP_WAIT_POLICY", "PASSIVE");
-  line("OMP_THREAD_LIMIT", std::to_string(environment.thread_limit));
+  line("OMP_THREAD_LIMIT", std::to_string(icv.thread_limit));
   line("OMP_MAX_ACTIVE_LEVELS", std::to_string(icv.max_active_levels));
   line("OMP_CANCELLATION", environment.cancellation ? "TRUE" : "FALSE");
   line("OMP_DEFAULT_DEVICE", std::to_string(icv.default_device));
-  line("OMP_MAX_TASK_PRIORITY", "0");
+  line("OMP_MAX_TASK_PRIORITY", std::to_string(environment.max_task_priority));
+  line("OMP_NUM_TEAMS", std::to_string(icv.teams));
+  line("OMP_TEAMS_THREAD_LIMIT", std::to_string(icv.teams_thread_limit));
+  line("OMP_TARGET_OFFLOAD", environment.target_mandatory ? "MANDATORY" : "DEFAULT");
+  line("OMP_DISPLAY_AFFINITY", environment.display_affinity ? "TRUE" : "FALSE");
+  line("OMP_AFFINITY_FORMAT", environment.affinity_format);
+  if (icv.allocator >= 1 && icv.allocator <= allocator_names.size()) {
+    line("OMP_ALLOCATOR", std::string(allocator_names[icv.allocator - 1]));
+  }
   if (verbose) line("MUSUBI", "nested regions serialised, tasks executed at once");
   return text + "OPENMP DISPLAY ENVIRONMENT END\n";
 }

@@ -15,6 +15,7 @@ struct RunSchedule {
   Schedule kind = Schedule::dynamic;
   std::uint32_t chunk = 1;  // 0: by the implementation
   bool monotonic = false;
+  bool operator==(const RunSchedule&) const = default;
 };
 
 // The variables that belong to a task's data environment; inherited at each region.
@@ -24,6 +25,14 @@ struct Icv {
   std::uint32_t max_active_levels = 1;
   bool dynamic = false;
   std::int32_t default_device = 0;
+  std::uint32_t thread_limit = 0x7fffffff;  // thread-limit-var
+  std::uint32_t teams = 0;                  // nteams-var; 0: not set
+  std::uint32_t teams_thread_limit = 0;     // teams-thread-limit-var; 0: not set
+  std::uintptr_t allocator = 1;             // def-allocator-var: an omp_allocator_handle_t
+  // Of the league around the task: how many teams it has, and which one this is.
+  std::uint32_t league = 1;
+  std::uint32_t league_number = 0;
+  bool operator==(const Icv&) const = default;
 };
 
 // Reads one variable of the environment: its text, or nothing.
@@ -33,15 +42,19 @@ using Warn = std::function<void(const std::string& line)>;
 
 struct Environment {
   Icv initial;
-  std::uint32_t thread_limit = 0x7fffffff;
   bool cancellation = false;
+  bool target_mandatory = false;  // OMP_TARGET_OFFLOAD
+  std::uint32_t max_task_priority = 0;
+  bool display_affinity = false;
+  std::string affinity_format = "level %L thread %i affinity %A";
   std::uint64_t stack_bytes = 0;  // 0: not asked for
   enum class Display : std::uint8_t { no, yes, verbose } display = Display::no;
 };
 
 // OMP_NUM_THREADS, OMP_SCHEDULE, OMP_DYNAMIC, OMP_NESTED, OMP_MAX_ACTIVE_LEVELS, OMP_THREAD_LIMIT,
-// OMP_STACKSIZE, OMP_CANCELLATION, OMP_DISPLAY_ENV and OMP_DEFAULT_DEVICE. `threads` is nthreads-var when
-// nothing is said.
+// OMP_STACKSIZE, OMP_CANCELLATION, OMP_DISPLAY_ENV, OMP_DEFAULT_DEVICE, OMP_TARGET_OFFLOAD, OMP_NUM_TEAMS,
+// OMP_TEAMS_THREAD_LIMIT, OMP_MAX_TASK_PRIORITY, OMP_DISPLAY_AFFINITY, OMP_AFFINITY_FORMAT and OMP_ALLOCATOR.
+// `threads` is nthreads-var when nothing is said.
 Environment read_environment(std::uint32_t threads, const Lookup& lookup, const Warn& warn);
 
 // The text of OMP_DISPLAY_ENV and omp_display_env.

@@ -16,6 +16,13 @@
 
 namespace musubi::omp {
 
+// What a thread hands to its team with a barrier; one of a rank, used in turn with another.
+struct Broadcast {
+  const std::size_t word;  // where the value lies when its sender is not on rank 0
+  std::atomic<std::uintptr_t> value{0};
+  std::atomic<bool> sent{false};  // by a thread of this rank
+};
+
 struct Job {
   explicit Job(runtime::Runtime& runtime_of_process);
 
@@ -36,9 +43,10 @@ struct Job {
   UnreleasedSingles unreleased_singles;
   Region region;  // the active parallel region, while there is one
   std::atomic<bool> region_active{false};
-  std::atomic<std::uint32_t> last_single{0};  // rank 0: number of the last `single` that was claimed
-  std::array<std::atomic<std::uintptr_t>, 2> broadcasts{};  // used in turn
-  std::atomic<std::uint64_t> task_marks{0};                 // handed out on this rank so far
+  std::atomic<bool> region_cancelled{false};  // as far as this rank knows
+  std::atomic<std::uint32_t> last_single{0};  // number of the last `single` that this rank asked for
+  std::array<Broadcast, 2> broadcasts{{{words::broadcasts}, {words::broadcasts + 1}}};
+  std::atomic<std::uint64_t> task_marks{0};  // handed out on this rank so far
 };
 
 // Ends the job as a failure of the program: one line that names the cause and the remedy.

@@ -27,6 +27,25 @@ class LocalBarrier {
       runtime.wait_local(&generation_, generation);
   }
 
+  // The same where the others may have gone: a thread that waits does so in a loop of `pause`, until that
+  // says false. Result: whether all came.
+  template <class Last, class Pause>
+  bool arrive_or_leave(std::uint32_t members, Last last, Pause pause) {
+    const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
+      arrived_.store(0, std::memory_order_relaxed);
+      last();
+      generation_.store(generation + 1, std::memory_order_release);
+      return true;
+    }
+    while (generation_.load(std::memory_order_acquire) == generation) {
+      if (!pause()) return false;
+    }
+    return true;
+  }
+  // While no thread is in it: forgets those who left.
+  void reset() { arrived_.store(0, std::memory_order_relaxed); }
+
  private:
   alignas(64) std::atomic<std::uint32_t> arrived_{0};
   alignas(64) std::atomic<std::uint32_t> generation_{0};

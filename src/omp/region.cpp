@@ -7,11 +7,11 @@ namespace {
 
 // Word 0 of a fork: kind, level, flags and schedule, then the size of the team.
 constexpr unsigned level_shift = 8, levels_max_shift = 16, schedule_shift = 24, size_shift = 32;
-constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, reductions_bit = 32;
+constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, reductions_bit = 32,
+                        details_bit = 64;
+constexpr std::uint64_t address_mask = (std::uint64_t{1} << 48) - 1;
 
-}  // namespace
-
-runtime::BarrierPayload encode_fork(const Region& region) {
+runtime::BarrierPayload encode_plainly(const Region& region) {
   const Icv& icv = region.icv;
   const std::uint64_t bits = static_cast<std::uint64_t>(icv.schedule.kind) |
                              (icv.schedule.monotonic ? monotonic_bit : 0) | (icv.dynamic ? dynamic_bit : 0) |
@@ -31,10 +31,10 @@ runtime::BarrierPayload encode_fork(const Region& region) {
   return payload;
 }
 
-Region decode_fork(const runtime::BarrierPayload& payload) {
-  MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork);
+Region decode_plainly(const runtime::BarrierPayload& payload, const Icv& initial) {
   const std::uint64_t bits = payload[0] >> schedule_shift;
   Region region;
+  region.icv = initial;
   region.level = payload[0] >> level_shift & 0xff;
   region.icv.max_active_levels = payload[0] >> levels_max_shift & 0xff;
   region.icv.schedule.kind = static_cast<Schedule>(bits & schedule_mask);
@@ -48,9 +48,34 @@ Region decode_fork(const runtime::BarrierPayload& payload) {
   region.icv.schedule.chunk = static_cast<std::uint32_t>(payload[3]);
   region.loops = static_cast<std::uint32_t>(payload[4] >> 32);
   region.singles = static_cast<std::uint32_t>(payload[4]);
-  constexpr std::uint64_t address_mask = (std::uint64_t{1} << 48) - 1;
   region.loop = reinterpret_cast<const LoopSpecification*>(payload[5] & address_mask);
   region.icv.default_device = static_cast<std::int16_t>(payload[5] >> 48);
+  return region;
+}
+
+}  // namespace
+
+bool has_details(const runtime::BarrierPayload& payload) {
+  return (payload[0] >> schedule_shift & details_bit) != 0;
+}
+
+runtime::BarrierPayload encode_fork(const Region& region, const Icv& initial, RegionDetails& details) {
+  runtime::BarrierPayload payload = encode_plainly(region);
+  if (decode_plainly(payload, initial).icv == region.icv) return payload;
+  details = {region.loop, region.icv};
+  payload[0] |= details_bit << schedule_shift;
+  payload[5] = (payload[5] & ~address_mask) | reinterpret_cast<std::uintptr_t>(&details);
+  return payload;
+}
+
+Region decode_fork(const runtime::BarrierPayload& payload, const Icv& initial) {
+  MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork);
+  Region region = decode_plainly(payload, initial);
+  if (has_details(payload)) {
+    const auto* details = reinterpret_cast<const RegionDetails*>(payload[5] & address_mask);
+    region.loop = details->loop;
+    region.icv = details->icv;
+  }
   return region;
 }
 

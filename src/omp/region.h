@@ -12,6 +12,12 @@ namespace musubi::omp {
 
 using Function = void (*)(void*);
 
+// What the announcement of a region has no room for. Lies where all ranks can read it.
+struct RegionDetails {
+  const LoopSpecification* loop = nullptr;
+  Icv icv;
+};
+
 // What every member needs to know. Plain data.
 struct Region {
   Function function = nullptr;
@@ -42,8 +48,12 @@ struct Placement {
 // threads that disagree about what they meet are noticed.
 enum class BarrierKind : std::uint8_t { fork = 1, inside_region, join, exit };
 
-runtime::BarrierPayload encode_fork(const Region& region);
-Region decode_fork(const runtime::BarrierPayload& payload);
+// `initial`: what the environment says, the same on every rank. Where the control variables differ from it in
+// what the payload does not hold, they go to `details`, and the payload tells where that is.
+runtime::BarrierPayload encode_fork(const Region& region, const Icv& initial, RegionDetails& details);
+Region decode_fork(const runtime::BarrierPayload& payload, const Icv& initial);
+// Whether the payload of a fork refers to details.
+bool has_details(const runtime::BarrierPayload& payload);
 runtime::BarrierPayload encode(BarrierKind kind, std::int32_t status = 0);
 BarrierKind kind_of(const runtime::BarrierPayload& payload);
 std::int32_t status_of(const runtime::BarrierPayload& payload);

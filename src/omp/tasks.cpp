@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "omp/cancellation.h"
 #include "omp/iteration_space.h"
 #include "omp/job.h"
 #include "omp/shared_memory.h"
@@ -17,22 +18,25 @@ namespace {
 // What a task may change for itself only; put back when it is over.
 class TaskScope {
  public:
-  explicit TaskScope(bool final)
+  TaskScope(Function function, bool final)
       : task_(current_task()),
         icv_(task_.icv),
         mark_(task_.mark),
         final_(task_.final),
-        group_(task_.group) {
+        group_(task_.group),
+        explicit_task_(explicit_task_now()) {
+    this_thread().explicit_task.store(function, std::memory_order_relaxed);
     task_.final = final_ || final;
     task_.mark = 0;
   }
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
   ~TaskScope() {
+    this_thread().explicit_task.store(explicit_task_, std::memory_order_relaxed);
+    while (task_.group != group_) group_end();  // of a cancelled task
     task_.icv = icv_;
     task_.mark = mark_;
     task_.final = final_;
-    task_.group = group_;
   }
 
  private:
@@ -41,6 +45,7 @@ class TaskScope {
   std::uint64_t mark_;
   bool final_;
   TaskGroup* group_;
+  Function explicit_task_;
 };
 
 void* aligned(void* memory, std::size_t alignment) {
@@ -126,7 +131,8 @@ bool find_part(Descriptor chain, std::uintptr_t address, Found& found) {
 }  // namespace
 
 void run_task(const TaskRequest& request) {
-  const TaskScope scope(request.final);
+  if (drops_tasks(current_task())) return;
+  const TaskScope scope(request.function, request.final);
   if (request.copy == nullptr) {
     request.function(request.data);
     return;
@@ -145,7 +151,7 @@ void run_task_loop(const TaskLoopRequest& request) {
   tasks = std::clamp<std::uint64_t>(tasks, 1, request.count);
   const TaskRequest& task = request.task;
   void* data = aligned(alloca(task.bytes + task.alignment - 1), task.alignment);
-  for (std::uint64_t i = 0; i < tasks; ++i) {
+  for (std::uint64_t i = 0; i < tasks && !drops_tasks(current_task()); ++i) {
     const Chunk share =
         exact ? Chunk{i * request.number, i + 1 == tasks ? request.count : (i + 1) * request.number}
               : static_share(request.count, tasks, i);
@@ -158,7 +164,7 @@ void run_task_loop(const TaskLoopRequest& request) {
         request.start + share.first * request.step,
         share.last == request.count ? request.end : request.start + share.last * request.step};
     std::memcpy(data, bounds, sizeof bounds);
-    const TaskScope scope(task.final);
+    const TaskScope scope(task.function, task.final);
     task.function(data);
   }
 }
@@ -202,6 +208,7 @@ void worksharing_reduction_begin(std::uintptr_t* descriptors) {
   const auto* model = static_cast<const std::uintptr_t*>(broadcast(task, first, descriptors));
   if (!first) register_chain(descriptors, enclosing, model, task.size);
   task.group->reductions = descriptors;
+  task.group->of_worksharing = true;
 }
 
 void worksharing_reduction_end() {

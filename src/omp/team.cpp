@@ -7,9 +7,13 @@
 #include <cstdlib>
 
 #include "config/environment.h"
+#include "omp/affinity.h"
+#include "omp/backoff.h"
+#include "omp/cancellation.h"
 #include "omp/job.h"
 #include "omp/open_singles.h"
 #include "omp/private_memory.h"
+#include "omp/tasks.h"
 #include "omp/worksharing.h"
 
 namespace musubi::omp {
@@ -39,13 +43,21 @@ void enter(ImplicitTask& task, const Region& region, std::uint32_t number) {
   task.loops = region.loops;
   task.singles = region.singles;
   thread.task = &task;
+  if (job_of_process != nullptr && job_of_process->environment.display_affinity)
+    display_affinity_when_changed();
   if (region.loop != nullptr) loop_begin(task, *region.loop);
 }
 
 void leave(ImplicitTask& task) {
   end_own_single(task);
+  if (cancellation_enabled()) loop_end(task);
   free_construct_memory(task);
   this_thread().task = task.outer;
+}
+
+// A thread that leaves a cancelled region may have open groups: down to the region's own one, if any.
+void leave_groups(ImplicitTask& task, const TaskGroup* own) {
+  while (task.group != own) group_end();
 }
 
 void run_member(std::uint32_t index) {
@@ -54,12 +66,13 @@ void run_member(std::uint32_t index) {
   const Placement placement(region.size, job.ranks, job.threads_per_rank);
   ImplicitTask task;
   enter(task, region, placement.first_on(job.self) + index);
-  TaskGroup group{nullptr, nullptr};
+  TaskGroup group{nullptr, nullptr, true};
   if (region.reductions) {
     group.reductions = *static_cast<std::uintptr_t**>(region.data);
     task.group = &group;
   }
   region.function(region.data);
+  leave_groups(task, region.reductions ? &group : nullptr);
   leave(task);
 }
 
@@ -69,13 +82,38 @@ void run_member(std::uint32_t index) {
           "every thread of a team must meet the same barriers in the same order");
 }
 
-void meet(Job& job, BarrierKind kind, std::atomic<std::uintptr_t>* word = nullptr) {
+// A barrier inside the region, of all ranks.
+void meet_inside(Job& job, Broadcast* broadcast) {
+  const bool sent = broadcast != nullptr && broadcast->sent.exchange(false, std::memory_order_relaxed);
   if (job.ranks == 1) return;
-  runtime::BarrierPayload payload = encode(kind);
-  if (word != nullptr) payload[1] = word->load(std::memory_order_relaxed);
+  runtime::BarrierPayload payload = encode(BarrierKind::inside_region);
+  if (sent) {
+    payload[1] = broadcast->value.load(std::memory_order_relaxed);
+    payload[2] = 1;
+  }
   job.runtime.barrier(payload);
-  if (kind_of(payload) != kind) report_disagreement(job);
-  if (word != nullptr) word->store(payload[1], std::memory_order_relaxed);
+  if (kind_of(payload) != BarrierKind::inside_region) report_disagreement(job);
+  if (broadcast == nullptr || sent) return;
+  const bool came_from_first = payload[2] != 0;
+  broadcast->value.store(came_from_first ? payload[1] : job.words.load(Rank{0}, broadcast->word),
+                         std::memory_order_relaxed);
+}
+
+// The end of the region. In one that was cancelled, rank 0 meets all ranks once more before, so that none
+// waits in a barrier inside.
+void meet_at_join(Job& job, ImplicitTask& task) {
+  if (cancellation_enabled()) {
+    job.pool.barrier().reset();
+    for (Broadcast& broadcast : job.broadcasts) broadcast.sent.store(false, std::memory_order_relaxed);
+    if (job.self == 0 && region_is_cancelled(task)) meet_inside(job, nullptr);
+  }
+  while (job.ranks > 1) {
+    runtime::BarrierPayload payload = encode(BarrierKind::join);
+    job.runtime.barrier(payload);
+    if (kind_of(payload) == BarrierKind::join) return;
+    if (kind_of(payload) != BarrierKind::inside_region || !region_is_cancelled(task))
+      report_disagreement(job);
+  }
 }
 
 std::uint32_t members_here(const Job& job) {
@@ -98,12 +136,14 @@ void serve_region(Job& job) {
   run_member(0);
   note_frame(__builtin_frame_address(0));
   job.pool.finish(members);
-  meet(job, BarrierKind::join);
+  ImplicitTask of_region;
+  of_region.size = job.region.size;
+  meet_at_join(job, of_region);
 }
 
 bool opens_team(const ImplicitTask& task) {
   return job_of_process != nullptr && this_thread().forks && task.active_level == 0 &&
-         task.icv.max_active_levels > 0;
+         task.icv.max_active_levels > 0 && !job_of_process->region_active.load(std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -184,7 +224,8 @@ ExitDecision worker_main() {
     job.runtime.barrier(payload);
     if (kind_of(payload) == BarrierKind::exit) return ExitDecision{status_of(payload)};
     MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork, "kind %u", static_cast<unsigned>(kind_of(payload)));
-    job.region = decode_fork(payload);
+    job.region = decode_fork(payload, job.environment.initial);
+    job.region_cancelled.store(false, std::memory_order_relaxed);
     job.region_active.store(true, std::memory_order_relaxed);
     serve_region(job);
     job.region_active.store(false, std::memory_order_relaxed);
@@ -204,10 +245,10 @@ bool shut_down(int status) {
 std::uint32_t team_size(std::uint32_t threads) {
   const ImplicitTask& task = current_task();
   if (!opens_team(task)) return 1;
-  return std::min(threads == 0 ? task.icv.threads : threads, job_of_process->environment.thread_limit);
+  return std::min(threads == 0 ? task.icv.threads : threads, task.icv.thread_limit);
 }
 
-void begin_parallel(const RegionRequest& request, ImplicitTask& task) {
+[[gnu::noinline]] void begin_parallel(const RegionRequest& request, ImplicitTask& task) {
   if (refusal_of_process != nullptr) refusal_of_process();
   ImplicitTask& outer = current_task();
   Region region;
@@ -225,9 +266,12 @@ void begin_parallel(const RegionRequest& request, ImplicitTask& task) {
     job.region = region;
     const std::uint32_t members = members_here(job);
     job.pool.reserve(members);
+    job.region_cancelled.store(false, std::memory_order_relaxed);
     job.region_active.store(true, std::memory_order_relaxed);
     if (job.ranks > 1) {
-      runtime::BarrierPayload payload = encode_fork(region);
+      runtime::BarrierPayload payload = encode_fork(region, job.environment.initial, task.details);
+      if (has_details(payload))
+        note_frame(__builtin_frame_address(0));  // `task` may lie in the caller's frame
       job.runtime.barrier(payload);
     }
     job.pool.start(members);
@@ -240,8 +284,10 @@ void end_parallel() {
   if (task.size > 1) {
     Job& job = *Job::current();
     end_own_single(task);
+    if (cancellation_enabled()) loop_end(task);
     job.pool.finish(members_here(job));
-    meet(job, BarrierKind::join);
+    meet_at_join(job, task);
+    forget_cancellation(task);
     job.region_active.store(false, std::memory_order_relaxed);
     task.outer->loops = task.loops;
     task.outer->singles = task.singles;
@@ -251,7 +297,7 @@ void end_parallel() {
 
 std::uint32_t parallel(const RegionRequest& request) {
   ImplicitTask task;
-  TaskGroup group{nullptr, nullptr};
+  TaskGroup group{nullptr, nullptr, true};
   note_frame(__builtin_frame_address(0));
   begin_parallel(request, task);
   if (request.reductions) {
@@ -260,20 +306,48 @@ std::uint32_t parallel(const RegionRequest& request) {
   }
   const std::uint32_t size = task.size;
   request.function(request.data);
+  leave_groups(task, request.reductions ? &group : nullptr);
   note_frame(__builtin_frame_address(0));
   end_parallel();
   return size;
 }
 
-void barrier(std::atomic<std::uintptr_t>* word) {
+bool barrier(Broadcast* broadcast) {
   ImplicitTask& task = current_task();
   task.loops_since_barrier = 0;
-  if (task.size == 1) return;
+  ++task.barriers;
+  if (task.size == 1) return true;
   end_own_single(task);
   task.first_awaited = task.last_awaited;
   Job& job = *Job::current();
   const std::uint32_t members = members_here(job);
-  job.pool.barrier().arrive(job.runtime, members, [&] { meet(job, BarrierKind::inside_region, word); });
+  LocalBarrier& of_rank = job.pool.barrier();
+  const auto meet = [&] { meet_inside(job, broadcast); };
+  if (!job.environment.cancellation) {
+    of_rank.arrive(job.runtime, members, meet);
+    return true;
+  }
+  if (region_is_cancelled(task)) return false;
+  Backoff backoff;
+  return of_rank.arrive_or_leave(members, meet, [&] {
+    backoff.pause();
+    return !region_is_cancelled(task);
+  });
+}
+
+InitialTaskScope::InitialTaskScope() {
+  ImplicitTask& around = current_task();
+  task_.outer = &around;
+  task_.icv = around.icv;
+  task_.loops = around.loops;
+  task_.singles = around.singles;
+  this_thread().task = &task_;
+}
+
+InitialTaskScope::~InitialTaskScope() {
+  task_.outer->loops = task_.loops;
+  task_.outer->singles = task_.singles;
+  this_thread().task = task_.outer;
 }
 
 }  // namespace musubi::omp

@@ -59,8 +59,25 @@ std::uint32_t parallel(const RegionRequest& request);
 void begin_parallel(const RegionRequest& request, ImplicitTask& task);
 void end_parallel();
 
-// #pragma omp barrier: with release and acquire of shared memory. `word`, if any, is rank 0's on every rank
-// afterwards; all threads of a rank pass the same one.
-void barrier(std::atomic<std::uintptr_t>* word = nullptr);
+struct Broadcast;
+// #pragma omp barrier: with release and acquire of shared memory. The value that a thread sent by
+// `broadcast`, if any, is everybody's afterwards; all threads of a rank pass the same one. Result: whether
+// the team met; false when the region was cancelled, and threads may not have come.
+bool barrier(Broadcast* broadcast = nullptr);
+
+// An initial task in the place of the calling thread's (a team of a league, a target region), as long as this
+// object lives: outside all regions, with the control variables of the task around it.
+class InitialTaskScope {
+ public:
+  InitialTaskScope();
+  ~InitialTaskScope();
+  InitialTaskScope(const InitialTaskScope&) = delete;
+  InitialTaskScope& operator=(const InitialTaskScope&) = delete;
+
+  ImplicitTask& task() { return task_; }
+
+ private:
+  ImplicitTask task_;
+};
 
 }  // namespace musubi::omp

@@ -1,11 +1,13 @@
 // What OpenMP knows about the calling thread: the implicit task that it runs and the tasks that enclose it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
+#include "omp/region.h"
 #include "os/yield_meter.h"
 #include "runtime/runtime.h"
 
@@ -23,14 +25,14 @@ struct Loop {
   std::uint64_t chunk_size = 1;  // dynamic and guided: as asked for, within the loop
   Chunk chunk;                   // positions held now; empty: none
   std::uint64_t next_share = 0;  // static: how many chunks this thread has had
-  // doacross: the collapsed extents of the inner loops, and how deep the nest is
-  std::uint32_t nest = 1;
-  std::uint64_t inner[7] = {};
+  std::uint32_t nest = 1;        // doacross: how deep the nest is
 };
 
 struct TaskGroup {
   TaskGroup* outer;
-  std::uintptr_t* reductions;  // chain of descriptors made by the compiler, or null
+  std::uintptr_t* reductions;   // chain of descriptors made by the compiler, or null
+  bool of_worksharing = false;  // stands for a construct with task reductions, not for a taskgroup
+  bool cancelled = false;
 };
 
 // Memory that a work-sharing construct handed to the team; freed at the end of the region by whoever made it.
@@ -59,6 +61,9 @@ struct ImplicitTask {
   std::uint32_t first_awaited = 0;
   std::uint32_t last_awaited = 0;
   std::uint32_t loops_since_barrier = 0;
+  std::uint32_t barriers = 0;  // of the region
+  bool cancelled = false;      // a team of one; a larger one has a word for it
+  RegionDetails details;       // of the region, when its announcement has no room for them
   Loop loop;
   TaskGroup* group = nullptr;
   ConstructMemory* memory = nullptr;
@@ -75,6 +80,13 @@ struct Thread {
   ImplicitTask initial;             // task of a thread outside all regions
   bool initialised = false;
   os::YieldMeter yields;
+  // doacross: the extents of the inner loops of the nest that the thread is in; private to the process.
+  std::uint64_t* inner_extents = nullptr;
+  std::size_t inner_extents_max = 0;
+  std::size_t displayed_affinity = 0;  // hash of the text, 0: none yet
+  // Function of the explicit task that the thread runs, or null. Who reports what threads wait for reads it:
+  // a task runs at once, so one that waits for the rest of its creator waits for ever.
+  std::atomic<Function> explicit_task{nullptr};
 };
 
 // Thread-local because OpenMP's questions ("which thread am I?") carry no handle, and threads that the
@@ -83,6 +95,11 @@ extern thread_local constinit Thread thread_state;
 
 inline Thread& this_thread() noexcept {
   return thread_state;
+}
+
+// Of the calling thread. Any context, signal handlers included.
+inline Function explicit_task_now() noexcept {
+  return thread_state.explicit_task.load(std::memory_order_relaxed);
 }
 
 // Fills in the initial task.

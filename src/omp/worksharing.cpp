@@ -1,11 +1,9 @@
 #include "omp/worksharing.h"
 
 #include "omp/backoff.h"
+#include "omp/cancellation.h"
 #include "omp/doacross.h"
 #include "omp/job.h"
-#include "omp/open_singles.h"
-#include "omp/shared_memory.h"
-#include "omp/team.h"
 
 namespace musubi::omp {
 namespace {
@@ -32,10 +30,18 @@ class Slot {
   }
   // By the last thread that leaves a loop: the slot is ready for the loop one ring later.
   void recycle() {
+    clear();
+    fetch_add(epoch, 1);
+  }
+  void clear() {
     store(position, 0);
     store(turn, 0);
     store(leavers, 0);
-    fetch_add(epoch, 1);
+  }
+  // As before the first loop of the job.
+  void start_anew() {
+    clear();
+    store(epoch, 0);
   }
   bool is_ready_for(std::uint32_t instance) {
     constexpr std::uint64_t mask = (std::uint64_t{1} << 32) / ring - 1;  // instance numbers wrap around
@@ -64,6 +70,11 @@ void leave_slot(const ImplicitTask& task, Slot& slot) {
   if (slot.fetch_add(leavers, 1) + 1 == task.size) slot.recycle();
 }
 
+// The first position that plain additions hand out behind the end.
+std::uint64_t first_beyond(std::uint64_t count, std::uint64_t chunk) {
+  return ((count - 1) / chunk + 1) * chunk;
+}
+
 bool next_by_addition(ImplicitTask& task) {
   Loop& loop = task.loop;
   const std::uint64_t count = loop.specification.space.count, chunk = loop.chunk_size;
@@ -73,8 +84,7 @@ bool next_by_addition(ImplicitTask& task) {
     loop.chunk = {first, first + std::min(chunk, count - first)};
     return true;
   }
-  const std::uint64_t first_beyond = ((count - 1) / chunk + 1) * chunk;
-  if (first == first_beyond + (task.size - 1) * chunk) slot.recycle();
+  if (first == first_beyond(count, chunk) + (task.size - 1) * chunk) slot.recycle();
   return false;
 }
 
@@ -121,6 +131,12 @@ bool next_alone(Loop& loop) {
   const std::uint64_t count = loop.specification.space.count;
   loop.chunk = chunk_number(count, loop.specification.one_by_one ? 1 : count, loop.next_share++);
   return loop.chunk.first < loop.chunk.last;
+}
+
+// A word says how far the loop has been handed out.
+bool hands_out_chunks(const Loop& loop) {
+  const Schedule schedule = loop.specification.schedule;
+  return schedule == Schedule::dynamic || schedule == Schedule::guided;
 }
 
 bool next_chunk(ImplicitTask& task) {
@@ -178,7 +194,42 @@ void loop_begin(ImplicitTask& task, const LoopSpecification& specification) {
   if (task.loops_since_barrier++ < ring) return;
   Slot slot = slot_of(loop);
   Backoff backoff;
-  while (!slot.is_ready_for(loop.instance)) backoff.pause();
+  while (!slot.is_ready_for(loop.instance)) {
+    if (region_is_cancelled(task)) {
+      loop.finished = true;
+      return;
+    }
+    backoff.pause();
+  }
+}
+
+void loop_end(ImplicitTask& task) {
+  Loop& loop = task.loop;
+  if (loop.finished) return;
+  loop.finished = true;
+  if (!loop.shared) return;
+  Slot slot = slot_of(loop);
+  if (!hands_out_chunks(loop)) {
+    leave_slot(task, slot);
+    return;
+  }
+  const std::uint64_t count = loop.specification.space.count;
+  const bool adds = loop.specification.schedule == Schedule::dynamic && loop.by_addition;
+  const std::uint64_t end = adds ? first_beyond(count, loop.chunk_size) : count;
+  for (std::uint64_t seen = slot.load(position); seen < count;) {
+    const std::uint64_t before = slot.compare_swap(position, seen, end);
+    if (before == seen) break;
+    seen = before;
+  }
+  next_chunk(task);  // finds none, and leaves
+}
+
+void renumber_constructs(ImplicitTask& task) {
+  Job& job = *Job::current();
+  task.loops = 0;
+  for (std::uint32_t slot = 0; slot < ring; ++slot) Slot(job.words, slot).start_anew();
+  task.singles = job.ranks == 1 ? job.last_single.load(std::memory_order_relaxed)
+                                : static_cast<std::uint32_t>(job.words.load(Rank{0}, words::claimed_single));
 }
 
 bool loop_next(ImplicitTask& task) {
@@ -211,47 +262,6 @@ void ordered_end(ImplicitTask& task) {
   if (task.size == 1 || !loop.specification.ordered) return;
   Job& job = *Job::current();
   if (job.ranks > 1) job.runtime.release();
-}
-
-bool single_begin(ImplicitTask& task) {
-  if (task.size == 1) return true;
-  Job& job = *Job::current();
-  // Always a thread of rank 0, which has members in every team: the first of them to come. Nobody there comes
-  // to number n before n-1 was claimed, so the word holds n-1 or more: whoever moves it to n has won.
-  std::uint32_t before = task.singles++;
-  const bool runs_it = job.self == 0 && job.last_single.compare_exchange_strong(before, task.singles);
-  note_single(task, task.singles, runs_it);
-  return runs_it;
-}
-
-void* broadcast(ImplicitTask& task, bool sender, void* pointer) {
-  if (task.size == 1) return pointer;
-  // Two words in turn: the word of the next broadcast but one is written only behind the next barrier, and by
-  // then every thread of the rank has read this one.
-  std::atomic<std::uintptr_t>& word = Job::current()->broadcasts[task.broadcasts++ % 2];
-  if (sender) word.store(reinterpret_cast<std::uintptr_t>(pointer), std::memory_order_relaxed);
-  barrier(&word);
-  return reinterpret_cast<void*>(word.load(std::memory_order_relaxed));
-}
-
-void* construct_memory(ImplicitTask& task, std::size_t bytes) {
-  const bool sender = single_begin(task);
-  void* memory = nullptr;
-  if (sender) {
-    constexpr std::size_t header = 64;  // keeps what follows aligned
-    auto* block = static_cast<ConstructMemory*>(allocate_shared_zeroed(header, header + bytes));
-    block->next = task.memory;
-    task.memory = block;
-    memory = reinterpret_cast<std::byte*>(block) + header;
-  }
-  return broadcast(task, sender, memory);
-}
-
-void free_construct_memory(ImplicitTask& task) {
-  while (ConstructMemory* block = task.memory) {
-    task.memory = block->next;
-    free_shared(block);
-  }
 }
 
 }  // namespace musubi::omp

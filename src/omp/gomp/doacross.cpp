@@ -1,4 +1,7 @@
 // Loops with dependences between iterations: ordered(n), depend(sink) and depend(source).
+#include <alloca.h>
+
+#include <algorithm>
 #include <cstdarg>
 
 #include "omp/doacross.h"
@@ -13,21 +16,11 @@ using Ull = unsigned long long;
 
 namespace {
 
-constexpr unsigned nest_max = 8;
-
-template <class Value>
-struct Coordinates {
-  std::uint64_t values[nest_max] = {};
-
-  Coordinates(const Value* from, unsigned count) {
-    for (unsigned i = 0; i < count && i < nest_max; ++i) values[i] = static_cast<std::uint64_t>(from[i]);
-  }
-};
-
 template <class Value>
 bool begin(unsigned count, const Value* extents, Schedule schedule, Value chunk, Value* first, Value* end) {
-  const Coordinates<Value> converted(extents, count);
-  doacross_begin(current_task(), {converted.values, count}, schedule, static_cast<std::uint64_t>(chunk));
+  auto* converted = static_cast<std::uint64_t*>(alloca(count * sizeof(std::uint64_t)));
+  std::copy_n(extents, count, converted);
+  doacross_begin(current_task(), {converted, count}, schedule, static_cast<std::uint64_t>(chunk));
   return gomp::next(first, end);
 }
 
@@ -48,14 +41,22 @@ bool begin_coded(unsigned count, const Value* extents, long code, Value chunk, V
   return begin(count, extents, chosen.schedule, static_cast<Value>(chosen.chunk), first, end);
 }
 
-void post(const std::uint64_t* coordinates) {
-  doacross_post(current_task(), coordinates);
+template <class Value>
+void post(const Value* coordinates) {
+  ImplicitTask& task = current_task();
+  auto* converted = static_cast<std::uint64_t*>(alloca(task.loop.nest * sizeof(std::uint64_t)));
+  std::copy_n(coordinates, task.loop.nest, converted);
+  doacross_post(task, converted);
 }
 
-void wait(std::uint64_t* coordinates, va_list& others, bool wide) {
+// The coordinates behind the first one are arguments of type Value.
+template <class Value>
+void wait(Value first, va_list& others) {
   ImplicitTask& task = current_task();
+  auto* coordinates = static_cast<std::uint64_t*>(alloca(task.loop.nest * sizeof(std::uint64_t)));
+  coordinates[0] = static_cast<std::uint64_t>(first);
   for (unsigned depth = 1; depth < task.loop.nest; ++depth) {
-    coordinates[depth] = wide ? va_arg(others, Ull) : static_cast<std::uint64_t>(va_arg(others, Long));
+    coordinates[depth] = static_cast<std::uint64_t>(va_arg(others, Value));
   }
   doacross_wait(task, coordinates);
 }
@@ -96,29 +97,27 @@ MUSUBI_DOACROSS(loop_ull, Ull)
 
 MUSUBI_EXPORT void GOMP_doacross_post(Long* coordinates) {
   MUSUBI_GOMP_ENTRY();
-  post(Coordinates<Long>(coordinates, current_task().loop.nest).values);
+  post(coordinates);
 }
 
 MUSUBI_EXPORT void GOMP_doacross_ull_post(Ull* coordinates) {
   MUSUBI_GOMP_ENTRY();
-  post(Coordinates<Ull>(coordinates, current_task().loop.nest).values);
+  post(coordinates);
 }
 
 MUSUBI_EXPORT void GOMP_doacross_wait(Long first, ...) {
   MUSUBI_GOMP_ENTRY();
-  std::uint64_t coordinates[nest_max] = {static_cast<std::uint64_t>(first)};
   va_list others;
   va_start(others, first);
-  wait(coordinates, others, false);
+  wait(first, others);
   va_end(others);
 }
 
 MUSUBI_EXPORT void GOMP_doacross_ull_wait(Ull first, ...) {
   MUSUBI_GOMP_ENTRY();
-  std::uint64_t coordinates[nest_max] = {first};
   va_list others;
   va_start(others, first);
-  wait(coordinates, others, true);
+  wait(first, others);
   va_end(others);
 }
 

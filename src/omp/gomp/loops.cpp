@@ -109,10 +109,13 @@ MUSUBI_LOOP_GENERAL(ordered_start, true)
 
 MUSUBI_EXPORT void GOMP_loop_end() {
   MUSUBI_GOMP_ENTRY();
+  loop_end(current_task());
   barrier();
 }
 
-MUSUBI_EXPORT void GOMP_loop_end_nowait() {}
+MUSUBI_EXPORT void GOMP_loop_end_nowait() {
+  loop_end(current_task());
+}
 
 MUSUBI_EXPORT void GOMP_ordered_start() {
   MUSUBI_GOMP_ENTRY();

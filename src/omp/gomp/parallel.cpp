@@ -1,4 +1,6 @@
 // Parallel regions, with and without a work-sharing construct in them, and teams on the host.
+#include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <new>
 
@@ -35,6 +37,12 @@ void open_region(Function function, void* data, unsigned threads, const LoopSpec
     request.loop = &region->loop;
   }
   begin_parallel(request, region->task);
+}
+
+void enter_team(Icv& icv, unsigned teams, unsigned team, unsigned thread_limit) {
+  icv.league = teams;
+  icv.league_number = team;
+  if (thread_limit != 0) icv.thread_limit = std::min<unsigned>(thread_limit, INT_MAX);
 }
 
 }  // namespace
@@ -119,16 +127,31 @@ MUSUBI_EXPORT void GOMP_parallel_sections_start(Function function, void* data, u
   open_region(function, data, threads, &loop);
 }
 
-// A league of one team, the smallest that the specification allows: the program's own thread.
-MUSUBI_EXPORT void GOMP_teams_reg(Function function, void* data, unsigned /*teams*/,
-                                  unsigned /*thread_limit*/, unsigned /*flags*/) {
-  function(data);
+// The teams of a league run in turn, in the program's own thread; their regions have all threads of the job.
+// A league for which nothing says how many teams it has, has one.
+MUSUBI_EXPORT void GOMP_teams_reg(Function function, void* data, unsigned teams, unsigned thread_limit,
+                                  unsigned /*flags*/) {
+  MUSUBI_GOMP_ENTRY();
+  const Icv& around = current_task().icv;
+  if (teams == 0) teams = std::max(around.teams, 1u);
+  if (thread_limit == 0) thread_limit = around.teams_thread_limit;
+  for (unsigned team = 0; team < teams; ++team) {
+    InitialTaskScope scope;
+    enter_team(scope.task().icv, teams, team, thread_limit);
+    function(data);
+  }
 }
 
-MUSUBI_EXPORT void GOMP_teams(unsigned /*teams*/, unsigned /*thread_limit*/) {}
+MUSUBI_EXPORT void GOMP_teams(unsigned /*teams*/, unsigned thread_limit) {
+  enter_team(current_task().icv, 1, 0, thread_limit);
+}
 
-MUSUBI_EXPORT bool GOMP_teams4(unsigned /*low*/, unsigned /*high*/, unsigned /*thread_limit*/, bool first) {
-  return first;
+// In a target region, at the begin of each team: true as long as there is one.
+MUSUBI_EXPORT bool GOMP_teams4(unsigned low, unsigned /*high*/, unsigned thread_limit, bool first) {
+  Icv& icv = current_task().icv;
+  if (!first) return ++icv.league_number < icv.league;
+  enter_team(icv, std::max(low, 1u), 0, thread_limit);
+  return true;
 }
 
 }  // extern "C"

@@ -1,5 +1,4 @@
-// Places, devices and leagues: a job has no places that a program could bind to, no device but the host, and
-// leagues of one team.
+// Places, devices and leagues: a job has no places that a program could bind to, and no device but the host.
 #include "omp/gomp/entry.h"
 #include "omp/gomp/queries.h"
 #include "omp/team.h"
@@ -46,26 +45,33 @@ MUSUBI_EXPORT int omp_is_initial_device() {
 }
 
 MUSUBI_EXPORT int omp_get_num_teams() {
-  return 1;
+  return static_cast<int>(current_task().icv.league);
 }
 MUSUBI_EXPORT int omp_get_team_num() {
-  return 0;
+  return static_cast<int>(current_task().icv.league_number);
 }
-MUSUBI_EXPORT void omp_set_num_teams(int /*teams*/) {}
+MUSUBI_EXPORT void omp_set_num_teams(int teams) {
+  if (teams >= 0) current_task().icv.teams = static_cast<std::uint32_t>(teams);
+}
 MUSUBI_EXPORT int omp_get_max_teams() {
-  return 1;
+  return static_cast<int>(current_task().icv.teams);
 }
-MUSUBI_EXPORT void omp_set_teams_thread_limit(int /*limit*/) {}
+MUSUBI_EXPORT void omp_set_teams_thread_limit(int limit) {
+  if (limit >= 0) current_task().icv.teams_thread_limit = static_cast<std::uint32_t>(limit);
+}
 MUSUBI_EXPORT int omp_get_teams_thread_limit() {
-  return 0;
+  return static_cast<int>(current_task().icv.teams_thread_limit);
 }
 
-// Nothing is held that could be given up: the answer says that the request was not carried out.
-MUSUBI_EXPORT int omp_pause_resource(int /*kind*/, int /*device*/) {
-  return -1;
+// Threads that wait hold no processor and their stacks go on being used: a pause finds nothing to give up,
+// but it is only allowed between regions.
+MUSUBI_EXPORT int omp_pause_resource(int kind, int device) {
+  constexpr int soft = 1, hard = 2;
+  const bool known = kind == soft || kind == hard;
+  return known && device == omp_get_initial_device() && current_task().level == 0 ? 0 : -1;
 }
-MUSUBI_EXPORT int omp_pause_resource_all(int /*kind*/) {
-  return -1;
+MUSUBI_EXPORT int omp_pause_resource_all(int kind) {
+  return omp_pause_resource(kind, omp_get_initial_device());
 }
 
 }  // extern "C"

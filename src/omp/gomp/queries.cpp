@@ -96,8 +96,7 @@ MUSUBI_EXPORT void omp_get_schedule(unsigned* kind, int* chunk) {
 }
 
 MUSUBI_EXPORT int omp_get_thread_limit() {
-  const Job* job = Job::current();
-  return static_cast<int>(job != nullptr ? job->environment.thread_limit : 0x7fffffffu);
+  return static_cast<int>(current_task().icv.thread_limit);
 }
 MUSUBI_EXPORT void omp_set_max_active_levels(int levels) {
   if (levels < 0) return;
@@ -136,7 +135,8 @@ MUSUBI_EXPORT int omp_get_cancellation() {
   return job != nullptr && job->environment.cancellation;
 }
 MUSUBI_EXPORT int omp_get_max_task_priority() {
-  return 0;
+  const Job* job = Job::current();
+  return job != nullptr ? static_cast<int>(job->environment.max_task_priority) : 0;
 }
 
 MUSUBI_EXPORT double omp_get_wtime() {

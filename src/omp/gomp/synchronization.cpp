@@ -1,4 +1,5 @@
 // Barriers, critical sections, the atomic fallback, single, sections, scope, and cancellation.
+#include "omp/cancellation.h"
 #include "omp/gomp/entry.h"
 #include "omp/gomp/loop_values.h"
 #include "omp/job.h"
@@ -23,11 +24,9 @@ unsigned start_sections(unsigned count) {
   return next_section();
 }
 
-void refuse_cancellation(const char* construct) {
-  const Job* job = Job::current();
-  if (job != nullptr && job->environment.cancellation) {
-    unsupported(construct, "unset OMP_CANCELLATION, and the program runs without cancelling");
-  }
+// Result: whether the region was cancelled, and the thread must leave it.
+bool barrier_of_cancellable() {
+  return !barrier() || region_is_cancelled(current_task());
 }
 
 }  // namespace
@@ -73,7 +72,15 @@ MUSUBI_EXPORT bool GOMP_single_start() {
 MUSUBI_EXPORT void* GOMP_single_copy_start() {
   MUSUBI_GOMP_ENTRY();
   ImplicitTask& task = current_task();
-  return single_begin(task) ? nullptr : broadcast(task, false, nullptr);
+  if (single_begin(task)) return nullptr;
+  void* data = broadcast(task, false, nullptr);
+  if (data == nullptr) {
+    end_job(
+        Job::current()->runtime,
+        "a region was cancelled while a thread of it waited for what `single copyprivate` hands out: do not "
+        "cancel a region before all its threads have met its single constructs");
+  }
+  return data;
 }
 MUSUBI_EXPORT void GOMP_single_copy_end(void* data) {
   MUSUBI_GOMP_ENTRY();
@@ -97,38 +104,40 @@ MUSUBI_EXPORT unsigned GOMP_sections_next() {
 }
 MUSUBI_EXPORT void GOMP_sections_end() {
   MUSUBI_GOMP_ENTRY();
+  loop_end(current_task());
   barrier();
 }
-MUSUBI_EXPORT void GOMP_sections_end_nowait() {}
+MUSUBI_EXPORT void GOMP_sections_end_nowait() {
+  loop_end(current_task());
+}
 
 MUSUBI_EXPORT void GOMP_scope_start(std::uintptr_t* reductions) {
   MUSUBI_GOMP_ENTRY();
   if (reductions != nullptr) worksharing_reduction_begin(reductions);
 }
 
-// With OMP_CANCELLATION unset, as by default, nothing is ever cancelled.
-MUSUBI_EXPORT bool GOMP_cancel(int /*which*/, bool /*condition*/) {
-  refuse_cancellation("#pragma omp cancel");
-  return false;
+MUSUBI_EXPORT bool GOMP_cancel(int which, bool condition) {
+  MUSUBI_GOMP_ENTRY();
+  const auto kind = static_cast<unsigned>(which);
+  return condition ? cancel(current_task(), kind) : cancellation_point(current_task(), kind);
 }
-MUSUBI_EXPORT bool GOMP_cancellation_point(int /*which*/) {
-  refuse_cancellation("#pragma omp cancellation point");
-  return false;
+MUSUBI_EXPORT bool GOMP_cancellation_point(int which) {
+  MUSUBI_GOMP_ENTRY();
+  return cancellation_point(current_task(), static_cast<unsigned>(which));
 }
 MUSUBI_EXPORT bool GOMP_barrier_cancel() {
   MUSUBI_GOMP_ENTRY();
-  barrier();
-  return false;
+  return barrier_of_cancellable();
 }
 MUSUBI_EXPORT bool GOMP_loop_end_cancel() {
   MUSUBI_GOMP_ENTRY();
-  barrier();
-  return false;
+  loop_end(current_task());
+  return barrier_of_cancellable();
 }
 MUSUBI_EXPORT bool GOMP_sections_end_cancel() {
   MUSUBI_GOMP_ENTRY();
-  barrier();
-  return false;
+  loop_end(current_task());
+  return barrier_of_cancellable();
 }
 
 }  // extern "C"

@@ -53,8 +53,9 @@ Counts cost_of(int ranks, const std::string& construct) {
     EXPECT_LE(std::labs(second - first - cost * times), at_beginning_max);
     return cost;
   };
-  return {each(a.barriers, b.barriers), each(a.messages, b.messages),
-          each(a.remote_operations, b.remote_operations)};
+  // Depends on which rank comes first: at most, on the average.
+  const long operations = (b.remote_operations - a.remote_operations + many - few - 1) / (many - few);
+  return {each(a.barriers, b.barriers), each(a.messages, b.messages), operations};
 }
 
 struct Case {
@@ -63,29 +64,31 @@ struct Case {
 };
 constexpr Case cases[] = {{2, 1}, {3, 2}, {4, 2}, {5, 3}};
 
-void expect_one_message_of_each_rank_in_each_round(const std::string& construct) {
+// `others`: remote operations of each rank but the first; `runner`: of the thread that runs a block.
+void expect_one_message_of_each_rank_in_each_round(const std::string& construct, long others, long runner) {
   for (const Case& c : cases) {
     const Counts cost = cost_of(c.ranks, construct);
     EXPECT_EQ(cost.barriers, c.ranks);
     EXPECT_EQ(cost.messages, c.ranks * c.rounds);
-    EXPECT_EQ(cost.remote_operations, 0);
+    EXPECT_LE(cost.remote_operations, (c.ranks - 1) * others + runner);
   }
 }
 
 TEST(Counts, ABarrierTakesOneMessageOfEachRankInEachRound) {
-  expect_one_message_of_each_rank_in_each_round("barrier");
+  expect_one_message_of_each_rank_in_each_round("barrier", 0, 0);
 }
 
-TEST(Counts, ASingleTakesNoMoreThanItsBarrier) {
-  expect_one_message_of_each_rank_in_each_round("single");
+// Besides, each rank asks rank 0 once, and who runs the block says when it has ended.
+TEST(Counts, ASingleTakesNoMoreMessagesThanItsBarrier) {
+  expect_one_message_of_each_rank_in_each_round("single", 1, 2);
 }
 
-TEST(Counts, ASingleWithoutABarrierTakesNothing) {
+TEST(Counts, ASingleWithoutABarrierTakesNoMessage) {
   for (const Case& c : cases) {
     const Counts cost = cost_of(c.ranks, "single_nowait");
     EXPECT_EQ(cost.barriers, 0);
     EXPECT_EQ(cost.messages, 0);
-    EXPECT_EQ(cost.remote_operations, 0);
+    EXPECT_LE(cost.remote_operations, c.ranks);
   }
 }
 

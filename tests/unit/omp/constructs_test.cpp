@@ -210,6 +210,31 @@ TEST_P(Constructs, single_and_copyprivate) {
   EXPECT_EQ(0, run(body));
 }
 
+// The first thread does not come before somebody else has run the block.
+TEST_P(Constructs, a_single_goes_to_the_first_to_come) {
+  const auto body = [] {
+    int runs = 0, wrong = 0;
+#pragma omp parallel reduction(+ : wrong)
+    for (int round = 1; round <= 40; ++round) {
+      const bool late = omp_get_thread_num() == 0 && omp_get_num_threads() > 1;
+      while (late && __atomic_load_n(&runs, __ATOMIC_SEQ_CST) < 2 * round - 1) sched_yield();
+      int runner = -1;
+#pragma omp single copyprivate(runner)
+      {
+        runner = omp_get_thread_num();
+        __atomic_add_fetch(&runs, 1, __ATOMIC_SEQ_CST);
+      }
+      wrong += runner == -1 || (runner == 0 && omp_get_num_threads() > 1);
+      while (late && __atomic_load_n(&runs, __ATOMIC_SEQ_CST) < 2 * round) sched_yield();
+#pragma omp single nowait
+      __atomic_add_fetch(&runs, 1, __ATOMIC_SEQ_CST);
+    }
+    EXPECT_EQ(80, runs);
+    EXPECT_EQ(0, wrong);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
 TEST_P(Constructs, sections_each_once) {
   const auto body = [] {
     int hits[5] = {};
@@ -307,6 +332,32 @@ TEST_P(Constructs, doacross_waits_for_its_sources) {
       }
     }
     EXPECT_EQ(1599, chain[1599]);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+TEST_P(Constructs, doacross_of_ten_loops) {
+  const auto body = [] {
+    int* order = shared_array<int>(4 * 3 * 2);
+    int next = 0;
+#pragma omp parallel for ordered(10) schedule(dynamic) collapse(1)
+    for (int a = 0; a < 4; ++a)
+      for (int b = 0; b < 1; ++b)
+        for (int c = 0; c < 3; ++c)
+          for (int d = 0; d < 1; ++d)
+            for (int e = 0; e < 1; ++e)
+              for (int f = 0; f < 1; ++f)
+                for (int g = 0; g < 1; ++g)
+                  for (int h = 0; h < 1; ++h)
+                    for (int i = 0; i < 1; ++i)
+                      for (int j = 0; j < 2; ++j) {
+#pragma omp ordered depend(sink : a - 1, b, c, d, e, f, g, h, i, j)
+                        order[(a * 3 + c) * 2 + j] = a == 0 ? 1 : order[((a - 1) * 3 + c) * 2 + j] + 1;
+#pragma omp ordered depend(source)
+                        __atomic_add_fetch(&next, 1, __ATOMIC_RELAXED);
+                      }
+    EXPECT_EQ(24, next);
+    for (int k = 0; k < 24; ++k) EXPECT_EQ(k / 6 + 1, order[k]) << k;
   };
   EXPECT_EQ(0, run(body));
 }

@@ -44,6 +44,13 @@ TEST(Environment, understands_what_the_specification_allows) {
                                 {"OMP_MAX_ACTIVE_LEVELS", "3"},
                                 {"OMP_STACKSIZE", "20 M"},
                                 {"OMP_CANCELLATION", "true"},
+                                {"OMP_NUM_TEAMS", "3"},
+                                {"OMP_TEAMS_THREAD_LIMIT", "5"},
+                                {"OMP_MAX_TASK_PRIORITY", "7"},
+                                {"OMP_ALLOCATOR", "OMP_Cgroup_mem_alloc"},
+                                {"OMP_TARGET_OFFLOAD", "mandatory"},
+                                {"OMP_AFFINITY_FORMAT", "%n of %N"},
+                                {"OMP_DISPLAY_AFFINITY", "1"},
                                 {"OMP_DISPLAY_ENV", "verbose"}});
   EXPECT_TRUE(reading.warnings.empty());
   const Icv& icv = reading.environment.initial;
@@ -54,6 +61,13 @@ TEST(Environment, understands_what_the_specification_allows) {
   EXPECT_EQ(3u, icv.max_active_levels);
   EXPECT_EQ(std::uint64_t{20} << 20, reading.environment.stack_bytes);
   EXPECT_TRUE(reading.environment.cancellation);
+  EXPECT_EQ(3u, icv.teams);
+  EXPECT_EQ(5u, icv.teams_thread_limit);
+  EXPECT_EQ(6u, icv.allocator);
+  EXPECT_EQ(7u, reading.environment.max_task_priority);
+  EXPECT_TRUE(reading.environment.target_mandatory);
+  EXPECT_TRUE(reading.environment.display_affinity);
+  EXPECT_EQ("%n of %N", reading.environment.affinity_format);
   EXPECT_EQ(Environment::Display::verbose, reading.environment.display);
 }
 
@@ -70,6 +84,10 @@ TEST(Environment, refuses_rubbish_with_one_line_each) {
                                                         {"OMP_DYNAMIC", "maybe"},
                                                         {"OMP_STACKSIZE", "2T"},
                                                         {"OMP_THREAD_LIMIT", "0"},
+                                                        {"OMP_NUM_TEAMS", "0"},
+                                                        {"OMP_MAX_TASK_PRIORITY", "-1"},
+                                                        {"OMP_ALLOCATOR", "malloc"},
+                                                        {"OMP_TARGET_OFFLOAD", "perhaps"},
                                                         {"OMP_MAX_ACTIVE_LEVELS", "x"}}) {
     const Reading reading = read({{name, text}});
     ASSERT_EQ(1u, reading.warnings.size()) << name << "=" << text;

@@ -82,11 +82,8 @@ class StandinRuntime final : public runtime::Runtime {
   void acquire() override {}
 
   AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) override {
-    auto expected = static_cast<std::uint32_t>(operation.compare);
-    __atomic_compare_exchange_n(reinterpret_cast<std::uint32_t*>(address), &expected,
-                                static_cast<std::uint32_t>(operation.operand), false, __ATOMIC_SEQ_CST,
-                                __ATOMIC_SEQ_CST);
-    return expected;
+    return operation.bytes == 4 ? apply_to(reinterpret_cast<std::uint32_t*>(address), operation)
+                                : apply_to(reinterpret_cast<std::uint64_t*>(address), operation);
   }
   bool is_shared(std::uintptr_t address) const noexcept override {
     const auto base = reinterpret_cast<std::uintptr_t>(world);
@@ -131,6 +128,14 @@ class StandinRuntime final : public runtime::Runtime {
   }
 
  private:
+  template <class Word>
+  static AtomicValue apply_to(Word* address, const AtomicOperation& operation) {
+    Word old = __atomic_load_n(address, __ATOMIC_SEQ_CST);
+    while (!__atomic_compare_exchange_n(address, &old, static_cast<Word>(apply(operation, old)), false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return old;
+  }
   static std::atomic<std::uint64_t>& word(Rank owner, std::size_t index) {
     return world->words[owner.value][index];
   }
