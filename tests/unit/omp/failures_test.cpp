@@ -6,10 +6,10 @@
 #include "omp/team.h"
 #include "standin_runtime.h"
 
-extern "C" void GOMP_target_ext();
-
 namespace musubi::testing {
 namespace {
+
+int word_of_device = 0;
 
 TEST(Failures, barriers_that_do_not_match) {
   const auto body = [] {
@@ -24,11 +24,11 @@ TEST(Failures, barriers_that_do_not_match) {
   EXPECT_EQ(1, run_job({2, 1, {}}, body));
 }
 
-TEST(Failures, target_is_refused) {
-  EXPECT_EQ(1, run_job({2, 1, {}}, [] { GOMP_target_ext(); }));
+TEST(Failures, detach_is_refused) {
+  EXPECT_EQ(1, run_job({2, 1, {}}, [] { omp_fulfill_event(static_cast<omp_event_handle_t>(0)); }));
 }
 
-TEST(Failures, cancellation_is_refused_only_when_asked_for) {
+TEST(Failures, nothing_is_cancelled_unless_asked_for) {
   const auto body = [] {
     int visited = 0;
 #pragma omp parallel
@@ -44,7 +44,24 @@ TEST(Failures, cancellation_is_refused_only_when_asked_for) {
     EXPECT_EQ(0, omp_get_cancellation());
   };
   EXPECT_EQ(0, run_job({2, 2, {}}, body));
-  EXPECT_EQ(1, run_job({1, 2, {{"OMP_CANCELLATION", "true"}}}, body));
+}
+
+TEST(Failures, a_mandatory_device) {
+  const auto body = [] {
+#pragma omp target update to(word_of_device) device(1)
+  };
+  EXPECT_EQ(0, run_job({2, 1, {}}, body));
+  EXPECT_EQ(1, run_job({2, 1, {{"OMP_TARGET_OFFLOAD", "mandatory"}}}, body));
+}
+
+TEST(Failures, an_allocator_without_memory_that_may_not_fail) {
+  const auto body = [] {
+    const omp_alloctrait_t traits[] = {{omp_atk_pool_size, 100}, {omp_atk_fallback, omp_atv_abort_fb}};
+    const omp_allocator_handle_t small = omp_init_allocator(omp_default_mem_space, 2, traits);
+    EXPECT_NE(nullptr, omp_alloc(100, small));
+    omp_alloc(1, small);
+  };
+  EXPECT_EQ(1, run_job({2, 1, {}}, body));
 }
 
 TEST(Failures, a_lock_that_was_overwritten) {
