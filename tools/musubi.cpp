@@ -9,6 +9,7 @@
 
 #include "bootstrap/local/invitation.h"
 #include "doctor_command.h"
+#include "program_atomics.h"
 #include "run_command.h"
 
 namespace {
@@ -62,8 +63,10 @@ void declare_run(CLI::App& run, RunOptions& options) {
   run.footer(run_footer);
 }
 
-void declare_doctor(CLI::App& doctor, RunOptions& options, bool& json) {
+void declare_doctor(CLI::App& doctor, RunOptions& options, bool& json, std::string& program) {
   declare_size(doctor, options);
+  doctor.add_option("program", program, "Examine this program's atomics instead of the machine")
+      ->type_name("FILE");
   doctor.add_flag("--json", json, "Print one JSON object");
   doctor.footer(
       "Exit status: 0 when such a job can run here, 1 when not, 2 for a wrong command line or setting.");
@@ -107,10 +110,11 @@ int main(int argc, char** argv) {
   CLI::App* settings = app.add_subcommand("settings", "List the settings, their values and sources");
   settings->add_flag("--markdown", markdown, "Print the reference page instead");
   bool json = false;
+  std::string program;
   RunOptions asked;
   asked.ranks = 2;
   CLI::App* doctor = app.add_subcommand("doctor", "Examine this machine: can jobs run, and how well");
-  declare_doctor(*doctor, asked, json);
+  declare_doctor(*doctor, asked, json, program);
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == run->get_name()) {
     words.erase(words.begin());
@@ -129,6 +133,7 @@ int main(int argc, char** argv) {
     return misuse(error.what());
   }
   if (*settings) return musubi::tools::show_settings(markdown);
+  if (*doctor && !program.empty()) return musubi::tools::examine_program(program, json);
   if (*doctor) return musubi::tools::examine_machine(asked, json);
   if (options.command.empty() && !options.print_config) return misuse("no program to run");
   return musubi::tools::run(options);

@@ -8,6 +8,7 @@
 #include "config/reference_page.h"
 #include "os/cpu.h"
 #include "placement.h"
+#include "process_places.h"
 #include "program_file.h"
 #include "runtime/address_plan.h"
 #include "runtime/reservation.h"
@@ -123,6 +124,8 @@ int run(const RunOptions& options) {
   plan.label_output = settings.label_output;
   plan.plain = options.plain;
   plan.abort_timeout = settings.abort_timeout;
+  plan.stall_report = settings.stall_report;
+  plan.find_places = &find_places;
   auto status = bootstrap::LocalLauncher::run(plan);
   if (!status) return refuse(status.error().message, status_of_failed_start);
   return status.value();

@@ -53,8 +53,7 @@ bool lies_within(CodeRange inner, const std::vector<CodeRange>& outer) {
 }
 
 // Empty when the file has no section headers, or none that make sense.
-std::vector<CodeRange> executable_sections(const File& file, std::uintptr_t load_bias) {
-  ElfW(Ehdr) header;
+std::vector<ElfW(Shdr)> executable_sections(const File& file, ElfW(Ehdr)& header) {
   if (!file.read(&header, sizeof header, 0) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
   if (header.e_shoff == 0 || header.e_shnum == 0 || header.e_shentsize != sizeof(ElfW(Shdr))) return {};
   std::vector<ElfW(Shdr)> sections(header.e_shnum);
@@ -64,15 +63,22 @@ std::vector<CodeRange> executable_sections(const File& file, std::uintptr_t load
   if (name_section.sh_size > file.bytes()) return {};
   std::vector<char> names(name_section.sh_size + 1, '\0');
   if (!file.read(names.data(), name_section.sh_size, name_section.sh_offset)) return {};
-  std::vector<CodeRange> ranges;
-  for (const ElfW(Shdr) & section : sections) {
+  std::erase_if(sections, [&names](const ElfW(Shdr) & section) {
     if (section.sh_type != SHT_PROGBITS || (section.sh_flags & SHF_EXECINSTR) == 0 || section.sh_size == 0)
-      continue;
+      return true;
     const char* name = section.sh_name < names.size() ? &names[section.sh_name] : "";
-    if (std::strncmp(name, ".plt", 4) == 0) continue;
-    ranges.push_back({load_bias + section.sh_addr, section.sh_size});
-  }
-  return ranges;
+    return std::strncmp(name, ".plt", 4) == 0;
+  });
+  return sections;
+}
+
+void add(Scan& all, const Scan& part) {
+  all.sites.insert(all.sites.end(), part.sites.begin(), part.sites.end());
+  all.padding.insert(all.padding.end(), part.padding.begin(), part.padding.end());
+  all.doubtful += part.doubtful;
+  all.instructions += part.instructions;
+  all.unsupported += part.unsupported;
+  all.undecodable_bytes += part.undecodable_bytes;
 }
 
 int keep_first(dl_phdr_info* info, std::size_t, void* context) {
@@ -89,7 +95,11 @@ Result<std::vector<CodeRange>> code_of_object(const dl_phdr_info& object, const 
                  "; make the file readable, or run without patching atomics"};
   }
   const std::vector<CodeRange> segments = executable_segments(object);
-  std::vector<CodeRange> ranges = executable_sections(file, object.dlpi_addr);
+  std::vector<CodeRange> ranges;
+  ElfW(Ehdr) header;
+  for (const ElfW(Shdr) & section : executable_sections(file, header)) {
+    ranges.push_back({object.dlpi_addr + section.sh_addr, section.sh_size});
+  }
   // A file that was replaced after the start does not describe what is loaded.
   std::erase_if(ranges, [&segments](CodeRange range) { return !lies_within(range, segments); });
   return ranges.empty() ? segments : ranges;
@@ -106,13 +116,29 @@ Scan find_sites(std::vector<CodeRange> ranges) {
   std::sort(ranges.begin(), ranges.end(),
             [](const CodeRange& a, const CodeRange& b) { return a.begin < b.begin; });
   for (const CodeRange& range : ranges) {
-    Scan part = find_sites(reinterpret_cast<const void*>(range.begin), range.bytes, range.begin);
-    all.sites.insert(all.sites.end(), part.sites.begin(), part.sites.end());
-    all.padding.insert(all.padding.end(), part.padding.begin(), part.padding.end());
-    all.doubtful += part.doubtful;
-    all.instructions += part.instructions;
-    all.unsupported += part.unsupported;
-    all.undecodable_bytes += part.undecodable_bytes;
+    add(all, find_sites(reinterpret_cast<const void*>(range.begin), range.bytes, range.begin));
+  }
+  return all;
+}
+
+Result<Scan> find_sites_of_file(const std::string& path) {
+  constexpr std::uintptr_t base_of_movable_programs = 0x555555554000;
+  const File file(path.c_str());
+  if (!file.is_open()) return Error{"cannot read " + path + ": " + std::strerror(errno)};
+  ElfW(Ehdr) header;
+  std::vector<ElfW(Shdr)> sections = executable_sections(file, header);
+  if (sections.empty()) return Error{path + " is no program or library whose code can be told by its sections"};
+  std::sort(sections.begin(), sections.end(),
+            [](const ElfW(Shdr) & a, const ElfW(Shdr) & b) { return a.sh_addr < b.sh_addr; });
+  Scan all;
+  for (const ElfW(Shdr) & section : sections) {
+    if (section.sh_size > file.bytes()) return Error{path + " is damaged: a section is larger than the file"};
+    std::vector<std::uint8_t> code(section.sh_size);
+    if (!file.read(code.data(), code.size(), section.sh_offset)) {
+      return Error{path + " is damaged: a section lies behind the file's end"};
+    }
+    const std::uintptr_t base = header.e_type == ET_DYN ? base_of_movable_programs : 0;
+    add(all, find_sites(code.data(), code.size(), base + section.sh_addr));
   }
   return all;
 }

@@ -14,6 +14,8 @@ namespace musubi::atomics {
 // possible. A handler of a signal of the program may come in between and call again on the same thread.
 class AtomicSink {
  public:
+  // Announces the instruction behind the one that is served next on this thread.
+  virtual void at(std::uintptr_t /*next_instruction*/) noexcept {}
   // Carries out `operation` on the `operation.bytes` bytes at `address`, of which the first lies in the
   // shared space, as one indivisible step in respect of all ranks. Result: what the word held before, zero
   // above its width. The instructions behind it are sequentially consistent: their order (relaxed, acquire,

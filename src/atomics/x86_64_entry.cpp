@@ -52,6 +52,7 @@ extern "C" __attribute__((visibility("hidden"), used)) void musubi_atomics_serve
   const auto& record = *reinterpret_cast<const StubRecord*>((behind_exits + alignof(StubRecord) - 1) &
                                                             ~(alignof(StubRecord) - 1));
   const int saved_errno = errno;
+  attachment.sink->at(record.next_instruction);
   if (record.instruction.is_fence()) {
     attachment.sink->fence();
     errno = saved_errno;

@@ -11,6 +11,7 @@
 #include "image/loaded_objects.h"
 #include "omp/open_singles.h"
 #include "omp/thread.h"
+#include "runtime/waiting.h"
 #include "os/fault_context.h"
 #include "vm/signal/fault_handler.h"
 
@@ -30,6 +31,9 @@ class RuntimeSink final : public atomics::AtomicSink {
  public:
   explicit RuntimeSink(runtime::Runtime& runtime) : runtime_(runtime) {}
 
+  void at(std::uintptr_t next_instruction) noexcept override {
+    runtime::note_call(reinterpret_cast<const void*>(next_instruction));
+  }
   AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
     if (is_child_of_rank()) return execute_alone(address, operation);
     omp::note_frame(__builtin_frame_address(0));

@@ -8,11 +8,14 @@
 
 #include "omp/thread.h"
 #include "os/sleep.h"
+#include "runtime/waiting.h"
 
 namespace musubi::omp {
 
 class Backoff {
  public:
+  explicit Backoff(runtime::Wait wait, std::uint64_t object = 0, std::uint64_t address = 0) noexcept
+      : waiting_(wait, object, address) {}
   void pause() noexcept {
     if (attempts_++ < yields && thread_state.yields.allowed(1) != 0) {
       thread_state.yields.yield();
@@ -26,6 +29,7 @@ class Backoff {
   static constexpr unsigned yields = 64;
   static constexpr std::uint64_t sleep_ns_max = 500'000;
 
+  runtime::Waiting waiting_;
   unsigned attempts_ = 0;
   std::uint64_t sleep_ns_ = 10'000;
 };

@@ -31,7 +31,7 @@ void publish(const Entry& entry, std::uint64_t progress) {
 }
 
 void wait_until(const Entry& entry, std::uint64_t progress) {
-  Backoff backoff;
+  Backoff backoff(runtime::Wait::iteration);
   while (Job::current()->words.load(entry.owner, entry.index) < (entry.turn << progress_bits | progress)) {
     backoff.pause();
   }

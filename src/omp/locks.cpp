@@ -5,6 +5,7 @@
 #include "omp/private_memory.h"
 #include "omp/shared_memory.h"
 #include "omp/thread.h"
+#include "runtime/waiting.h"
 
 namespace musubi::omp {
 
@@ -12,7 +13,16 @@ Locks::Locks(runtime::Runtime& runtime, TeamWords& words) : runtime_(runtime), w
   if (runtime.ranks() == 1) local_ = make_private<Local>();
 }
 
-void Locks::lock(LockId lock) {
+void Locks::lock(LockId lock, const void* variable) {
+  {
+    const runtime::Waiting wait(runtime::Wait::lock, lock.value,
+                                reinterpret_cast<std::uintptr_t>(variable));
+    take(lock);
+  }
+  runtime::note_lock_taken(lock.value);
+}
+
+void Locks::take(LockId lock) {
   if (local_ == nullptr) {
     settle_singles(Before::lock);
     runtime_.lock(lock);
@@ -25,6 +35,12 @@ void Locks::lock(LockId lock) {
 }
 
 bool Locks::try_lock(LockId lock) {
+  if (!try_take(lock)) return false;
+  runtime::note_lock_taken(lock.value);
+  return true;
+}
+
+bool Locks::try_take(LockId lock) {
   if (local_ == nullptr) {
     settle_singles(Before::lock);
     return runtime_.try_lock(lock);
@@ -34,6 +50,7 @@ bool Locks::try_lock(LockId lock) {
 }
 
 void Locks::unlock(LockId lock) {
+  runtime::note_lock_given_back(lock.value);
   if (local_ == nullptr) {
     runtime_.unlock(lock);
     return;
@@ -140,7 +157,7 @@ void destroy_lock(LockWord& word) {
 
 void set_lock(LockWord& word) {
   const LockId lock = opened(word);
-  Job::current()->locks.lock(lock);
+  Job::current()->locks.lock(lock, &word);
 }
 
 bool test_lock(LockWord& word) {
@@ -205,7 +222,7 @@ NestLockWord& lock_of(NestLockHandle handle) {
 void critical_begin(const void* name) {
   Job* job = Job::current();
   if (job == nullptr) return;
-  job->locks.lock(name == nullptr ? LockId{lock_ids::unnamed_critical} : job->locks.named(name));
+  job->locks.lock(name == nullptr ? LockId{lock_ids::unnamed_critical} : job->locks.named(name), name);
 }
 
 void critical_end(const void* name) {

@@ -26,8 +26,8 @@ class Locks {
   Locks(runtime::Runtime& runtime, TeamWords& words);
 
   // Mutual exclusion in the job; acquire and release of shared memory with several ranks. A waiting thread
-  // sleeps.
-  void lock(LockId lock);
+  // sleeps. `variable`: the program's, for reports; or null.
+  void lock(LockId lock, const void* variable = nullptr);
   bool try_lock(LockId lock);
   void unlock(LockId lock);
 
@@ -45,6 +45,9 @@ class Locks {
   static constexpr std::uint32_t user_locks = lock_ids::end - lock_ids::first_user;
   // Job of one rank: 0 free, 1 held, 2 held and somebody may sleep.
   using Local = std::array<std::atomic<std::uint32_t>, lock_ids::end>;
+
+  void take(LockId lock);
+  bool try_take(LockId lock);
 
   runtime::Runtime& runtime_;
   TeamWords& words_;

@@ -46,7 +46,7 @@ void wait_for_others(ImplicitTask& task) {
     if (has_ended(number)) continue;
     job.words.store(Rank{0}, words::awaited_singles + place_of(number), number);
     const std::uint64_t begin = os::monotonic_ns();
-    Backoff backoff;
+    Backoff backoff(runtime::Wait::single, number);
     job.unreleased_singles.release_awaited();
     while (!has_ended(number) && os::monotonic_ns() - begin < patience_ns) {
       backoff.pause();

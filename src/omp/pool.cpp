@@ -8,6 +8,7 @@
 #include "omp/job.h"
 #include "omp/private_memory.h"
 #include "omp/thread.h"
+#include "runtime/waiting.h"
 
 namespace musubi::omp {
 
@@ -50,8 +51,11 @@ void* Pool::run(void* argument) {
   adopt_stack(worker.stack, __builtin_frame_address(0));
   note_frame(__builtin_frame_address(0));
   for (std::uint32_t served = 0;; ++served) {
-    while (worker.orders.load(std::memory_order_acquire) == served)
-      pool.runtime_.wait_local(&worker.orders, served);
+    {
+      const runtime::Waiting wait(runtime::Wait::region);
+      while (worker.orders.load(std::memory_order_acquire) == served)
+        pool.runtime_.wait_local(&worker.orders, served);
+    }
     pool.work_(worker.index);
     note_frame(__builtin_frame_address(0));
     const std::uint32_t expected = pool.expected_;

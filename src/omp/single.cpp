@@ -21,7 +21,7 @@ bool claim_single(Job& job, std::uint32_t number) {
     if (!is_before(seen, number)) return false;
   } while (!job.last_single.compare_exchange_weak(seen, number));
   if (job.ranks == 1) return true;
-  Backoff backoff;
+  Backoff backoff(runtime::Wait::single, number);
   while (true) {
     const std::uint32_t previous = number - 1;
     seen =

@@ -15,6 +15,7 @@
 #include "omp/private_memory.h"
 #include "omp/tasks.h"
 #include "omp/worksharing.h"
+#include "runtime/waiting.h"
 
 namespace musubi::omp {
 namespace {
@@ -45,6 +46,8 @@ void enter(ImplicitTask& task, const Region& region, std::uint32_t number) {
   thread.task = &task;
   if (job_of_process != nullptr && job_of_process->environment.display_affinity)
     display_affinity_when_changed();
+  runtime::note_team(number, region.size);
+  runtime::note_call(reinterpret_cast<const char*>(region.function) + 1);  // until it calls
   if (region.loop != nullptr) loop_begin(task, *region.loop);
 }
 
@@ -53,6 +56,7 @@ void leave(ImplicitTask& task) {
   if (cancellation_enabled()) loop_end(task);
   free_construct_memory(task);
   this_thread().task = task.outer;
+  runtime::note_team(task.outer->number, task.outer->size > 1 ? task.outer->size : 0);
 }
 
 // A thread that leaves a cancelled region may have open groups: down to the region's own one, if any.
@@ -124,6 +128,7 @@ std::uint32_t members_here(const Job& job) {
 void serve_region(Job& job) {
   const std::uint32_t members = members_here(job);
   if (members == 0) {
+    const runtime::Waiting wait(runtime::Wait::region);
     while (true) {
       runtime::BarrierPayload payload{};
       job.runtime.barrier(payload);
@@ -135,6 +140,7 @@ void serve_region(Job& job) {
   job.pool.start(members);
   run_member(0);
   note_frame(__builtin_frame_address(0));
+  const runtime::Waiting wait(runtime::Wait::join);
   job.pool.finish(members);
   ImplicitTask of_region;
   of_region.size = job.region.size;
@@ -221,7 +227,10 @@ ExitDecision worker_main() {
   MUSUBI_CHECK(job.self != 0);
   while (true) {
     runtime::BarrierPayload payload{};
-    job.runtime.barrier(payload);
+    {
+      const runtime::Waiting wait(runtime::Wait::region);
+      job.runtime.barrier(payload);
+    }
     if (kind_of(payload) == BarrierKind::exit) return ExitDecision{status_of(payload)};
     MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork, "kind %u", static_cast<unsigned>(kind_of(payload)));
     job.region = decode_fork(payload, job.environment.initial);
@@ -285,6 +294,7 @@ void end_parallel() {
     Job& job = *Job::current();
     end_own_single(task);
     if (cancellation_enabled()) loop_end(task);
+    const runtime::Waiting wait(runtime::Wait::join);
     job.pool.finish(members_here(job));
     meet_at_join(job, task);
     forget_cancellation(task);
@@ -321,6 +331,7 @@ bool barrier(Broadcast* broadcast) {
   task.first_awaited = task.last_awaited;
   Job& job = *Job::current();
   const std::uint32_t members = members_here(job);
+  const runtime::Waiting wait(runtime::Wait::barrier);
   LocalBarrier& of_rank = job.pool.barrier();
   const auto meet = [&] { meet_inside(job, broadcast); };
   if (!job.environment.cancellation) {
@@ -328,7 +339,7 @@ bool barrier(Broadcast* broadcast) {
     return true;
   }
   if (region_is_cancelled(task)) return false;
-  Backoff backoff;
+  Backoff backoff(runtime::Wait::barrier);
   return of_rank.arrive_or_leave(members, meet, [&] {
     backoff.pause();
     return !region_is_cancelled(task);

@@ -157,7 +157,7 @@ bool next_chunk(ImplicitTask& task) {
 
 void wait_for_turn(Loop& loop) {
   Slot slot = slot_of(loop);
-  Backoff backoff;
+  Backoff backoff(runtime::Wait::turn, loop.chunk.first);
   while (slot.load(turn) != loop.chunk.first) backoff.pause();
   loop.has_turn = true;
 }
@@ -193,7 +193,7 @@ void loop_begin(ImplicitTask& task, const LoopSpecification& specification) {
   loop.instance = task.loops++;
   if (task.loops_since_barrier++ < ring) return;
   Slot slot = slot_of(loop);
-  Backoff backoff;
+  Backoff backoff(runtime::Wait::loop);
   while (!slot.is_ready_for(loop.instance)) {
     if (region_is_cancelled(task)) {
       loop.finished = true;

@@ -1,6 +1,7 @@
 #include "runtime/job_runtime.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,8 +15,10 @@
 #include "os/futex.h"
 #include "os/touch.h"
 #include "runtime/choose_vm.h"
+#include "runtime/compare_settings.h"
 #include "runtime/solo_protocol.h"
 #include "runtime/time_spent.h"
+#include "runtime/waiting.h"
 
 namespace musubi::runtime {
 namespace {
@@ -53,6 +56,12 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
                                                 std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                                                 std::span<const SharedRange> globals,
                                                 std::span<const PrivateBytes> private_bytes) {
+  auto settings_of_ranks = bootstrap->all_gather(collective_settings(settings));
+  if (!settings_of_ranks) return settings_of_ranks.error();
+  if (const std::string difference = settings_difference(settings_of_ranks.value()); !difference.empty()) {
+    if (bootstrap->self() == Rank{0}) bootstrap->abort(125, difference);
+    ::pause();  // rank 0 ends the job
+  }
   // A single rank keeps its globals where they are.
   if (bootstrap->ranks() == 1) globals = {};
   auto plan = AddressPlan::make(settings, bootstrap->ranks(), globals);
@@ -133,6 +142,7 @@ Result<void> JobRuntime::open_memory() {
   }
   fault_handler_ = std::make_unique<vm::FaultHandler>(self_);
   fault_handler_->install();
+  if (bootstrap_->tells_crashes()) fault_handler_->set_crash_listener(this, settings_.runtime_frames);
   fault_handler_->add_owner(SIGSEGV, *vm_);
   fault_handler_->add_owner(SIGBUS, *vm_);
   shared_regions_ = std::make_unique<SharedRegions>(*fabric_, regions);
@@ -218,6 +228,7 @@ void JobRuntime::serve() {
 bool JobRuntime::attach_thread() {
   if (context_of_thread != nullptr) return false;
   context_of_thread = new ThreadContext;
+  open_wait_record(bootstrap_->wait_board());
   while (lone_thread_.operates()) step_aside();
   if (auto installed = context_of_thread->alternate_stack.install(); !installed) {
     abort(1, installed.error().message);
@@ -228,6 +239,7 @@ bool JobRuntime::attach_thread() {
 
 void JobRuntime::detach_thread() {
   if (context_of_thread == nullptr) return;
+  close_wait_record();
   delete context_of_thread;
   context_of_thread = nullptr;
 }

@@ -32,6 +32,7 @@ namespace musubi::runtime {
 class JobRuntime final : public Runtime,
                          private RemoteCalls,
                          private vm::FaultSink,
+                         private vm::CrashListener,
                          private sync::Barrier::ReleaseListener {
  public:
   JobRuntime(const config::Settings& settings, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
@@ -99,6 +100,10 @@ class JobRuntime final : public Runtime,
 
  private:
   bool on_fault(BlockId block, vm::Access wanted) noexcept override;
+  void tell_crash(std::string_view cause) noexcept override { bootstrap_->tell_crash(cause); }
+  bool tell_frames(std::span<const std::uintptr_t> frames) noexcept override {
+    return bootstrap_->tell_frames(frames);
+  }
   void on_released() noexcept override {
     if (release_listener_ != nullptr) release_listener_->on_released();
   }

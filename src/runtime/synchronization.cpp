@@ -5,6 +5,7 @@
 #include "os/sleep.h"
 #include "runtime/job_runtime.h"
 #include "runtime/time_spent.h"
+#include "runtime/waiting.h"
 
 namespace musubi::runtime {
 namespace {
@@ -13,6 +14,25 @@ using trace::Counter;
 
 // Flushes in a row that brought nothing and published nothing.
 constinit thread_local std::uint32_t idle_flushes_of_thread = 0;
+
+// Atomic operations in a row that left the same word as it was: a look for something that does not come.
+class Spins {
+ public:
+  void look(std::uintptr_t address, bool unchanged) noexcept {
+    constexpr std::uint32_t looks_before_wait = 1000;
+    if (!unchanged || address != address_) {
+      if (count_ > looks_before_wait) note_moved();
+      count_ = 0;
+    }
+    address_ = address;
+    if (++count_ > looks_before_wait) note_spin(Wait::atomic, address);
+  }
+
+ private:
+  std::uintptr_t address_ = 0;
+  std::uint32_t count_ = 0;
+};
+constinit thread_local Spins spins_of_thread;
 
 // Changes a word of the live bytes by a processor atomic: another thread of this rank may store to it plainly
 // at the same time (a spin lock that is given back), and that store must not vanish between our load and our
@@ -122,6 +142,7 @@ void JobRuntime::flush() {
     if (!operation.siblings() && protocol_->clock() == before) await_clock();
   }
   idle_flushes_of_thread = protocol_->clock() == before ? idle_flushes_of_thread + 1 : 0;
+  idle_flushes_of_thread > looks_before_nap ? note_spin(Wait::flag, 0) : note_moved();
   if (ranks_ > 1 && idle_flushes_of_thread % looks_before_time_passes == looks_before_time_passes - 1) {
     executor().run(protocol_->acquire_clock(protocol_->clock() + settings_.lease_ticks + 1));
   }
@@ -165,7 +186,9 @@ AtomicValue JobRuntime::atomic(std::uintptr_t address, const AtomicOperation& op
   } else {
     executor().run(protocol_->modify(*block, modification));
   }
-  return modification.old();
+  const AtomicValue old = modification.old();
+  spins_of_thread.look(address, musubi::apply(operation, old) == (old & mask_of(operation.bytes)));
+  return old;
 }
 
 }  // namespace musubi::runtime

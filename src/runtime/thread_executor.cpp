@@ -4,6 +4,7 @@
 #include "os/clock.h"
 #include "os/cpu.h"
 #include "os/sleep.h"
+#include "runtime/waiting.h"
 #include "vm/signal/fault_handler.h"
 
 namespace musubi::runtime {
@@ -73,6 +74,7 @@ void ThreadExecutor::drive() noexcept {
   if (resume_ready()) return;
   if (fabric_.progress()) return;
   const std::uint64_t begin = os::monotonic_ns();
+  const Waiting wait(Wait::peer);
   waiting_.store(true);
   fabric_.wait(any_ready_);
   waiting_.store(false);

@@ -23,7 +23,7 @@ struct Header {
 
 bool is_valid(const Header& header, std::size_t received) {
   return header.magic == frame_magic && header.kind >= static_cast<std::uint32_t>(FrameKind::join) &&
-         header.kind <= static_cast<std::uint32_t>(FrameKind::abort) &&
+         header.kind <= static_cast<std::uint32_t>(FrameKind::crash_told) &&
          header.body_bytes <= frame_body_bytes_max && received == sizeof header + header.body_bytes;
 }
 
@@ -64,6 +64,14 @@ Received receive_frame(int socket, bool dont_wait, Frame& frame) {
   body.resize(header.body_bytes);
   frame = Frame{static_cast<FrameKind>(header.kind), header.status, header.total_bytes, std::move(body)};
   return Received::frame;
+}
+
+std::optional<FrameKind> receive_kind(int socket) noexcept {
+  Header header{};
+  if (::recv(socket, &header, sizeof header, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof header)) {
+    return std::nullopt;
+  }
+  return static_cast<FrameKind>(header.kind);
 }
 
 bool BlobAssembler::add(const Frame& frame) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,9 @@ enum class FrameKind : std::uint32_t {
   gathered,  // launcher: a piece of everybody's blobs
   finish,    // rank: the program has ended in order with `status`
   abort,     // rank: the job is to end now as a failure; body: the reason
+  crash_cause,   // rank: it dies by a signal; body: one line
+  crash_frames,  // rank: behind its cause; body: addresses of 8 bytes, the innermost first
+  crash_told,    // launcher: has written both
 };
 
 inline constexpr std::uint32_t frame_magic = 0x6d757375;
@@ -42,6 +46,9 @@ enum class Received {
   broken,   // not a frame of this protocol
 };
 Received receive_frame(int socket, bool dont_wait, Frame& frame);
+
+// The kind of the next frame, which is dropped; nothing when there is none. Signal-safe.
+std::optional<FrameKind> receive_kind(int socket) noexcept;
 
 // Puts the pieces of one blob together.
 class BlobAssembler {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "bootstrap/local/places.h"
+
 namespace musubi::bootstrap {
 
 struct LaunchPlan {
@@ -18,6 +20,8 @@ struct LaunchPlan {
   bool label_output = false;
   bool plain = false;  // a program that need not join the job
   std::chrono::nanoseconds abort_timeout{0};
+  std::chrono::nanoseconds stall_report{0};  // 0: never
+  FindPlaces find_places;                    // or none: reports show addresses
 };
 
 }  // namespace musubi::bootstrap

@@ -1,6 +1,7 @@
 #include "bootstrap/local/local_bootstrap.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -12,7 +13,9 @@
 #include "bootstrap/local/frame.h"
 #include "bootstrap/local/gather.h"
 #include "bootstrap/local/invitation.h"
+#include "bootstrap/local/wait_boards.h"
 #include "config/environment.h"
+#include "os/clock.h"
 
 namespace musubi::bootstrap {
 namespace {
@@ -70,7 +73,8 @@ Result<std::unique_ptr<LocalBootstrap>> LocalBootstrap::join() {
   os::FileDescriptor socket(move_aside(invitation.socket));
   if (send_frame(socket.number(), FrameKind::join, 0, 0, {}, false) != 0) return launcher_gone();
   return std::unique_ptr<LocalBootstrap>(
-      new LocalBootstrap(std::move(socket), invitation.rank, invitation.ranks));
+      new LocalBootstrap(std::move(socket), invitation.rank, invitation.ranks,
+                         WaitBoards::open(invitation.board, invitation.rank)));
 }
 
 Result<std::vector<std::string>> LocalBootstrap::all_gather(std::string_view blob) {
@@ -100,6 +104,23 @@ Result<std::vector<std::string>> LocalBootstrap::all_gather(std::string_view blo
         "the launcher gathered a wrong number of blobs; launcher and runtime must be of one version"};
   }
   return blobs;
+}
+
+void LocalBootstrap::tell_crash(std::string_view cause) noexcept {
+  send_frame(socket_.number(), FrameKind::crash_cause, 0, 0, cause.substr(0, frame_body_bytes_max), false);
+}
+
+bool LocalBootstrap::tell_frames(std::span<const std::uintptr_t> frames) noexcept {
+  const std::string_view body(reinterpret_cast<const char*>(frames.data()), frames.size_bytes());
+  if (send_frame(socket_.number(), FrameKind::crash_frames, 0, 0, body, false) != 0) return false;
+  constexpr int patience_ms = 10'000;  // debug information of large programs takes a while
+  const std::uint64_t deadline_ns = os::monotonic_ns() + std::uint64_t{patience_ms} * 1'000'000;
+  while (os::monotonic_ns() < deadline_ns) {
+    pollfd answer{socket_.number(), POLLIN, 0};
+    if (::poll(&answer, 1, patience_ms) <= 0 || (answer.revents & POLLIN) == 0) return false;
+    if (receive_kind(socket_.number()) == FrameKind::crash_told) return true;
+  }
+  return false;
 }
 
 void LocalBootstrap::finish(int status) noexcept {

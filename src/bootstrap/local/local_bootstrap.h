@@ -21,17 +21,22 @@ class LocalBootstrap final : public Bootstrap {
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return ranks_; }
   // A blob may have up to 1 MiB. One thread at a time.
+  trace::WaitBoard* wait_board() noexcept override { return board_; }
   Result<std::vector<std::string>> all_gather(std::string_view blob) override;
+  bool tells_crashes() const noexcept override { return true; }
+  void tell_crash(std::string_view cause) noexcept override;
+  bool tell_frames(std::span<const std::uintptr_t> frames) noexcept override;
   void finish(int status) noexcept override;
   [[noreturn]] void abort(int status, std::string_view reason) noexcept override;
 
  private:
-  LocalBootstrap(os::FileDescriptor socket, Rank self, std::uint32_t ranks)
-      : socket_(std::move(socket)), self_(self), ranks_(ranks) {}
+  LocalBootstrap(os::FileDescriptor socket, Rank self, std::uint32_t ranks, trace::WaitBoard* board)
+      : socket_(std::move(socket)), self_(self), ranks_(ranks), board_(board) {}
 
   os::FileDescriptor socket_;
   Rank self_;
   std::uint32_t ranks_;
+  trace::WaitBoard* board_;
 };
 
 }  // namespace musubi::bootstrap

@@ -7,6 +7,7 @@
 #include "bootstrap/local/rank_process.h"
 #include "bootstrap/local/supervisor.h"
 #include "bootstrap/local/user_signals.h"
+#include "bootstrap/local/wait_boards.h"
 
 namespace musubi::bootstrap {
 namespace {
@@ -43,16 +44,18 @@ Result<int> LocalLauncher::run(const LaunchPlan& plan) {
                                  raise_limit_of_open_files()};
   // Holds a number that no rank's inherited file has.
   const os::FileDescriptor socket_slot(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  auto boards = WaitBoards::make(plan.ranks);
+  if (!boards) return boards.error();
   std::vector<RankProcess> ranks;
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
-    auto started = start_rank(plan, Rank(rank), socket_slot.number(), inherited);
+    auto started = start_rank(plan, Rank(rank), {socket_slot.number(), boards.value().file()}, inherited);
     if (!started) {
       kill_and_reap(ranks);
       return started.error();
     }
     ranks.push_back(std::move(started).value());
   }
-  return Supervisor(plan, signals, std::move(ranks)).run();
+  return Supervisor(plan, signals, std::move(ranks), boards.value()).run();
 }
 
 }  // namespace musubi::bootstrap

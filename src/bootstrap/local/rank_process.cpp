@@ -77,8 +77,9 @@ void pin_to(const std::vector<std::uint32_t>& processors) {
 // Runs in the child. The launcher has one thread when it forks, so anything may be called.
 class Child {
  public:
-  Child(const LaunchPlan& plan, Rank rank, int socket_slot, const InheritedState& inherited, pid_t launcher)
-      : plan_(plan), rank_(rank), socket_slot_(socket_slot), inherited_(inherited), launcher_(launcher) {}
+  Child(const LaunchPlan& plan, Rank rank, InheritedFiles files, const InheritedState& inherited,
+        pid_t launcher)
+      : plan_(plan), rank_(rank), files_(files), inherited_(inherited), launcher_(launcher) {}
 
   [[noreturn]] void become_program(int socket, int output, int error, int failure_pipe) {
     const Failure failure = prepare(socket, output, error);
@@ -99,6 +100,8 @@ class Child {
     if (!arrange_files(socket, output, error)) return {Step::files, errno};
     ::setrlimit(RLIMIT_NOFILE, &inherited_.open_files);
     ::sigaction(SIGPIPE, &inherited_.pipe_action, nullptr);
+    // What the terminal's quit key asks for is a report of the launcher; a program may handle it as well.
+    if (!plan_.plain) ::signal(SIGQUIT, SIG_IGN);
     ::sigprocmask(SIG_SETMASK, &inherited_.signal_mask, nullptr);
     execute();
     return {Step::execute, errno};
@@ -110,11 +113,11 @@ class Child {
       if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) return false;
     }
     return ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(error, STDERR_FILENO) >= 0 &&
-           ::dup2(socket, socket_slot_) >= 0;
+           ::dup2(socket, files_.socket_slot) >= 0 && ::fcntl(files_.board, F_SETFD, 0) == 0;
   }
 
   void execute() {
-    const Invitation invitation{socket_slot_, rank_, plan_.ranks, ::getpid()};
+    const Invitation invitation{files_.socket_slot, rank_, plan_.ranks, ::getpid(), files_.board};
     const std::string variable = std::string(config::job_variable) + "=";
     std::vector<std::string> environment = plan_.environment;
     std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(variable); });
@@ -132,14 +135,14 @@ class Child {
 
   const LaunchPlan& plan_;
   const Rank rank_;
-  const int socket_slot_;
+  const InheritedFiles files_;
   const InheritedState& inherited_;
   const pid_t launcher_;
 };
 
 }  // namespace
 
-Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, int socket_slot,
+Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles files,
                                const InheritedState& inherited) {
   auto output = make_pipe();
   if (!output) return output.error();
@@ -156,7 +159,7 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, int socket_slo
   const pid_t process_id = ::fork();
   if (process_id < 0) return failed("start a process", errno);
   if (process_id == 0) {
-    Child(plan, rank, socket_slot, inherited, launcher)
+    Child(plan, rank, files, inherited, launcher)
         .become_program(rank_end.number(), output.value().write_end.number(),
                         error.value().write_end.number(), failure_pipe.value().write_end.number());
   }

@@ -30,10 +30,16 @@ struct InheritedState {
   rlimit open_files;
 };
 
-// Starts rank `rank` of the plan and returns when it runs the program. `socket_slot` is a file of the
-// launcher whose number the rank's socket takes, the same in all ranks. Errors: out of processes or files,
-// the program cannot be executed, the kernel refuses what a rank needs.
-Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, int socket_slot,
+// Files of the launcher that a rank inherits, and whose numbers are the same in all ranks: of the socket, a file
+// that holds the number; of the board, the file itself.
+struct InheritedFiles {
+  int socket_slot;
+  int board;
+};
+
+// Starts rank `rank` of the plan and returns when it runs the program. Errors: out of processes or files, the
+// program cannot be executed, the kernel refuses what a rank needs.
+Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles files,
                                const InheritedState& inherited);
 
 // Once, when the pidfd is readable: how it ended; empty when it still runs.

@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "os/clock.h"
+#include "bootstrap/local/wait_report.h"
 #include "os/control_group.h"
 
 namespace musubi::bootstrap::local {
@@ -18,7 +21,8 @@ std::uint32_t count(const std::vector<RankProcess>& ranks) {
 
 }  // namespace
 
-Supervisor::Supervisor(const LaunchPlan& plan, UserSignals& signals, std::vector<RankProcess> ranks)
+Supervisor::Supervisor(const LaunchPlan& plan, UserSignals& signals, std::vector<RankProcess> ranks,
+                       const WaitBoards& boards)
     : plan_(plan),
       signals_(signals),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
@@ -26,6 +30,8 @@ Supervisor::Supervisor(const LaunchPlan& plan, UserSignals& signals, std::vector
       gather_(count(ranks)),
       verdict_(count(ranks), plan.plain),
       relay_(*this, count(ranks), plan.label_output, progress_event_.number()),
+      boards_(boards),
+      stall_watch_(boards, plan.plain ? std::chrono::nanoseconds{0} : plan.stall_report),
       memory_kills_before_(os::memory_kills()) {
   watch_subject(signals_.descriptor(), Subject::signals, 0, EPOLLIN);
   watch_subject(progress_event_.number(), Subject::progress, 0, EPOLLIN);
@@ -74,11 +80,20 @@ void Supervisor::wait_and_handle() {
   }
   if (deaths_pending_ || !aborts_.empty()) weigh_endings();
   follow_verdict();
+  if (verdict_.phase() == Phase::running && stall_watch_.look(os::monotonic_ns(), living_processes())) {
+    const auto seconds = std::chrono::duration<double>(plan_.stall_report).count();
+    char time[32];
+    std::snprintf(time, sizeof time, "%g", seconds);
+    say_what_threads_wait_for(std::string("musubi: nothing has moved for ") + time + " s; the job goes on waiting:");
+  }
   relay_.flush_quiet(os::monotonic_ns());
 }
 
 int Supervisor::timeout_ms(std::uint64_t now_ns) const {
   std::optional<std::uint64_t> deadline = relay_.quiet_deadline_ns();
+  if (const auto due = stall_watch_.due_ns(); due && verdict_.phase() == Phase::running) {
+    deadline = std::min(deadline.value_or(*due), *due);
+  }
   if (kill_at_ns_) deadline = std::min(deadline.value_or(*kill_at_ns_), *kill_at_ns_);
   if (!deadline) return -1;
   constexpr std::uint64_t ms = 1'000'000;
@@ -141,6 +156,8 @@ void Supervisor::weigh_endings() {
   std::for_each(first_exit, deaths.end(), weigh);
   for (const Death& death : deaths) {
     Member& member = members_[death.rank.value];
+    // It did not live to send the frames.
+    if (!member.crash_cause.empty()) relay_.say(std::exchange(member.crash_cause, {}));
     member.alive = false;
     member.process.process.close();
     member.process.socket.close();
@@ -186,9 +203,25 @@ void Supervisor::take_frame(Rank rank, Frame& frame) {
     case FrameKind::abort:
       aborts_.emplace_back(rank, std::move(frame));
       return;
+    case FrameKind::crash_cause:
+      members_[rank.value].crash_cause = std::move(frame.body);
+      return;
+    case FrameKind::crash_frames:
+      return tell_crash(rank, frame.body);
     case FrameKind::gathered:
+    case FrameKind::crash_told:
       return broken_protocol(rank);
   }
+}
+
+// The rank waits for this, so that its libraries can still be seen.
+void Supervisor::tell_crash(Rank rank, const std::string& frames) {
+  Member& member = members_[rank.value];
+  std::vector<std::uintptr_t> addresses(frames.size() / sizeof(std::uintptr_t));
+  std::memcpy(addresses.data(), frames.data(), addresses.size() * sizeof(std::uintptr_t));
+  relay_.say(member.crash_cause + backtrace_lines(addresses, member.process.process_id, plan_.find_places));
+  member.crash_cause.clear();
+  send_frame(member.process.socket.number(), FrameKind::crash_told, 0, 0, {}, true);
 }
 
 void Supervisor::broken_protocol(Rank rank) {
@@ -217,7 +250,20 @@ void Supervisor::send_reply(Rank rank) {
   watch_subject(socket, Subject::frames, rank.value, EPOLLIN);
 }
 
+std::vector<pid_t> Supervisor::living_processes() const {
+  std::vector<pid_t> processes;
+  for (const Member& member : members_) processes.push_back(member.alive ? member.process.process_id : 0);
+  return processes;
+}
+
+void Supervisor::say_what_threads_wait_for(const std::string& heading) {
+  relay_.say(wait_report(heading, take_snapshot(boards_, living_processes()), plan_.find_places));
+}
+
 void Supervisor::handle_signal(UserSignal signal) {
+  if (signal.number == SIGQUIT && !plan_.plain) {
+    return say_what_threads_wait_for("musubi: what the threads of the job do:");
+  }
   const Passing passing = passing_of(signal);
   if (signal.number != SIGCONT && signal.number != SIGTSTP) verdict_.passed_on(signal.number);
   if (insistence_.insists(signal.number, os::monotonic_ns())) {

@@ -14,14 +14,17 @@
 #include "bootstrap/local/launch_plan.h"
 #include "bootstrap/local/output_relay.h"
 #include "bootstrap/local/rank_process.h"
+#include "bootstrap/local/stall_watch.h"
 #include "bootstrap/local/user_signals.h"
 #include "bootstrap/local/verdict.h"
+#include "bootstrap/local/wait_boards.h"
 
 namespace musubi::bootstrap::local {
 
 class Supervisor final : private PipeWatcher {
  public:
-  Supervisor(const LaunchPlan& plan, UserSignals& signals, std::vector<RankProcess> ranks);
+  Supervisor(const LaunchPlan& plan, UserSignals& signals, std::vector<RankProcess> ranks,
+             const WaitBoards& boards);
 
   // Until all ranks have ended and their output is written. Result: the job's exit status.
   int run();
@@ -33,6 +36,7 @@ class Supervisor final : private PipeWatcher {
     bool alive = true;
     std::shared_ptr<const std::string> reply;  // to the all-gather, being sent
     std::size_t reply_sent = 0;
+    std::string crash_cause;  // told, but not yet passed on
   };
 
   void watch(int descriptor, Rank rank, Stream stream) override;
@@ -45,11 +49,14 @@ class Supervisor final : private PipeWatcher {
   void weigh_endings();
   void read_frames(Rank rank);
   void take_frame(Rank rank, Frame& frame);
+  void tell_crash(Rank rank, const std::string& frames);
   void broken_protocol(Rank rank);
   void send_reply(Rank rank);
   void handle_signal(UserSignal signal);
   void signal_all(int number);
   void follow_verdict();
+  std::vector<pid_t> living_processes() const;
+  void say_what_threads_wait_for(const std::string& heading);
 
   const LaunchPlan& plan_;
   UserSignals& signals_;
@@ -59,6 +66,8 @@ class Supervisor final : private PipeWatcher {
   GatherRound gather_;
   Verdict verdict_;
   OutputRelay relay_;
+  const WaitBoards& boards_;
+  StallWatch stall_watch_;
   const std::uint64_t memory_kills_before_;  // of the machine, before the job
   Insistence insistence_;
   Phase acted_on_ = Phase::running;

@@ -3,7 +3,8 @@
 // The ranks stay in the launcher's process group, so what the terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z, hang-up
 // of the shell's job) reaches them directly, and rank 0 may read from the terminal. Only what someone sent to
 // the launcher alone (kill, a batch system) is passed on:
-//   INT QUIT TERM HUP  to all ranks; a second INT or TERM kills the job
+//   INT TERM HUP       to all ranks; a second INT or TERM kills the job
+//   QUIT               to nobody: the launcher says what each thread does (of plain programs: to all ranks)
 //   USR1 USR2          to rank 0: the program is one program and gets them once
 //   TSTP CONT          to all ranks; the launcher stops and continues with them
 #pragma once

@@ -35,8 +35,10 @@ bool has_passed(clockid_t clock, const timespec* moment) {
 }
 
 // The thread can be cancelled between two looks, never inside the runtime.
-int await_change(const SharedWord& signals, std::uint32_t seen, clockid_t clock, const timespec* moment) {
-  musubi::omp::Backoff backoff;
+int await_change(pthread_cond_t* condition, std::uint32_t seen, clockid_t clock, const timespec* moment) {
+  const SharedWord signals = signals_of(condition);
+  musubi::omp::Backoff backoff(musubi::runtime::Wait::condition, 0,
+                               reinterpret_cast<std::uintptr_t>(condition));
   while (signals.load() == seen) {
     if (moment != nullptr && has_passed(clock, moment)) return ETIMEDOUT;
     ::pthread_testcancel();
@@ -58,7 +60,7 @@ int wait_for_signal(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t
   ::pthread_mutex_unlock(mutex);
   int result;
   pthread_cleanup_push(take_again, mutex);
-  result = await_change(signals, seen, clock, moment);
+  result = await_change(condition, seen, clock, moment);
   pthread_cleanup_pop(1);
   return result;
 }

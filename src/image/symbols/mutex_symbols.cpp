@@ -66,7 +66,7 @@ bool has_passed(clockid_t clock, const timespec* moment) {
 }
 
 int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* moment) {
-  musubi::omp::Backoff backoff;
+  musubi::omp::Backoff backoff(musubi::runtime::Wait::lock, 0, reinterpret_cast<std::uintptr_t>(mutex));
   while (try_shared(mutex) == EBUSY) {
     if (has_passed(clock, moment)) return ETIMEDOUT;
     backoff.pause();

@@ -26,7 +26,7 @@ enum State : std::uint32_t { untouched = 0, running = 1, done = 2 };
 
 // Result: whether the caller is to do the work; otherwise it has been done, and can be seen.
 bool begin_once(const SharedWord& state) {
-  musubi::omp::Backoff backoff;
+  musubi::omp::Backoff backoff(musubi::runtime::Wait::once);
   while (true) {
     const std::uint32_t seen = state.compare_exchange(untouched, running);
     if (seen == untouched) {
@@ -84,7 +84,7 @@ void end_private(std::uint32_t* guard, std::uint32_t value) {
 }
 
 int begin_private(std::uint32_t* guard) {
-  musubi::omp::Backoff backoff;
+  musubi::omp::Backoff backoff(musubi::runtime::Wait::once);
   while (true) {
     std::uint32_t seen = 0;
     if (__atomic_compare_exchange_n(guard, &seen, private_running, false, __ATOMIC_ACQ_REL,

@@ -1,6 +1,8 @@
 #include "vm/signal/crash_report.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
+#include <string.h>
 
 #include <algorithm>
 #include <array>
@@ -123,47 +125,76 @@ void append_frame(CrashText& text, std::size_t number, std::uintptr_t address, s
   text << "\n";
 }
 
-void write_backtrace(CrashText& text, const os::FaultContext& context) {
-  std::array<void*, frames_read> frames;
-  const int got = ::backtrace(frames.data(), static_cast<int>(frames.size()));
-  const auto end = frames.begin() + got;
-  const auto interrupted = std::find(frames.begin(), end, reinterpret_cast<void*>(context.program_counter));
-  append_frame(text, 0, context.program_counter, context.program_counter);
-  if (interrupted == end) {
-    // A call through a bad pointer: the unwinder knows nothing there, but the return address was just pushed.
-    const std::uintptr_t caller = *reinterpret_cast<const std::uintptr_t*>(context.stack_pointer);
-    if (!is_code(context.program_counter) && is_code(caller)) append_frame(text, 1, caller, caller - 1);
-    text.flush();
-    return;
-  }
-  std::size_t number = 1;
-  for (auto frame = interrupted + 1; frame != end && number < frames_shown; ++frame, ++number) {
-    const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(*frame);
-    append_frame(text, number, address, address - 1);  // of a return address: the call before it
-  }
-  if (number == frames_shown) text << "  ... and more\n";
-  text.flush();
+// Whether the address lies in the runtime's own code, where that is a library of its own.
+bool is_of_runtime(std::uintptr_t address) {
+  Dl_info here, there;
+  if (::dladdr(reinterpret_cast<void*>(&is_of_runtime), &here) == 0) return false;
+  if (::dladdr(reinterpret_cast<void*>(address), &there) == 0 || here.dli_fbase != there.dli_fbase) return false;
+  return ::strstr(here.dli_fname, "libmusubi") != nullptr;
 }
 
 }  // namespace
+
+// The interrupted instruction, then return addresses. Result: how many.
+std::size_t CrashReport::find_frames(const Crash& crash, const os::FaultContext& context,
+                                     std::span<std::uintptr_t> frames) const noexcept {
+  std::array<void*, frames_read> found;
+  const int got = ::backtrace(found.data(), static_cast<int>(found.size()));
+  const auto end = found.begin() + got;
+  const auto interrupted = std::find(found.begin(), end, reinterpret_cast<void*>(context.program_counter));
+  std::size_t count = 0;
+  const bool shows_runtime = runtime_frames_ || crash.in_runtime;
+  const auto add = [&](std::uintptr_t address) {
+    if (count == frames.size() || (!shows_runtime && is_of_runtime(address))) return;
+    frames[count++] = address;
+  };
+  add(context.program_counter);
+  if (interrupted == end) {
+    // A call through a bad pointer: the unwinder knows nothing there, but the return address was just pushed.
+    const std::uintptr_t caller = *reinterpret_cast<const std::uintptr_t*>(context.stack_pointer);
+    if (!is_code(context.program_counter) && is_code(caller)) add(caller);
+    return count;
+  }
+  for (auto frame = interrupted + 1; frame != end; ++frame) add(reinterpret_cast<std::uintptr_t>(*frame));
+  return count;
+}
 
 void CrashReport::prepare() const noexcept {
   std::array<void*, 4> frames;
   ::backtrace(frames.data(), static_cast<int>(frames.size()));
 }
 
-void CrashReport::write(const Crash& crash) const noexcept {
-  const os::FaultContext context = os::fault_context(crash.context);
-  CrashText text;
+void CrashReport::write_cause(CrashText& text, const Crash& crash,
+                              const os::FaultContext& context) const noexcept {
   (text << "musubi: rank ").decimal(rank_.value);
   text << (crash.in_runtime ? ": the runtime itself failed (a bug of Musubi): killed by "
                             : ": the program was killed by ");
   append_signal(text, crash.signal);
   text << ": ";
   append_cause(text, crash, context);
-  text << "\n";
-  text.flush();  // first, as walking a broken stack may end the report
-  write_backtrace(text, context);
+}
+
+void CrashReport::write(const Crash& crash) const noexcept {
+  const os::FaultContext context = os::fault_context(crash.context);
+  CrashText text;
+  write_cause(text, crash, context);
+  // First, as walking a broken stack may end the report.
+  if (listener_ != nullptr) {
+    listener_->tell_crash(text.gathered());
+  } else {
+    text << "\n";
+    text.flush();
+  }
+  std::array<std::uintptr_t, frames_shown> frames;
+  const std::size_t count = find_frames(crash, context, frames);
+  if (listener_ != nullptr) {
+    if (listener_->tell_frames({frames.data(), count})) return;
+    text << "\n";
+    text.flush();
+  }
+  for (std::size_t i = 0; i < count; ++i) append_frame(text, i, frames[i], i == 0 ? frames[i] : frames[i] - 1);
+  if (count == frames_shown) text << "  ... and more\n";
+  text.flush();
 }
 
 }  // namespace musubi::vm

@@ -4,10 +4,28 @@
 #include <signal.h>
 #include <ucontext.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
 #include "base/ids.h"
+#include "os/fault_context.h"
+#include "vm/signal/crash_text.h"
 #include "vm/signal/stack_registry.h"
 
 namespace musubi::vm {
+
+// Somebody who can tell the user more than the process that dies: see bootstrap/bootstrap.h. Signal-safe.
+class CrashListener {
+ public:
+  virtual void tell_crash(std::string_view cause) noexcept = 0;
+  // False: nobody has written anything.
+  virtual bool tell_frames(std::span<const std::uintptr_t> frames) noexcept = 0;
+
+ protected:
+  ~CrashListener() = default;
+};
 
 class CrashReport {
  public:
@@ -24,12 +42,23 @@ class CrashReport {
 
   // Loads what the backtrace needs, which would call malloc later. At start.
   void prepare() const noexcept;
-  // One line on the cause, then the backtrace of the interrupted code, to standard error. Inside a signal
-  // handler.
+  // `listener` outlives this. `runtime_frames`: backtraces show the runtime's own functions, too.
+  void set_listener(CrashListener* listener, bool runtime_frames) noexcept {
+    listener_ = listener;
+    runtime_frames_ = runtime_frames;
+  }
+  // One line on the cause, then the backtrace of the interrupted code, to the listener, or else to standard
+  // error. Inside a signal handler.
   void write(const Crash& crash) const noexcept;
 
  private:
+  void write_cause(CrashText& text, const Crash& crash, const os::FaultContext& context) const noexcept;
+  std::size_t find_frames(const Crash& crash, const os::FaultContext& context,
+                          std::span<std::uintptr_t> frames) const noexcept;
+
   Rank rank_;
+  CrashListener* listener_ = nullptr;
+  bool runtime_frames_ = false;
 };
 
 }  // namespace musubi::vm

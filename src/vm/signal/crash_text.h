@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace musubi::vm {
 
@@ -20,6 +21,7 @@ class CrashText {
     *this << "0x";
     return number(value, 16);
   }
+  std::string_view gathered() const noexcept { return {text_.data(), used_}; }
   // Writes what was gathered to standard error in one call, and starts anew.
   void flush() noexcept {
     for (std::size_t done = 0; done < used_;) {

@@ -61,6 +61,23 @@ TEST(Doctor, AsSetAJobOfManyRanksFits) {
   EXPECT_EQ(finding(report, "address_space")["severity"], "ok");
 }
 
+TEST(Doctor, TellsHowAProgramsAtomicsAreServed) {
+  const auto usual = examined({PROGRAM_FOLDER "inline_atomics"}, 0);
+  ASSERT_TRUE(usual.is_object());
+  EXPECT_GE(usual["atomics"], 30);
+  EXPECT_GE(usual["jumps"], 20);
+  EXPECT_EQ(usual["breakpoints"], 0);
+  EXPECT_EQ(usual["unsupported"], 0);
+  const std::size_t served = usual["jumps"].get<std::size_t>() + usual["springboards"].get<std::size_t>() +
+                             usual["puns"].get<std::size_t>();
+  EXPECT_EQ(usual["atomics"].get<std::size_t>() + usual["fences"].get<std::size_t>(), served);
+  // One that is made so that nothing else helps.
+  EXPECT_EQ(examined({PROGRAM_FOLDER "own_signals"}, 0)["breakpoints"], 1);
+  LaunchedJob no_program({"doctor", "/etc/passwd"});
+  EXPECT_NE(no_program.wait(), 0);
+  EXPECT_NE(no_program.error().find("musubi: "), std::string::npos);
+}
+
 TEST(Doctor, TheTextIsForPeople) {
   LaunchedJob job({"doctor", "-n", "1", "-t", "2"});
   EXPECT_EQ(job.wait(), 0);

@@ -152,7 +152,17 @@ int act_ready() {
   wait_for_end();
 }
 
-// deaf: the same, and Ctrl-C does not impress it.
+// outlive: leaves a process behind that is nobody's child.
+int act_outlive() {
+  if (job->self().value == 0 && ::fork() == 0) {
+    ::setsid();
+    if (::fork() == 0) ::sleep(60);
+    ::_exit(0);
+  }
+  return act_ready();
+}
+
+// deaf: the same as ready, and Ctrl-C does not impress it.
 int act_deaf() {
   ::signal(SIGINT, SIG_IGN);
   return act_ready();
@@ -185,7 +195,8 @@ constexpr Act acts[] = {{"gather", act_gather}, {"finish", act_finish}, {"die", 
                         {"leave", act_leave},   {"abort", act_abort},   {"stubborn", act_stubborn},
                         {"lines", act_lines},   {"tail", act_tail},     {"prompt", act_prompt},
                         {"catch", act_catch},   {"ready", act_ready},   {"chatter", act_chatter},
-                        {"child", act_child},   {"deaf", act_deaf}};
+                        {"child", act_child},   {"deaf", act_deaf},
+                        {"outlive", act_outlive}};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// Barriers, locks, single, dynamic loops and heap traffic for `churn <rounds>`; says so when all sums agree.
+// Barriers, locks, single, dynamic loops and heap traffic for `churn <rounds>`, which are counted aloud; says so
+// when all sums agree.
 #include "check.h"
 
 enum { slots = 64 };
@@ -30,6 +31,11 @@ int main(int argc, char** argv) {
       fflush(stdout);
     }
     for (int round = 0; round < rounds; ++round) {
+#pragma omp master
+      if (argc > 1) {
+        printf("round %d\n", round);
+        fflush(stdout);
+      }
 #pragma omp for schedule(dynamic, 4)
       for (int slot = 0; slot < slots; ++slot)
         replace_block(slot, 100 + (slot * 37 + round * 101) % 3000, omp_get_thread_num());

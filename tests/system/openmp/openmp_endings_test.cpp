@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "../launch/left_overs.h"
 #include "openmp_job.h"
 #include "os/fault_file.h"
 
@@ -34,8 +35,9 @@ class CrashTest : public testing::TestWithParam<Crash> {
   // Crashes at `where` and expects the report to name `rank`.
   void expect_report(const Size& size, const char* where, int rank) {
     const Crash& crash = GetParam();
-    const auto before = litter();
     LaunchedJob job(job_of(size, "crashes", {crash.how, where}));
+    LeftOvers left;
+    left.look_at(job);
     EXPECT_EQ(job.wait(), 128 + crash.signal);
     const std::string error = job.error(), who = "rank " + std::to_string(rank);
     EXPECT_TRUE(contains(error, who + ": the program was killed by " + crash.name)) << error;
@@ -44,8 +46,7 @@ class CrashTest : public testing::TestWithParam<Crash> {
     EXPECT_TRUE(contains(error, "  #0 ")) << error;
     EXPECT_TRUE(contains(error, "musubi: " + who + " (pid ")) << error;
     EXPECT_FALSE(contains(job.output(), "survived"));
-    EXPECT_TRUE(job.vanished());
-    EXPECT_EQ(litter(), before);
+    EXPECT_EQ(left.of(job), "");
   }
 };
 

@@ -1,8 +1,6 @@
 // Jobs of the programs in this folder.
 #pragma once
 
-#include <filesystem>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -28,18 +26,6 @@ inline LaunchedJob::Options job_of(const Size& size, const std::string& program,
 
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
-}
-
-// What jobs might leave lying about: shared memory and temporary files that bear our name.
-inline std::set<std::string> litter() {
-  std::set<std::string> found;
-  for (const char* folder : {"/dev/shm", "/tmp"}) {
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-      if (contains(entry.path().filename(), "musubi")) found.insert(entry.path());
-    }
-  }
-  return found;
 }
 
 }  // namespace musubi::test

@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <random>
+#include <algorithm>
 
-#include "base/random.h"
+#include "../launch/left_overs.h"
+#include "../launch/moments.h"
 #include "openmp_job.h"
 
 namespace musubi::test {
@@ -16,43 +17,47 @@ LaunchedJob::Options churn(int ranks, int work) {
   return job_of({ranks}, "churn", {std::to_string(work)});
 }
 
-void expect_nothing_left(const LaunchedJob& job, const std::set<std::string>& before) {
-  EXPECT_TRUE(job.vanished());
-  EXPECT_EQ(litter(), before);
+// A process that is just being executed shows no environment.
+std::vector<pid_t> ranks_of(const LaunchedJob& job) {
+  std::vector<pid_t> ranks = job.processes();
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
 }
 
 void kill_a_rank(Random& random) {
-  const auto before = litter();
+  const Moment moment{3, random.between(0, 30)};
+  const std::size_t victim = random.below(3);
+  SCOPED_TRACE("rank " + std::to_string(victim) + " at " + moment.text());
   LaunchedJob job(churn(3, 100000));
-  const auto moment = std::chrono::microseconds(random.below(200000));
-  // A process that is just being executed shows no environment.
-  std::vector<pid_t> ranks;
-  ASSERT_TRUE(eventually([&] { return (ranks = job.processes()).size() == 3; })) << job.error();
-  std::this_thread::sleep_for(moment);
-  const pid_t victim = ranks[random.below(3)];
-  ::kill(victim, SIGKILL);
+  ASSERT_TRUE(moment.await(job)) << job.error();
+  LeftOvers left;
+  left.look_at(job);
+  EXPECT_GE(left.noted(), 1u);
+  const pid_t process = ranks_of(job)[victim];
+  ::kill(process, SIGKILL);
   EXPECT_EQ(job.wait(), 128 + SIGKILL) << job.error();
-  const std::string said = "(pid " + std::to_string(victim) + ") was killed by signal 9 (SIGKILL)";
+  const std::string said = "(pid " + std::to_string(process) + ") was killed by signal 9 (SIGKILL)";
   EXPECT_TRUE(contains(job.error(), said)) << said << "\n" << job.error();
   EXPECT_TRUE(contains(job.error(), "musubi: rank ")) << job.error();
   EXPECT_FALSE(contains(job.output(), "verified"));
-  expect_nothing_left(job, before);
+  EXPECT_EQ(left.of(job), "");
 }
 
 void kill_the_launcher(Random& random) {
-  const auto before = litter();
+  const Moment moment = Moment::draw(random, 3, 30);
+  SCOPED_TRACE("the launcher at " + moment.text());
   LaunchedJob job(churn(3, 100000));
-  std::this_thread::sleep_for(std::chrono::microseconds(random.below(300000)));
+  ASSERT_TRUE(moment.await(job)) << job.error();
+  LeftOvers left;
+  left.look_at(job);
   job.send(SIGKILL);
   EXPECT_EQ(job.wait(), 1000 + SIGKILL);
   EXPECT_FALSE(contains(job.output(), "verified"));
-  expect_nothing_left(job, before);
+  EXPECT_EQ(left.of(job), "");
 }
 
 TEST(Kills, LeaveNothingAndDisturbNobody) {
-  const std::uint64_t seed = std::random_device{}();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Random random(seed);
+  Random random(seed_of_test());
   for (int round = 0; round < rounds; ++round) {
     LaunchedJob first(churn(2, 300)), second(churn(2, 300));
     for (int i = 0; i < kills_per_round; ++i) {

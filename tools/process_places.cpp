@@ -1,0 +1,90 @@
+#include "process_places.h"
+
+#include <cxxabi.h>
+#include <elfutils/libdwfl.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace musubi::tools {
+namespace {
+
+std::string hexadecimal(std::uintptr_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%#lx", static_cast<unsigned long>(value));
+  return text;
+}
+
+std::string demangled(const char* name) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  std::string result = status == 0 && text != nullptr ? text : name;
+  std::free(text);
+  return result;
+}
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+class ProcessPlaces final : public bootstrap::Places {
+ public:
+  explicit ProcessPlaces(Dwfl* library) : library_(library) {}
+  ~ProcessPlaces() override { ::dwfl_end(library_); }
+  ProcessPlaces(const ProcessPlaces&) = delete;
+  ProcessPlaces& operator=(const ProcessPlaces&) = delete;
+
+  std::string code(std::uintptr_t address) override {
+    Dwfl_Module* const module = ::dwfl_addrmodule(library_, address);
+    if (module == nullptr) return hexadecimal(address);
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char* name =
+        ::dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    const char* object = ::dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    std::string text = name != nullptr ? demangled(name) : hexadecimal(address);
+    int line = 0;
+    Dwfl_Line* const found = ::dwfl_module_getsrc(module, address);
+    const char* source =
+        found != nullptr ? ::dwfl_lineinfo(found, nullptr, &line, nullptr, nullptr, nullptr) : nullptr;
+    if (source != nullptr) {
+      return text + " (" + std::string(file_name(source)) + ":" + std::to_string(line) + ")";
+    }
+    if (name != nullptr) text += "+" + hexadecimal(offset);
+    return object != nullptr ? text + " (" + std::string(file_name(object)) + ")" : text;
+  }
+
+  std::string data(std::uintptr_t address) override {
+    Dwfl_Module* const module = ::dwfl_addrmodule(library_, address);
+    if (module == nullptr) return "";
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char* name =
+        ::dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    if (name == nullptr) return "";
+    return demangled(name) + (offset != 0 ? "+" + std::to_string(offset) : "");
+  }
+
+ private:
+  Dwfl* library_;
+};
+
+}  // namespace
+
+std::unique_ptr<bootstrap::Places> find_places(pid_t process) {
+  static char* search_path = nullptr;
+  static const Dwfl_Callbacks callbacks{&::dwfl_linux_proc_find_elf, &::dwfl_standard_find_debuginfo, nullptr,
+                                        &search_path};
+  // A report does not wait for servers of debug information. The ranks have got their environment.
+  ::unsetenv("DEBUGINFOD_URLS");
+  Dwfl* const library = ::dwfl_begin(&callbacks);
+  if (library == nullptr) return nullptr;
+  if (::dwfl_linux_proc_report(library, process) != 0 || ::dwfl_report_end(library, nullptr, nullptr) != 0) {
+    ::dwfl_end(library);
+    return nullptr;
+  }
+  return std::make_unique<ProcessPlaces>(library);
+}
+
+}  // namespace musubi::tools

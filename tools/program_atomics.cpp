@@ -1,0 +1,58 @@
+#include "program_atomics.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "atomics/patch.h"
+#include "atomics/site.h"
+#include "program_file.h"
+
+namespace musubi::tools {
+namespace {
+
+struct Row {
+  const char* name;  // in JSON
+  std::size_t count;
+  const char* text;
+};
+
+std::vector<Row> rows_of(const atomics::Scan& scan, const atomics::PatchReport& report) {
+  return {
+      {"instructions", scan.instructions, "instructions looked at"},
+      {"atomics", scan.sites.size() - report.fences, "atomic operations"},
+      {"fences", report.fences, "fences (flush); with any, the order of plain stores is kept, too"},
+      {"jumps", report.jumps, "of both, become a jump"},
+      {"springboards", report.springboards, "become a short jump to a jump in padding"},
+      {"puns", report.puns, "become a jump that shares bytes with the next instruction"},
+      {"breakpoints", report.traps, "become a breakpoint: about 2 us each time"},
+      {"unsupported", scan.unsupported, "atomic, but of a form that stays as it is: not exact between ranks"},
+      {"doubtful", scan.doubtful, "look like atomics, but lie beside data: left as they are"},
+  };
+}
+
+}  // namespace
+
+int examine_program(const std::string& program, bool as_json) {
+  const ProgramPath found = find_program(program);
+  if (found.path.empty()) {
+    std::fprintf(stderr, "musubi: %s\n", found.error.message.c_str());
+    return found.error.exit_status;
+  }
+  auto scan = atomics::find_sites_of_file(found.path);
+  if (!scan) {
+    std::fprintf(stderr, "musubi: %s\n", scan.error().message.c_str());
+    return 1;
+  }
+  const std::vector<Row> rows = rows_of(scan.value(), atomics::forecast(scan.value()));
+  if (as_json) {
+    nlohmann::ordered_json object{{"program", found.path}};
+    for (const Row& row : rows) object[row.name] = row.count;
+    std::printf("%s\n", object.dump(2).c_str());
+    return 0;
+  }
+  std::printf("%s\n", found.path.c_str());
+  for (const Row& row : rows) std::printf("%10zu  %s\n", row.count, row.text);
+  return 0;
+}
+
+}  // namespace musubi::tools
