@@ -56,7 +56,7 @@ class ProcessPlaces final : public bootstrap::Places {
   }
 
   std::string data(std::uintptr_t address) override {
-    Dwfl_Module* const module = ::dwfl_addrmodule(library_, address);
+    Dwfl_Module* const module = object_before(address);
     if (module == nullptr) return "";
     GElf_Off offset = 0;
     GElf_Sym symbol;
@@ -67,6 +67,27 @@ class ProcessPlaces final : public bootstrap::Places {
   }
 
  private:
+  struct Search {
+    std::uintptr_t address;
+    Dwfl_Module* found = nullptr;
+    Dwarf_Addr low = 0;
+  };
+  static int look_at(Dwfl_Module* module, void**, const char* name, Dwarf_Addr low, void* given) {
+    auto& search = *static_cast<Search*>(given);
+    if (name != nullptr && std::string_view(name).starts_with("/memfd:")) return DWARF_CB_OK;
+    if (low <= search.address && low >= search.low) {
+      search.found = module;
+      search.low = low;
+    }
+    return DWARF_CB_OK;
+  }
+  // The data of the program, when they are shared, are mapped from another file than its own.
+  Dwfl_Module* object_before(std::uintptr_t address) {
+    Search search{address};
+    ::dwfl_getmodules(library_, &look_at, &search, 0);
+    return search.found;
+  }
+
   Dwfl* library_;
 };
 

@@ -14,6 +14,7 @@
 #include "image/program_threads.h"
 #include "omp/team.h"
 #include "os/signal_calls.h"
+#include "runtime/waiting.h"
 
 namespace musubi::image {
 namespace {
@@ -83,6 +84,7 @@ void run_program(Job& job, Main main, Initialiser initialiser, int argument_coun
                   job.runtime.take_stack()};
   const pthread_t thread = start_thread(program);
   leave_signals_to_others();
+  runtime::close_wait_record();  // main is another thread
   ::pthread_join(thread, nullptr);
   // main has called pthread_exit: any other way out ends the process.
   wait_for_program_threads();

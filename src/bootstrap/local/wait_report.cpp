@@ -85,7 +85,8 @@ class Report {
       if (rank.threads.empty()) text_ += " has not joined the job";
       for (const ThreadState& thread : rank.threads) {
         text_ += "\n    " + name(thread) + " " + doing(rank, thread);
-        if (thread.call_site != 0) text_ += ", at " + code(thread.call_site - 1);
+        if (thread.call_site == 0 || thread.wait == Wait::region) continue;
+        text_ += (thread.wait == Wait::nothing ? "; its last call was at " : ", at ") + code(thread.call_site - 1);
       }
       if (rank.without_record != 0) {
         text_ += "\n    and " + std::to_string(rank.without_record) + " threads more";
@@ -109,7 +110,7 @@ class Report {
     switch (thread.wait) {
       case Wait::nothing: {
         const std::string sleep = thread.sleeps ? kernel_wait(rank.process, thread.kernel_call) : "";
-        return (sleep.empty() ? "runs" : sleep) + ", and called last";
+        return sleep.empty() ? "runs" : sleep;
       }
       case Wait::region:
         return "waits for a parallel region";
