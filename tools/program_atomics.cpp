@@ -33,7 +33,9 @@ std::vector<Row> rows_of(const atomics::Scan& scan, const atomics::PatchReport& 
 }  // namespace
 
 int examine_program(const std::string& program, bool as_json) {
-  const ProgramPath found = find_program(program);
+  // Libraries need not be executable.
+  const bool is_path = program.find('/') != std::string::npos;
+  const ProgramPath found = is_path ? ProgramPath{program, {}} : find_program(program);
   if (found.path.empty()) {
     std::fprintf(stderr, "musubi: %s\n", found.error.message.c_str());
     return found.error.exit_status;

@@ -1,0 +1,30 @@
+// Seeds of the tests in this folder.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include "base/random.h"
+
+namespace musubi::property {
+
+// Calls check(random) for `cases` seeds, which follow on each other from MUSUBI_TEST_SEED or from a new one. A failure
+// names its seed.
+template <class Check>
+void for_all(int cases, Check check) {
+  const char* given = std::getenv("MUSUBI_TEST_SEED");
+  const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  for (int i = 0; i < (given != nullptr ? 1 : cases); ++i) {
+    const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
+    SCOPED_TRACE("repeat with MUSUBI_TEST_SEED=" + std::to_string(seed));
+    Random random(seed);
+    check(random);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace musubi::property
