@@ -93,6 +93,7 @@ class MissedAtomics final : public vm::SignalOwner {
 
   vm::SignalVerdict on_signal(int, const siginfo_t& information, ucontext_t& context) noexcept override {
     constexpr std::uintptr_t red_zone_bytes = 128;
+    if (is_child_of_rank()) return {};
     const os::FaultContext fault = os::fault_context(context);
     // Our own atomics touch a page so that it is opened.
     const bool candidate = information.si_code > 0 && fault.access == os::FaultAccess::write &&

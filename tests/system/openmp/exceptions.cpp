@@ -18,12 +18,20 @@ static int caught_in_threads() {
   return caught;
 }
 
+namespace deeds {
+
+[[gnu::noinline]] void throw_out(const std::string& what) {
+  throw std::runtime_error(what);
+}
+
+}  // namespace deeds
+
 int main(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "caught";
-  if (how == "uncaught") throw std::runtime_error("nobody catches this");
+  if (how == "uncaught") deeds::throw_out("nobody catches this");
   if (how == "uncaught_last") {
 #pragma omp parallel
-    if (omp_get_thread_num() == omp_get_num_threads() - 1) throw std::runtime_error("nobody catches this");
+    if (omp_get_thread_num() == omp_get_num_threads() - 1) deeds::throw_out("nobody catches this");
   }
   CHECK(caught_in_threads() == 160);
   return 0;

@@ -44,6 +44,9 @@ class CrashTest : public testing::TestWithParam<Crash> {
     EXPECT_TRUE(contains(error, crash.said)) << error;
     EXPECT_TRUE(contains(error, std::string("crash_") + crash.how)) << error;
     EXPECT_TRUE(contains(error, "  #0 ")) << error;
+    EXPECT_TRUE(contains(error, std::string(" in crash_") + crash.how)) << error;
+    EXPECT_TRUE(contains(error, "(crashes.c:")) << error;
+    EXPECT_FALSE(contains(error, "musubi::")) << "the runtime's own frames: " << error;
     EXPECT_TRUE(contains(error, "musubi: " + who + " (pid ")) << error;
     EXPECT_FALSE(contains(job.output(), "survived"));
     EXPECT_EQ(left.of(job), "");
@@ -144,12 +147,24 @@ TEST(Endings, TerminationByItself) {
   EXPECT_TRUE(job.vanished());
 }
 
+TEST(Endings, TheRuntimesOwnFramesAreShownOnRequest) {
+  for (const bool shown : {false, true}) {
+    LaunchedJob::Options options = job_of({2}, "crashes", {"abort", "last"});
+    if (shown) options.environment.push_back("MUSUBI_RUNTIME_FRAMES=true");
+    LaunchedJob job(options);
+    EXPECT_EQ(job.wait(), 128 + SIGABRT);
+    EXPECT_EQ(contains(job.error(), " in musubi::omp::"), shown) << job.error();
+  }
+}
+
 TEST(Endings, UncaughtException) {
   for (const char* how : {"uncaught", "uncaught_last"}) {
     LaunchedJob job(job_of({3}, "exceptions", {how}));
     EXPECT_EQ(job.wait(), 128 + SIGABRT);
     EXPECT_TRUE(contains(job.error(), "what():  nobody catches this")) << job.error();
     EXPECT_TRUE(contains(job.error(), "SIGABRT")) << job.error();
+    EXPECT_TRUE(contains(job.error(), " in deeds::throw_out(std::")) << job.error();
+    EXPECT_TRUE(contains(job.error(), "(exceptions.cpp:24)")) << job.error();
     EXPECT_TRUE(job.vanished());
   }
 }
