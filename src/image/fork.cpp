@@ -157,6 +157,7 @@ pid_t wait_for_fork(Job& job, ChildLink& link) {
 }  // namespace
 
 pid_t fork_rank(Job& job) noexcept {
+  job.descriptors.make_all_usable();
   Result<ChildLink*> link = ChildLink::make();
   if (!link) {
     errno = ENOMEM;

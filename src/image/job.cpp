@@ -111,6 +111,9 @@ Job& join_job(const ProgramArguments& arguments) {
   set_check_prefix(("rank " + std::to_string(bootstrap->self().value)).c_str());
   clean_environment();
   compare_images(*bootstrap);
+  auto& descriptors = *new Descriptors;
+  const Result<void> reserved = descriptors.reserve_numbers(bootstrap->self(), bootstrap->ranks());
+  if (!reserved) refuse(status_of_refusal, reserved.error().message);
   const Globals globals = find_shared_globals(choice);
   auto started =
       runtime::Runtime::start(settings, std::move(bootstrap), globals.shared, globals.private_bytes);
@@ -118,7 +121,11 @@ Job& join_job(const ProgramArguments& arguments) {
   runtime::Runtime& runtime = *started.value().release();
   runtime::set_current_runtime(&runtime);
   prepare_for_children();
-  job_of_process = new Job{runtime, HeapMessages{runtime, heap}, std::move(choice), arguments};
+  job_of_process =
+      new Job{runtime, HeapMessages{runtime, heap}, descriptors, std::move(choice), arguments};
+  if (const Result<void> opened = descriptors.start(runtime); !opened) {
+    runtime.abort(status_of_refusal, opened.error().message);
+  }
   share_heap(*job_of_process);
   serve_library_loads(*job_of_process);
   omp::start(runtime, program_has_thread_storage());

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "image/descriptors.h"
 #include "image/heap_messages.h"
 #include "image/held_constructors.h"
 #include "image/library_choice.h"
@@ -15,6 +16,7 @@ namespace musubi::image {
 struct Job {
   runtime::Runtime& runtime;
   HeapMessages messages;
+  Descriptors& descriptors;
   LibraryChoice choice;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.

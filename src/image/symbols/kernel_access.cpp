@@ -1,5 +1,6 @@
 #include "image/symbols/kernel_access.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace musubi::image {
@@ -7,9 +8,34 @@ namespace musubi::image {
 KernelAccess& KernelAccess::touch(const void* pointer, std::size_t bytes, bool for_writing) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (pointer == nullptr || bytes == 0) return *this;
-  if (!runtime_.is_shared(address) && !runtime_.is_shared(address + bytes - 1)) return *this;
+  if (!job_.runtime.is_shared(address) && !job_.runtime.is_shared(address + bytes - 1)) return *this;
   met_shared_ = true;
-  runtime_.touch(pointer, bytes, for_writing);
+  job_.runtime.touch(pointer, bytes, for_writing);
+  return *this;
+}
+
+KernelAccess& KernelAccess::file(int number) noexcept {
+  // A child has what its parent had when it was made.
+  const bool concerned = job_.program_runs && current_job() != nullptr;
+  if (concerned && !job_.descriptors.make_usable(number)) bad_file_ = true;
+  return *this;
+}
+
+KernelAccess& KernelAccess::file_if_open(int number) noexcept {
+  const bool before = bad_file_;
+  file(number);
+  bad_file_ = before;
+  return *this;
+}
+
+KernelAccess& KernelAccess::files(const pollfd* list, nfds_t count) noexcept {
+  for (nfds_t i = 0; list != nullptr && i < count; ++i) file_if_open(list[i].fd);
+  return *this;
+}
+KernelAccess& KernelAccess::files(const fd_set* set, int end) noexcept {
+  for (int number = 0; set != nullptr && number < std::min(end, FD_SETSIZE); ++number) {
+    if (FD_ISSET(number, set)) file_if_open(number);
+  }
   return *this;
 }
 

@@ -1,6 +1,8 @@
 // Opens shared memory for a system call that is about to read or write it.
 #pragma once
 
+#include <poll.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -10,11 +12,17 @@
 
 namespace musubi::image {
 
-// The memory that one call names. Null pointers and private memory are passed over. Blocks until memory is
-// open.
+// The memory and the descriptors that one call names. Null pointers and private memory are passed over. Blocks
+// until memory is open, and descriptors stand here for what they stand for in the job.
 class KernelAccess {
  public:
-  explicit KernelAccess(runtime::Runtime& runtime) noexcept : runtime_(runtime) {}
+  explicit KernelAccess(Job& job) noexcept : job_(job) {}
+
+  KernelAccess& file(int number) noexcept;
+  // For calls that report errors in their own way: one that is not open is for the call to find.
+  KernelAccess& file_if_open(int number) noexcept;
+  KernelAccess& files(const pollfd* list, nfds_t count) noexcept;
+  KernelAccess& files(const fd_set* set, int end) noexcept;
 
   KernelAccess& reads(const void* pointer, std::size_t bytes) noexcept {
     return touch(pointer, bytes, false);
@@ -36,13 +44,16 @@ class KernelAccess {
   KernelAccess& result_of_varying_size(void* pointer, socklen_t* bytes) noexcept;
 
   bool met_shared() const noexcept { return met_shared_; }
+  // A descriptor is not open in the job.
+  bool bad_file() const noexcept { return bad_file_; }
 
  private:
   KernelAccess& touch(const void* pointer, std::size_t bytes, bool for_writing) noexcept;
   KernelAccess& touch_parts(const iovec* parts, long count, bool for_writing) noexcept;
 
-  runtime::Runtime& runtime_;
+  Job& job_;
   bool met_shared_ = false;
+  bool bad_file_ = false;
 };
 
 }  // namespace musubi::image

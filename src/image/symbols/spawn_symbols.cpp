@@ -15,6 +15,7 @@
 
 namespace {
 
+using musubi::image::current_job;
 using musubi::image::Job;
 using musubi::image::job_of_memory;
 using musubi::image::KernelAccess;
@@ -43,6 +44,7 @@ constinit Next<Spawn> next_spawn("posix_spawn"), next_spawnp("posix_spawnp");
 int spawn(Spawn next, pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   if (job_of_memory() == nullptr) return next(process, path, actions, attributes, arguments, environment);
+  if (Job* const job = current_job()) job->descriptors.make_all_usable();
   const std::string private_path = path;
   const PrivateTexts private_arguments(arguments), private_environment(environment);
   posix_spawn_file_actions_t private_actions{};
@@ -65,7 +67,7 @@ void open_for_exec(const char* path, char* const* arguments, char* const* enviro
   Job* const job = job_of_memory();
   if (job == nullptr) return;
   const int kept_errno = errno;
-  KernelAccess(job->runtime).text(path).texts(arguments).texts(environment);
+  KernelAccess(*job).text(path).texts(arguments).texts(environment);
   errno = kept_errno;
 }
 

@@ -1,5 +1,6 @@
 // Calls about files that need more than an opened buffer.
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cstdarg>
 #include <cstdio>
@@ -12,14 +13,11 @@
 
 namespace {
 
+using musubi::image::current_job;
 using musubi::image::job_of_memory;
 using musubi::image::Job;
 using musubi::image::KernelAccess;
 using musubi::image::next_definition;
-
-void open_text(const char* text) {
-  if (Job* const job = job_of_memory()) KernelAccess(job->runtime).text(text);
-}
 
 // The mode is there when a file may be made.
 mode_t mode_of(int flags, va_list arguments) {
@@ -29,8 +27,13 @@ mode_t mode_of(int flags, va_list arguments) {
 int open_file(int directory, const char* path, int flags, mode_t mode) {
   using OpenAt = int (*)(int, const char*, int, ...);
   static const auto next = reinterpret_cast<OpenAt>(next_definition("openat"));
-  open_text(path);
-  return next(directory, path, flags, mode);
+  Job* const job = job_of_memory();
+  if (job != nullptr) KernelAccess(*job).text(path).file_if_open(directory);
+  const int file = next(directory, path, flags, mode);
+  if (file >= 0 && file <= STDERR_FILENO && job != nullptr && job->program_runs && current_job() != nullptr) {
+    job->descriptors.spread_standard(file);
+  }
+  return file;
 }
 
 // A buffer in shared memory would be handed to the kernel inside the C library: it gets one of its own

@@ -65,7 +65,7 @@ char* resolve_path(const char* path, char* result, const void* caller) {
   char resolved[PATH_MAX];
   if (path != nullptr) {
     if (musubi::image::Job* const job = musubi::image::job_of_memory()) {
-      musubi::image::KernelAccess(job->runtime).text(path);
+      musubi::image::KernelAccess(*job).text(path);
     }
   }
   if (next(path, resolved) == nullptr) return nullptr;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -41,15 +42,28 @@ bool has_failed(Value value) {
   }
 }
 
+template <class Value>
+Value failure() {
+  if constexpr (std::is_pointer_v<Value>) {
+    return nullptr;
+  } else {
+    return static_cast<Value>(-1);
+  }
+}
+
 template <class Accesses, class Call>
 auto call_with_access(int attempts, Accesses name_accesses, Call call) {
   Job* const job = job_of_memory();
   if (job == nullptr) return call();
   while (true) {
-    KernelAccess access(job->runtime);
+    KernelAccess access(*job);
     const int kept_errno = errno;
     name_accesses(access);
     errno = kept_errno;
+    if (access.bad_file()) {
+      errno = EBADF;
+      return failure<decltype(call())>();
+    }
     const auto result = call();
     if (--attempts <= 0 || !has_failed(result) || errno != EFAULT || !access.met_shared()) return result;
   }

@@ -1,0 +1,97 @@
+// What other ranks ask about this rank's descriptors.
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "image/descriptors.h"
+
+namespace musubi::image {
+
+runtime::Answer Descriptors::run(Rank caller, std::span<const std::byte> request,
+                                 std::span<std::byte> reply) noexcept {
+  Message message;
+  MUSUBI_CHECK(request.size() == sizeof message);
+  std::memcpy(&message, request.data(), sizeof message);
+  switch (message.request) {
+    case Request::give:
+      return {give(caller, message), 0};
+    case Request::close:
+      return {state(message.number) == State::own ? close_own(message.number, caller) : -EBADF, 0};
+    case Request::drop:
+      drop_here(message.number);
+      return {};
+    case Request::put:
+      return {put(caller, message), 0};
+    case Request::adopt:
+      return {adopt(caller, message.number), 0};
+    case Request::list:
+      return {0, list(reply)};
+  }
+  __builtin_unreachable();
+}
+
+// Result: flags of the descriptor, or the negative error number.
+int Descriptors::give(Rank caller, const Message& message) noexcept {
+  const auto number = static_cast<std::size_t>(message.number);
+  if (number < numbers_ && state(message.number) == State::absent) return -EBADF;
+  const long flags = ::syscall(SYS_fcntl, message.number, F_GETFD);
+  if (flags < 0) return -EBADF;
+  // First: a close that comes now is to reach the caller.
+  if (is_own_range(message.number)) {
+    holders_[number].fetch_or(std::uint64_t{1} << std::min(caller.value, 63u));
+  }
+  const int error = mail_.send(message.address, message.number, message.ticket);
+  return error == 0 ? static_cast<int>(flags) : -error;
+}
+
+int Descriptors::put(Rank caller, const Message& message) noexcept {
+  const int received = [&] {
+    const std::lock_guard lock(receiving_);
+    int flags;
+    return receive_from(caller, message.from, &flags);
+  }();
+  if (received < 0) return -EBADF;
+  drop_elsewhere(message.number, caller);
+  const long result = ::syscall(SYS_dup3, received, message.number, message.flags);
+  const int error = result < 0 ? -errno : 0;
+  ::syscall(SYS_close, received);
+  if (error == 0) {
+    holders_[static_cast<std::size_t>(message.number)].fetch_or(std::uint64_t{1} << std::min(caller.value, 63u));
+    if (message.number == 0) spread_standard(0);
+  }
+  return error;
+}
+
+int Descriptors::adopt(Rank caller, int number) noexcept {
+  std::fflush(number == STDOUT_FILENO ? stdout : stderr);  // what was printed before
+  const std::lock_guard lock(receiving_);
+  int flags;
+  const int received = receive_from(caller, number, &flags);
+  if (received < 0) {
+    ::syscall(SYS_close, number);
+    return 0;
+  }
+  ::syscall(SYS_dup3, received, number, flags != 0 ? O_CLOEXEC : 0);
+  ::syscall(SYS_close, received);
+  return 0;
+}
+
+// What a program may have opened under numbers of this rank.
+std::size_t Descriptors::list(std::span<std::byte> reply) const noexcept {
+  std::size_t bytes = 0;
+  for (std::size_t number = numbers_per_rank_ * self_.value; number < numbers_per_rank_ * (self_.value + 1);
+       ++number) {
+    const auto value = static_cast<int>(number);
+    if (value == STDOUT_FILENO || value == STDERR_FILENO || is_internal(value)) continue;
+    if (::syscall(SYS_fcntl, value, F_GETFD) < 0 || bytes + sizeof value > reply.size()) continue;
+    std::memcpy(reply.data() + bytes, &value, sizeof value);
+    bytes += sizeof value;
+  }
+  return bytes;
+}
+
+}  // namespace musubi::image

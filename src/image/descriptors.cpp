@@ -1,0 +1,255 @@
+#include "image/descriptors.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "image/remote_procedures.h"
+#include "os/errno_kept.h"
+
+namespace musubi::image {
+namespace {
+
+constexpr int standard_end = 3;
+// So many numbers in all if that is enough, because select(2) knows no others.
+constexpr std::size_t numbers_of_select = 1024;
+constexpr std::size_t numbers_per_rank_wanted = 256, numbers_per_rank_min = 32;
+
+// The bare calls: those that the program sees come here.
+long bare_close(int number) noexcept {
+  return ::syscall(SYS_close, number);
+}
+long bare_duplicate(int from, int to, int flags) noexcept {
+  return ::syscall(SYS_dup3, from, to, flags);
+}
+int flags_of(int number) noexcept {
+  return static_cast<int>(::syscall(SYS_fcntl, number, F_GETFD));
+}
+
+std::vector<bool> open_numbers() {
+  std::vector<bool> result;
+  DIR* const folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) return result;
+  while (const dirent* entry = ::readdir(folder)) {
+    const long number = std::strtol(entry->d_name, nullptr, 10);
+    if (entry->d_name[0] == '.' || number == ::dirfd(folder)) continue;
+    if (static_cast<std::size_t>(number) >= result.size()) result.resize(static_cast<std::size_t>(number) + 1);
+    result[static_cast<std::size_t>(number)] = true;
+  }
+  ::closedir(folder);
+  return result;
+}
+
+bool contains(const std::vector<bool>& numbers, std::size_t number) {
+  return number < numbers.size() && numbers[number];
+}
+
+// How many numbers each rank may use, after the limit has been raised as far as need be.
+std::size_t numbers_for(std::uint32_t ranks) {
+  std::size_t each = std::max(numbers_of_select / ranks, numbers_per_rank_wanted);
+  rlimit limit{};
+  ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit);
+  if (limit.rlim_cur < each * ranks) {
+    limit.rlim_cur = std::min<rlim_t>(each * ranks, limit.rlim_max);
+    ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, nullptr);
+    each = std::min<std::size_t>(each, limit.rlim_cur / ranks);
+  }
+  return each;
+}
+
+std::uint64_t bit_of(Rank rank) noexcept {
+  return std::uint64_t{1} << std::min(rank.value, 63u);
+}
+
+}  // namespace
+
+Result<void> Descriptors::reserve_numbers(Rank self, std::uint32_t ranks) {
+  if (ranks == 1) return {};
+  self_ = self;
+  ranks_ = ranks;
+  before_ = open_numbers();
+  numbers_per_rank_ = numbers_for(ranks);
+  if (numbers_per_rank_ < numbers_per_rank_min) {
+    return Error{"a job of " + std::to_string(ranks) + " ranks needs at least " +
+                 std::to_string(numbers_per_rank_min * ranks) + " open files: raise the limit (ulimit -n)"};
+  }
+  const std::size_t numbers = numbers_per_rank_ * ranks;
+  states_ = std::make_unique<std::atomic<State>[]>(numbers);
+  holders_ = std::make_unique<std::atomic<std::uint64_t>[]>(numbers);
+  const int first = static_cast<int>(numbers_per_rank_ * self.value);
+  // Of nothing: reading and writing fail as on a number that is not open.
+  const int nothing = ::open("/dev/null", O_PATH | O_CLOEXEC);
+  nothing_ = ::fcntl(nothing, F_DUPFD_CLOEXEC, first);
+  bare_close(nothing);
+  if (nothing_ < 0) return Error{std::string("no descriptor left: ") + ::strerror(errno)};
+  for (std::size_t number = 0; number < numbers; ++number) {
+    const bool own = number / numbers_per_rank_ == self.value || number == 1 || number == 2 ||
+                     (number != 0 && contains(before_, number));
+    states_[number].store(own ? State::own : State::absent, std::memory_order_relaxed);
+    if (own || number == 0 || static_cast<int>(number) >= first) continue;
+    bare_duplicate(nothing_, static_cast<int>(number), O_CLOEXEC);
+  }
+  return {};
+}
+
+Result<void> Descriptors::start(runtime::Runtime& runtime) {
+  runtime_ = &runtime;
+  if (ranks_ == 1) return {};
+  if (auto opened = mail_.open(); !opened) return opened;
+  runtime.remote_calls().serve(procedures::descriptors, *this);
+  internal_ = open_numbers();
+  for (std::size_t number = 0; number < internal_.size(); ++number) {
+    if (contains(before_, number) || !is_own_range(static_cast<int>(number))) internal_[number] = false;
+  }
+  numbers_ = numbers_per_rank_ * ranks_;
+  return {};
+}
+
+bool Descriptors::is_own_range(int number) const noexcept {
+  return owner_of(number) == self_;
+}
+Rank Descriptors::owner_of(int number) const noexcept {
+  return Rank{static_cast<std::uint32_t>(static_cast<std::size_t>(number) / numbers_per_rank_)};
+}
+bool Descriptors::is_internal(int number) const noexcept {
+  return contains(internal_, static_cast<std::size_t>(number));
+}
+int Descriptors::end() const noexcept {
+  rlimit limit{};
+  ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit);
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 1 << 20));
+}
+
+std::int64_t Descriptors::ask(Rank rank, const Message& message) noexcept {
+  return runtime_->remote_calls().call(rank, procedures::descriptors, std::as_bytes(std::span(&message, 1)), {})
+      .status;
+}
+
+bool Descriptors::fetch(int number) noexcept {
+  const os::ErrnoKept errno_kept;
+  // More files than this rank has numbers: they are known here only.
+  if (owner_of(number).value > self_.value && flags_of(number) >= 0) return true;
+  // A close that happens meanwhile drops what comes after it has come.
+  const std::lock_guard lock(receiving_);
+  if (state(number) != State::absent) return true;
+  int flags = 0;
+  const int received = receive_from(owner_of(number), number, &flags);
+  if (received < 0) return false;
+  bare_duplicate(received, number, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
+  bare_close(received);
+  states_[static_cast<std::size_t>(number)].store(State::held, std::memory_order_release);
+  return true;
+}
+
+// A new number for what `number` is at `rank`, or -1. Under the lock.
+int Descriptors::receive_from(Rank rank, int number, int* flags) noexcept {
+  const std::uint64_t ticket = ++tickets_;
+  const std::int64_t answer = ask(rank, {Request::give, number, 0, 0, ticket, mail_.address()});
+  if (answer < 0) return -1;
+  *flags = static_cast<int>(answer);
+  return mail_.receive(ticket);
+}
+
+void Descriptors::drop_here(int number) noexcept {
+  const std::lock_guard lock(receiving_);
+  if (state(number) != State::held) return;
+  states_[static_cast<std::size_t>(number)].store(State::absent);
+  if (owner_of(number).value < self_.value) {
+    bare_duplicate(nothing_, number, O_CLOEXEC);
+  } else {
+    bare_close(number);
+  }
+}
+
+void Descriptors::drop_elsewhere(int number, Rank but) noexcept {
+  if (static_cast<std::size_t>(number) >= numbers_) return;
+  const std::uint64_t holders = holders_[static_cast<std::size_t>(number)].exchange(0);
+  if (holders == 0) return;
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    if (Rank{rank} == self_ || Rank{rank} == but || (holders & bit_of(Rank{rank})) == 0) continue;
+    ask(Rank{rank}, {Request::drop, number, 0, 0, 0, {}});
+  }
+}
+
+void Descriptors::let_go_elsewhere(int number) noexcept {
+  const os::ErrnoKept errno_kept;
+  drop_elsewhere(number, self_);
+}
+
+int Descriptors::close_own(int number, Rank but) noexcept {
+  drop_elsewhere(number, but);
+  const int error = bare_close(number) == 0 ? 0 : errno;
+  drop_elsewhere(number, but);  // given away in between
+  return -error;
+}
+
+int Descriptors::close(int number) noexcept {
+  int result;
+  if (is_internal(number)) {
+    result = -EBADF;
+  } else if (static_cast<std::size_t>(number) >= numbers_ || state(number) == State::own ||
+             (state(number) == State::absent && owner_of(number).value > self_.value && flags_of(number) >= 0)) {
+    result = close_own(number, self_);
+    if (result == 0 && number < standard_end) spread_standard(number);
+  } else {
+    drop_here(number);
+    result = static_cast<int>(ask(owner_of(number), {Request::close, number, 0, 0, 0, {}}));
+  }
+  if (result == 0) return 0;
+  errno = -result;
+  return -1;
+}
+
+int Descriptors::duplicate(int from, int to, int flags) noexcept {
+  if (is_internal(to) || !make_usable(from)) {
+    errno = EBADF;
+    return -1;
+  }
+  const bool elsewhere = static_cast<std::size_t>(to) < numbers_ && state(to) != State::own;
+  if (!elsewhere) {
+    let_go_elsewhere(to);
+    const auto result = static_cast<int>(bare_duplicate(from, to, flags));
+    let_go_elsewhere(to);
+    if (result >= 0 && to < standard_end) spread_standard(to);
+    return result;
+  }
+  const std::int64_t error = ask(owner_of(to), {Request::put, to, from, flags, 0, {}});
+  if (error != 0) {
+    errno = static_cast<int>(-error);
+    return -1;
+  }
+  states_[static_cast<std::size_t>(to)].store(State::held);
+  return static_cast<int>(bare_duplicate(from, to, flags));
+}
+
+void Descriptors::spread_standard(int number) noexcept {
+  if (numbers_ == 0) return;
+  const os::ErrnoKept errno_kept;
+  if (number == 0) return drop_elsewhere(number, self_);
+  const Message message{Request::adopt, number, 0, 0, 0, {}};
+  runtime_->remote_calls().call_others(procedures::descriptors, std::as_bytes(std::span(&message, 1)));
+}
+
+void Descriptors::make_all_usable() noexcept {
+  if (numbers_ == 0) return;
+  const Message message{Request::list, 0, 0, 0, 0, {}};
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    if (Rank{rank} == self_) continue;
+    std::array<int, runtime::call_bytes_max / sizeof(int)> open;
+    const runtime::Answer answer =
+        runtime_->remote_calls().call(Rank{rank}, procedures::descriptors, std::as_bytes(std::span(&message, 1)),
+                                      std::as_writable_bytes(std::span(open)));
+    for (std::size_t i = 0; i < answer.bytes / sizeof(int); ++i) make_usable(open[i]);
+  }
+}
+
+}  // namespace musubi::image

@@ -1,0 +1,98 @@
+// One table of descriptors for the job (docs/decisions/process_objects.md). Each rank opens files under
+// numbers of its own; a number that another rank opened is fetched from there when it is first used, and
+// stands here under the same number for the same open file. Closing closes it everywhere.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/result.h"
+#include "image/descriptor_mail.h"
+#include "runtime/runtime.h"
+
+namespace musubi::image {
+
+class Descriptors final : private runtime::Procedure {
+ public:
+  // Takes the numbers of the other ranks out of use, so that whatever opens a file here gets one of this
+  // rank's own. Before anything else of the job is opened. Errors: limits on open files.
+  Result<void> reserve_numbers(Rank self, std::uint32_t ranks);
+  // From here on others may ask. Collective, before the program runs. Errors: no socket.
+  Result<void> start(runtime::Runtime& runtime);
+
+  // Makes descriptor `number` stand here for what it stands for in the job. False when it is not open. May
+  // block for a call to its opener. Any attached thread of the program.
+  bool make_usable(int number) noexcept {
+    if (static_cast<std::size_t>(number) >= numbers_) return true;  // negative ones, too
+    return states_[static_cast<std::size_t>(number)].load(std::memory_order_acquire) != State::absent ||
+           fetch(number);
+  }
+  // The same for all that are open in the job: what a child is to inherit.
+  void make_all_usable() noexcept;
+
+  // As close(2) and dup3(2) in the job.
+  int close(int number) noexcept;
+  int duplicate(int from, int to, int flags) noexcept;
+  // The C library closes `number`, which this rank opened: other ranks let go of it. To be called before and
+  // after, because it may be given away in between.
+  void let_go_elsewhere(int number) noexcept;
+  // After 0, 1 or 2 has come to stand for another file here: it does so everywhere.
+  void spread_standard(int number) noexcept;
+  // Whether `number` belongs to the runtime: the program is not to close it.
+  bool is_internal(int number) const noexcept;
+  // One more than the highest number that may be open.
+  int end() const noexcept;
+
+ private:
+  enum class State : std::uint8_t {
+    own,     // opened here, or by whoever started the job
+    absent,  // another rank's, not here
+    held,    // another rank's, here under the same number
+  };
+  enum class Request : std::uint32_t { give, close, drop, put, adopt, list };
+  struct Message {
+    Request request;
+    std::int32_t number;
+    std::int32_t from;
+    std::int32_t flags;
+    std::uint64_t ticket;
+    DescriptorMail::Address address;
+  };
+
+  runtime::Answer run(Rank caller, std::span<const std::byte> request,
+                      std::span<std::byte> reply) noexcept override;
+  int give(Rank caller, const Message& message) noexcept;
+  int put(Rank caller, const Message& message) noexcept;
+  int adopt(Rank caller, int number) noexcept;
+  int close_own(int number, Rank but) noexcept;
+  std::size_t list(std::span<std::byte> reply) const noexcept;
+
+  bool fetch(int number) noexcept;
+  int receive_from(Rank rank, int number, int* flags) noexcept;
+  void drop_here(int number) noexcept;
+  void drop_elsewhere(int number, Rank but) noexcept;
+  std::int64_t ask(Rank rank, const Message& message) noexcept;
+  bool is_own_range(int number) const noexcept;
+  Rank owner_of(int number) const noexcept;
+  State state(int number) const noexcept { return states_[static_cast<std::size_t>(number)].load(); }
+
+  runtime::Runtime* runtime_ = nullptr;
+  Rank self_{};
+  std::uint32_t ranks_ = 1;
+  std::size_t numbers_ = 0;  // that the job knows; 0 in a job of one rank
+  std::size_t numbers_per_rank_ = 0;
+  std::unique_ptr<std::atomic<State>[]> states_;
+  // Of own numbers: which other ranks have been given them, by bit (ranks beyond 63 share the last).
+  std::unique_ptr<std::atomic<std::uint64_t>[]> holders_;
+  std::vector<bool> before_;    // numbers open when the process began
+  std::vector<bool> internal_;  // numbers of the runtime
+  int nothing_ = -1;            // a descriptor of nothing, which keeps numbers from being used
+  DescriptorMail mail_;
+  std::mutex receiving_;
+  std::uint64_t tickets_ = 0;
+};
+
+}  // namespace musubi::image

@@ -1,0 +1,12 @@
+// Numbers of the procedures that this layer serves at other ranks (runtime/remote_calls.h).
+#pragma once
+
+#include "runtime/remote_calls.h"
+
+namespace musubi::image::procedures {
+
+inline constexpr runtime::ProcedureId descriptors{16};
+inline constexpr runtime::ProcedureId streams{17};
+inline constexpr runtime::ProcedureId attributes{18};
+
+}  // namespace musubi::image::procedures

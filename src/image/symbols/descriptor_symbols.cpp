@@ -1,0 +1,169 @@
+// Calls that close descriptors, make new ones of them, or take arguments of several kinds.
+#include <dirent.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+
+#include "image/fork.h"
+#include "image/symbols/exported.h"
+#include "image/symbols/kernel_access.h"
+#include "image/symbols/next_function.h"
+
+namespace {
+
+using musubi::image::current_job;
+using musubi::image::Job;
+using musubi::image::job_of_memory;
+using musubi::image::KernelAccess;
+using musubi::image::Next;
+
+constinit Next<int (*)(int)> next_close("close");
+constinit Next<int (*)(int, int)> next_dup2("dup2");
+constinit Next<int (*)(int, int, int)> next_dup3("dup3");
+constinit Next<int (*)(unsigned, unsigned, int)> next_close_range("close_range");
+constinit Next<void (*)(int)> next_closefrom("closefrom");
+constinit Next<int (*)(DIR*)> next_closedir("closedir");
+constinit Next<int (*)(int, int, ...)> next_fcntl("fcntl");
+constinit Next<int (*)(int, unsigned long, ...)> next_ioctl("ioctl");
+using AddFile = int (*)(posix_spawn_file_actions_t*, int);
+constinit Next<AddFile> next_add_fchdir("posix_spawn_file_actions_addfchdir_np");
+constinit Next<int (*)(posix_spawn_file_actions_t*, int, int)> next_add_dup2(
+    "posix_spawn_file_actions_adddup2");
+
+// Null while descriptors are those of the process alone: before main, in a child, in a job of one rank.
+Job* job_with_descriptors() {
+  Job* const job = current_job();
+  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
+}
+
+void close_all(Job& job, unsigned first, unsigned last) {
+  const auto end = static_cast<unsigned>(job.descriptors.end());
+  for (unsigned number = first; number < end && number <= last; ++number) {
+    if (::syscall(SYS_fcntl, number, F_GETFD) >= 0) job.descriptors.close(static_cast<int>(number));
+  }
+}
+
+// Makes `number` usable; what is not open is for the call to find.
+void use(int number) {
+  if (Job* const job = current_job()) KernelAccess(*job).file_if_open(number);
+}
+
+// What the argument of fcntl points to.
+std::size_t bytes_of_control(int command) {
+  switch (command) {
+    case F_GETLK:
+    case F_SETLK:
+    case F_SETLKW:
+    case F_OFD_GETLK:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
+      return sizeof(struct flock);
+    case F_GETOWN_EX:
+    case F_SETOWN_EX:
+      return sizeof(f_owner_ex);
+    default:
+      return 0;
+  }
+}
+
+// The same of ioctl: newer requests say so, those of terminals are older.
+std::size_t bytes_of_request(unsigned long request) {
+  constexpr std::size_t bytes_of_old_requests = 64;  // struct termios is the largest
+  return _IOC_SIZE(request) != 0 ? _IOC_SIZE(request) : bytes_of_old_requests;
+}
+
+int control_file(int file, int command, void* argument) {
+  if (Job* const job = job_of_memory()) {
+    KernelAccess access(*job);
+    access.file_if_open(file).writes(argument, bytes_of_control(command));
+  }
+  return next_fcntl.get()(file, command, argument);
+}
+
+}  // namespace
+
+MUSUBI_EXPORT int close(int file) {
+  Job* const job = job_with_descriptors();
+  return job == nullptr ? next_close.get()(file) : job->descriptors.close(file);
+}
+
+MUSUBI_EXPORT int dup2(int from, int to) noexcept {
+  Job* const job = job_with_descriptors();
+  if (job == nullptr) return next_dup2.get()(from, to);
+  if (from == to) {  // only asks whether it is open
+    use(from);
+    return next_dup2.get()(from, to);
+  }
+  return job->descriptors.duplicate(from, to, 0);
+}
+MUSUBI_EXPORT int dup3(int from, int to, int flags) noexcept {
+  Job* const job = job_with_descriptors();
+  if (job == nullptr || from == to) return next_dup3.get()(from, to, flags);
+  return job->descriptors.duplicate(from, to, flags);
+}
+
+MUSUBI_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
+  Job* const job = job_with_descriptors();
+  // Marking for exec concerns the process.
+  if (job == nullptr || flags != 0) return next_close_range.get()(first, last, flags);
+  close_all(*job, first, last);
+  return 0;
+}
+MUSUBI_EXPORT void closefrom(int first) noexcept {
+  Job* const job = job_with_descriptors();
+  if (job == nullptr) return next_closefrom.get()(first);
+  close_all(*job, static_cast<unsigned>(std::max(first, 0)), ~0u);
+}
+
+MUSUBI_EXPORT int closedir(DIR* folder) {
+  Job* const job = job_with_descriptors();
+  if (job == nullptr) return next_closedir.get()(folder);
+  const int number = ::dirfd(folder);
+  job->descriptors.let_go_elsewhere(number);
+  const int result = next_closedir.get()(folder);
+  job->descriptors.let_go_elsewhere(number);
+  return result;
+}
+
+// fcntl.h names fcntl and fcntl64 alike: hence the names of our own.
+#define MUSUBI_FCNTL(name)                                                         \
+  MUSUBI_EXPORT int wrapped_##name(int file, int command, ...) __asm__(#name);     \
+  int wrapped_##name(int file, int command, ...) {                                 \
+    va_list arguments;                                                             \
+    va_start(arguments, command);                                                  \
+    void* const argument = va_arg(arguments, void*); /* or an integer, or nothing */ \
+    va_end(arguments);                                                             \
+    return control_file(file, command, argument);                                  \
+  }
+MUSUBI_FCNTL(fcntl)
+MUSUBI_FCNTL(fcntl64)
+#undef MUSUBI_FCNTL
+
+MUSUBI_EXPORT int ioctl(int file, unsigned long request, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, request);
+  void* const argument = va_arg(arguments, void*);
+  va_end(arguments);
+  if (Job* const job = job_of_memory()) {
+    KernelAccess access(*job);
+    access.file_if_open(file).writes(argument, bytes_of_request(request));
+  }
+  return next_ioctl.get()(file, request, argument);
+}
+
+MUSUBI_EXPORT int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t* actions, int from,
+                                                   int to) noexcept {
+  use(from);
+  return next_add_dup2.get()(actions, from, to);
+}
+MUSUBI_EXPORT int posix_spawn_file_actions_addfchdir_np(posix_spawn_file_actions_t* actions,
+                                                        int folder) noexcept {
+  use(folder);
+  return next_add_fchdir.get()(actions, folder);
+}
