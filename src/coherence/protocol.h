@@ -46,7 +46,7 @@ enum class FaultOutcome : std::uint8_t {
   open,
   refused,       // the rank may not touch the block
   not_in_order,  // bytes came, and no acquire in order has covered them yet
-  held,          // a release as of one moment is under way
+  held,          // a release as of one moment is under way, or hold_openings()
 };
 
 // One object per rank. Tasks may run on any thread of the rank; none of them touches the user view.
@@ -94,9 +94,9 @@ class Protocol {
   // For programs that hand data over by plain flags: what comes from other ranks stays closed to the program
   // until an acquire that began after it had come has ended. An acquire in order is whatever the caller does
   // between order_begins() and order_ended() with its number. fault_in_order() is fault(), which opens
-  // nothing before that.
   virtual std::uint32_t order_begins() { return 0; }
   virtual void order_ended(std::uint32_t /*number*/) {}
+  // nothing before that while set_ordered() is on.
   virtual Task<FaultOutcome> fault_in_order(BlockId block, vm::Access wanted) {
     const bool opened = co_await fault(block, wanted);
     co_return opened ? FaultOutcome::open : FaultOutcome::refused;
@@ -109,6 +109,20 @@ class Protocol {
   virtual void set_program_stands(bool /*stands*/) {}
   // Whether bytes came into open pages after the last acquire in order began.
   virtual bool shows_unordered() const { return false; }
+
+  // Whether faults keep order from now on. Any thread. After end_of_unordered() no task is under way that has
+  // not seen it, and no release that began before.
+  virtual void set_ordered(bool /*ordered*/) {}
+  virtual Task<> end_of_unordered() { co_return; }
+  // From the end of this task until allow_openings(), no closed block is opened: faults wait. One caller.
+  virtual Task<> hold_openings() { co_return; }
+  virtual void allow_openings() {}
+  // Whether bytes that `peer` has not released came from it, after it was last asked for a release. The acquire
+  // in order `number` asks it: asked(), when the release has ended.
+  virtual bool took_live_bytes(Rank /*peer*/) const { return false; }
+  virtual void asked(Rank /*peer*/, std::uint32_t /*number*/) {}
+  // Whether the rank stands at a quiescent barrier, and all that it wrote has been released.
+  virtual Task<bool> has_released_standing() { co_return false; }
 
   // From now on what others see of this rank's writes is what it has released, never newer bytes: for
   // programs that hand data over by plain flags. Takes effect with the next release. Any thread.

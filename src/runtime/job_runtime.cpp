@@ -85,6 +85,7 @@ JobRuntime::JobRuntime(const config::Settings& settings, std::unique_ptr<bootstr
       private_bytes_(private_bytes.begin(), private_bytes.end()) {}
 
 JobRuntime::~JobRuntime() {
+  keeper_.reset();
   stopping_.store(true);
   if (service_.joinable()) {
     fabric_->wake_service();
@@ -99,11 +100,18 @@ Result<void> JobRuntime::open() {
   if (auto opened = open_memory(); !opened) return opened;
   if (auto opened = open_protocol(); !opened) return opened;
   attach_thread();
-  // The service thread takes no signals of the program.
+  // The service thread and the keeper take no signals of the program.
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   service_ = std::thread([this] { serve(); });
+  if (ranks_ > 1 && settings_.background_sync.count() != 0) {
+    keeper_ = std::make_unique<Keeper>(
+        *fabric_, *flags_, *protocol_, stand_, counters_,
+        static_cast<std::uint64_t>(settings_.background_sync.count()),
+        control_layout_.flag_words + sync::FlagOrder::requests_word * sizeof(std::uint64_t));
+    keeper_->start();
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return {};
 }
@@ -229,7 +237,7 @@ bool JobRuntime::attach_thread() {
   if (context_of_thread != nullptr) return false;
   context_of_thread = new ThreadContext;
   open_wait_record(bootstrap_->wait_board());
-  while (lone_thread_.operates()) step_aside();
+  while (stand_.operates()) step_aside();
   if (auto installed = context_of_thread->alternate_stack.install(); !installed) {
     abort(1, installed.error().message);
   }
@@ -286,8 +294,8 @@ bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
     case MemoryWatch::Verdict::stop:
       abort(1, memory_watch_->limit_message().text);
   }
-  if (!flags_->in_use()) return executor().run(protocol_->fault(block, wanted));
-  const LoneThread::Operation operation = begin_operation();
+  if (!flags_->in_use()) return executor().run(flags_->fault(block, wanted, true));
+  const sync::Stand::Operation operation = begin_operation();
   return executor().run(flags_->fault(block, wanted, operation.siblings()));
 }
 

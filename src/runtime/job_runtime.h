@@ -12,7 +12,7 @@
 #include "runtime/call_service.h"
 #include "runtime/departure.h"
 #include "runtime/heap_service.h"
-#include "runtime/lone_thread.h"
+#include "runtime/keeper.h"
 #include "runtime/memory_watch.h"
 #include "runtime/rank_memory.h"
 #include "runtime/runtime.h"
@@ -23,6 +23,7 @@
 #include "sync/clock.h"
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
+#include "sync/stand.h"
 #include "vm/paged/paged_vm.h"
 #include "vm/signal/alternate_stack.h"
 #include "vm/signal/fault_handler.h"
@@ -116,11 +117,12 @@ class JobRuntime final : public Runtime,
 
   // Whether all threads that may touch shared memory are those of teams.
   bool knows_all_threads() const noexcept { return strangers_.load() == 0; }
-  LoneThread::Operation begin_operation() noexcept {
-    return LoneThread::Operation(lone_thread_,
-                                 [this] { return stacks_->in_use() > 1 || !knows_all_threads(); });
+  sync::Stand::Operation begin_operation() noexcept {
+    return sync::Stand::Operation(stand_, [this] { return stacks_->in_use() > 1 || !knows_all_threads(); });
   }
-  void await_clock();
+  void enter_barrier(bool quiescent);
+  void leave_barrier();
+  void await_flag();
   void step_aside();
 
   // Makes the range part of the shared space: zeros, but for private bytes and what has been put into the
@@ -168,13 +170,14 @@ class JobRuntime final : public Runtime,
   std::unique_ptr<Departure> departure_;
   std::unique_ptr<StackSlots> stacks_;
   std::atomic<std::size_t> strangers_{0};
-  LoneThread lone_thread_;
+  sync::Stand stand_;
   std::uint32_t cores_ = 1;  // that the job may use
   std::atomic<std::uint32_t> spin_checks_{0};
   std::atomic<std::uint32_t> yields_{0};
   os::YieldMeter yield_meter_;
   std::atomic<bool> stopping_{false};
   std::thread service_;
+  std::unique_ptr<Keeper> keeper_;  // null: there is no background
 };
 
 }  // namespace musubi::runtime

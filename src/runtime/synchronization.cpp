@@ -1,4 +1,7 @@
 // Barriers, locks, flushes and atomic operations of a rank.
+#include <time.h>
+
+#include <algorithm>
 #include <cstring>
 
 #include "os/clock.h"
@@ -13,7 +16,12 @@ namespace {
 using trace::Counter;
 
 // Flushes in a row that brought nothing and published nothing.
-constinit thread_local std::uint32_t idle_flushes_of_thread = 0;
+struct IdleFlushes {
+  std::uint32_t count = 0;
+  std::uint64_t begin_ns = 0;  // of the wait that they have become
+  std::uint64_t next_request_ns = 0;
+};
+constinit thread_local IdleFlushes idle_flushes_of_thread;
 
 // Atomic operations in a row that left the same word as it was: a look for something that does not come.
 class Spins {
@@ -90,11 +98,12 @@ class AtomicModification final : public coherence::Modification {
 
 void JobRuntime::barrier(BarrierPayload& payload) {
   if (ranks_ == 1) return;
-  const bool in_order = flags_->in_use();
   // Threads that the program made by itself may be at work meanwhile, and signal handlers of the program on
   // any.
   const bool complete = knows_all_threads();
   const bool quiescent = complete && fault_handler_->user_signals().with_handler() == 0;
+  enter_barrier(quiescent);
+  const bool in_order = flags_->in_use();
   if (in_order) executor().run(flags_->before_barrier(!quiescent));
   sync::Barrier::Passage passage(payload, quiescent, complete);
   const HandlersHeldBack handlers;
@@ -103,6 +112,19 @@ void JobRuntime::barrier(BarrierPayload& payload) {
     executor().run(barrier_->finish(passage));
   }
   if (in_order) executor().run(flags_->after_barrier(!quiescent));
+  leave_barrier();
+}
+
+void JobRuntime::enter_barrier(bool quiescent) {
+  if (keeper_ == nullptr) return;
+  stand_.enter_barrier(quiescent);
+  while (stand_.background_works()) step_aside();
+}
+
+void JobRuntime::leave_barrier() {
+  if (keeper_ == nullptr) return;
+  stand_.leave_barrier();
+  keeper_->note_synchronisation();
 }
 
 void JobRuntime::lock(LockId lock) {
@@ -112,8 +134,8 @@ bool JobRuntime::try_lock(LockId lock) {
   return executor().run(locks_->try_lock(lock));
 }
 void JobRuntime::unlock(LockId lock) {
-  if (!flags_->in_use()) return executor().run(locks_->unlock(lock));
-  const LoneThread::Operation operation = begin_operation();
+  if (!flags_->in_use()) return executor().run(flags_->unlock(*locks_, lock, true));
+  const sync::Stand::Operation operation = begin_operation();
   executor().run(flags_->unlock(*locks_, lock, operation.siblings()));
 }
 
@@ -124,42 +146,52 @@ void JobRuntime::expect_flags() {
 
 void JobRuntime::release() {
   if (ranks_ == 1) return;
-  const LoneThread::Operation operation = begin_operation();
+  const sync::Stand::Operation operation = begin_operation();
   executor().run(flags_->release(operation.siblings()));
 }
 void JobRuntime::acquire() {
   if (ranks_ > 1) executor().run(clock_->acquire());
 }
-// A program that waits for a flag flushes until it changes: then whoever is to change it needs the processor.
-// And the change may have been published without a word to the clock, by an atomic operation or before a
-// barrier: time passes for the one who waits, so that what it has read is looked at again.
+// A program that waits for a flag flushes until it changes. One flush that finds nothing says little: programs
+// flush for other reasons. Many in a row are a wait.
 void JobRuntime::flush() {
-  constexpr std::uint32_t looks_before_yield = 2, looks_before_nap = 200, looks_before_time_passes = 50;
-  const LogicalTime before = protocol_->clock();
+  constexpr std::uint32_t looks_before_wait = 16, looks_before_report = 200;
   if (ranks_ > 1) {
-    const LoneThread::Operation operation = begin_operation();
-    executor().run(flags_->flush(operation.siblings()));
-    if (!operation.siblings() && protocol_->clock() == before) await_clock();
+    const LogicalTime before = protocol_->clock();
+    {
+      const sync::Stand::Operation operation = begin_operation();
+      executor().run(flags_->flush(operation.siblings()));
+    }
+    if (keeper_ != nullptr) keeper_->note_synchronisation();
+    if (protocol_->clock() != before) idle_flushes_of_thread = {};
   }
-  idle_flushes_of_thread = protocol_->clock() == before ? idle_flushes_of_thread + 1 : 0;
-  idle_flushes_of_thread > looks_before_nap ? note_spin(Wait::flag, 0) : note_moved();
-  if (ranks_ > 1 && idle_flushes_of_thread % looks_before_time_passes == looks_before_time_passes - 1) {
-    executor().run(protocol_->acquire_clock(protocol_->clock() + settings_.lease_ticks + 1));
-  }
-  if (idle_flushes_of_thread <= looks_before_yield) return;
-  idle_flushes_of_thread <= looks_before_nap ? step_aside() : nap();
+  const std::uint32_t idle = ++idle_flushes_of_thread.count;
+  idle > looks_before_report ? note_spin(Wait::flag, 0) : note_moved();
+  if (idle > looks_before_wait) await_flag();
 }
 
-// Only others can change what the program waits for: that is cheaper than the program's next flush, which
-// compares all that is writable here.
-void JobRuntime::await_clock() {
-  constexpr std::uint64_t longest_ns = 100'000;
-  const std::uint64_t begin = os::monotonic_ns();
-  do {
-    const bool moved = executor().run(clock_->has_moved());
-    if (moved) return executor().run(flags_->acquire(false));
+// Whoever is to change the flag needs the processor, and has to be asked if he calls nothing meanwhile; the
+// longer the wait, the more rarely. And the change may have been published without a word to others, by an
+// atomic operation: time passes for the one who waits, so that what it has read is looked at again.
+void JobRuntime::await_flag() {
+  constexpr std::uint64_t first_request_ns = 20'000, requests_apart_ns = 1'000'000, first_nap_ns = 5'000'000;
+  IdleFlushes& idle = idle_flushes_of_thread;
+  const std::uint64_t now_ns = os::monotonic_ns();
+  if (idle.begin_ns == 0) {
+    idle.begin_ns = now_ns;
+    idle.next_request_ns = now_ns + first_request_ns;
+  }
+  const std::uint64_t waited_ns = now_ns - idle.begin_ns;
+  if (ranks_ > 1 && now_ns >= idle.next_request_ns) {
+    executor().run(flags_->nudge());
+    executor().run(protocol_->acquire_clock(protocol_->clock() + settings_.lease_ticks + 1));
+    idle.next_request_ns = now_ns + std::min(std::max(waited_ns, first_request_ns), requests_apart_ns);
+  }
+  if (waited_ns >= first_nap_ns) {
+    nap();
+  } else if (yields_.load(std::memory_order_relaxed) != 0) {
     step_aside();
-  } while (os::monotonic_ns() - begin < longest_ns);
+  }
 }
 
 // Lets others have the core, for a moment.
@@ -181,10 +213,10 @@ AtomicValue JobRuntime::atomic(std::uintptr_t address, const AtomicOperation& op
   }
   AtomicModification modification(operation, offset);
   if (flags_->in_use()) {
-    const LoneThread::Operation inside = begin_operation();
+    const sync::Stand::Operation inside = begin_operation();
     executor().run(flags_->modify(*block, modification, inside.siblings()));
   } else {
-    executor().run(protocol_->modify(*block, modification));
+    executor().run(flags_->modify(*block, modification, true));
   }
   const AtomicValue old = modification.old();
   spins_of_thread.look(address, musubi::apply(operation, old) == (old & mask_of(operation.bytes)));

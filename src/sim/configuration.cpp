@@ -41,6 +41,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("interruption", c.interruption);
   visit("coarse_faults", c.coarse_faults);
   visit("plain_flags", c.plain_flags);
+  visit("background", c.background);
   visit("check_every", c.check_every);
   visit("lease", c.protocol.lease_ticks);
   visit("signature", c.protocol.signature_notices_max);
@@ -235,6 +236,12 @@ std::string_view name_of(InjectedBug bug) {
       return "shown_before_acquired";
     case InjectedBug::live_part_without_gate:
       return "live_part_without_gate";
+    case InjectedBug::not_as_of_now:
+      return "not_as_of_now";
+    case InjectedBug::release_not_announced:
+      return "release_not_announced";
+    case InjectedBug::live_bytes_unasked:
+      return "live_bytes_unasked";
     case InjectedBug::difference_seen_twice:
       return "difference_seen_twice";
     case InjectedBug::twin_without_version:

@@ -52,6 +52,7 @@ struct Configuration {
   std::uint32_t interruption = 0;      // places inside the protocol where others get in between
   std::uint32_t coarse_faults = 0;     // 1: the memory cannot tell reads from writes
   std::uint32_t plain_flags = 0;  // 1: the nodes are told that the program hands data over by plain flags
+  std::uint32_t background = 0;   // 1: each node has a background
   std::uint32_t check_every = 1;  // events between checks of one block's state
   coherence::Parameters protocol;
   fabric::sim::LatencyModel model;

@@ -95,7 +95,8 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
              options_.locks, layout_.signature, options_.protocol.signature_notices_max),
       clock_(fabric, *protocol_, layout_.clock_word),
       flags_(fabric, *protocol_, clock_, control(layout_.flag_words), layout_.flag_words, layout_.signature,
-             options_.protocol.signature_notices_max) {
+             options_.protocol.signature_notices_max, options_.protocol.injected_bug),
+      background_(flags_, *protocol_, stand_, fabric.counters()) {
   fabric.attach({words_region, reinterpret_cast<std::byte*>(words_.data()),
                  words_.size() * sizeof(coherence::BlockWords)});
   fabric.attach({published_region, published_.data(), space.bytes()});
@@ -104,6 +105,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
   fabric.allow_interruptions(options_.interruption);
   fabric.listen(MessageKind::lock_granted, &grants_);
   fabric.listen(MessageKind::barrier, &barrier_);
+  if (options.background) flags_.set_bell(&bell_);
   if (options.plain_flags) {
     protocol_->publish_always();
     flags_.expect();
@@ -131,9 +133,7 @@ Task<> Node::open(BlockId block, vm::Access wanted) {
   while (!vm().allows(block, wanted)) {
     vm::Access told = wanted;
     if (options_.coarse_faults && !vm().allows(block, vm::Access::read)) told = vm::Access::read;
-    const bool ordered = flags_.in_use();
-    Task<bool> fault = ordered ? flags_.fault(block, told, has_siblings()) : protocol_->fault(block, told);
-    const bool granted = co_await std::move(fault);
+    const bool granted = co_await fault(block, told);
     MUSUBI_CHECK(granted, "the protocol refuses block %lu", static_cast<unsigned long>(block.value));
   }
 }
@@ -220,21 +220,31 @@ Task<> Node::write(BlockId block, std::size_t begin, std::span<const std::byte> 
   return access({block, begin, const_cast<std::byte*>(from.data()), from.size(), vm::Access::write});
 }
 
-bool Node::has_siblings() const {
-  return options_.threads + options_.outsiders > 1;
+sync::Stand::Operation Node::begin_operation() {
+  return sync::Stand::Operation(stand_, [this] { return options_.threads + options_.outsiders > 1; });
+}
+
+Task<bool> Node::fault(BlockId block, vm::Access wanted) {
+  if (!flags_.in_use()) co_return co_await flags_.fault(block, wanted, true);
+  const sync::Stand::Operation operation = begin_operation();
+  co_return co_await flags_.fault(block, wanted, operation.siblings());
 }
 
 Task<> Node::flush() {
-  return flags_.flush(has_siblings());
+  const sync::Stand::Operation operation = begin_operation();
+  co_await flags_.flush(operation.siblings());
 }
 
 Task<> Node::modify(BlockId block, coherence::Modification& modification) {
-  return flags_.in_use() ? flags_.modify(block, modification, has_siblings())
-                         : protocol_->modify(block, modification);
+  if (!flags_.in_use()) co_return co_await flags_.modify(block, modification, true);
+  const sync::Stand::Operation operation = begin_operation();
+  co_await flags_.modify(block, modification, operation.siblings());
 }
 
 Task<> Node::unlock(LockId lock) {
-  return flags_.in_use() ? flags_.unlock(locks_, lock, has_siblings()) : locks_.unlock(lock);
+  if (!flags_.in_use()) co_return co_await flags_.unlock(locks_, lock, true);
+  const sync::Stand::Operation operation = begin_operation();
+  co_await flags_.unlock(locks_, lock, operation.siblings());
 }
 
 Task<> Node::barrier(sync::Barrier::Payload& payload) {
@@ -249,10 +259,13 @@ Task<> Node::barrier(sync::Barrier::Payload& payload) {
   meetings_ = nullptr;
   const bool complete = options_.outsiders == 0;
   const bool believed = options_.protocol.injected_bug == coherence::InjectedBug::forgotten_too_early;
+  stand_.enter_barrier(complete);
+  for (unsigned look = 0; stand_.background_works(); ++look) co_await pause(look);
   const bool ordered = flags_.in_use();
   if (ordered) co_await flags_.before_barrier(!complete);
   co_await barrier_.arrive(payload, complete, complete || believed);
   if (ordered) co_await flags_.after_barrier(!complete);
+  stand_.leave_barrier();
   while (waiting != nullptr) {
     Meeting* next = waiting->next;
     *waiting->payload = payload;

@@ -15,11 +15,13 @@
 #include "remote_lock/queue_lock.h"
 #include "sim/policy.h"
 #include "sim/zero_array.h"
+#include "sync/background.h"
 #include "sync/barrier.h"
 #include "sync/clock.h"
 #include "sync/control_layout.h"
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
+#include "sync/stand.h"
 #include "vm/soft/soft_vm.h"
 #include "vm/space.h"
 
@@ -35,6 +37,7 @@ struct NodeOptions {
   unsigned interruption = 0;   // percent of the places inside the protocol where others get in between
   bool coarse_faults = false;  // a write fault of an invalid block says "read" first
   bool plain_flags = false;    // the program hands data over by plain flags
+  bool background = false;     // somebody takes background turns
 };
 
 class Node {
@@ -57,6 +60,7 @@ class Node {
   const coherence::Migrating* migrating() const { return migrating_; }
   sync::LockTable& locks() { return locks_; }
   sync::Clock& clock() { return clock_; }
+  sync::Background& background() { return background_; }
   // omp flush.
   Task<> flush();
   Task<> modify(BlockId block, coherence::Modification& modification);
@@ -121,6 +125,11 @@ class Node {
     Node& node_;
     vm::SoftVm table_;
   };
+  // The background looks by itself.
+  class SilentBell final : public sync::Bell {
+   public:
+    void ring(Rank) noexcept override {}
+  };
   struct Meeting {
     Event met;
     sync::Barrier::Payload* payload;
@@ -130,8 +139,9 @@ class Node {
   static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
   std::unique_ptr<coherence::Protocol> make_protocol(const coherence::PrivateParts* private_parts);
   Task<> open(BlockId block, vm::Access wanted);
+  Task<bool> fault(BlockId block, vm::Access wanted);
   Task<> access(PendingAccess pending);
-  bool has_siblings() const;
+  sync::Stand::Operation begin_operation();
   void perform(PendingAccess& pending);
   void preempt(vm::BlockRun run) noexcept;
   std::byte* control(std::uint64_t offset) { return control_.data() + offset; }
@@ -156,6 +166,9 @@ class Node {
   sync::LockTable locks_;
   sync::Clock clock_;
   sync::FlagOrder flags_;
+  sync::Stand stand_;
+  SilentBell bell_;
+  sync::Background background_;
   PendingAccess* pending_ = nullptr;
   std::uint32_t met_ = 0;
   Meeting* meetings_ = nullptr;

@@ -18,18 +18,19 @@ constexpr unsigned openings_max = 64;
 constexpr unsigned acquires_max = 16, acquires_in_place_max = 4;
 
 // Announced before anybody else can see the block.
+template <class Announce>
 class AnnouncedModification final : public coherence::Modification {
  public:
-  AnnouncedModification(coherence::Modification& modification, std::atomic_ref<std::uint64_t> begun)
-      : modification_(modification), begun_(begun) {}
+  AnnouncedModification(coherence::Modification& modification, Announce announce)
+      : modification_(modification), announce_(announce) {}
   void apply(std::byte* bytes) noexcept override {
-    if (takes_writes_along) begun_.fetch_add(1);
+    if (takes_writes_along) announce_();
     modification_.apply(bytes);
   }
 
  private:
   coherence::Modification& modification_;
-  std::atomic_ref<std::uint64_t> begun_;
+  Announce announce_;
 };
 
 // While it lives, blocks change behind open pages, unless siblings would see it.
@@ -51,34 +52,42 @@ class ProgramStands {
 }  // namespace
 
 FlagOrder::FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Clock& clock, std::byte* own,
-                     std::uint64_t offset, std::uint64_t signature_offset, std::size_t notices_max)
+                     std::uint64_t offset, std::uint64_t signature_offset, std::size_t notices_max,
+                     coherence::InjectedBug injected_bug)
     : fabric_(fabric),
       protocol_(protocol),
       clock_(clock),
       own_(reinterpret_cast<std::uint64_t*>(own)),
       offset_(offset),
       signatures_(fabric, protocol, signature_offset, notices_max),
-      acquired_(new std::atomic<std::uint64_t>[fabric.ranks()] {}) {}
+      acquired_(new std::atomic<std::uint64_t>[fabric.ranks()] {}),
+      injected_bug_(injected_bug),
+      requests_(new std::uint64_t[fabric.ranks()] {}) {}
 
 void FlagOrder::expect() noexcept {
   word(credit).store(barriers_without_flush);
+  protocol_.set_ordered(true);
+  settled_.store(++entries_);
 }
 
 // The ranks pass the same barriers: where there is credit here, there is some elsewhere.
 Task<> FlagOrder::note_flush() {
   if (word(credit).load(std::memory_order_relaxed) >= barriers_without_flush / 2) co_return;
-  const std::uint64_t full = barriers_without_flush;
+  co_await give_credit(barriers_without_flush);
+}
+
+Task<> FlagOrder::give_credit(std::uint64_t barriers) {
   for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
     std::array<fabric::Step, 1> step{
-        fabric::put(control_region, offset_ + credit * sizeof full, &full, sizeof full)};
+        fabric::put(control_region, offset_of(credit), &barriers, sizeof barriers)};
     co_await fabric::transfer(fabric_, Rank{rank}, step);
   }
 }
 
 Task<> FlagOrder::release_announced(bool siblings) {
-  word(begun).fetch_add(1);
+  announce();
   co_await clock_.release(siblings && in_use());
-  word(finished).fetch_add(1);
+  note_end();
 }
 
 Task<> FlagOrder::release(bool siblings) {
@@ -91,26 +100,26 @@ Task<> FlagOrder::flush(bool siblings) {
   co_await note_flush();
   const ProgramStands stands(protocol_, siblings);
   co_await release_announced(siblings);
-  co_await acquire_in_order();
+  co_await acquire_in_order(siblings, !siblings);
 }
 
 Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
   const ProgramStands stands(protocol_, siblings);
-  word(begun).fetch_add(1);
+  announce();
   co_await locks.unlock(lock);
-  co_await clock_.release(siblings && in_use());
-  word(finished).fetch_add(1);
+  if (in_use()) co_await clock_.release(siblings);
+  note_end();
   if (!siblings) co_await acquire_what_shows();
 }
 
 // Only what is followed by a release counts as one, or its end would be taken for that of another.
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
   const ProgramStands stands(protocol_, siblings);
-  AnnouncedModification announced(modification, word(begun));
+  AnnouncedModification announced(modification, [this] { announce(); });
   co_await protocol_.modify(block, announced);
   if (announced.takes_writes_along) {
-    co_await clock_.release(siblings && in_use());
-    word(finished).fetch_add(1);
+    if (in_use()) co_await clock_.release(siblings);
+    note_end();
   }
   if (!siblings) co_await acquire_what_shows();
 }
@@ -122,7 +131,7 @@ Task<std::uint64_t> FlagOrder::await_releases(Rank peer) {
   std::uint64_t sequence = 0;
   static_assert(finished == begun + 1);
   std::array<fabric::Step, 2> steps{
-      fabric::get(control_region, offset_ + begun * sizeof seen[0], seen.data(), sizeof seen),
+      fabric::get(control_region, offset_of(begun), seen.data(), sizeof seen),
       signatures_.sequence_step(sequence)};
   co_await fabric::transfer(fabric_, peer, steps);
   const std::uint64_t wanted = seen[0];
@@ -144,17 +153,23 @@ Task<> FlagOrder::acquire_from(Rank peer) {
 
 Task<> FlagOrder::acquire(bool siblings) {
   const ProgramStands stands(protocol_, siblings);
-  co_await acquire_in_order();
+  co_await acquire_in_order(siblings, !siblings);
 }
 
-Task<> FlagOrder::acquire_in_order() {
+Task<> FlagOrder::acquire_in_order(bool siblings, bool answers) {
   // What the acquire itself brings into pages that stay open is acquired by another one. Others may have
   // something new each time: in the end the pages are closed.
   for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
     if (attempt == acquires_in_place_max) protocol_.set_program_stands(false);
     const std::uint32_t number = protocol_.order_begins();
     for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
-      if (Rank{rank} != fabric_.self()) co_await acquire_from(Rank{rank});
+      const Rank peer{rank};
+      if (peer == fabric_.self()) continue;
+      if (protocol_.took_live_bytes(peer)) {
+        co_await ask(peer, answers, siblings);
+        protocol_.asked(peer, number);
+      }
+      co_await acquire_from(peer);
     }
     protocol_.order_ended(number);
     if (!protocol_.shows_unordered()) co_return;
@@ -163,10 +178,11 @@ Task<> FlagOrder::acquire_in_order() {
 
 // Before the thread goes on that all this was changed for.
 Task<> FlagOrder::acquire_what_shows() {
-  if (protocol_.shows_unordered()) co_await acquire_in_order();
+  if (protocol_.shows_unordered()) co_await acquire_in_order(false, true);
 }
 
 Task<bool> FlagOrder::fault(BlockId block, vm::Access wanted, bool siblings) {
+  if (in_use() && settled() == 0) protocol_.set_ordered(true);
   for (unsigned attempt = 0; attempt < openings_max; ++attempt) {
     const coherence::FaultOutcome outcome = co_await protocol_.fault_in_order(block, wanted);
     if (outcome != coherence::FaultOutcome::not_in_order) co_return outcome == coherence::FaultOutcome::open;
@@ -178,7 +194,10 @@ Task<bool> FlagOrder::fault(BlockId block, vm::Access wanted, bool siblings) {
 }
 
 Task<> FlagOrder::before_barrier(bool siblings) {
-  word(credit).fetch_sub(1);
+  if (word(credit).fetch_sub(1) == 1) {
+    settled_.store(0);
+    protocol_.set_ordered(false);
+  }
   const ProgramStands stands(protocol_, siblings);
   co_await release_announced(siblings);
 }

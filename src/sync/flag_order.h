@@ -8,7 +8,10 @@
 // - bytes that came from another rank are shown to the program only when an acquire has ended that began
 //   after they had come: it waits for the releases announced until then, lest the flag be there and the data
 //   not, and acquires the signatures of all other ranks. (The clock covers them, too, but by its time alone:
-//   every copy would have to be looked at.)
+//   every copy would have to be looked at.) If they were live bytes, which nobody has released, it asks their
+//   home for a release before that.
+// In a program with fences that is so from the beginning. In others the first background turn that finds
+// something changed begins it (background.h), and some barriers without such a turn end it.
 #pragma once
 
 #include <atomic>
@@ -17,6 +20,7 @@
 #include <memory>
 
 #include "base/task.h"
+#include "coherence/core/parameters.h"
 #include "coherence/protocol.h"
 #include "fabric/fabric.h"
 #include "sync/clock.h"
@@ -25,23 +29,38 @@
 
 namespace musubi::sync {
 
+// Wakes whoever answers at another rank. Any thread, inside faults too.
+class Bell {
+ public:
+  virtual void ring(Rank peer) noexcept = 0;
+
+ protected:
+  ~Bell() = default;
+};
+
 // One object per rank; any thread.
 class FlagOrder {
  public:
   // Words of each rank in the control region.
-  static constexpr std::size_t word_count = 3;
+  static constexpr std::size_t word_count = 5;
+  // Among them, the one that counts requests (ask_all()).
+  static constexpr std::size_t requests_word = 3;
 
   // The words lie at `offset` in the control region of each rank, and the own ones, zero at start, at `own`.
   // The signatures: as SignatureReader.
   FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Clock& clock, std::byte* own,
-            std::uint64_t offset, std::uint64_t signature_offset, std::size_t notices_max);
+            std::uint64_t offset, std::uint64_t signature_offset, std::size_t notices_max,
+            coherence::InjectedBug injected_bug = coherence::InjectedBug::none);
+  // From now on others answer when they are asked. Before the first task; `bell` outlives the last one.
+  void set_bell(Bell* bell) noexcept { bell_ = bell; }
 
   // Whether some rank has flushed lately, counted in barriers.
   bool in_use() const noexcept { return word(credit).load(std::memory_order_relaxed) != 0; }
   // The program has flushes: in use from the beginning. Before its first instruction.
   void expect() noexcept;
 
-  // `siblings`: other threads of this rank may run program code before the task ends.
+  // `siblings`: other threads of this rank may run program code before the task ends. All of these may be
+  // called while order is not kept, and begin to keep it half-way: then with siblings.
   //
   // Releases everything by the clock.
   Task<> release(bool siblings);
@@ -53,27 +72,61 @@ class FlagOrder {
   Task<> modify(BlockId block, coherence::Modification& modification, bool siblings);
   // Acquires what came along with any bytes that are here already.
   Task<> acquire(bool siblings);
-  // As Protocol::fault(). REQUIRES: in use.
+  // As Protocol::fault(); in order while in use.
   Task<bool> fault(BlockId block, vm::Access wanted, bool siblings);
   // Before and after each barrier of the rank, while in use.
   Task<> before_barrier(bool siblings);
   Task<> after_barrier(bool siblings);
+
+  // For the background, which answers while it waits and changes no open pages.
+  //
+  // The number of this rank's entry into use, once whatever began before that has ended; 0: not in use.
+  std::uint64_t settled() const noexcept { return settled_.load(); }
+  // Begins to keep order, or ends it, as the job wants. REQUIRES: no operation without siblings under way.
+  Task<> settle();
+  // Asks the others without waiting, unless they have been asked already.
+  Task<> nudge();
+  // Keeps the job in order for some barriers, more each time.
+  Task<> keep_in_use();
+  Task<> acquire_beside();
+  Task<> ask_all();
+  // ask_all() in two parts: between two looks the caller may answer. `look`: how often it has looked.
+  Task<> request_releases();
+  Task<bool> have_answered(unsigned look);
+  // The newest request that has no answer, or 0.
+  std::uint64_t unanswered() const noexcept;
+  Task<> answer(bool siblings);
+  // All that was written here before unanswered() returned `request` has been released.
+  void note_answer(std::uint64_t request) noexcept { word(answered).store(request); }
 
  private:
   enum Word : std::size_t {
     credit,  // barriers until flushes count as out of use
     begun,   // releases
     finished,
+    asked = requests_word,  // for releases, by others
+    answered,               // as many
   };
 
   std::atomic_ref<std::uint64_t> word(Word which) const noexcept {
     return std::atomic_ref<std::uint64_t>(own_[which]);
   }
+  std::uint64_t offset_of(Word which) const noexcept { return offset_ + which * sizeof(std::uint64_t); }
+  void announce() noexcept {
+    if (injected_bug_ != coherence::InjectedBug::release_not_announced) word(begun).fetch_add(1);
+  }
+  void note_end() noexcept {
+    if (injected_bug_ != coherence::InjectedBug::release_not_announced) word(finished).fetch_add(1);
+  }
   Task<> release_announced(bool siblings);
   Task<> note_flush();
+  Task<> give_credit(std::uint64_t barriers);
+  Task<std::uint64_t> request(Rank peer);
+  Task<bool> has_answered(Rank peer, std::uint64_t request);
+  Task<> ask(Rank peer, bool answers, bool siblings);
   Task<std::uint64_t> await_releases(Rank peer);
   Task<> acquire_from(Rank peer);
-  Task<> acquire_in_order();
+  Task<> acquire_in_order(bool siblings, bool answers);
   Task<> acquire_what_shows();
 
   fabric::Fabric& fabric_;
@@ -83,6 +136,12 @@ class FlagOrder {
   std::uint64_t offset_;
   SignatureReader signatures_;
   std::unique_ptr<std::atomic<std::uint64_t>[]> acquired_;  // sequence words of the others' signatures
+  const coherence::InjectedBug injected_bug_;
+  Bell* bell_ = nullptr;  // null: nobody answers
+  std::atomic<std::uint64_t> settled_{0};
+  std::uint64_t entries_ = 0;
+  std::uint64_t credit_given_ = 0;            // by the background, last
+  std::unique_ptr<std::uint64_t[]> requests_;  // of the background, by rank
 };
 
 }  // namespace musubi::sync

@@ -12,19 +12,32 @@ Task<> Engine::acquire(SignatureView signature, Audience audience) {
   LogicalTime newest = signature.minimum;
   TaskGroup fetches(parameters_.release_window);
   std::size_t bytes_ahead = parameters_.cached_bytes;
+  const bool in_order = keeps_order() && !runs_no_program_code();
   for (const Notice& notice : signature.notices) {
     newest = later(newest, notice.write_ts);
     if (notice.writer == fabric_.self()) continue;
+    // A flag may lie in a block that is always open: first the others are closed.
+    if (in_order && memory_.entries[notice.block.value].pinned) continue;
     const bool stays_open = co_await apply_notice(notice, bytes_ahead);
     if (stays_open) co_await fetches.admit(refresh(notice.block));
   }
   raise(clock_, newest);
   if (audience != Audience::everyone) signature_.add_all(signature);
   co_await expire_until(signature.minimum);
+  if (in_order) co_await refresh_pinned(signature, fetches);
   co_await fetches.drain();
   if (audience != Audience::unknown) {
     to_close_.take_runs([this](vm::BlockRun run) { vm_.close(run); });
     quiet_now_.store(0);
+  }
+}
+
+Task<> Engine::refresh_pinned(SignatureView signature, TaskGroup& fetches) {
+  for (const Notice& notice : signature.notices) {
+    if (notice.writer == fabric_.self() || !memory_.entries[notice.block.value].pinned) continue;
+    std::size_t bytes_ahead = 0;
+    const bool is_due = co_await apply_notice(notice, bytes_ahead);
+    if (is_due) co_await fetches.admit(refresh(notice.block));
   }
 }
 
@@ -88,6 +101,7 @@ Task<> Engine::refresh(BlockId id) {
   Block b = block(id);
   Entry& e = b.entry;
   if (!is_valid(e)) co_return;
+  if (!may_change_in_place(e)) co_return invalidate(b);  // not any more
   const LogicalTime needed = e.pinned ? e.hint_write_ts : later(e.hint_write_ts, acquired());
   if (e.read_ts < needed) {
     co_await fetch(b);

@@ -9,10 +9,7 @@ namespace musubi::coherence::migrating {
 
 bool Engine::release_at_once(bool quiescent) {
   if (!quiescent) return false;
-  const std::size_t end = live_range_end_.load();
-  for (std::size_t i = 0; i < end; ++i) {
-    if (!live_part_is_unchanged(i, 0, UINTPTR_MAX)) return false;
-  }
+  if (!live_parts_are_unchanged()) return false;
   if (is_look_at_copies_due()) return false;
   // A block that is writable is listed; pinned ones are not.
   if (!dirty_.empty() && !all_pass_unread()) return false;
@@ -39,6 +36,14 @@ bool Engine::live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std
   const vm::Segment& segment = *space_.segment_at(low);
   const std::size_t offset = segment.offset + (low - segment.base);
   return !differ(memory_.private_view + offset, memory_.published + offset, high - low);
+}
+
+bool Engine::live_parts_are_unchanged() const {
+  const std::size_t end = live_range_end_.load();
+  for (std::size_t i = 0; i < end; ++i) {
+    if (!live_part_is_unchanged(i, 0, UINTPTR_MAX)) return false;
+  }
+  return true;
 }
 
 bool Engine::acquire_at_once(SignatureView signature, Audience audience) {

@@ -32,6 +32,8 @@ Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace
       to_close_(space),
       to_downgrade_(space),
       scratch_(space.largest_block_bytes()),
+      live_came_in_(new std::atomic<std::uint32_t>[fabric.ranks()] {}),
+      asked_(new std::atomic<std::uint32_t>[fabric.ranks()] {}),
       live_ranges_(new LiveRange[live_range_count]) {}
 
 Engine::Block Engine::block(BlockId id) {
@@ -155,6 +157,7 @@ Task<FaultOutcome> Engine::fault(BlockId id, vm::Access wanted, bool in_order) {
   if (wanted == vm::Access::write && holding_.load()) co_return FaultOutcome::held;
   const bool was_valid = is_valid(e);
   if (wanted == vm::Access::read && was_valid) co_return FaultOutcome::open;
+  if (!was_valid && holding_openings_.load()) co_return FaultOutcome::held;
   e.wanted = e.wanted || e.was_invalidated;
   e.fetches_ahead = 0;
   e.was_invalidated = false;
@@ -165,10 +168,11 @@ Task<FaultOutcome> Engine::fault(BlockId id, vm::Access wanted, bool in_order) {
       co_await fetch(b);
     }
   }
-  if (in_order && !was_valid && is_unordered(e.came_in)) co_return FaultOutcome::not_in_order;
+  const bool waits_for_order = in_order && !was_valid && ordered_.load();
+  if (waits_for_order && is_unordered(e.came_in)) co_return FaultOutcome::not_in_order;
   count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   Run run;
-  gather(b, wanted, in_order, run);
+  gather(b, wanted, run);
   if (run.count != 0) co_await make_valid(run, wanted);
   if (wanted == vm::Access::write) {
     co_await make_writable(b);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "base/buffer_pool.h"
 #include "base/event.h"
@@ -43,7 +44,7 @@ class Engine {
   Task<FaultOutcome> fault(BlockId block, vm::Access wanted, bool in_order);
   Task<> release(bool quiescent);
   Task<> release_as_of_now();
-  Task<> end_of_release();
+  Task<> end_of_holding();
   bool release_at_once(bool quiescent);
   Task<> acquire(SignatureView signature, Audience audience);
   bool acquire_at_once(SignatureView signature, Audience audience);
@@ -53,6 +54,19 @@ class Engine {
   void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high);
   void adopt(BlockId first, std::uint64_t count);
   void publish_always() { publish_always_.store(true); }
+  void set_ordered(bool ordered) { ordered_.store(ordered); }
+  Task<> end_of_unordered();
+  Task<> hold_openings();
+  void allow_openings() {
+    holding_openings_.store(false);
+    openings_held_.reset();
+  }
+  Task<bool> has_released_standing();
+  bool took_live_bytes(Rank peer) const {
+    return static_cast<std::int32_t>(asked_[peer.value].load() - live_came_in_[peer.value].load()) <= 0 &&
+           live_came_in_[peer.value].load() != 0 && !injected(InjectedBug::live_bytes_unasked);
+  }
+  void asked(Rank peer, std::uint32_t number) { raise_number(asked_[peer.value], number); }
   void set_program_stands(bool stands) { standing_now_.store(stands ? stop_numbers | ++stop_count_ : 0); }
   std::uint32_t order_begins() { return orders_begun_.fetch_add(1) + 1; }
   void order_ended(std::uint32_t number);
@@ -134,7 +148,7 @@ class Engine {
     touch();
     return std::atomic_ref<std::uint64_t>(word);
   }
-  remote_lock::OwnerWord own_word(const Block& b) {
+  remote_lock::OwnerWord own_word(const Block& b) const {
     return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(fabric_.self(), b.initial_home);
   }
   std::uint64_t lease() const { return parameters_.lease_ticks == 0 ? 1 : parameters_.lease_ticks; }
@@ -157,8 +171,12 @@ class Engine {
   }
   // What is renewed again and again is asked for longer (Tardis 2.0); a change begins anew.
   std::uint64_t lease_for(const Entry& e) const { return lease() << e.lease_doublings; }
-  bool may_leave_unpublished(const Entry& e) const {
+  bool may_be_unpublished(const Entry& e) const {
     return parameters_.leave_unpublished && !e.pinned && !publish_always_.load(std::memory_order_relaxed);
+  }
+  // Its public copy may be given up. Who reads live bytes in order must ask their home for a release.
+  bool may_give_up_copy(const Entry& e) const {
+    return may_be_unpublished(e) && !ordered_.load(std::memory_order_relaxed);
   }
   bool injected(InjectedBug bug) const { return parameters_.injected_bug == bug; }
   void touch() const {
@@ -199,7 +217,11 @@ class Engine {
   Task<> learn_words(const Block& b, Lock& lock);
 
   // order.cpp
+  static void raise_number(std::atomic<std::uint32_t>& word, std::uint32_t number);
   bool is_unordered(std::uint32_t came_in) const;
+  void note_live_bytes(Rank peer) { live_came_in_[peer.value].store(orders_begun_.load()); }
+  // What comes from other ranks stays closed until it has been acquired.
+  bool keeps_order() const { return publish_always_.load() || ordered_.load(); }
   void note_arrival(const Block& b);
   bool holds_what_came(Block& b);
   // A number of the time in which no thread of the rank runs program code, or 0: Entry::quiet_mark.
@@ -214,14 +236,18 @@ class Engine {
     return e.quiet_mark == 0 || e.quiet_mark != quiet_number();
   }
   bool may_change_in_place(const Entry& e) const;
-  Task<std::size_t> hold_changed(std::span<BlockId> listed);
+  Task<> end_of_gated();
+  bool is_unread(const Block& b) const;
+  Task<std::size_t> hold_changed(std::span<BlockId> listed, std::size_t held);
+  Task<std::size_t> hold_and_copy_live_parts(std::span<BlockId> listed, TaskGroup& elsewhere);
+  bool live_parts_are_unchanged() const;
 
   void set_open(const Block& b, vm::Access wanted);
   Task<> make_writable(Block& b);
 
   // run.cpp
   bool comes_along(const Block& b, vm::Access wanted, bool in_stream) const;
-  void gather(const Block& leader, vm::Access wanted, bool in_order, Run& run);
+  void gather(const Block& leader, vm::Access wanted, Run& run);
   Task<> make_valid(Run& run, vm::Access wanted);
   Source source_of(const Block& b);
   Task<std::size_t> fetch_run_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer);
@@ -301,6 +327,7 @@ class Engine {
 
   // acquire.cpp
   Task<bool> apply_notice(Notice notice, std::size_t& bytes_ahead);
+  Task<> refresh_pinned(SignatureView signature, TaskGroup& fetches);
   bool is_fetched_ahead(const Block& b, std::size_t& bytes_ahead);
   bool is_trusted(const Entry& e) const;
   Task<bool> expire(BlockId id, std::size_t& bytes_ahead);
@@ -335,10 +362,16 @@ class Engine {
   StreamDetector write_streams_;
   BufferPool scratch_;
   std::atomic<bool> publish_always_{false};
+  std::atomic<bool> ordered_{false};
   std::atomic<std::uint32_t> orders_begun_{1};
   std::atomic<std::uint32_t> orders_ended_{0};  // the newest one that has
   std::atomic<std::uint32_t> came_open_in_{0};
   std::atomic<bool> holding_{false};  // no block may be opened for writing
+  std::atomic<bool> holding_openings_{false};  // no closed block may be opened
+  Gate openings_gate_;                         // for who waits for the end of that
+  std::optional<Gate::Pass> openings_held_;
+  // By rank: the order in which live bytes came from it last, and the newest one before which it was asked.
+  std::unique_ptr<std::atomic<std::uint32_t>[]> live_came_in_, asked_;
   std::unique_ptr<LiveRange[]> live_ranges_;
   std::atomic<std::size_t> live_range_end_{0};
   std::atomic<std::uint64_t> acquired_{0};

@@ -31,7 +31,7 @@ Task<> Engine::fetch_for_writing(Block& b) {
     store_version(b, {now, now});
     raise(clock_, now);
     // The previous home may have read its zeros: it needs no lease for that.
-    const bool live = may_leave_unpublished(b.entry);
+    const bool live = may_be_unpublished(b.entry);
     if (!injected(InjectedBug::notice_forgotten)) signature_.add({b.id, now, now, fabric_.self(), live});
     b.entry.published_equals = true;
     end_critical_section(b);

@@ -20,14 +20,14 @@ Task<bool> Migrating::fault(BlockId block, vm::Access wanted) {
   for (;;) {
     const FaultOutcome outcome = co_await parts_->engine.fault(block, wanted, false);
     if (outcome != FaultOutcome::held) co_return outcome == FaultOutcome::open;
-    co_await parts_->engine.end_of_release();
+    co_await parts_->engine.end_of_holding();
   }
 }
 Task<FaultOutcome> Migrating::fault_in_order(BlockId block, vm::Access wanted) {
   for (;;) {
     const FaultOutcome outcome = co_await parts_->engine.fault(block, wanted, true);
     if (outcome != FaultOutcome::held) co_return outcome;
-    co_await parts_->engine.end_of_release();
+    co_await parts_->engine.end_of_holding();
   }
 }
 Task<> Migrating::release_as_of_now() {
@@ -80,6 +80,27 @@ void Migrating::adopt(BlockId first, std::uint64_t count) {
 }
 void Migrating::publish_always() {
   parts_->engine.publish_always();
+}
+void Migrating::set_ordered(bool ordered) {
+  parts_->engine.set_ordered(ordered);
+}
+Task<> Migrating::end_of_unordered() {
+  return parts_->engine.end_of_unordered();
+}
+Task<> Migrating::hold_openings() {
+  return parts_->engine.hold_openings();
+}
+void Migrating::allow_openings() {
+  parts_->engine.allow_openings();
+}
+bool Migrating::took_live_bytes(Rank peer) const {
+  return parts_->engine.took_live_bytes(peer);
+}
+void Migrating::asked(Rank peer, std::uint32_t number) {
+  parts_->engine.asked(peer, number);
+}
+Task<bool> Migrating::has_released_standing() {
+  return parts_->engine.has_released_standing();
 }
 void Migrating::set_program_stands(bool stands) {
   parts_->engine.set_program_stands(stands);

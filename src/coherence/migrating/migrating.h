@@ -64,6 +64,13 @@ class Migrating final : public Protocol {
   Task<FaultOutcome> fault_in_order(BlockId block, vm::Access wanted) override;
   Task<> release_as_of_now() override;
   bool shows_unordered() const override;
+  void set_ordered(bool ordered) override;
+  Task<> end_of_unordered() override;
+  Task<> hold_openings() override;
+  void allow_openings() override;
+  bool took_live_bytes(Rank peer) const override;
+  void asked(Rank peer, std::uint32_t number) override;
+  Task<bool> has_released_standing() override;
 
   // For checkers and tests.
   const Entry& entry(BlockId block) const;

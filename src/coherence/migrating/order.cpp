@@ -9,10 +9,14 @@
 
 namespace musubi::coherence::migrating {
 
-void Engine::order_ended(std::uint32_t number) {
-  std::uint32_t seen = orders_ended_.load();
-  while (static_cast<std::int32_t>(number - seen) > 0 && !orders_ended_.compare_exchange_weak(seen, number)) {
+void Engine::raise_number(std::atomic<std::uint32_t>& word, std::uint32_t number) {
+  std::uint32_t seen = word.load();
+  while (static_cast<std::int32_t>(number - seen) > 0 && !word.compare_exchange_weak(seen, number)) {
   }
+}
+
+void Engine::order_ended(std::uint32_t number) {
+  raise_number(orders_ended_, number);
 }
 
 bool Engine::is_unordered(std::uint32_t came_in) const {
@@ -39,7 +43,7 @@ bool Engine::holds_what_came(Block& b) {
 }
 
 bool Engine::may_change_in_place(const Entry& e) const {
-  return e.pinned || runs_no_program_code() || !publish_always_.load();
+  return e.pinned || runs_no_program_code() || !keeps_order();
 }
 
 // Another thread of this rank may write data, and then its flag, while a release is between the two blocks:
@@ -47,26 +51,41 @@ bool Engine::may_change_in_place(const Entry& e) const {
 // and perhaps the next flag. So this one stops the blocks that have changed again, until none of the others
 // has: what is in the stopped ones then is all that their threads wrote up to some moment.
 Task<> Engine::release_as_of_now() {
+  if (injected(InjectedBug::not_as_of_now)) co_return;
   auto pass = co_await release_gate_.enter();
   holding_.store(true);
-  // Whoever looked before that may still open a block, and has listed it when he leaves its gate.
-  for (Gate& gate : gates_) {
-    if (gate.looks_free()) continue;
-    auto opened = co_await gate.enter();
-  }
-  const std::span<BlockId> listed = dirty_.take();
-  const std::size_t held = co_await hold_changed(listed);
+  co_await end_of_gated();  // whoever looked before that may still open a block, and has listed it then
   TaskGroup elsewhere(parameters_.release_window);
+  const std::span<BlockId> listed = dirty_.take();
+  const std::size_t held = co_await hold_and_copy_live_parts(listed, elsewhere);
   for (const BlockId id : listed.first(held)) co_await release_one(id, false, elsewhere);
   dirty_.add_again(listed.subspan(held));
-  co_await release_live_ranges(false, elsewhere);
   co_await elsewhere.drain();
   holding_.store(false);
 }
 
-// Result: how many are held; they stand in front.
-Task<std::size_t> Engine::hold_changed(std::span<BlockId> listed) {
+// Stacks cannot be stopped. They are copied before the moment at which all others stand, for flags that lie
+// there; and again if they have changed until then, for data that lies there. A stack that changes all the
+// time would keep this from ending.
+Task<std::size_t> Engine::hold_and_copy_live_parts(std::span<BlockId> listed, TaskGroup& elsewhere) {
+  constexpr unsigned attempts_max = 3;
   std::size_t held = 0;
+  for (unsigned attempt = 0;; ++attempt) {
+    co_await release_live_ranges(false, elsewhere);
+    co_await elsewhere.drain();
+    held = co_await hold_changed(listed, held);
+    if (attempt == attempts_max || live_parts_are_unchanged()) co_return held;
+  }
+}
+
+// Nobody has taken anything of the block. Who does so from now on takes live bytes, and asks for a release.
+bool Engine::is_unread(const Block& b) const {
+  const bool at_home = own_word(b).tag() == remote_lock::Ownership::unlocked;
+  return at_home && shared(b.words.public_ts).load() == 0 && shared(b.words.read_ts).load() == b.words.write_ts;
+}
+
+// Result: how many are held; they stand in front, `held` of them from the beginning.
+Task<std::size_t> Engine::hold_changed(std::span<BlockId> listed, std::size_t held) {
   for (std::size_t before = listed.size() + 1; before != held;) {
     before = held;
     for (std::size_t i = held; i < listed.size(); ++i) {
@@ -74,7 +93,7 @@ Task<std::size_t> Engine::hold_changed(std::span<BlockId> listed) {
       Block b = block(listed[i]);
       Entry& e = b.entry;
       if (e.state == State::writable) {
-        if (e.unpublished || !differs_from_twin(b)) continue;
+        if (e.unpublished ? is_unread(b) : !differs_from_twin(b)) continue;
         vm_.downgrade({b.id, 1});
         e.state = State::readable_dirty;
       }
@@ -84,8 +103,37 @@ Task<std::size_t> Engine::hold_changed(std::span<BlockId> listed) {
   co_return held;
 }
 
-Task<> Engine::end_of_release() {
+// Every task that was at work on a block has left it.
+Task<> Engine::end_of_gated() {
+  for (Gate& gate : gates_) {
+    if (gate.looks_free()) continue;
+    auto opened = co_await gate.enter();
+  }
+}
+
+// After set_ordered(): whoever has not seen it has ended. Releases of that time are no longer under way.
+Task<> Engine::end_of_unordered() {
+  co_await end_of_gated();
   auto pass = co_await release_gate_.enter();
+}
+
+Task<> Engine::hold_openings() {
+  auto pass = co_await openings_gate_.enter();
+  openings_held_.emplace(std::move(pass));
+  holding_openings_.store(true);
+  co_await end_of_gated();
+}
+
+Task<> Engine::end_of_holding() {
+  { auto pass = co_await release_gate_.enter(); }
+  auto opened = co_await openings_gate_.enter();
+}
+
+// The release of a barrier says so under its gate, or when it has ended.
+Task<bool> Engine::has_released_standing() {
+  if (quiet_now_.load() == 0) co_return false;
+  auto pass = co_await release_gate_.enter();
+  co_return quiet_now_.load() != 0;
 }
 
 }  // namespace musubi::coherence::migrating

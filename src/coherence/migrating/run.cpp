@@ -32,9 +32,9 @@ bool Engine::comes_along(const Block& b, vm::Access wanted, bool in_stream) cons
 }
 
 // Takes the gates of the blocks that come along with `leader`.
-void Engine::gather(const Block& leader, vm::Access wanted, bool in_order, Run& run) {
+void Engine::gather(const Block& leader, vm::Access wanted, Run& run) {
   // A plain flag that came along would be read ahead of its data: then only blocks whose bytes are here do.
-  const bool valid_only = in_order || publish_always_.load(std::memory_order_relaxed);
+  const bool valid_only = keeps_order();
   if (valid_only && !is_valid(leader.entry)) return;
   const vm::Segment& segment = space_.segment_of(leader.id);
   const std::size_t most = std::min(Run::blocks_max, parameters_.run_bytes_max / segment.block_bytes);
@@ -143,6 +143,7 @@ Task<std::size_t> Engine::fetch_run_from_home(Run& run, std::size_t begin, std::
   look.steps[1] = get_words(end - begin, look.before);
   co_await fabric::transfer(fabric_, peer, std::span<const Step>(look.steps.data(), 2));
   const bool live = look.before[0].unpublished();
+  if (live) note_live_bytes(peer);
   const bool moves = needs_data(first, look.before[0]);
   std::size_t steps = moves ? 1 : 0;
   std::size_t bytes = 0;

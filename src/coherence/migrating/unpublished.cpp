@@ -43,8 +43,8 @@ Task<bool> Engine::leave_unpublished(Block& b) {
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) co_return false;
   Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
   others_may_act();
-  const bool allowed = may_leave_unpublished(e);
-  const bool unread = allowed && version.read_ts == version.write_ts;
+  const bool allowed = may_be_unpublished(e);
+  const bool unread = may_give_up_copy(e) && version.read_ts == version.write_ts;
   const bool served_live = allowed && b.words.unpublished() && e.unpublished && comparisons_cost_;
   if (unread) {
     // Timestamp 0 means zeros for good.
@@ -71,7 +71,7 @@ bool Engine::is_look_due(const Entry& e) const {
   return releases >= limit || releases == limit / 2;
 }
 
-// REQUIRES: may_leave_unpublished() a moment ago.
+// REQUIRES: may_be_unpublished() a moment ago.
 void Engine::give_up_public_copy(Block& b) {
   shared(b.words.public_ts).store(0);
   others_may_act();
@@ -112,7 +112,7 @@ bool Engine::passes_unread(std::span<const BlockId> listed, std::size_t place) {
 void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
   Entry& e = b.entry;
   const bool read_now = version.read_ts > version.write_ts;
-  if (read_now && quiescent && comparisons_cost_ && may_leave_unpublished(e)) {
+  if (read_now && quiescent && comparisons_cost_ && may_be_unpublished(e)) {
     // It was opened since the last release, so it has changed; until it is opened again its live bytes are as
     // good as a public copy.
     new_version(b, version, false, PublicCopy::none);
@@ -124,7 +124,7 @@ void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
     protect(b, true);
     return;
   }
-  if (read_now || !may_leave_unpublished(e)) {
+  if (read_now || !may_be_unpublished(e)) {
     publish_changes(b);
     note_comparison(b);
     new_version(b, version, false, PublicCopy::holds_it);

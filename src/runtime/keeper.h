@@ -1,0 +1,55 @@
+// The thread of a rank that works in the background (sync/background.h): it sleeps until another rank asks, or
+// until the rank's threads have not synchronised for a while.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "fabric/fabric.h"
+#include "sync/background.h"
+#include "sync/flag_order.h"
+
+namespace musubi::runtime {
+
+class ThreadExecutor;
+
+class Keeper final : public sync::Bell {
+ public:
+  // `interval_ns`: without synchronisation, until it looks for the first time. The word of flag_order.h that
+  // counts requests lies at `asked_offset` in the control region of each rank.
+  Keeper(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protocol& protocol, sync::Stand& stand,
+         trace::Counters& counters, std::uint64_t interval_ns, std::uint64_t asked_offset);
+  ~Keeper();
+
+  // Begins to sleep and work. The new thread takes no signals if the caller has blocked them.
+  void start();
+  // All threads of this rank have synchronised with all other ranks. Cheap. The first call lets turns begin.
+  void note_synchronisation() noexcept {
+    synchronisations_.store(synchronisations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  void ring(Rank peer) noexcept override;
+
+ private:
+  void work();
+  bool answer();
+  bool sleep_until(std::uint64_t deadline_ns);
+  std::uint64_t turn_if_due(std::uint64_t interval_ns);
+  bool is_due();
+  const std::atomic<std::uint32_t>* asked_word(Rank rank) noexcept;
+
+  fabric::Fabric& fabric_;
+  sync::FlagOrder& flags_;
+  sync::Stand& stand_;
+  trace::Counters& counters_;
+  sync::Background background_;
+  const std::uint64_t interval_ns_;
+  const std::uint64_t asked_offset_;
+  std::atomic<std::uint64_t> synchronisations_{0};
+  std::uint64_t seen_synchronisations_ = 0;
+  ThreadExecutor* executor_ = nullptr;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace musubi::runtime

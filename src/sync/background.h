@@ -1,0 +1,50 @@
+// What a rank does for the others, and for its own threads, while these run program code and call nothing
+// (docs/decisions/background.md). A thread that waits for a plain word to change, as `omp atomic read` and
+// std::atomic::load are compiled, tells nobody that it waits; nor does the one who stores to it.
+//
+// - A rank whose threads have not synchronised for a while takes a turn: it asks the others for a release of
+//   what they have written, and acquires it. What others have changed is closed, and read anew.
+// - A rank that is asked releases everything as of one moment, beside its threads, or says that it stands at
+//   a barrier and has done so.
+//
+// Nothing is told to the program's threads, and nothing costs them anything while nobody waits. The first turn
+// that finds something changed lets order be kept in the job from there on (flag_order.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/task.h"
+#include "coherence/protocol.h"
+#include "sync/flag_order.h"
+#include "sync/stand.h"
+#include "trace/counters.h"
+
+namespace musubi::sync {
+
+// One object per rank. Its tasks: one at a time, on a thread that runs no program code.
+class Background {
+ public:
+  Background(FlagOrder& flags, coherence::Protocol& protocol, Stand& stand, trace::Counters& counters)
+      : flags_(flags), protocol_(protocol), stand_(stand), counters_(counters) {}
+
+  // Answers the other ranks, if any has asked. Result: whether any had.
+  Task<bool> answer();
+  // Result: whether something here had been changed by others.
+  Task<bool> turn();
+  // Whether a turn has ended while order was kept, as it still is: no flag comes before its data any more.
+  bool is_certain() const noexcept { return certain_in_.load() != 0 && certain_in_.load() == flags_.settled(); }
+
+ private:
+  Task<bool> begin(Stand::Barrier worst);
+  Task<bool> first_turn();
+  std::uint64_t changes() const;
+
+  FlagOrder& flags_;
+  coherence::Protocol& protocol_;
+  Stand& stand_;
+  trace::Counters& counters_;
+  std::atomic<std::uint64_t> certain_in_{0};
+};
+
+}  // namespace musubi::sync

@@ -1,0 +1,120 @@
+// Requests for releases: how a rank gets what threads of another one have written while these call nothing.
+#include <algorithm>
+#include <array>
+
+#include "coherence/core/block_words.h"
+#include "fabric/transfer.h"
+#include "sync/flag_order.h"
+
+namespace musubi::sync {
+namespace {
+
+using coherence::control_region;
+
+constexpr std::uint64_t first_credit = 8, credit_max = 64;  // barriers
+// A rank that is stopped, or about to leave, must not stop the others for good.
+constexpr unsigned looks_max = 4000;
+
+}  // namespace
+
+Task<> FlagOrder::settle() {
+  if (!in_use() || settled() != 0) co_return;
+  protocol_.set_ordered(true);
+  co_await protocol_.end_of_unordered();
+  settled_.store(++entries_);
+}
+
+Task<> FlagOrder::keep_in_use() {
+  const std::uint64_t left = word(credit).load();
+  if (left != 0 && left >= credit_given_) co_return;
+  credit_given_ = credit_given_ == 0 ? first_credit : std::min(credit_max, 2 * credit_given_);
+  co_await give_credit(credit_given_);
+}
+
+Task<> FlagOrder::acquire_beside() {
+  return acquire_in_order(true, true);
+}
+
+Task<std::uint64_t> FlagOrder::request(Rank peer) {
+  std::uint64_t before = 0;
+  std::array<fabric::Step, 1> step{fabric::fetch_add(control_region, offset_of(asked), &before, 1)};
+  co_await fabric::transfer(fabric_, peer, step);
+  bell_->ring(peer);
+  co_return before + 1;
+}
+
+Task<bool> FlagOrder::has_answered(Rank peer, std::uint64_t request) {
+  std::uint64_t newest = 0;
+  std::array<fabric::Step, 1> step{
+      fabric::get(control_region, offset_of(answered), &newest, sizeof newest)};
+  co_await fabric::transfer(fabric_, peer, step);
+  co_return newest >= request;
+}
+
+// Two ranks may ask each other: `answers` when nobody else of this one does so meanwhile.
+Task<> FlagOrder::ask(Rank peer, bool answers, bool siblings) {
+  if (bell_ == nullptr) co_return;
+  const std::uint64_t wanted = co_await request(peer);
+  for (unsigned look = 0; look < looks_max; ++look) {
+    const bool is_done = co_await has_answered(peer, wanted);
+    if (is_done) co_return;
+    if (answers) co_await answer(siblings);
+    co_await pause(look);
+  }
+}
+
+Task<> FlagOrder::ask_all() {
+  co_await request_releases();
+  for (unsigned look = 0;; ++look) {
+    const bool all_have = co_await have_answered(look);
+    if (all_have) co_return;
+    co_await answer(true);
+    co_await pause(look);
+  }
+}
+
+Task<> FlagOrder::request_releases() {
+  for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
+    if (bell_ != nullptr && Rank{rank} != fabric_.self()) requests_[rank] = co_await request(Rank{rank});
+  }
+}
+
+Task<bool> FlagOrder::have_answered(unsigned look) {
+  if (bell_ == nullptr || look >= looks_max) co_return true;
+  for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
+    if (Rank{rank} == fabric_.self()) continue;
+    const bool is_done = co_await has_answered(Rank{rank}, requests_[rank]);
+    if (!is_done) co_return false;
+  }
+  co_return true;
+}
+
+Task<> FlagOrder::nudge() {
+  if (bell_ == nullptr) co_return;
+  for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
+    if (Rank{rank} == fabric_.self()) continue;
+    std::array<std::uint64_t, 2> seen{};
+    static_assert(answered == asked + 1);
+    std::array<fabric::Step, 1> step{
+        fabric::get(control_region, offset_of(asked), seen.data(), sizeof seen)};
+    co_await fabric::transfer(fabric_, Rank{rank}, step);
+    if (seen[0] <= seen[1]) (void)co_await request(Rank{rank});
+  }
+}
+
+std::uint64_t FlagOrder::unanswered() const noexcept {
+  const std::uint64_t newest = word(asked).load();
+  return newest != word(answered).load() ? newest : 0;
+}
+
+Task<> FlagOrder::answer(bool siblings) {
+  const std::uint64_t request = unanswered();
+  if (request == 0) co_return;
+  co_await settle();
+  announce();
+  co_await clock_.release(siblings);
+  note_end();
+  note_answer(request);
+}
+
+}  // namespace musubi::sync

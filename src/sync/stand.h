@@ -1,0 +1,60 @@
+// Which threads of a rank are at rest in the runtime: what may change open pages is up to that.
+//
+// Three parties. An operation of the only thread that runs program code changes open pages, since nobody
+// looks at them. At a quiescent barrier no thread of the rank runs program code. And the background
+// (sync/background.h) works beside program threads: it does so while neither of the others is under way, and
+// an operation that begins meanwhile leaves open pages alone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace musubi::sync {
+
+class Stand {
+ public:
+  // An operation that changes open pages if no other thread runs program code. It never waits for what a
+  // program does: a thread that comes up meanwhile waits for its end, and so does the background.
+  class Operation {
+   public:
+    // `others` is called once: whether there are other threads.
+    template <class Others>
+    Operation(Stand& stand, Others&& others) : under_way_(stand.under_way_) {
+      under_way_.store(true);
+      siblings_ = others() || stand.background_.load();
+      if (siblings_) under_way_.store(false);
+    }
+    ~Operation() {
+      if (!siblings_) under_way_.store(false);
+    }
+    Operation(const Operation&) = delete;
+    bool siblings() const { return siblings_; }
+
+   private:
+    std::atomic<bool>& under_way_;
+    bool siblings_ = true;
+  };
+
+  // For a thread that others count from now on, before it runs program code: whether it must wait.
+  bool operates() const { return under_way_.load(); }
+
+  // Around each barrier of the rank. Then the rank waits until the background has ended.
+  void enter_barrier(bool quiescent) { barrier_.store(quiescent ? Barrier::quiescent : Barrier::beside_others); }
+  bool background_works() const { return background_.load(); }
+  void leave_barrier() { barrier_.store(Barrier::none); }
+
+  enum class Barrier : std::uint8_t { none, beside_others, quiescent };
+  Barrier barrier() const { return barrier_.load(); }
+
+  // For the background: says that it begins. It may when the rank is not at a barrier of the wrong kind and
+  // operates() is over; otherwise it ends.
+  void begin_background() { background_.store(true); }
+  void end_background() { background_.store(false); }
+
+ private:
+  std::atomic<bool> under_way_{false};
+  std::atomic<bool> background_{false};
+  std::atomic<Barrier> barrier_{Barrier::none};
+};
+
+}  // namespace musubi::sync

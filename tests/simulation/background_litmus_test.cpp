@@ -1,0 +1,181 @@
+// Threads that wait for a plain word to change, and call nothing (docs/decisions/background.md): neither the
+// one who stores data and then a flag, nor the one who looks at the flag. Each node has a background that
+// takes turns and answers. Waits must end, and from a rank's first turn on, who sees a flag must find the
+// data.
+#include <array>
+#include <optional>
+
+#include "stage.h"
+
+namespace musubi::sim {
+namespace {
+
+using coherence::InjectedBug;
+using trace::Counter;
+
+#ifndef MUSUBI_FLAGS_WORLDS
+#define MUSUBI_FLAGS_WORLDS 400
+#endif
+constexpr std::uint64_t worlds = MUSUBI_FLAGS_WORLDS;
+constexpr unsigned rounds = 8, rounds_between_barriers = 4;
+constexpr std::uint64_t blocks = 6;
+constexpr std::size_t counter_index = 7;
+
+struct Word {
+  std::uint64_t block;
+  std::size_t index;
+};
+
+struct Hand {
+  Node* node;
+  Word data;
+  Word flag;
+};
+
+struct Play {
+  Stage& stage;
+  std::vector<Hand> hands;
+  std::size_t at_work = 0;
+  unsigned failures = 0;
+  unsigned checked = 0;  // flags that were seen where order was certain
+
+  // Looks cost events: with a slow network there are fewer.
+  std::uint64_t longest_look_ns() { return 2000 + 4 * stage.cluster().configuration().model.latency_ns; }
+};
+
+// No two hands share a word; a flag lies beside data of others.
+std::vector<Hand> hands_of(Stage& stage, std::uint32_t threads, Random& random) {
+  std::vector<Hand> hands;
+  const auto place = [&](std::size_t index) { return Word{random.below(blocks), index}; };
+  for (std::uint32_t i = 0; i < stage.cluster().size() * threads; ++i) {
+    hands.push_back({&stage.node(i % stage.cluster().size()), place(i), place(i)});
+    if (hands.back().data.block == hands.back().flag.block)
+      hands.back().flag.block = (hands.back().flag.block + 1) % blocks;
+  }
+  return hands;
+}
+
+class Increment final : public coherence::Modification {
+ public:
+  void apply(std::byte* bytes) noexcept override {
+    std::uint64_t value = 0;
+    std::byte* const counter = bytes + counter_index * sizeof value;
+    std::memcpy(&value, counter, sizeof value);
+    ++value;
+    std::memcpy(counter, &value, sizeof value);
+  }
+};
+
+// Other things that bring blocks out, now and then.
+Task<> do_something_else(Play& play, Node& node) {
+  Random& random = play.stage.cluster().world().random();
+  const std::uint64_t what = random.below(12);
+  if (what == 0) {
+    Increment increment;
+    co_await node.modify(BlockId{random.below(blocks)}, increment);
+  } else if (what == 1) {
+    co_await node.locks().lock(LockId{0});
+    co_await node.unlock(LockId{0});
+  }
+}
+
+Task<> await_flag(Play& play, Node& node, const Hand& other, std::uint64_t round) {
+  for (;;) {
+    const bool ordered = node.background().is_certain();
+    const std::uint64_t flag = co_await load(node, other.flag.block, other.flag.index);
+    if (flag < round) {
+      co_await idle(play.stage, play.longest_look_ns());
+      continue;
+    }
+    const std::uint64_t data = co_await load(node, other.data.block, other.data.index);
+    if (!ordered || !node.background().is_certain()) co_return;
+    ++play.checked;
+    if (data < round) ++play.failures;
+    co_return;
+  }
+}
+
+Task<> count_up(Play& play, std::size_t self) {
+  const Hand& own = play.hands[self];
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    co_await idle(play.stage, 4000);
+    co_await store(*own.node, own.data.block, round, own.data.index);
+    co_await do_something_else(play, *own.node);
+    co_await store(*own.node, own.flag.block, round, own.flag.index);
+    co_await do_something_else(play, *own.node);
+    for (const Hand& other : play.hands) co_await await_flag(play, *own.node, other, round);
+    if (round % rounds_between_barriers == 0) co_await meet(*own.node);
+  }
+  --play.at_work;
+}
+
+Task<> work_in_background(Play& play, Node& node) {
+  while (play.at_work != 0) {
+    (void)co_await node.background().answer();
+    if (play.stage.cluster().world().random().chance(30)) (void)co_await node.background().turn();
+    co_await idle(play.stage, play.longest_look_ns());
+  }
+}
+
+void start(Play& play) {
+  play.at_work = play.hands.size();
+  for (std::size_t i = 0; i < play.hands.size(); ++i)
+    play.stage.play(play.hands[i].node->self().value, count_up(play, i));
+  for (std::uint32_t rank = 0; rank < play.stage.cluster().size(); ++rank)
+    play.stage.play(rank, work_in_background(play, play.stage.node(rank)));
+}
+
+struct Sum {
+  unsigned worlds_with_failures = 0;
+  unsigned checked = 0;
+};
+
+Sum play_worlds(std::uint32_t nodes, std::uint32_t threads, InjectedBug bug) {
+  Sum sum;
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    Configuration configuration = hostile(seed, nodes);
+    configuration.threads = threads;
+    configuration.background = 1;
+    configuration.protocol.injected_bug = bug;
+    Random random(seed);
+    Stage stage(configuration, blocks);
+    Play play{stage, hands_of(stage, threads, random)};
+    start(play);
+    stage.finish();
+    if (testing::Test::HasFatalFailure()) break;
+    sum.checked += play.checked;
+    if (play.failures != 0) ++sum.worlds_with_failures;
+  }
+  return sum;
+}
+
+void expect_data_with_flags(std::uint32_t nodes, std::uint32_t threads) {
+  const Sum sum = play_worlds(nodes, threads, InjectedBug::none);
+  EXPECT_EQ(sum.worlds_with_failures, 0u) << "of " << worlds;
+  EXPECT_GT(sum.checked, worlds * nodes * threads) << "hardly anything was checked";
+}
+
+TEST(BackgroundLitmus, WaitsEndAndDataComesBeforeItsFlag) {
+  expect_data_with_flags(2, 1);
+  expect_data_with_flags(3, 1);
+}
+
+TEST(BackgroundLitmus, DataComesBeforeItsFlagToAllThreadsOfARank) {
+  expect_data_with_flags(2, 2);
+  expect_data_with_flags(3, 2);
+}
+
+TEST(BackgroundLitmus, ReleasesMustBeAsOfOneMoment) {
+  EXPECT_NE(play_worlds(2, 2, InjectedBug::not_as_of_now).worlds_with_failures, 0u);
+}
+
+TEST(BackgroundLitmus, ReleasesMustBeAnnounced) {
+  EXPECT_NE(play_worlds(3, 2, InjectedBug::release_not_announced).worlds_with_failures, 0u);
+}
+
+TEST(BackgroundLitmus, TheHomeOfLiveBytesMustBeAsked) {
+  EXPECT_NE(play_worlds(2, 2, InjectedBug::live_bytes_unasked).worlds_with_failures, 0u);
+}
+
+}  // namespace
+}  // namespace musubi::sim
