@@ -41,7 +41,7 @@ Supervisor::Supervisor(const LaunchPlan& plan, UserSignals& signals, std::vector
     watch_subject(process.process.number(), Subject::process, rank, EPOLLIN);
     watch_subject(process.socket.number(), Subject::frames, rank, EPOLLIN);
     relay_.add_rank(std::move(process.output), std::move(process.error));
-    members_.push_back(Member{std::move(process), true, nullptr, 0});
+    members_.push_back(Member{std::move(process), true, nullptr, 0, {}});
   }
 }
 

@@ -19,6 +19,8 @@ class StandInRuntime : public runtime::Runtime {
   const runtime::Layout& layout() const noexcept override { return layout_; }
   trace::Counters& counters() noexcept override { return counters_; }
   void share_globals() override {}
+  void share_library(std::span<const runtime::SharedRange>, std::span<const runtime::PrivateBytes>,
+                     bool) override {}
   bool attach_thread() override { return true; }
   void detach_thread() override {}
   void add_stranger() noexcept override {}
