@@ -9,14 +9,14 @@ namespace musubi::image {
 namespace {
 
 // Returns to `gadget`, a return instruction of the caller's, and from there to us.
-__attribute__((naked)) void* call_by_way_of(const void*, OpenFunction, const char*, int) {
+__attribute__((naked)) void* call_by_way_of(const void*, void*, std::uintptr_t, std::uintptr_t) {
   asm(R"(
       lea 1f(%rip), %rax
       push %rax
       push %rdi
       mov %rsi, %rax
       mov %rdx, %rdi
-      mov %ecx, %esi
+      mov %rcx, %rsi
       jmp *%rax
   1:  ret
   )");
@@ -41,13 +41,26 @@ int find_return(dl_phdr_info* object, std::size_t, void* given) {
   return 0;
 }
 
-}  // namespace
-
-void* call_as(const void* caller, OpenFunction open, const char* path, int flags) {
+const void* return_of(const void* caller) {
   Search search{reinterpret_cast<std::uintptr_t>(caller), nullptr};
   ::dl_iterate_phdr(find_return, &search);
-  if (search.gadget == nullptr) return open(path, flags);
-  return call_by_way_of(search.gadget, open, path, flags);
+  return search.gadget;
+}
+
+}  // namespace
+
+void* open_as(const void* caller, OpenFunction open, const char* path, int flags) {
+  const void* const gadget = return_of(caller);
+  if (gadget == nullptr) return open(path, flags);
+  return call_by_way_of(gadget, reinterpret_cast<void*>(open), reinterpret_cast<std::uintptr_t>(path),
+                        static_cast<std::uintptr_t>(flags));
+}
+
+void* look_up_as(const void* caller, LookUp look_up, void* handle, const char* name) {
+  const void* const gadget = return_of(caller);
+  if (gadget == nullptr) return look_up(handle, name);
+  return call_by_way_of(gadget, reinterpret_cast<void*>(look_up), reinterpret_cast<std::uintptr_t>(handle),
+                        reinterpret_cast<std::uintptr_t>(name));
 }
 
 }  // namespace musubi::image

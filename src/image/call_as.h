@@ -1,5 +1,5 @@
-// Calling a function of the dynamic linker as somebody else: dlopen looks at its return address to find out whose
-// search path and whose place in the order of symbols count.
+// Calling a function of the dynamic linker as somebody else: dlopen and dlsym look at their return address to find
+// out whose search path and whose place in the order of symbols count.
 #pragma once
 
 namespace musubi::image {
@@ -7,6 +7,10 @@ namespace musubi::image {
 using OpenFunction = void* (*)(const char* path, int flags);
 
 // Calls `open` so that it sees a return address within the object whose code `caller` is.
-void* call_as(const void* caller, OpenFunction open, const char* path, int flags);
+void* open_as(const void* caller, OpenFunction open, const char* path, int flags);
+
+// The same for dlsym, whose special handles mean what the caller sees.
+using LookUp = void* (*)(void* handle, const char* name);
+void* look_up_as(const void* caller, LookUp look_up, void* handle, const char* name);
 
 }  // namespace musubi::image

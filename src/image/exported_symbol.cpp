@@ -36,35 +36,43 @@ bool is_definition_of(const Tables& tables, std::uint32_t index, const char* nam
 
 // The table begins with: buckets, first symbol that is in it, words of a filter, shift; then come the filter,
 // the buckets, and for each symbol a word whose lowest bit ends the chain.
-bool is_in_gnu_table(const Tables& tables, const char* name) {
+const ElfW(Sym) * find_in_gnu_table(const Tables& tables, const char* name) {
   const std::uint32_t* const table = tables.gnu_hash;
   const std::uint32_t bucket_count = table[0], first = table[1], filter_words = table[2];
-  if (bucket_count == 0) return false;
+  if (bucket_count == 0) return nullptr;
   std::uint32_t hash = 5381;
   for (const char* at = name; *at != '\0'; ++at) hash = hash * 33 + static_cast<unsigned char>(*at);
   const std::uint32_t* const buckets = table + 4 + filter_words * (sizeof(ElfW(Addr)) / sizeof *table);
   const std::uint32_t* const chains = buckets + bucket_count;
   std::uint32_t index = buckets[hash % bucket_count];
-  if (index < first) return false;
+  if (index < first) return nullptr;
   for (;; ++index) {
     const std::uint32_t word = chains[index - first];
-    if ((word | 1) == (hash | 1) && is_definition_of(tables, index, name)) return true;
-    if ((word & 1) != 0) return false;
+    if ((word | 1) == (hash | 1) && is_definition_of(tables, index, name)) return &tables.symbols[index];
+    if ((word & 1) != 0) return nullptr;
   }
+}
+
+const ElfW(Sym) * find_in_table(const Tables& tables, const char* name) {
+  const std::uint32_t symbol_count = tables.hash[1];
+  for (std::uint32_t index = 0; index < symbol_count; ++index) {
+    if (is_definition_of(tables, index, name)) return &tables.symbols[index];
+  }
+  return nullptr;
 }
 
 }  // namespace
 
-bool exports_symbol(const link_map& object, const char* name) {
+void* exported_address(const link_map& object, const char* name) {
   const Tables tables = tables_of(object);
-  if (tables.symbols == nullptr || tables.strings == nullptr) return false;
-  if (tables.gnu_hash != nullptr) return is_in_gnu_table(tables, name);
-  if (tables.hash == nullptr) return false;
-  const std::uint32_t symbol_count = tables.hash[1];
-  for (std::uint32_t index = 0; index < symbol_count; ++index) {
-    if (is_definition_of(tables, index, name)) return true;
+  if (tables.symbols == nullptr || tables.strings == nullptr) return nullptr;
+  const ElfW(Sym)* symbol = nullptr;
+  if (tables.gnu_hash != nullptr) {
+    symbol = find_in_gnu_table(tables, name);
+  } else if (tables.hash != nullptr) {
+    symbol = find_in_table(tables, name);
   }
-  return false;
+  return symbol == nullptr ? nullptr : reinterpret_cast<void*>(object.l_addr + symbol->st_value);
 }
 
 }  // namespace musubi::image

@@ -5,7 +5,8 @@
 
 namespace musubi::image {
 
-// Whether `object` defines a symbol of that name for others. Versions are not looked at.
-bool exports_symbol(const link_map& object, const char* name);
+// The address of the symbol of that name that `object` defines for others, or null. Versions are not looked at,
+// and an indirect function is not asked. Allocates nothing.
+void* exported_address(const link_map& object, const char* name);
 
 }  // namespace musubi::image

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "image/library_handle.h"
 #include "image/linker_hooks.h"
 #include "image/loaded_objects.h"
 #include "image/patched_atomics.h"
@@ -143,6 +144,10 @@ void take_in(Job& job, const Load& load, bool own_bytes_win) {
   job.choice.decide(load.objects());
   std::vector<link_map*> kept;
   next_place = load.next();
+  if (!make_handles(load.objects(), next_place)) {
+    job.runtime.abort(1, "the addresses for libraries that the program opens are in use");
+  }
+  next_place = round_up(next_place);
   for (link_map* object : load.objects()) {
     if (!job.choice.is_shared(*object)) {
       kept.push_back(object);
@@ -158,7 +163,11 @@ void take_in(Job& job, const Load& load, bool own_bytes_win) {
 
 class LoadProcedure final : public runtime::Procedure {
  public:
-  explicit LoadProcedure(Job& job) : job_(job) {}
+  // Past the wrappers, which would go round in circles.
+  explicit LoadProcedure(Job& job)
+      : job_(job),
+        open_(reinterpret_cast<OpenFunction>(next_definition("dlopen"))),
+        error_(reinterpret_cast<char* (*)()>(next_definition("dlerror"))) {}
 
   runtime::Answer run(Rank caller, std::span<const std::byte> bytes, std::span<std::byte>) noexcept override {
     Request request;
@@ -167,8 +176,8 @@ class LoadProcedure final : public runtime::Procedure {
     const std::string what = std::string(request.path.data()) + ", which rank " + std::to_string(caller.value) +
                              " has opened";
     Load load(job_, request.first_place);
-    if (::dlopen(request.path.data(), request.flags) == nullptr) {
-      const char* const reason = ::dlerror();
+    if (open_(request.path.data(), request.flags) == nullptr) {
+      const char* const reason = error_();
       job_.runtime.abort(1, who + " cannot load " + what + ": " + (reason == nullptr ? "" : reason));
     }
     watch_linker(nullptr);
@@ -182,6 +191,8 @@ class LoadProcedure final : public runtime::Procedure {
 
  private:
   Job& job_;
+  const OpenFunction open_;
+  char* (*const error_)();
 };
 
 bool is_private_code(const Job& job, const void* caller) {
@@ -223,7 +234,7 @@ void* open_library(Job& job, OpenFunction open, const void* caller, const char* 
                    const char** problem) {
   const bool is_plain = job.runtime.ranks() == 1 || !job.program_runs || path == nullptr || *path == '\0' ||
                         (flags & RTLD_NOLOAD) != 0 || is_private_code(job, caller);
-  if (is_plain) return call_as(caller, open, path, flags);
+  if (is_plain) return handle_of_job(open_as(caller, open, path, flags));
   if ((flags & RTLD_DEEPBIND) != 0) {
     *problem = "RTLD_DEEPBIND is refused by Musubi: the library would not find malloc and OpenMP where they are";
     return nullptr;
@@ -237,18 +248,18 @@ void* open_library(Job& job, OpenFunction open, const void* caller, const char* 
   const std::uintptr_t first_place = next_place;
   flags |= RTLD_NODELETE;
   Load load(job, first_place);
-  void* const handle = call_as(caller, open, path, flags);
+  void* const handle = open_as(caller, open, path, flags);
   watch_linker(nullptr);
   if (handle == nullptr) {
     load.forget();
     return nullptr;
   }
-  if (load.objects().empty() && (flags & RTLD_GLOBAL) == 0) return handle;
+  if (load.objects().empty() && (flags & RTLD_GLOBAL) == 0) return handle_of_job(handle);
   // A handle of the C library is the object.
   spread(job, load, first_place, *static_cast<const link_map*>(handle), flags);
   take_in(job, load, true);
   run_constructors(load.objects(), job.arguments);
-  return handle;
+  return handle_of_job(handle);
 }
 
 }  // namespace musubi::image

@@ -121,7 +121,7 @@ Globals find_shared_globals(const LibraryChoice& choice) {
   // The program's copies of a library's variables are what the library itself uses.
   const auto is_private = [&](const char* variable) {
     const auto owner = std::find_if(objects.begin() + 1, objects.end(), [variable](const link_map* object) {
-      return exports_symbol(*object, variable);
+      return exported_address(*object, variable) != nullptr;
     });
     return owner == objects.end() || !choice.is_shared(**owner);
   };

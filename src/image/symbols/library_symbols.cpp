@@ -1,8 +1,11 @@
 // dlopen and its relatives: a library that one rank opens is there at all ranks (image/library_loading.h).
 #include <dlfcn.h>
 
+#include "image/call_as.h"
 #include "image/job.h"
+#include "image/library_handle.h"
 #include "image/library_loading.h"
+#include "image/real_function.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/next_function.h"
 
@@ -13,6 +16,9 @@ using musubi::image::Next;
 constinit Next<void* (*)(const char*, int)> next_dlopen{"dlopen"};
 constinit Next<void* (*)(Lmid_t, const char*, int)> next_dlmopen{"dlmopen"};
 constinit Next<char* (*)()> next_dlerror{"dlerror"};
+constinit Next<int (*)(void*)> next_dlclose{"dlclose"};
+constinit Next<int (*)(void*, int, void*)> next_dlinfo{"dlinfo"};
+constinit Next<void* (*)(void*, const char*, const char*)> next_dlvsym{"dlvsym"};
 
 // Ours, until the program has asked for it.
 constinit thread_local const char* problem_of_thread = nullptr;
@@ -22,7 +28,9 @@ void* open_for(const void* caller, const char* path, int flags) {
   problem_of_thread = nullptr;
   // Finding it later would make the C library forget why the program's call failed.
   next_dlerror.get();
-  if (job == nullptr) return musubi::image::call_as(caller, next_dlopen.get(), path, flags);
+  next_dlclose.get();
+  next_dlinfo.get();
+  if (job == nullptr) return musubi::image::open_as(caller, next_dlopen.get(), path, flags);
   return musubi::image::open_library(*job, next_dlopen.get(), caller, path, flags, &problem_of_thread);
 }
 
@@ -46,4 +54,30 @@ MUSUBI_EXPORT char* dlerror() noexcept {
   if (problem == nullptr) return next_dlerror.get()();
   problem_of_thread = nullptr;
   return const_cast<char*>(problem);
+}
+
+MUSUBI_EXPORT void* dlsym(void* handle, const char* name) noexcept {
+  problem_of_thread = nullptr;
+  next_dlerror.get();
+  const musubi::image::LookUp look_up = musubi::image::c_library_dlsym();
+  void* const known = musubi::image::handle_of_process(handle);
+  if (known != RTLD_NEXT && known != RTLD_DEFAULT) return look_up(known, name);
+  return musubi::image::look_up_as(__builtin_return_address(0), look_up, known, name);
+}
+
+// RTLD_NEXT means what is behind this library here, which is what those who ask by version want.
+MUSUBI_EXPORT void* dlvsym(void* handle, const char* name, const char* version) noexcept {
+  problem_of_thread = nullptr;
+  next_dlerror.get();
+  return next_dlvsym.get()(musubi::image::handle_of_process(handle), name, version);
+}
+
+MUSUBI_EXPORT int dlinfo(void* handle, int request, void* result) noexcept {
+  problem_of_thread = nullptr;
+  return next_dlinfo.get()(musubi::image::handle_of_process(handle), request, result);
+}
+
+MUSUBI_EXPORT int dlclose(void* handle) noexcept {
+  problem_of_thread = nullptr;
+  return next_dlclose.get()(musubi::image::handle_of_process(handle));
 }
