@@ -70,7 +70,7 @@ class DynamicTables {
       if (!text) return false;
       result.needed.push_back(*text);
     }
-    return read_undefined(result.undefined);
+    return true;
   }
 
  private:
@@ -81,9 +81,6 @@ class DynamicTables {
       if (entry->d_tag == DT_NULL) break;
       if (entry->d_tag == DT_NEEDED) needed.push_back(entry->d_un.d_val);
       if (entry->d_tag == DT_STRTAB) strings_ = entry->d_un.d_ptr;
-      if (entry->d_tag == DT_SYMTAB) symbols_ = entry->d_un.d_ptr;
-      if (entry->d_tag == DT_HASH) hash_ = entry->d_un.d_ptr;
-      if (entry->d_tag == DT_GNU_HASH) gnu_hash_ = entry->d_un.d_ptr;
     }
     return true;
   }
@@ -103,37 +100,9 @@ class DynamicTables {
     return file_.text(*table + index);
   }
 
-  // The undefined symbols stand before the first one that the GNU hash table covers; the old table counts
-  // them all.
-  std::optional<std::uint32_t> symbols_to_read() const {
-    if (gnu_hash_ != 0) {
-      const auto table = offset_of(gnu_hash_);
-      return table ? file_.read<std::uint32_t>(*table + 4) : std::nullopt;
-    }
-    if (hash_ == 0) return 0;
-    const auto table = offset_of(hash_);
-    return table ? file_.read<std::uint32_t>(*table + 4) : std::nullopt;
-  }
-
-  bool read_undefined(std::vector<std::string>& undefined) const {
-    if (symbols_ == 0) return true;
-    const auto count = symbols_to_read();
-    const auto table = offset_of(symbols_);
-    if (!count || !table) return false;
-    for (std::uint64_t i = 1; i < *count; ++i) {
-      const auto symbol = file_.read<Elf64_Sym>(*table + i * sizeof(Elf64_Sym));
-      if (!symbol) return false;
-      if (symbol->st_shndx != SHN_UNDEF) continue;
-      const auto name = string(symbol->st_name);
-      if (!name) return false;
-      undefined.push_back(*name);
-    }
-    return true;
-  }
-
   const MappedFile& file_;
   const std::vector<Elf64_Phdr> segments_;
-  std::uint64_t strings_ = 0, symbols_ = 0, hash_ = 0, gnu_hash_ = 0;
+  std::uint64_t strings_ = 0;
 };
 
 Result<ElfFile> read_mapped(const MappedFile& file, const std::string& path) {

@@ -18,8 +18,7 @@ enum class FileKind {
 
 struct ElfFile {
   FileKind kind = FileKind::other;
-  std::vector<std::string> needed;     // DT_NEEDED, in order
-  std::vector<std::string> undefined;  // dynamic symbols that others must define
+  std::vector<std::string> needed;  // DT_NEEDED, in order
 };
 
 // Reads a file without trusting a byte of it. Errors: cannot be read, or an ELF file whose tables are

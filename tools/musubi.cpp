@@ -57,7 +57,7 @@ void declare_run(CLI::App& run, RunOptions& options) {
                "Print every setting, its value and where it came from");
   run.add_option("--bind", options.bind, "Pin ranks to cores: auto, none or core")->type_name("HOW");
   auto* preload = run.add_flag("--preload", options.preload,
-                               "Load Musubi's OpenMP even if the program seems to use none");
+                               "Load Musubi's OpenMP even if the program has another one");
   run.add_flag("--plain", options.plain, "Start any program without Musubi's libraries")->excludes(preload);
   run.formatter(std::make_shared<RunFormatter>());
   run.footer(run_footer);

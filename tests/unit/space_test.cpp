@@ -79,6 +79,26 @@ TEST_F(SpaceTest, InitialHomes) {
   EXPECT_EQ(space.initial_home(BlockId{first + 11}), Rank{2});
 }
 
+TEST_F(SpaceTest, SegmentsWithPartsHoldOnlyThese) {
+  constexpr std::size_t page = 4096;
+  BlockSet parts(200);
+  Segment sparse = make_segment(0x1000000, 200 * page, page);
+  sparse.parts = &parts;
+  const std::uint64_t first = space.add(sparse).first_block.value;
+  EXPECT_EQ(space.segment_at(0x1000000 + 70 * page), nullptr);
+  parts.add(63, 3);
+  for (const std::uint64_t used : {63, 64, 65}) {
+    EXPECT_EQ(space.block_at(0x1000000 + used * page + 5), BlockId{first + used});
+  }
+  for (const std::uint64_t unused : {0, 62, 66, 199}) {
+    EXPECT_EQ(space.block_at(0x1000000 + unused * page), std::nullopt);
+    EXPECT_NE(space.segment_around(0x1000000 + unused * page), nullptr);
+  }
+  EXPECT_TRUE(parts.contains_all(63, 3));
+  EXPECT_FALSE(parts.contains_all(63, 4));
+  EXPECT_FALSE(parts.contains_all(62, 4));
+}
+
 TEST(SpaceDeathTest, RefusesBadSegmentsAndBlocks) {
   Space space(1);
   EXPECT_DEATH(space.add(make_segment(0x1000, 4096, 3000)), "internal error");
