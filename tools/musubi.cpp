@@ -56,8 +56,8 @@ void declare_run(CLI::App& run, RunOptions& options) {
   run.add_flag("--print-config", options.print_config,
                "Print every setting, its value and where it came from");
   run.add_option("--bind", options.bind, "Pin ranks to cores: auto, none or core")->type_name("HOW");
-  auto* preload = run.add_flag("--preload", options.preload,
-                               "Load Musubi's OpenMP even if the program has another one");
+  auto* preload =
+      run.add_flag("--preload", options.preload, "Load Musubi's OpenMP even if the program has another one");
   run.add_flag("--plain", options.plain, "Start any program without Musubi's libraries")->excludes(preload);
   run.formatter(std::make_shared<RunFormatter>());
   run.footer(run_footer);

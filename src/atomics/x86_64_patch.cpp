@@ -156,8 +156,8 @@ Result<PatchReport> patch(const Scan& scan, std::uintptr_t place) {
   write_stubs(memory.value(), scan.sites, plan);
   for (const x86_64::Landing& landing : plan.landings()) write_landing(landing);
   CodePages pages(plan.changes());
-  const bool ready = pages.open() && close_landings(plan) &&
-                     ::mprotect(memory.value(), bytes, PROT_READ | PROT_EXEC) == 0;
+  const bool ready =
+      pages.open() && close_landings(plan) && ::mprotect(memory.value(), bytes, PROT_READ | PROT_EXEC) == 0;
   if (!ready || !publish_traps(plan.traps())) {
     const std::string cause = ready ? "too many objects" : std::strerror(errno);
     pages.close();
@@ -180,7 +180,8 @@ PatchReport forecast(const Scan& scan) {
   constexpr std::uintptr_t highest = std::uintptr_t{1} << 47;
   const std::vector<AddressRange> free{{lowest, page_of(std::max(code.begin, lowest))},
                                        {page_of(code.end) + page, highest}};
-  x86_64::Plan plan(scan.padding, x86_64::Puns(without_heap_room(free, code), [](std::uintptr_t) { return true; }));
+  x86_64::Plan plan(scan.padding,
+                    x86_64::Puns(without_heap_room(free, code), [](std::uintptr_t) { return true; }));
   for (auto site = scan.sites.rbegin(); site != scan.sites.rend(); ++site) {
     plan.add(*site, code.begin);
     if (site->kind == SiteKind::fence) ++plan.report.fences;

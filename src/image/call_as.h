@@ -1,5 +1,5 @@
-// Calling a function of the dynamic linker as somebody else: dlopen and dlsym look at their return address to find
-// out whose search path and whose place in the order of symbols count.
+// Calling a function of the dynamic linker as somebody else: dlopen and dlsym look at their return address to
+// find out whose search path and whose place in the order of symbols count.
 #pragma once
 
 namespace musubi::image {

@@ -18,8 +18,8 @@ namespace musubi::image {
 // Static data of a program or a library, ready for Runtime::start. Both lists ascend and do not overlap.
 struct Globals {
   std::vector<runtime::SharedRange> shared;
-  // Copies of variables that private libraries define (stdout, environ, std::cout: their values point into this
-  // process's libraries) and the slots that the dynamic linker fills, as far as they lie in `shared`.
+  // Copies of variables that private libraries define (stdout, environ, std::cout: their values point into
+  // this process's libraries) and the slots that the dynamic linker fills, as far as they lie in `shared`.
   std::vector<runtime::PrivateBytes> private_bytes;
 };
 

@@ -18,7 +18,9 @@ struct Tables {
 Tables tables_of(const link_map& object) {
   Tables result;
   // glibc relocates the entries in place, other linkers leave them as they are in the file.
-  const auto absolute = [&](std::uintptr_t value) { return value < object.l_addr ? value + object.l_addr : value; };
+  const auto absolute = [&](std::uintptr_t value) {
+    return value < object.l_addr ? value + object.l_addr : value;
+  };
   for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
     const std::uintptr_t address = absolute(entry->d_un.d_ptr);
     if (entry->d_tag == DT_SYMTAB) result.symbols = reinterpret_cast<const ElfW(Sym)*>(address);

@@ -22,7 +22,8 @@ struct Held {
   std::uintptr_t array_bytes;
 };
 
-// Written while the dynamic linker relocates this library, when there is neither memory nor an object of ours.
+// Written while the dynamic linker relocates this library, when there is neither memory nor an object of
+// ours.
 constinit Held held[held_max]{};
 constinit std::size_t held_end = 0;
 

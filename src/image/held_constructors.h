@@ -1,5 +1,5 @@
-// Constructors of the program and its libraries, held back from the dynamic linker: they are to run once in the
-// job, when heap and static data are shared.
+// Constructors of the program and its libraries, held back from the dynamic linker: they are to run once in
+// the job, when heap and static data are shared.
 #pragma once
 
 #include <link.h>

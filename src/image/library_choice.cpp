@@ -91,8 +91,7 @@ LibraryChoice::LibraryChoice(const config::Settings& settings)
 bool LibraryChoice::is_named_private(std::string_view path) const {
   if (is_one_of(path, also_private_)) return true;
   if (is_one_of(path, also_shared_)) return false;
-  return std::ranges::any_of(private_names,
-                             [path](std::string_view name) { return is_library(path, name); });
+  return std::ranges::any_of(private_names, [path](std::string_view name) { return is_library(path, name); });
 }
 
 bool LibraryChoice::is_shared(const link_map& object) const {
@@ -107,7 +106,8 @@ void LibraryChoice::decide(const std::vector<link_map*>& objects) {
   }
   for (std::size_t i = 0; i < kept.size(); ++i) {
     for (link_map* needed : needed_by(*kept[i], objects)) {
-      if (!std::ranges::count(kept, needed) && !is_one_of(needed->l_name, also_shared_)) kept.push_back(needed);
+      if (!std::ranges::count(kept, needed) && !is_one_of(needed->l_name, also_shared_))
+        kept.push_back(needed);
     }
   }
   for (link_map* object : objects) {

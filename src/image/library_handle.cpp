@@ -24,8 +24,8 @@ bool make_handles(const std::vector<link_map*>& objects, std::uintptr_t& next) {
   if (objects.empty()) return true;
   const std::size_t bytes = objects.size() * sizeof(Handle);
   void* const wanted = reinterpret_cast<void*>(next);
-  void* const memory = ::mmap(wanted, bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  void* const memory =
+      ::mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   if (memory != wanted) return false;
   auto* at = static_cast<Handle*>(memory);
   for (link_map* object : objects) {

@@ -1,5 +1,6 @@
-// Handles of opened libraries that mean the same at all ranks. The C library's are addresses of its own data, which
-// differ; so the program gets the address of a copy of what is public of these, at a place that all ranks have.
+// Handles of opened libraries that mean the same at all ranks. The C library's are addresses of its own data,
+// which differ; so the program gets the address of a copy of what is public of these, at a place that all
+// ranks have.
 #pragma once
 
 #include <link.h>
@@ -14,7 +15,8 @@ namespace musubi::image {
 // False: the addresses are in use.
 bool make_handles(const std::vector<link_map*>& objects, std::uintptr_t& next);
 
-// From the C library's handle to the job's, and back. What has no handle of the job stays as it is. Any thread.
+// From the C library's handle to the job's, and back. What has no handle of the job stays as it is. Any
+// thread.
 void* handle_of_job(void* handle) noexcept;
 void* handle_of_process(void* handle) noexcept;
 

@@ -51,8 +51,9 @@ class Load final : public LinkerWatch {
     const std::uintptr_t end = layout.late_libraries_base + layout.late_libraries_bytes;
     const std::uintptr_t place = next_;
     if (end - place < bytes + 2 * place_unit) {
-      job_.runtime.abort(1, "the libraries that the program opens take more addresses than there are for them (" +
-                                std::to_string(layout.late_libraries_bytes >> 20) + " MiB): use fewer ranks");
+      job_.runtime.abort(
+          1, "the libraries that the program opens take more addresses than there are for them (" +
+                 std::to_string(layout.late_libraries_bytes >> 20) + " MiB): use fewer ranks");
     }
     next_ = round_up(place + bytes + place_unit);
     return place;
@@ -77,7 +78,8 @@ class Load final : public LinkerWatch {
     std::uint64_t digest = next_;
     for (const link_map* object : objects_) {
       const std::string_view path = object->l_name;
-      for (const char c : path.substr(path.rfind('/') + 1)) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+      for (const char c : path.substr(path.rfind('/') + 1))
+        digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
       digest = (digest ^ object->l_addr) * 0x100000001b3;
     }
     return digest;
@@ -173,8 +175,8 @@ class LoadProcedure final : public runtime::Procedure {
     Request request;
     std::memcpy(&request, bytes.data(), sizeof request);
     const std::string who = "rank " + std::to_string(job_.runtime.self().value);
-    const std::string what = std::string(request.path.data()) + ", which rank " + std::to_string(caller.value) +
-                             " has opened";
+    const std::string what =
+        std::string(request.path.data()) + ", which rank " + std::to_string(caller.value) + " has opened";
     Load load(job_, request.first_place);
     if (open_(request.path.data(), request.flags) == nullptr) {
       const char* const reason = error_();
@@ -199,7 +201,8 @@ bool is_private_code(const Job& job, const void* caller) {
   const auto address = reinterpret_cast<std::uintptr_t>(caller);
   Dl_info unused;
   link_map* object = nullptr;
-  if (::dladdr1(reinterpret_cast<void*>(address), &unused, reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP) == 0)
+  if (::dladdr1(reinterpret_cast<void*>(address), &unused, reinterpret_cast<void**>(&object),
+                RTLD_DL_LINKMAP) == 0)
     return false;
   return object != nullptr && !job.choice.is_shared(*object);
 }
@@ -208,7 +211,8 @@ void spread(Job& job, const Load& load, std::uintptr_t first_place, const link_m
   Request request{first_place, load.digest(), flags, {}};
   const std::size_t length = std::strlen(opened.l_name);
   if (length >= request.path.size()) {
-    job.runtime.abort(1, "the path of a library that the program opens is too long: " + std::string(opened.l_name));
+    job.runtime.abort(
+        1, "the path of a library that the program opens is too long: " + std::string(opened.l_name));
   }
   std::memcpy(request.path.data(), opened.l_name, length);
   job.runtime.remote_calls().call_others(load_procedure, std::as_bytes(std::span{&request, 1}));
@@ -225,8 +229,9 @@ void prepare_library_loads(Job& job) {
   if (job.runtime.ranks() == 1) return;
   next_place = job.runtime.layout().late_libraries_base;
   if (const Result<void> installed = install_linker_hooks(); !installed) {
-    hooks_problem = (new std::string("Musubi cannot open libraries at several ranks: " +
-                                     installed.error().message))->c_str();
+    hooks_problem =
+        (new std::string("Musubi cannot open libraries at several ranks: " + installed.error().message))
+            ->c_str();
   }
 }
 
@@ -236,7 +241,8 @@ void* open_library(Job& job, OpenFunction open, const void* caller, const char* 
                         (flags & RTLD_NOLOAD) != 0 || is_private_code(job, caller);
   if (is_plain) return handle_of_job(open_as(caller, open, path, flags));
   if ((flags & RTLD_DEEPBIND) != 0) {
-    *problem = "RTLD_DEEPBIND is refused by Musubi: the library would not find malloc and OpenMP where they are";
+    *problem =
+        "RTLD_DEEPBIND is refused by Musubi: the library would not find malloc and OpenMP where they are";
     return nullptr;
   }
   if (hooks_problem != nullptr) {

@@ -24,28 +24,28 @@ constexpr std::size_t jump_bytes = 5;
 constexpr std::array<std::uint8_t, 7> map_call{0xb8, 0x09, 0, 0, 0, 0x0f, 0x05};
 
 // In place of these: asks for an address, then does what they did. The two addresses are filled in.
-constexpr std::uint8_t map_stub[] = {
-    0x48, 0x8d, 0x64, 0x24, 0x80,  // lea -128(%rsp), %rsp
-    0x55,                          // push %rbp
-    0x48, 0x89, 0xe5,              // mov %rsp, %rbp
-    0x57, 0x56, 0x52, 0x41, 0x52,  // push %rdi, %rsi, %rdx, %r10
-    0x41, 0x50, 0x41, 0x51,        // push %r8, %r9
-    0x48, 0x83, 0xe4, 0xf0,        // and $-16, %rsp
-    0x4c, 0x89, 0xd1,              // mov %r10, %rcx
-    0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0,  // movabs $place, %rax
-    0xff, 0xd0,                    // call *%rax
-    0x48, 0x8d, 0x65, 0xd0,        // lea -48(%rbp), %rsp
-    0x41, 0x59, 0x41, 0x58,        // pop %r9, %r8
-    0x41, 0x5a, 0x5a, 0x5e, 0x5f,  // pop %r10, %rdx, %rsi, %rdi
-    0x5d,                          // pop %rbp
-    0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0,  // lea 128(%rsp), %rsp
-    0x48, 0x85, 0xc0,              // test %rax, %rax
-    0x74, 0x0a,                    // je over the next two
-    0x48, 0x89, 0xc7,              // mov %rax, %rdi
-    0x41, 0x81, 0xca, 0, 0, 0x10, 0,     // or $MAP_FIXED_NOREPLACE, %r10d
-    0xb8, 0x09, 0, 0, 0, 0x0f, 0x05,     // mov $9, %eax; syscall
-    0xff, 0x25, 0, 0, 0, 0,        // jmp to the address that follows
-    0, 0, 0, 0, 0, 0, 0, 0};
+constexpr std::uint8_t map_stub[] = {0x48, 0x8d, 0x64, 0x24, 0x80,  // lea -128(%rsp), %rsp
+                                     0x55,                          // push %rbp
+                                     0x48, 0x89, 0xe5,              // mov %rsp, %rbp
+                                     0x57, 0x56, 0x52, 0x41, 0x52,  // push %rdi, %rsi, %rdx, %r10
+                                     0x41, 0x50, 0x41, 0x51,        // push %r8, %r9
+                                     0x48, 0x83, 0xe4, 0xf0,        // and $-16, %rsp
+                                     0x4c, 0x89, 0xd1,              // mov %r10, %rcx
+                                     0x48, 0xb8, 0,    0,    0,    0,    0,    0,
+                                     0,    0,                       // movabs $place, %rax
+                                     0xff, 0xd0,                    // call *%rax
+                                     0x48, 0x8d, 0x65, 0xd0,        // lea -48(%rbp), %rsp
+                                     0x41, 0x59, 0x41, 0x58,        // pop %r9, %r8
+                                     0x41, 0x5a, 0x5a, 0x5e, 0x5f,  // pop %r10, %rdx, %rsi, %rdi
+                                     0x5d,                          // pop %rbp
+                                     0x48, 0x8d, 0xa4, 0x24, 0x80, 0,    0,    0,  // lea 128(%rsp), %rsp
+                                     0x48, 0x85, 0xc0,                             // test %rax, %rax
+                                     0x74, 0x0a,                                   // je over the next two
+                                     0x48, 0x89, 0xc7,                             // mov %rax, %rdi
+                                     0x41, 0x81, 0xca, 0,    0,    0x10, 0,  // or $MAP_FIXED_NOREPLACE, %r10d
+                                     0xb8, 0x09, 0,    0,    0,    0x0f, 0x05,  // mov $9, %eax; syscall
+                                     0xff, 0x25, 0,    0,    0,    0,  // jmp to the address that follows
+                                     0,    0,    0,    0,    0,    0,    0,    0};
 constexpr std::size_t place_at = 27;
 constexpr std::size_t back_at = sizeof map_stub - 8;
 static_assert(MAP_FIXED_NOREPLACE == 0x100000);
@@ -57,8 +57,7 @@ constexpr std::size_t change_at = sizeof change_stub - 8;
 // The dynamic linker passes no argument of ours.
 constinit thread_local LinkerWatch* watch_of_thread = nullptr;
 
-std::uintptr_t place_mapping(std::uintptr_t address, std::size_t bytes, int protection, int flags,
-                                               int file) {
+std::uintptr_t place_mapping(std::uintptr_t address, std::size_t bytes, int protection, int flags, int file) {
   if (watch_of_thread == nullptr || address != 0) return 0;
   // Objects are mapped with a flag that nothing else has; first as room, if they want to be aligned.
   const bool is_object = file >= 0 && (flags & MAP_DENYWRITE) != 0;
@@ -67,7 +66,8 @@ std::uintptr_t place_mapping(std::uintptr_t address, std::size_t bytes, int prot
 }
 
 void objects_changed() {
-  if (watch_of_thread != nullptr && _r_debug.r_state == r_debug::RT_CONSISTENT) watch_of_thread->objects_mapped();
+  if (watch_of_thread != nullptr && _r_debug.r_state == r_debug::RT_CONSISTENT)
+    watch_of_thread->objects_mapped();
 }
 
 using Code = std::span<const std::uint8_t>;

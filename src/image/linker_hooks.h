@@ -1,5 +1,5 @@
-// Two places in the dynamic linker's code that this process watches, by changing a few of its instructions: where
-// it maps memory, and where it tells debuggers that the list of loaded objects has changed.
+// Two places in the dynamic linker's code that this process watches, by changing a few of its instructions:
+// where it maps memory, and where it tells debuggers that the list of loaded objects has changed.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace musubi::image {
 
-// What the dynamic linker does while it loads objects on the calling thread. Called under its lock, so nothing
-// here may wait for another thread that loads; memory of this library may be allocated.
+// What the dynamic linker does while it loads objects on the calling thread. Called under its lock, so
+// nothing here may wait for another thread that loads; memory of this library may be allocated.
 class LinkerWatch {
  public:
   // Where to map the first piece of an object, of that many bytes; 0: wherever the kernel likes.

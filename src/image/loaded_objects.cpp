@@ -59,8 +59,9 @@ int add_line(dl_phdr_info* object, std::size_t, void* result) {
 // Libraries whose thread-local variables are their own business, ours among them.
 bool is_of_the_system(std::string_view path) {
   return is_c_library(path) ||
-         starts_with_one_of(file_name(path), {"libmusubi", "libgomp.so", "libgomp-", "libstdc++.so", "libgfortran.so",
-                                              "libm.so", "libasan.so", "libtsan.so", "libubsan.so"});
+         starts_with_one_of(file_name(path),
+                            {"libmusubi", "libgomp.so", "libgomp-", "libstdc++.so", "libgfortran.so",
+                             "libm.so", "libasan.so", "libtsan.so", "libubsan.so"});
 }
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -190,10 +191,11 @@ bool program_has_thread_storage() {
 
 bool only_starts_others(std::string_view path) {
   constexpr std::string_view starters[] = {
-      "sh",      "bash",    "dash",   "ash",    "ksh",     "ksh93",  "mksh",     "zsh",      "fish",   "tcsh",
-      "csh",     "busybox", "toybox", "env",    "coreutils", "nice", "ionice",   "nohup",    "taskset", "chrt",
-      "numactl", "timeout", "stdbuf", "setarch", "setsid",  "time",   "prlimit",  "hwloc-bind", "strace", "ltrace",
-      "gdb",     "valgrind", "perf",  "rr",     "unshare", "xargs",  "catchsegv"};
+      "sh",     "bash",  "dash",    "ash",        "ksh",      "ksh93",   "mksh",      "zsh",
+      "fish",   "tcsh",  "csh",     "busybox",    "toybox",   "env",     "coreutils", "nice",
+      "ionice", "nohup", "taskset", "chrt",       "numactl",  "timeout", "stdbuf",    "setarch",
+      "setsid", "time",  "prlimit", "hwloc-bind", "strace",   "ltrace",  "gdb",       "valgrind",
+      "perf",   "rr",    "unshare", "xargs",      "catchsegv"};
   const std::string_view name = file_name(path);
   return std::ranges::find(starters, name) != std::end(starters);
 }

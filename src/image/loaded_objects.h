@@ -56,8 +56,8 @@ bool program_has_thread_storage();
 // Whether gcc's OpenMP library is loaded, or this one was linked in its place.
 bool uses_openmp();
 
-// Whether the program at `path` only starts others (a shell, env, timeout): then it passes the invitation on to
-// what takes its place. Any other program is a rank: what it will load cannot be told beforehand.
+// Whether the program at `path` only starts others (a shell, env, timeout): then it passes the invitation on
+// to what takes its place. Any other program is a rank: what it will load cannot be told beforehand.
 bool only_starts_others(std::string_view path);
 
 }  // namespace musubi::image

@@ -32,8 +32,7 @@ struct Program {
 void run_shared_constructors(const Program& program) {
   program.job.arguments = {program.argument_count, program.arguments, environ};
   std::vector<link_map*> objects = linked_objects();
-  std::erase_if(objects,
-                [&](const link_map* object) { return !program.job.choice.is_shared(*object); });
+  std::erase_if(objects, [&](const link_map* object) { return !program.job.choice.is_shared(*object); });
   run_constructors(objects, program.job.arguments);
   if (program.initialiser != nullptr) program.initialiser(program.argument_count, program.arguments, environ);
 }
@@ -80,8 +79,7 @@ void run_program(Job& job, Main main, Initialiser initialiser, int argument_coun
   prepare_library_loads(job);
   job.runtime.share_globals();
   job.program_runs = true;
-  Program program{job, main, argument_count, copy_strings(arguments), initialiser,
-                  job.runtime.take_stack()};
+  Program program{job, main, argument_count, copy_strings(arguments), initialiser, job.runtime.take_stack()};
   const pthread_t thread = start_thread(program);
   leave_signals_to_others();
   runtime::close_wait_record();  // main is another thread

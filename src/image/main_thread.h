@@ -11,8 +11,8 @@ using Main = int (*)(int argument_count, char** arguments, char** environment);
 using Initialiser = void (*)(int argument_count, char** arguments, char** environment);
 
 // Shares the static data, then runs the constructors that are held back, `initialiser` if it is not null and
-// `main` on rank 0, and the work that rank 0 gives out on the others. Collective; called by the initial thread
-// in place of main. The initial thread sleeps from then on.
+// `main` on rank 0, and the work that rank 0 gives out on the others. Collective; called by the initial
+// thread in place of main. The initial thread sleeps from then on.
 [[noreturn]] void run_program(Job& job, Main main, Initialiser initialiser, int argument_count,
                               char** arguments);
 

@@ -11,8 +11,8 @@
 #include "image/loaded_objects.h"
 #include "omp/open_singles.h"
 #include "omp/thread.h"
-#include "runtime/waiting.h"
 #include "os/fault_context.h"
+#include "runtime/waiting.h"
 #include "vm/signal/fault_handler.h"
 
 namespace musubi::image {
@@ -84,8 +84,8 @@ AddressRange own_code() {
   return {};
 }
 
-// Atomics that nobody patched, in generated code or a library: served when they fault, before the page would be
-// opened for them.
+// Atomics that nobody patched, in generated code or a library: served when they fault, before the page would
+// be opened for them.
 class MissedAtomics final : public vm::SignalOwner {
  public:
   MissedAtomics(runtime::Runtime& runtime, const atomics::SharedRanges& ranges)

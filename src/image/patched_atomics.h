@@ -9,9 +9,9 @@
 
 namespace musubi::image {
 
-// Finds the atomics and fences in the code of the program and of the libraries that share their data, and makes
-// those on shared memory go through the runtime. Ends the job with a clear line where code cannot be changed.
-// Once, while the process has no thread of the program.
+// Finds the atomics and fences in the code of the program and of the libraries that share their data, and
+// makes those on shared memory go through the runtime. Ends the job with a clear line where code cannot be
+// changed. Once, while the process has no thread of the program.
 void patch_atomics(Job& job);
 
 // The same for a library that has come later, before its code is used. Its stubs take memory from `next` on,

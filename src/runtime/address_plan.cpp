@@ -121,8 +121,9 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
     return Error{"the program has too many writable segments to share"};
   }
   if (layout.libraries_bytes > library_span_max) {
-    return Error{"the program's libraries lie too far apart to share their data: load them all at their usual "
-                 "addresses (ulimit -s and prelinking move them)"};
+    return Error{
+        "the program's libraries lie too far apart to share their data: load them all at their usual "
+        "addresses (ulimit -s and prelinking move them)"};
   }
 
   vm::Segment heap;

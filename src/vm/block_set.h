@@ -1,6 +1,6 @@
-// Which blocks of a segment are in use: one bit each, for segments that are reserved whole and filled piece by
-// piece while the job runs. Bits are only ever set. Any thread, also inside a handler; two threads do not add
-// at the same time.
+// Which blocks of a segment are in use: one bit each, for segments that are reserved whole and filled piece
+// by piece while the job runs. Bits are only ever set. Any thread, also inside a handler; two threads do not
+// add at the same time.
 #pragma once
 
 #include <atomic>

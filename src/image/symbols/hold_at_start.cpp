@@ -20,9 +20,9 @@ bool starts_itself(const char* path) {
   for (const char* at = path; *at != '\0'; ++at) {
     if (*at == '/') name = at + 1;
   }
-  for (const char* beginning :
-       {"libc.so", "libc-", "ld-", "libm.so", "libm-", "libpthread", "librt.so", "librt-", "libdl.so", "libdl-",
-        "libmusubi", "libgcc_s", "libasan", "libhwasan", "liblsan", "libtsan", "libubsan", "linux-"}) {
+  for (const char* beginning : {"libc.so", "libc-", "ld-", "libm.so", "libm-", "libpthread", "librt.so",
+                                "librt-", "libdl.so", "libdl-", "libmusubi", "libgcc_s", "libasan",
+                                "libhwasan", "liblsan", "libtsan", "libubsan", "linux-"}) {
     if (begins_with(name, beginning)) return true;
   }
   return false;
@@ -41,8 +41,9 @@ __attribute__((visibility("hidden"), used)) void (*musubi_hold_all_constructors(
   }
   return nothing_more;
 }
-__attribute__((visibility("hidden"), ifunc("musubi_hold_all_constructors"))) void musubi_constructors_are_held();
+__attribute__((visibility("hidden"), ifunc("musubi_hold_all_constructors"))) void
+musubi_constructors_are_held();
 // The reference that makes the dynamic linker ask.
-__attribute__((visibility("hidden"), used)) void (*const volatile musubi_constructors_anchor)() =
-    musubi_constructors_are_held;
+__attribute__((visibility("hidden"),
+               used)) void (*const volatile musubi_constructors_anchor)() = musubi_constructors_are_held;
 }

@@ -51,8 +51,9 @@ bool joins() {
   if (musubi::image::is_invited()) return uses_openmp() || !only_starts_others();
   if (!uses_openmp()) return false;
   if (musubi::image::is_below_invited()) {
-    musubi::image::refuse(125, "a program with OpenMP was started by a shell that is no part of the job: name the "
-                               "program itself, or let the shell `exec` it");
+    musubi::image::refuse(125,
+                          "a program with OpenMP was started by a shell that is no part of the job: name the "
+                          "program itself, or let the shell `exec` it");
   }
   return true;
 }

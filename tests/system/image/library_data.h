@@ -13,7 +13,7 @@ double* library_array(void);
 void library_count(int times);  // atomics on the library's own counters, in a region of its own
 long library_counted(void);
 long library_counted_by_object(void);
-int library_constructed(void);          // how many times its constructors have run
+int library_constructed(void);           // how many times its constructors have run
 int library_call(int index, int value);  // through pointers that a constructor has stored: twice, thrice
 int* library_registry(int* count);       // memory that a constructor has allocated
 long library_sum_exported(void);

@@ -21,8 +21,12 @@ int constructed;
 int (*functions[2])(int);
 int threads_seen;
 
-int twice(int value) { return 2 * value; }
-int thrice(int value) { return 3 * value; }
+int twice(int value) {
+  return 2 * value;
+}
+int thrice(int value) {
+  return 3 * value;
+}
 
 struct Registry {
   Registry() : values(5000, 7) {
@@ -34,7 +38,9 @@ struct Registry {
 };
 Registry registry;
 
-__attribute__((constructor)) void count_constructor() { ++constructed; }
+__attribute__((constructor)) void count_constructor() {
+  ++constructed;
+}
 
 }  // namespace
 
@@ -49,7 +55,9 @@ double library_sum() {
   return sum;
 }
 
-double* library_array() { return array; }
+double* library_array() {
+  return array;
+}
 
 void library_count(int times) {
 #pragma omp parallel for
@@ -62,10 +70,18 @@ void library_count(int times) {
   }
 }
 
-long library_counted() { return counter; }
-long library_counted_by_object() { return counter_object.load(); }
-int library_constructed() { return constructed; }
-int library_call(int index, int value) { return functions[index](value); }
+long library_counted() {
+  return counter;
+}
+long library_counted_by_object() {
+  return counter_object.load();
+}
+int library_constructed() {
+  return constructed;
+}
+int library_call(int index, int value) {
+  return functions[index](value);
+}
 
 int* library_registry(int* count) {
   *count = static_cast<int>(registry.values.size());
@@ -78,4 +94,6 @@ long library_sum_exported() {
   return sum;
 }
 
-int library_threads_seen() { return threads_seen; }
+int library_threads_seen() {
+  return threads_seen;
+}

@@ -1,5 +1,5 @@
-// Opens a library, outside of regions or by the thread of a region whose number is given: every thread of the job
-// can use it then, and its data are one.
+// Opens a library, outside of regions or by the thread of a region whose number is given: every thread of the
+// job can use it then, and its data are one.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <omp.h>

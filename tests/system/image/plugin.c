@@ -1,5 +1,5 @@
-// A library that is opened while the program runs; its constructor opens another one, by a name that only this
-// library's search path finds.
+// A library that is opened while the program runs; its constructor opens another one, by a name that only
+// this library's search path finds.
 #include <dlfcn.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -21,9 +21,15 @@ __attribute__((constructor)) static void construct(void) {
   if (inner != NULL) *(void**)&inner_value = dlsym(inner, "inner_value");
 }
 
-int plugin_constructed(void) { return constructed; }
-int plugin_early(void) { return early; }
-int plugin_inner(int index) { return inner_value == NULL ? -1 : inner_value(index); }
+int plugin_constructed(void) {
+  return constructed;
+}
+int plugin_early(void) {
+  return early;
+}
+int plugin_inner(int index) {
+  return inner_value == NULL ? -1 : inner_value(index);
+}
 
 void plugin_fill(double factor) {
 #pragma omp parallel for
@@ -47,4 +53,6 @@ void plugin_count(int times) {
   }
 }
 
-long plugin_counted(void) { return counter; }
+long plugin_counted(void) {
+  return counter;
+}

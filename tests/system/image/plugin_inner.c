@@ -7,4 +7,6 @@ __attribute__((constructor)) static void construct(void) {
   for (int i = 0; i < 3000; ++i) values[i] = constructed * i;
 }
 
-int inner_value(int index) { return values[index]; }
+int inner_value(int index) {
+  return values[index];
+}

@@ -4,7 +4,9 @@
 
 #include "check.h"
 
-static void report(const void* handle) { puts(handle == NULL ? dlerror() : "opened"); }
+static void report(const void* handle) {
+  puts(handle == NULL ? dlerror() : "opened");
+}
 
 int main(void) {
   report(dlopen("libimage_plugin.so", RTLD_NOW | RTLD_DEEPBIND));
