@@ -6,6 +6,7 @@
 
 #include "os/signal_calls.h"
 #include "runtime/job_runtime.h"
+#include "runtime/waiting.h"
 
 namespace musubi::runtime {
 
@@ -16,6 +17,7 @@ void JobRuntime::begin_calls_thread() {
                                             os::signal_bit(SIGFPE) | os::signal_bit(SIGABRT);
   os::set_signal_mask(SIG_SETMASK, ~of_this_thread);
   attach_thread();
+  close_wait_record();  // who calls says that it waits
 }
 
 Answer JobRuntime::call(Rank callee, ProcedureId id, std::span<const std::byte> request,
