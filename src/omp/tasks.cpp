@@ -11,6 +11,7 @@
 #include "omp/shared_memory.h"
 #include "omp/team.h"
 #include "omp/worksharing.h"
+#include "runtime/waiting.h"
 
 namespace musubi::omp {
 namespace {
@@ -24,15 +25,14 @@ class TaskScope {
         mark_(task_.mark),
         final_(task_.final),
         group_(task_.group),
-        explicit_task_(explicit_task_now()) {
-    this_thread().explicit_task.store(function, std::memory_order_relaxed);
+        noted_(runtime::note_task(reinterpret_cast<std::uintptr_t>(function))) {
     task_.final = final_ || final;
     task_.mark = 0;
   }
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
   ~TaskScope() {
-    this_thread().explicit_task.store(explicit_task_, std::memory_order_relaxed);
+    runtime::note_task(noted_);
     while (task_.group != group_) group_end();  // of a cancelled task
     task_.icv = icv_;
     task_.mark = mark_;
@@ -45,7 +45,7 @@ class TaskScope {
   std::uint64_t mark_;
   bool final_;
   TaskGroup* group_;
-  Function explicit_task_;
+  std::uint64_t noted_;  // the task around it, for reports
 };
 
 void* aligned(void* memory, std::size_t alignment) {

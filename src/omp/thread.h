@@ -1,7 +1,6 @@
 // What OpenMP knows about the calling thread: the implicit task that it runs and the tasks that enclose it.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -84,9 +83,6 @@ struct Thread {
   std::uint64_t* inner_extents = nullptr;
   std::size_t inner_extents_max = 0;
   std::size_t displayed_affinity = 0;  // hash of the text, 0: none yet
-  // Function of the explicit task that the thread runs, or null. Who reports what threads wait for reads it:
-  // a task runs at once, so one that waits for the rest of its creator waits for ever.
-  std::atomic<Function> explicit_task{nullptr};
 };
 
 // Thread-local because OpenMP's questions ("which thread am I?") carry no handle, and threads that the
@@ -95,11 +91,6 @@ extern thread_local constinit Thread thread_state;
 
 inline Thread& this_thread() noexcept {
   return thread_state;
-}
-
-// Of the calling thread. Any context, signal handlers included.
-inline Function explicit_task_now() noexcept {
-  return thread_state.explicit_task.load(std::memory_order_relaxed);
 }
 
 // Fills in the initial task.
@@ -119,8 +110,8 @@ void adopt_stack(const runtime::ThreadStack& stack, const void* first_frame);
 void forget_stack() noexcept;
 
 // Tells the runtime how deep the stack of the calling thread is in use, before anything is released: called
-// on entry from the program with the address of the frame. Frames elsewhere (a handler on its own stack) change
-// nothing.
+// on entry from the program with the address of the frame. Frames elsewhere (a handler on its own stack)
+// change nothing.
 void note_frame(const void* frame) noexcept;
 
 }  // namespace musubi::omp

@@ -15,6 +15,7 @@ void clear(WaitRecord& record) {
   record.wait.store(Wait::nothing, std::memory_order_relaxed);
   record.call_site.store(0, std::memory_order_relaxed);
   record.team_size.store(0, std::memory_order_relaxed);
+  record.task.store(0, std::memory_order_relaxed);
   for (auto& held : record.held) held.store(0, std::memory_order_relaxed);
 }
 
@@ -73,7 +74,7 @@ void note_spin(Wait wait, std::uint64_t address) noexcept {
   WaitRecord* const record = wait_record_of_thread;
   if (record == nullptr) return;
   const Wait before = record->wait.load(std::memory_order_relaxed);
-  if (before != Wait::nothing && before != Wait::flag && before != Wait::atomic) return;
+  if (before != Wait::nothing && !trace::is_spin(before)) return;
   record->address.store(address, std::memory_order_relaxed);
   record->looks.store(record->looks.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   record->wait.store(wait, std::memory_order_relaxed);
@@ -83,7 +84,7 @@ void note_moved() noexcept {
   WaitRecord* const record = wait_record_of_thread;
   if (record == nullptr) return;
   const Wait before = record->wait.load(std::memory_order_relaxed);
-  if (before != Wait::flag && before != Wait::atomic) return;
+  if (!trace::is_spin(before)) return;
   record->moves.store(record->moves.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   record->wait.store(Wait::nothing, std::memory_order_relaxed);
 }

@@ -1,5 +1,5 @@
-// The calling thread's record of what it waits for (trace/wait_records.h). Costs a few relaxed stores; without a
-// record (no launcher that reads it, or too many threads) nothing.
+// The calling thread's record of what it waits for (trace/wait_records.h). Costs a few relaxed stores;
+// without a record (no launcher that reads it, or too many threads) nothing.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ void close_wait_record() noexcept;
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[];
 extern "C" __attribute__((visibility("hidden"))) const char etext[];
 
-// Where the program called. A call that was a function's last deed leads back to the runtime itself: then what was
-// noted before tells more.
+// Where the program called. A call that was a function's last deed leads back to the runtime itself: then
+// what was noted before tells more.
 inline void note_call(const void* call_site) noexcept {
   trace::WaitRecord* const record = wait_record_of_thread;
   const auto* const place = static_cast<const char*>(call_site);
@@ -37,6 +37,15 @@ inline void note_team(std::uint32_t number, std::uint32_t size) noexcept {
   record->team_size.store(size, std::memory_order_relaxed);
 }
 
+// The thread runs an explicit task from now on, or none (0). Result: the one before.
+inline std::uint64_t note_task(std::uint64_t function) noexcept {
+  trace::WaitRecord* const record = wait_record_of_thread;
+  if (record == nullptr) return 0;
+  const std::uint64_t before = record->task.load(std::memory_order_relaxed);
+  record->task.store(function, std::memory_order_relaxed);
+  return before;
+}
+
 void note_lock_taken(std::uint32_t lock) noexcept;
 // Also by another thread than the one that took it.
 void note_lock_given_back(std::uint32_t lock) noexcept;
@@ -48,8 +57,7 @@ class Waiting {
       : record_(wait_record_of_thread) {
     if (record_ == nullptr) return;
     const Wait before = record_->wait.load(std::memory_order_relaxed);
-    const bool spins = before == Wait::flag || before == Wait::atomic;
-    if (before != Wait::nothing && (!spins || wait == Wait::peer)) {
+    if (before != Wait::nothing && (!trace::is_spin(before) || wait == Wait::peer)) {
       record_ = nullptr;
       return;
     }

@@ -7,17 +7,13 @@ namespace {
 
 using trace::Wait;
 
-bool spins(const ThreadState& thread) {
-  return thread.wait == Wait::flag || thread.wait == Wait::atomic;
-}
-
 // `now` and `before` of one thread, some time apart.
 bool stands(const ThreadState& now, const ThreadState& before) {
   if (now.thread_id != before.thread_id || now.wait != before.wait || now.moves != before.moves ||
       now.object != before.object || now.address != before.address) {
     return false;
   }
-  if (spins(now)) return now.looks != before.looks;
+  if (trace::is_spin(now.wait)) return now.looks != before.looks;
   if (now.wait == Wait::nothing) return now.sleeps && now.processor_ticks == before.processor_ticks;
   return true;
 }

@@ -85,8 +85,13 @@ class Report {
       if (rank.threads.empty()) text_ += " has not joined the job";
       for (const ThreadState& thread : rank.threads) {
         text_ += "\n    " + name(thread) + " " + doing(rank, thread);
-        if (thread.call_site == 0 || thread.wait == Wait::region) continue;
-        text_ += (thread.wait == Wait::nothing ? "; its last call was at " : ", at ") + code(thread.call_site - 1);
+        if (thread.call_site != 0 && thread.wait != Wait::region) {
+          text_ += (thread.wait == Wait::nothing ? "; its last call was at " : ", at ") +
+                   code(thread.call_site - 1);
+        }
+        if (thread.task == 0) continue;
+        text_ += "; it is in a task, " + code(thread.task) +
+                 ", which runs before its creator goes on: what that does later never comes";
       }
       if (rank.without_record != 0) {
         text_ += "\n    and " + std::to_string(rank.without_record) + " threads more";
@@ -136,6 +141,8 @@ class Report {
         return "flushes again and again, and nothing comes";
       case Wait::atomic:
         return "looks again and again at atomic " + data(thread.address) + ", which does not change";
+      case Wait::yield:
+        return "yields again and again, and nothing comes";
       case Wait::peer:
         return "waits for an answer of another rank";
     }

@@ -17,8 +17,8 @@ void ask_kernel(pid_t process, ThreadState& thread) {
   char state = 0;
   unsigned long user = 0, kernel = 0;
   if (name_end == std::string::npos ||
-      std::sscanf(line.c_str() + name_end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &state, &user,
-                  &kernel) != 3) {
+      std::sscanf(line.c_str() + name_end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &state,
+                  &user, &kernel) != 3) {
     return;
   }
   thread.sleeps = state == 'S' || state == 'D' || state == 'T';
@@ -35,6 +35,7 @@ ThreadState read_record(Rank rank, const trace::WaitRecord& record) {
   state.object = record.object.load(relaxed);
   state.address = record.address.load(relaxed);
   state.call_site = record.call_site.load(relaxed);
+  state.task = record.task.load(relaxed);
   state.moves = record.moves.load(relaxed);
   state.looks = record.looks.load(relaxed);
   state.team_number = record.team_number.load(relaxed);

@@ -17,7 +17,7 @@ struct ThreadState {
   Rank rank;
   pid_t thread_id = 0;
   trace::Wait wait = trace::Wait::nothing;
-  std::uint64_t object = 0, address = 0, call_site = 0, moves = 0, looks = 0;
+  std::uint64_t object = 0, address = 0, call_site = 0, task = 0, moves = 0, looks = 0;
   std::uint32_t team_number = 0, team_size = 0;
   std::vector<std::uint32_t> held;  // ids of locks
   // Of threads that wait for nothing of the job: what the kernel says.

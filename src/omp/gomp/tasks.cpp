@@ -69,6 +69,8 @@ MUSUBI_EXPORT void GOMP_taskwait() {}
 MUSUBI_EXPORT void GOMP_taskwait_depend(void** /*dependences*/) {}
 // Programs yield in loops that wait for another thread.
 MUSUBI_EXPORT void GOMP_taskyield() {
+  MUSUBI_GOMP_ENTRY();
+  musubi::runtime::note_spin(musubi::runtime::Wait::yield, 0);
   sched_yield();
 }
 

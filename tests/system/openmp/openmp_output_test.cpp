@@ -44,6 +44,25 @@ TEST(Output, LinesOfThreadsStayWholeAndNoneIsLost) {
   }
 }
 
+// At the begin of a region, when it is not what the thread has printed before.
+TEST(Output, AffinityOfEachThreadOnce) {
+  for (const Size& size : sizes) {
+    LaunchedJob::Options options = job_of(size, "lines", {"1"});
+    options.environment.push_back("OMP_DISPLAY_AFFINITY=true");
+    options.environment.push_back("OMP_AFFINITY_FORMAT=thread %0.3n of %{num_threads}");
+    LaunchedJob job(options);
+    ASSERT_EQ(job.wait(), 0) << job.error();
+    const int threads = size.ranks * size.threads;
+    std::string expected;
+    for (int thread = 0; thread < threads; ++thread) {
+      const std::string line = "thread 00" + std::to_string(thread) + " of " + std::to_string(threads) + "\n";
+      EXPECT_TRUE(contains(job.error(), line)) << job.error();
+      expected += line;
+    }
+    EXPECT_EQ(job.error().size(), expected.size()) << job.error();
+  }
+}
+
 TEST(Output, OfAllRanksBeforeExitInARegion) {
   for (const char* leaver : {"0", "1"}) {
     for (const Size& size : sizes) {

@@ -1,4 +1,5 @@
-// A job in which nothing moves says what each thread waits for, and goes on waiting; one that moves says nothing.
+// A job in which nothing moves says what each thread waits for, and goes on waiting; one that moves says
+// nothing.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -40,7 +41,8 @@ TEST(Stalls, LocksInOppositeOrder) {
   for (const Size& size : {Size{2}, Size{1, 2}}) {
     const std::string report = report_of(size, "locks");
     const std::string rank = size.ranks == 2 ? "1" : "0";
-    EXPECT_TRUE(contains(report, "thread 0 waits for lock second_lock, held by thread 1 of rank " + rank)) << report;
+    EXPECT_TRUE(contains(report, "thread 0 waits for lock second_lock, held by thread 1 of rank " + rank))
+        << report;
     EXPECT_TRUE(contains(report, "thread 1 waits for lock first_lock, held by thread 0 of rank 0")) << report;
     EXPECT_EQ(count_of(report, ", at cross (stalls.c:14)"), 2u) << report;
   }
@@ -49,8 +51,10 @@ TEST(Stalls, LocksInOppositeOrder) {
 TEST(Stalls, ABarrierThatOneThreadDoesNotReach) {
   for (const Size& size : {Size{3}, Size{2, 2}}) {
     const std::string report = report_of(size, "barrier");
-    EXPECT_TRUE(contains(report, "thread 0 waits at a barrier; missing: thread 1, at miss_a_barrier")) << report;
-    EXPECT_TRUE(contains(report, "thread 2 waits at a barrier; missing: thread 1, at miss_a_barrier")) << report;
+    EXPECT_TRUE(contains(report, "thread 0 waits at a barrier; missing: thread 1, at miss_a_barrier"))
+        << report;
+    EXPECT_TRUE(contains(report, "thread 2 waits at a barrier; missing: thread 1, at miss_a_barrier"))
+        << report;
     EXPECT_TRUE(contains(report, "thread 1 waits for a signal; its last call was at ")) << report;
     EXPECT_TRUE(contains(report, "(stalls.c:")) << report;
   }
@@ -63,16 +67,31 @@ TEST(Stalls, ACriticalSectionThatIsNotLeft) {
 
 TEST(Stalls, SpinsThatEndNever) {
   const std::string flushes = report_of({2}, "flush");
-  EXPECT_TRUE(contains(flushes, "thread 0 flushes again and again, and nothing comes, at flush_for_ever")) << flushes;
+  EXPECT_TRUE(contains(flushes, "thread 0 flushes again and again, and nothing comes, at flush_for_ever"))
+      << flushes;
   EXPECT_TRUE(contains(flushes, "waits for the end of the parallel region; missing: thread 0")) << flushes;
   const std::string looks = report_of({2}, "atomic");
-  EXPECT_TRUE(contains(looks, "thread 1 looks again and again at atomic word, which does not change, at look_for_ever"))
+  EXPECT_TRUE(contains(
+      looks, "thread 1 looks again and again at atomic word, which does not change, at look_for_ever"))
       << looks;
+}
+
+TEST(Stalls, ATaskThatWaitsForItsCreator) {
+  for (const auto& [way, does] :
+       {std::pair<const char*, const char*>{"task", " at atomic word, which does not change"},
+        {"yield", " yields again and again, and nothing comes"}}) {
+    const std::string report = report_of({2}, way);
+    EXPECT_TRUE(contains(report, does)) << report;
+    EXPECT_EQ(count_of(report, "; it is in a task, wait_for_creator"), 1u) << report;
+    EXPECT_TRUE(contains(report, ", which runs before its creator goes on: what that does later never comes"))
+        << report;
+  }
 }
 
 TEST(Stalls, TheEndOfARegion) {
   const std::string report = report_of({2, 2}, "join");
-  EXPECT_TRUE(contains(report, "thread 0 waits for the end of the parallel region; missing: thread 1")) << report;
+  EXPECT_TRUE(contains(report, "thread 0 waits for the end of the parallel region; missing: thread 1"))
+      << report;
 }
 
 // Also: who waits for input alone does not stand still.
