@@ -25,7 +25,7 @@ class ParentMemory final : public runtime::Runtime::CopySource, public ForeignMe
     return link_.ask(ChildLink::Question::open, address, bytes, nothing);
   }
   // ForeignMemory: the child's copy of an allocation is as good as its own, and nobody waits for it.
-  void release(Rank, std::uintptr_t) noexcept override {}
+  void release(Rank, std::uintptr_t, std::size_t) noexcept override {}
   std::size_t usable_bytes(Rank, std::uintptr_t address) noexcept override {
     std::uint64_t bytes = 0;
     link_.ask(ChildLink::Question::usable_bytes, address, 0, bytes);

@@ -11,8 +11,9 @@ namespace musubi::image {
 
 class ForeignMemory {
  public:
-  // Gives memory that `owner` allocated back to it, now or later. The caller has written its last byte of it.
-  virtual void release(Rank owner, std::uintptr_t address) noexcept = 0;
+  // Gives memory that `owner` allocated back to it, now or later: `bytes` of a mapping, or, for 0, all of an
+  // allocation. The caller has written its last byte of it.
+  virtual void release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept = 0;
   // Usable bytes of the allocation at `address`, which `owner` made. Blocks for a round trip.
   virtual std::size_t usable_bytes(Rank owner, std::uintptr_t address) noexcept = 0;
   // Memory that came home may be taken back into use: called on a thread of the program, inside an

@@ -29,6 +29,7 @@ struct HeapPlace {
   Rank self{};
   std::uint32_t ranks = 1;
   std::size_t block_bytes = 4096;  // unit of coherence
+  std::size_t break_bytes = 0;     // at the end of rank 0's part, that the heap leaves alone
 };
 
 // One per process, before and after everything else: a preloaded malloc is called long before the first
@@ -77,6 +78,15 @@ class Heap {
   std::size_t own_usable_bytes(std::uintptr_t address) noexcept;
   void release_own(std::uintptr_t address) noexcept;
 
+  // Whether `caller` gets shared memory.
+  bool serves(const void* caller) const noexcept { return own_.bytes != 0 && !is_private_caller(caller); }
+  // Of an address in the shared heap.
+  Rank owner_of(const void* pointer) const noexcept;
+  // The end of what `owner` has.
+  std::uintptr_t end_of_part(Rank owner) const noexcept {
+    return place_.base + (owner.value + 1) * place_.bytes_per_rank;
+  }
+
   bool is_own(const void* pointer) const noexcept {
     return own_.contains(reinterpret_cast<std::uintptr_t>(pointer));
   }
@@ -110,7 +120,6 @@ class Heap {
   void release_other(void* pointer) noexcept;
   void* resize_foreign(void* pointer, std::size_t bytes) noexcept;
   bool is_foreign(const void* pointer) const noexcept { return is_shared(pointer) && !is_own(pointer); }
-  Rank owner_of(const void* pointer) const noexcept;
 
   // Plain malloc on this thread serves shared memory.
   static constinit thread_local bool thread_bound_;

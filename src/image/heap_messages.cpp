@@ -1,29 +1,33 @@
 #include "image/heap_messages.h"
 
 #include <span>
+#include <utility>
 
 #include "omp/thread.h"
 
 namespace musubi::image {
 
-void HeapMessages::release(Rank owner, std::uintptr_t address) noexcept {
-  // Only the owner knows the size; small ones are not worth the question.
-  const std::size_t bytes = heap_.may_be_large(address) ? runtime_.query_size(owner, address) : 0;
+void HeapMessages::release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept {
+  // Only the owner knows the size of an allocation; small ones are not worth the question.
+  std::size_t held = bytes;
+  if (bytes == 0 && heap_.may_be_large(address)) held = runtime_.query_size(owner, address);
   std::array<Unsent, unsent_max> full;
   std::size_t count = 0;
-  lock_.lock();
-  unsent_[unsent_count_++] = {owner, address};
-  unsent_bytes_ += bytes;
+  unsent_lock_.lock();
+  unsent_[unsent_count_++] = {owner, address, bytes};
+  unsent_bytes_ += held;
   if (unsent_count_ == unsent_max || unsent_bytes_ >= unsent_bytes_max) {
     full = unsent_;
     count = unsent_count_;
     unsent_count_ = unsent_bytes_ = 0;
   }
-  lock_.unlock();
+  unsent_lock_.unlock();
   if (count == 0) return;
   omp::note_frame(__builtin_frame_address(0));
   runtime_.release();
-  for (const Unsent& free : std::span(full).first(count)) runtime_.send_free(free.owner, free.address);
+  for (const Unsent& free : std::span(full).first(count)) {
+    runtime_.send_free(free.owner, free.address, free.bytes);
+  }
 }
 
 std::size_t HeapMessages::usable_bytes(Rank owner, std::uintptr_t address) noexcept {
@@ -31,24 +35,32 @@ std::size_t HeapMessages::usable_bytes(Rank owner, std::uintptr_t address) noexc
 }
 
 void HeapMessages::take_back() noexcept {
-  std::vector<std::uintptr_t> ready;
-  lock_.lock();
-  ready.swap(waiting_);
+  waiting_lock_.lock();
+  Waiting* ready = std::exchange(waiting_, nullptr);
+  waiting_count_ = 0;
   waiting_bytes_ = 0;
-  lock_.unlock();
-  if (ready.empty()) return;
+  waiting_lock_.unlock();
+  if (ready == nullptr) return;
   omp::note_frame(__builtin_frame_address(0));
   runtime_.acquire();
-  for (const std::uintptr_t address : ready) heap_.release_own(address);
+  while (ready != nullptr) {
+    if (ready->bytes == 0) {
+      heap_.release_own(ready->address);
+    } else {
+      mapped_.unmap(ready->address, ready->bytes);
+    }
+    delete std::exchange(ready, ready->next);
+  }
 }
 
-void HeapMessages::on_free(Rank, std::uintptr_t address) noexcept {
-  const std::size_t bytes = heap_.own_usable_bytes(address);
-  lock_.lock();
-  waiting_.push_back(address);
-  waiting_bytes_ += bytes;
-  const bool due = waiting_.size() >= waiting_count_max || waiting_bytes_ >= waiting_bytes_max;
-  lock_.unlock();
+void HeapMessages::on_free(Rank, std::uintptr_t address, std::size_t bytes) noexcept {
+  const std::size_t held = bytes != 0 ? bytes : heap_.own_usable_bytes(address);
+  auto* const waiting = new Waiting{address, bytes, nullptr};
+  waiting_lock_.lock();
+  waiting->next = std::exchange(waiting_, waiting);
+  waiting_bytes_ += held;
+  const bool due = ++waiting_count_ >= waiting_count_max || waiting_bytes_ >= waiting_bytes_max;
+  waiting_lock_.unlock();
   if (due) heap_.request_take_back();
 }
 

@@ -7,11 +7,13 @@
 #pragma once
 
 #include <array>
-#include <vector>
+#include <cstddef>
+#include <cstdint>
 
 #include "base/spin_lock.h"
 #include "image/foreign_memory.h"
 #include "image/heap.h"
+#include "image/mapped_memory.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
@@ -23,31 +25,43 @@ class HeapMessages final : public ForeignMemory, public runtime::Runtime::HeapLi
   static constexpr std::size_t waiting_count_max = 64;
   static constexpr std::size_t waiting_bytes_max = 4 << 20;
 
-  // Both outlive this.
-  HeapMessages(runtime::Runtime& runtime, Heap& own) : runtime_(runtime), heap_(own) {}
+  // All outlive this.
+  HeapMessages(runtime::Runtime& runtime, Heap& own, MappedMemory& mapped)
+      : runtime_(runtime), heap_(own), mapped_(mapped) {}
 
   // ForeignMemory, on the program's threads:
-  void release(Rank owner, std::uintptr_t address) noexcept override;
+  void release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept override;
   std::size_t usable_bytes(Rank owner, std::uintptr_t address) noexcept override;
   void take_back() noexcept override;
 
   // HeapListener, on the runtime's service thread:
-  void on_free(Rank from, std::uintptr_t address) noexcept override;
+  void on_free(Rank from, std::uintptr_t address, std::size_t bytes) noexcept override;
   std::size_t on_size_query(std::uintptr_t address) noexcept override;
 
  private:
   struct Unsent {
     Rank owner;
     std::uintptr_t address;
+    std::size_t bytes;
+  };
+  // Came home, not in use again yet.
+  struct Waiting {
+    std::uintptr_t address;
+    std::size_t bytes;  // of a mapping, or 0 for an allocation
+    Waiting* next;
   };
 
   runtime::Runtime& runtime_;
   Heap& heap_;
-  SpinLock lock_;
+  MappedMemory& mapped_;
+  // Each lock is held for a few instructions, in which nothing is allocated.
+  SpinLock unsent_lock_;
   std::array<Unsent, unsent_max> unsent_{};
   std::size_t unsent_count_ = 0;
   std::size_t unsent_bytes_ = 0;
-  std::vector<std::uintptr_t> waiting_;  // came home, not in use again yet
+  SpinLock waiting_lock_;
+  Waiting* waiting_ = nullptr;
+  std::size_t waiting_count_ = 0;
   std::size_t waiting_bytes_ = 0;
 };
 

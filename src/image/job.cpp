@@ -23,6 +23,10 @@
 namespace musubi::image {
 namespace {
 
+// Of rank 0's part of the heap so much is for brk and sbrk.
+constexpr std::size_t heap_parts_per_break = 16;
+constexpr std::size_t break_bytes_max = std::size_t{1} << 30;
+
 constexpr int status_of_refusal = 125;  // as of env, timeout and others that could not start a program
 
 // Interposed functions have no argument through which the job could reach them.
@@ -86,8 +90,12 @@ std::vector<AddressRange> private_callers() {
 
 void share_heap(Job& job) {
   const runtime::Layout& layout = job.runtime.layout();
-  const HeapPlace place{layout.heap_base, layout.heap_bytes_per_rank, job.runtime.self(), job.runtime.ranks(),
-                        job.runtime.settings().heap_block_bytes};
+  const std::size_t block = job.runtime.settings().heap_block_bytes;
+  const std::size_t break_bytes =
+      std::min(layout.heap_bytes_per_rank / heap_parts_per_break, break_bytes_max) / block * block;
+  const HeapPlace place{layout.heap_base,    layout.heap_bytes_per_rank, job.runtime.self(),
+                        job.runtime.ranks(), block,                      break_bytes};
+  job.mappings.set_break_range({layout.heap_base + layout.heap_bytes_per_rank - break_bytes, break_bytes});
   const Result<void> shared = heap.share(place, private_callers(), job.messages);
   if (!shared) job.runtime.abort(status_of_refusal, shared.error().message);
   job.runtime.set_heap_listener(&job.messages);
@@ -121,12 +129,12 @@ Job& join_job(const ProgramArguments& arguments) {
   runtime::Runtime& runtime = *started.value().release();
   runtime::set_current_runtime(&runtime);
   prepare_for_children();
-  job_of_process =
-      new Job{runtime, HeapMessages{runtime, heap}, descriptors, std::move(choice), arguments};
+  job_of_process = new Job(runtime, descriptors, std::move(choice), arguments);
   if (const Result<void> opened = descriptors.start(runtime); !opened) {
     runtime.abort(status_of_refusal, opened.error().message);
   }
   share_heap(*job_of_process);
+  if (program_has_code_on_stacks()) runtime.allow_code(runtime.layout().stacks_base);
   serve_library_loads(*job_of_process);
   omp::start(runtime, program_has_thread_storage());
   // Our own malloc calls are served privately: what OpenMP hands from thread to thread is asked for by name.

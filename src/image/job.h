@@ -4,18 +4,27 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "image/descriptors.h"
 #include "image/heap_messages.h"
 #include "image/held_constructors.h"
 #include "image/library_choice.h"
+#include "image/mapped_memory.h"
+#include "image/mappings.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
 
 struct Job {
+  Job(runtime::Runtime& of_process, Descriptors& of_job, LibraryChoice of_program,
+      const ProgramArguments& given)
+      : runtime(of_process), descriptors(of_job), choice(std::move(of_program)), arguments(given) {}
+
   runtime::Runtime& runtime;
-  HeapMessages messages;
+  MappedMemory mapped_memory{heap};
+  HeapMessages messages{runtime, heap, mapped_memory};
+  Mappings mappings{runtime, heap, mapped_memory, messages};
   Descriptors& descriptors;
   LibraryChoice choice;
   ProgramArguments arguments;

@@ -189,6 +189,20 @@ bool program_has_thread_storage() {
   return found;
 }
 
+bool program_has_code_on_stacks() {
+  bool found = false;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* result) {
+        for (int i = 0; i < object->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& header = object->dlpi_phdr[i];
+          if (header.p_type == PT_GNU_STACK && (header.p_flags & PF_X) != 0) *static_cast<bool*>(result) = true;
+        }
+        return 0;
+      },
+      &found);
+  return found;
+}
+
 bool only_starts_others(std::string_view path) {
   constexpr std::string_view starters[] = {
       "sh",     "bash",  "dash",    "ash",        "ksh",      "ksh93",   "mksh",      "zsh",

@@ -59,5 +59,9 @@ bool uses_openmp();
 // Whether the program at `path` only starts others (a shell, env, timeout): then it passes the invitation on
 // to what takes its place. Any other program is a rank: what it will load cannot be told beforehand.
 bool only_starts_others(std::string_view path);
+// Whether the program, or a library that came with it, asks for stacks that hold code (PT_GNU_STACK): gcc's
+// nested functions and Fortran's internal procedures are called through code on the stack.
+bool program_has_code_on_stacks();
+
 
 }  // namespace musubi::image

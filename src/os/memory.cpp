@@ -175,6 +175,12 @@ std::vector<bool> touched_pages(const void* address, std::size_t pages) {
   return touched;
 }
 
+std::uint64_t next_data(int file, std::uint64_t offset) noexcept {
+  const off_t found = ::lseek(file, static_cast<off_t>(offset), SEEK_DATA);
+  if (found >= 0) return static_cast<std::uint64_t>(found);
+  return errno == ENXIO ? UINT64_MAX : 0;
+}
+
 Result<void> protect(void* address, std::size_t bytes, Protection protection) {
   if (::mprotect(address, bytes, native(protection)) != 0) {
     return failure("cannot change the protection: mprotect", address, bytes, errno);

@@ -1,16 +1,26 @@
 #include "runtime/heap_service.h"
 
-#include <sched.h>
-
 #include <cstring>
+#include <new>
 
 #include "base/check.h"
+#include "base/frame_pool.h"
 #include "fabric/transfer.h"
 
 namespace musubi::runtime {
+namespace {
 
-Task<> HeapService::send_free(Rank owner, std::uintptr_t address) {
-  const Message message{Kind::free, address, 0};
+template <class Node>
+void push(std::atomic<Node*>& stack, Node* node) noexcept {
+  node->next = stack.load(std::memory_order_relaxed);
+  while (!stack.compare_exchange_weak(node->next, node, std::memory_order_release)) {
+  }
+}
+
+}  // namespace
+
+Task<> HeapService::send_free(Rank owner, std::uintptr_t address, std::size_t bytes) {
+  const Message message{Kind::free, address, bytes};
   co_await fabric::deliver(fabric_, owner, fabric::MessageKind::heap, fabric::Urgency::promptly,
                            std::as_bytes(std::span{&message, 1}));
 }
@@ -24,30 +34,67 @@ Task<std::size_t> HeapService::query_size(Rank owner, std::uintptr_t address) {
   co_return question.size;
 }
 
+HeapService::Arrival* HeapService::make_arrival() noexcept {
+  Arrival* unused = unused_.load(std::memory_order_acquire);
+  while (unused != nullptr &&
+         !unused_.compare_exchange_weak(unused, unused->next, std::memory_order_acquire)) {
+  }
+  return unused != nullptr ? unused : new (frame_allocate(sizeof(Arrival))) Arrival;
+}
+
 void HeapService::on_message(Rank from, std::span<const std::byte> body) noexcept {
   Message message;
   MUSUBI_CHECK(body.size() == sizeof message);
   std::memcpy(&message, body.data(), sizeof message);
-  Runtime::HeapListener* listener = listener_.load();
-  switch (message.kind) {
-    case Kind::free:
-      MUSUBI_CHECK(listener != nullptr);
-      listener->on_free(from, message.value);
-      return;
-    case Kind::size_query: {
-      MUSUBI_CHECK(listener != nullptr);
-      const Message answer{Kind::size_answer, listener->on_size_query(message.value), message.ticket};
-      // The asker waits, and so empties its mailbox.
-      while (send(from, answer) == fabric::Outcome::busy) ::sched_yield();
-      return;
-    }
-    case Kind::size_answer: {
-      auto* question = reinterpret_cast<Question*>(message.ticket);
-      question->size = message.value;
-      question->answered.set();
-      return;
-    }
+  if (message.kind == Kind::size_answer) {
+    auto* question = reinterpret_cast<Question*>(message.extra);
+    question->size = message.value;
+    question->answered.set();
+    return;
   }
+  Arrival* const arrival = make_arrival();
+  arrival->message = message;
+  arrival->from = from;
+  push(arrived_, arrival);
+  fabric_.wake_service();
+}
+
+bool HeapService::serve() {
+  Runtime::HeapListener* const listener = listener_.load();
+  if (listener == nullptr) return true;
+  Arrival* last_first = arrived_.exchange(nullptr, std::memory_order_acquire);
+  Arrival* in_order = nullptr;
+  while (last_first != nullptr) {
+    Arrival* const next = last_first->next;
+    last_first->next = in_order;
+    in_order = last_first;
+    last_first = next;
+  }
+  while (in_order != nullptr) {
+    Arrival* const next = in_order->next;
+    carry_out(*in_order, *listener);
+    push(unused_, in_order);
+    in_order = next;
+  }
+  return send_answers();
+}
+
+void HeapService::carry_out(const Arrival& arrival, Runtime::HeapListener& listener) {
+  const Message& message = arrival.message;
+  if (message.kind == Kind::free) {
+    listener.on_free(arrival.from, message.value, message.extra);
+  } else {
+    answers_.push_back(
+        {arrival.from, {Kind::size_answer, listener.on_size_query(message.value), message.extra}});
+  }
+}
+
+bool HeapService::send_answers() {
+  std::erase_if(answers_, [this](const Answer& answer) {
+    return fabric_.send(answer.to, fabric::MessageKind::heap, fabric::Urgency::promptly,
+                        std::as_bytes(std::span{&answer.message, 1})) == fabric::Outcome::done;
+  });
+  return answers_.empty();
 }
 
 }  // namespace musubi::runtime

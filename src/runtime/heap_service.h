@@ -1,9 +1,14 @@
 // Messages of the heap between ranks: memory given back to the rank that allocated it, and questions for its
 // size.
+//
+// A message is delivered on whatever thread polls, perhaps inside a fault, with locks of the program's heap
+// held further out: so it is only laid aside there, without malloc and without waiting. The service thread
+// does what it asks for.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "base/event.h"
 #include "base/task.h"
@@ -18,10 +23,19 @@ class HeapService final : public fabric::Listener {
     fabric.listen(fabric::MessageKind::heap, this);
   }
 
-  void set_listener(Runtime::HeapListener* listener) { listener_.store(listener); }
+  // From now on what arrives is carried out; before, it waits.
+  void set_listener(Runtime::HeapListener* listener) {
+    listener_.store(listener);
+    fabric_.wake_service();
+  }
 
-  Task<> send_free(Rank owner, std::uintptr_t address);
+  // `bytes`: as HeapListener::on_free has it.
+  Task<> send_free(Rank owner, std::uintptr_t address, std::size_t bytes);
   Task<std::size_t> query_size(Rank owner, std::uintptr_t address);
+
+  // Carries out what has arrived. Result: false when an answer found its receiver's mailbox full, so that
+  // this is to be called again soon. On the service thread only.
+  bool serve();
 
   void on_message(Rank from, std::span<const std::byte> body) noexcept override;
 
@@ -30,19 +44,31 @@ class HeapService final : public fabric::Listener {
   struct Message {
     Kind kind;
     std::uint64_t value;   // address, or the size
-    std::uint64_t ticket;  // the asker's Question
+    std::uint64_t extra;   // of a free: bytes. Else the asker's Question
+  };
+  struct Arrival {
+    Message message;
+    Rank from;
+    Arrival* next;
+  };
+  struct Answer {
+    Rank to;
+    Message message;
   };
   struct Question {
     Event answered;
     std::size_t size = 0;
   };
-  fabric::Outcome send(Rank to, const Message& message) {
-    return fabric_.send(to, fabric::MessageKind::heap, fabric::Urgency::promptly,
-                        std::as_bytes(std::span{&message, 1}));
-  }
+  Arrival* make_arrival() noexcept;
+  void carry_out(const Arrival& arrival, Runtime::HeapListener& listener);
+  bool send_answers();
 
   fabric::Fabric& fabric_;
   std::atomic<Runtime::HeapListener*> listener_{nullptr};
+  std::atomic<Arrival*> arrived_{nullptr};  // the last one first
+  // Only on_message takes one out, and there is one call of it at a time: a stack without a lock is enough.
+  std::atomic<Arrival*> unused_{nullptr};
+  std::vector<Answer> answers_;  // of the service thread: not sent yet
 };
 
 }  // namespace musubi::runtime

@@ -1,5 +1,6 @@
 #include "runtime/job_runtime.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -122,8 +123,7 @@ Result<void> JobRuntime::open_memory() {
   sizes.notices_max = notices_max_;
   sizes.signature_bytes = coherence::signature_bytes(notices_max_);
   sizes.lock_count = lock_count;
-  // Behind the team words: the statistics on their way to rank 0.
-  sizes.team_words = team_words + trace::counter_count;
+  sizes.team_words = word_count;
   control_layout_ = sync::ControlLayout::of(sizes);
   auto memory = MemoryFiles::make(plan_.space, control_layout_);
   if (!memory) return memory.error();
@@ -224,12 +224,17 @@ fabric::WaitingPolicy JobRuntime::policy_for(std::uint32_t threads_per_rank) con
 void JobRuntime::serve() {
   while (!stopping_.load()) {
     const bool idle = !fabric_->progress();
+    const bool answered = heap_->serve();
     if (departure_->announced()) Departure::follow();
     calls_->keep_up();
     if (memory_watch_->is_due()) {
       if (const std::string line = memory_watch_->shortage(); !line.empty()) abort(1, line);
     }
-    if (idle) fabric_->wait_for_service();
+    if (!answered) {
+      ::sched_yield();  // the asker waits, and so empties its mailbox
+    } else if (idle) {
+      fabric_->wait_for_service();
+    }
   }
 }
 
@@ -300,7 +305,7 @@ bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
 }
 
 std::atomic_ref<std::uint64_t> JobRuntime::word(Rank owner, std::size_t index) {
-  MUSUBI_CHECK(index < team_words + trace::counter_count);
+  MUSUBI_CHECK(index < word_count);
   if (owner != self_) counters_.add(Counter::remote_operations);
   std::byte* region = fabric_->direct(owner, coherence::control_region);
   return std::atomic_ref<std::uint64_t>(
@@ -333,8 +338,8 @@ void JobRuntime::touch(const void* address, std::size_t bytes, bool for_writing)
   }
 }
 
-void JobRuntime::send_free(Rank owner, std::uintptr_t address) {
-  executor().run(heap_->send_free(owner, address));
+void JobRuntime::send_free(Rank owner, std::uintptr_t address, std::size_t bytes) {
+  executor().run(heap_->send_free(owner, address, bytes));
 }
 std::size_t JobRuntime::query_size(Rank owner, std::uintptr_t address) {
   return executor().run(heap_->query_size(owner, address));

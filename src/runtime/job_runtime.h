@@ -81,12 +81,14 @@ class JobRuntime final : public Runtime,
   std::uint64_t word_fetch_add(Rank owner, std::size_t index, std::uint64_t amount) override;
   std::uint64_t word_compare_swap(Rank owner, std::size_t index, std::uint64_t expected,
                                   std::uint64_t desired) override;
+  void allow_code(std::uintptr_t address) override;
+  void store_zeros(void* address, std::size_t bytes) override;
   void touch(const void* address, std::size_t bytes, bool for_writing) override;
 
   Result<void> become_copy(CopySource& source) override { return vm_->become_copy(source); }
 
   void set_heap_listener(HeapListener* listener) override { heap_->set_listener(listener); }
-  void send_free(Rank owner, std::uintptr_t address) override;
+  void send_free(Rank owner, std::uintptr_t address, std::size_t bytes) override;
   std::size_t query_size(Rank owner, std::uintptr_t address) override;
 
   RemoteCalls& remote_calls() noexcept override { return *this; }
@@ -108,6 +110,7 @@ class JobRuntime final : public Runtime,
   void on_released() noexcept override {
     if (release_listener_ != nullptr) release_listener_->on_released();
   }
+  bool may_execute(BlockId block) noexcept override;
 
   void serve(ProcedureId id, Procedure& procedure) noexcept override { calls_->serve(id, procedure); }
   Answer call(Rank callee, ProcedureId id, std::span<const std::byte> request,
@@ -136,9 +139,16 @@ class JobRuntime final : public Runtime,
   std::atomic_ref<std::uint64_t> word(Rank owner, std::size_t index);
   Result<void> count_cores();
   fabric::WaitingPolicy policy_for(std::uint32_t threads_per_rank) const;
+  // Bits for the segments of the space, at rank 0.
+  std::atomic_ref<std::uint64_t> segments_with_code() { return word(Rank{0}, word_of_code); }
+  bool is_untouched(BlockId block, std::uint64_t data) const noexcept;
   void report();
   void print_races();
   void print_statistics();
+
+  // Behind the team words: the statistics on their way to rank 0, then what the runtime itself agrees on.
+  static constexpr std::size_t word_of_code = team_words + trace::counter_count;
+  static constexpr std::size_t word_count = word_of_code + 1;
 
   const config::Settings settings_;
   std::unique_ptr<bootstrap::Bootstrap> bootstrap_;

@@ -150,6 +150,14 @@ class Runtime {
   virtual std::uint64_t word_compare_swap(Rank owner, std::size_t index, std::uint64_t expected,
                                           std::uint64_t desired) = 0;
 
+  // Lets the program run code in the segment of shared memory that holds `address`, on all ranks, for good.
+  // Any thread.
+  virtual void allow_code(std::uintptr_t address) = 0;
+
+  // Zeros for [address, address+bytes), as if by plain stores of the calling thread. Memory of this rank's part
+  // of the heap that nobody has touched yet stays so.
+  virtual void store_zeros(void* address, std::size_t bytes) = 0;
+
   // Makes [address, address+bytes) accessible for a system call that is about to read (or write) it.
   virtual void touch(const void* address, std::size_t bytes, bool for_writing) = 0;
 
@@ -159,10 +167,12 @@ class Runtime {
   using CopySource = vm::CopySource;
   virtual Result<void> become_copy(CopySource& source) = 0;
 
-  // Small messages between ranks for the heap: free of memory that another rank allocated.
+  // Small messages between ranks for the heap: free of memory that another rank allocated. A listener is
+  // called on the service thread, one call at a time, in the order of each sender.
   class HeapListener {
    public:
-    virtual void on_free(Rank from, std::uintptr_t address) noexcept = 0;
+    // `bytes`: how many from `address` on are given back; 0 for a whole allocation.
+    virtual void on_free(Rank from, std::uintptr_t address, std::size_t bytes) noexcept = 0;
     // Result: usable bytes of the allocation at `address`, which this rank made.
     virtual std::size_t on_size_query(std::uintptr_t address) noexcept = 0;
 
@@ -170,7 +180,7 @@ class Runtime {
     ~HeapListener() = default;
   };
   virtual void set_heap_listener(HeapListener* listener) = 0;
-  virtual void send_free(Rank owner, std::uintptr_t address) = 0;
+  virtual void send_free(Rank owner, std::uintptr_t address, std::size_t bytes) = 0;
   virtual std::size_t query_size(Rank owner, std::uintptr_t address) = 0;
 
   // Procedures that other ranks run for this one.

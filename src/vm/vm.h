@@ -46,6 +46,10 @@ class FaultSink {
   // that cannot tell reads from writes says read first and write when the block was readable.
   virtual bool on_fault(BlockId block, Access wanted) noexcept = 0;
 
+  // Whether the program may run code in the segment of `block`: asked when it tries to, on the faulting
+  // thread, inside a signal handler for drivers of real pages.
+  virtual bool may_execute(BlockId) noexcept { return false; }
+
  protected:
   ~FaultSink() = default;
 };

@@ -25,7 +25,7 @@ SignalVerdict PagedVm::on_signal(int signal, const siginfo_t& information, ucont
   const Touch touch{*segment, block, os::fault_context(context).access, information.si_code};
   if (signal == SIGBUS) return on_bus_error(touch);
   if (touch.code == SEGV_MAPERR) return {Kind::foreign, "shared memory that the program has unmapped"};
-  if (touch.access == os::FaultAccess::execute) return {Kind::foreign, "shared memory holds no code"};
+  if (touch.access == os::FaultAccess::execute) return on_fetch(touch);
   return on_segmentation_fault(touch);
 }
 
@@ -45,6 +45,20 @@ SignalVerdict PagedVm::copy_block(const Segment& segment, BlockId block) noexcep
   // Now, while the parent's thread waits: what others write there later is none of the child's.
   for (std::size_t offset = 0; offset < range.bytes; offset += os::page_bytes()) {
     os::touch_for_writing(reinterpret_cast<volatile unsigned char*>(range.begin + offset));
+  }
+  return {Kind::resolved};
+}
+
+// An instruction was to be fetched. The right to it is of the whole job and is given while the job runs: so
+// this rank learns of it when it first needs it.
+SignalVerdict PagedVm::on_fetch(const Touch& touch) noexcept {
+  using Kind = SignalVerdict::Kind;
+  if (holds_code(touch.segment)) return on_segmentation_fault(touch);
+  if (!sink_.may_execute(touch.block)) {
+    return {Kind::foreign, "shared memory holds no code unless it is asked for (mprotect with PROT_EXEC)"};
+  }
+  if (!allow_code(touch.segment)) {
+    return {Kind::fatal, "the system allows no code in shared memory (a security policy like SELinux?)"};
   }
   return {Kind::resolved};
 }

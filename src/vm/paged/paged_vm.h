@@ -60,6 +60,13 @@ class PagedVm : public Vm, public SignalOwner {
   };
   virtual SignalVerdict on_segmentation_fault(const Touch& touch) noexcept = 0;
   virtual SignalVerdict on_bus_error(const Touch& touch) noexcept = 0;
+  // Lets code run in a segment for good, wherever its blocks are open, now or later. Result: false when the
+  // system forbids it.
+  virtual bool allow_code(const Segment& segment) noexcept = 0;
+  // Whether allow_code() has done so.
+  bool holds_code(const Segment& segment) const noexcept {
+    return (code_segments_.load(std::memory_order_acquire) & views_.bit(segment)) != 0;
+  }
 
   // REQUIRES: the run lies in one mapped segment.
   const Segment& mapped_segment(BlockRun run) const noexcept;
@@ -77,6 +84,10 @@ class PagedVm : public Vm, public SignalOwner {
   CopySource* source_of_copy_ = nullptr;  // not null in a child made by fork
   FaultSink& sink_;
   std::atomic<std::uint64_t> reopened_{0};
+  std::atomic<std::uint32_t> code_segments_{0};  // a set, set by allow_code()
+
+ private:
+  SignalVerdict on_fetch(const Touch& touch) noexcept;
 };
 
 // Verdicts of several drivers.

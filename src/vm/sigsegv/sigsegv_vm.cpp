@@ -14,18 +14,6 @@
 namespace musubi::vm {
 namespace {
 
-int protection(Access access) {
-  switch (access) {
-    case Access::none:
-      return PROT_NONE;
-    case Access::read:
-      return PROT_READ;
-    case Access::write:
-      return PROT_READ | PROT_WRITE;
-  }
-  __builtin_unreachable();
-}
-
 // A change in the midst of blocks of another access makes a border at both ends of the run.
 constexpr std::size_t borders_of_one_change = 2;
 constexpr std::size_t mappings_least = 8;
@@ -119,6 +107,41 @@ void SigsegvVm::protect(const Segment& segment, BlockRun run, Access to) noexcep
   }
 }
 
+int SigsegvVm::protection(const Segment& segment, Access access) const noexcept {
+  const int code = holds_code(segment) ? PROT_EXEC : 0;
+  switch (access) {
+    case Access::none:
+      return PROT_NONE;
+    case Access::read:
+      return PROT_READ | code;
+    case Access::write:
+      return PROT_READ | PROT_WRITE | code;
+  }
+  __builtin_unreachable();
+}
+
+// All open blocks at once: a border between blocks with the right and without it would be one that the table
+// does not count.
+bool SigsegvVm::allow_code(const Segment& segment) noexcept {
+  const std::lock_guard hold(lock_);
+  if (holds_code(segment)) return true;
+  code_segments_.fetch_or(views_.bit(segment), std::memory_order_release);
+  const std::uint64_t end = segment.first_block.value + segment.blocks;
+  for (std::uint64_t block = segment.first_block.value; block < end;) {
+    const Access access = table_.applied(BlockId{block});
+    BlockRun run{BlockId{block}};
+    while (++block < end && table_.applied(BlockId{block}) == access) ++run.count;
+    if (access == Access::none) continue;
+    const Range range = range_of(segment, run);
+    counters_.add(trace::Counter::protection_changes);
+    if (::mprotect(range.pointer(), range.bytes, protection(segment, access)) != 0) {
+      code_segments_.fetch_and(~views_.bit(segment));
+      return false;
+    }
+  }
+  return true;
+}
+
 bool SigsegvVm::try_protect(const Segment& segment, BlockRun run, Access to) noexcept {
   const Range range = range_of(segment, run);
   // The table says at least what the pages allow, also when the kernel gives up half-way: it rises before the
@@ -132,7 +155,7 @@ bool SigsegvVm::try_protect(const Segment& segment, BlockRun run, Access to) noe
     }
   }
   counters_.add(trace::Counter::protection_changes);
-  if (::mprotect(range.pointer(), range.bytes, protection(to)) != 0) {
+  if (::mprotect(range.pointer(), range.bytes, protection(segment, to)) != 0) {
     MUSUBI_CHECK(errno == ENOMEM, "mprotect of segment %s failed with errno %d", segment.name, errno);
     return false;
   }

@@ -55,9 +55,11 @@ class SigsegvVm final : public PagedVm {
   // Faults of the user view go to the sink unless the table already grants the access.
   SignalVerdict on_segmentation_fault(const Touch& touch) noexcept override;
   SignalVerdict on_bus_error(const Touch& touch) noexcept override;
+  bool allow_code(const Segment& segment) noexcept override;
 
   // The following hold lock_.
   void protect(const Segment& segment, BlockRun run, Access to) noexcept;
+  int protection(const Segment& segment, Access access) const noexcept;
   bool try_protect(const Segment& segment, BlockRun run, Access to) noexcept;
   void save_mappings(std::size_t target) noexcept;
   void make_uniform(std::uint64_t group, Access access) noexcept;

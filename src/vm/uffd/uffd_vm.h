@@ -50,6 +50,7 @@ class UffdVm final : public PagedVm {
   void check(int error, const Segment& segment, const char* operation) const noexcept;
   SignalVerdict on_segmentation_fault(const Touch& touch) noexcept override;
   SignalVerdict on_bus_error(const Touch& touch) noexcept override;
+  bool allow_code(const Segment& segment) noexcept override;
 
   trace::Counters& counters_;
   GrantTable table_;

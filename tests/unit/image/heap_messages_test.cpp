@@ -16,7 +16,8 @@ struct World {
   static constexpr std::size_t part_bytes = std::size_t{64} << 20;
 
   StandInRuntime runtime;
-  HeapMessages messages{runtime, heap};
+  MappedMemory mapped{heap};
+  HeapMessages messages{runtime, heap, mapped};
 
   World() {
     void* const base = mmap(nullptr, 3 * part_bytes, PROT_READ | PROT_WRITE,
@@ -38,9 +39,9 @@ std::uintptr_t allocate(std::size_t bytes) {
 TEST(HeapMessages, FreesAreSentTogetherAfterOneRelease) {
   World& here = world();
   here.runtime.notes.clear();
-  for (std::size_t i = 0; i + 1 < HeapMessages::unsent_max; ++i) here.messages.release(Rank{2}, 1000 + i);
+  for (std::size_t i = 0; i + 1 < HeapMessages::unsent_max; ++i) here.messages.release(Rank{2}, 1000 + i, 0);
   EXPECT_EQ(here.runtime.notes, Notes{});
-  here.messages.release(Rank{1}, 5);
+  here.messages.release(Rank{1}, 5, 0);
   ASSERT_EQ(here.runtime.notes.size(), 1 + HeapMessages::unsent_max);
   EXPECT_EQ(here.runtime.notes.front(), "release");
   EXPECT_EQ(here.runtime.notes[1], "free 2 1000");
@@ -68,13 +69,13 @@ TEST(HeapMessages, MemoryThatCameHomeIsUsedAgainOnlyAfterAnAcquire) {
   here.runtime.notes.clear();
   std::vector<std::uintptr_t> addresses;
   for (std::size_t i = 0; i < HeapMessages::waiting_count_max; ++i) addresses.push_back(allocate(1000));
-  for (std::size_t i = 0; i + 1 < addresses.size(); ++i) here.messages.on_free(Rank{1}, addresses[i]);
+  for (std::size_t i = 0; i + 1 < addresses.size(); ++i) here.messages.on_free(Rank{1}, addresses[i], 0);
   for (int i = 0; i < 500; ++i) {
     const std::uintptr_t address = allocate(1000);
     EXPECT_EQ(std::ranges::find(addresses, address), addresses.end());
   }
   EXPECT_EQ(here.runtime.notes, Notes{});
-  here.messages.on_free(Rank{1}, addresses.back());
+  here.messages.on_free(Rank{1}, addresses.back(), 0);
   bool is_reused = false;
   for (int i = 0; i < 500; ++i) {
     is_reused |= std::ranges::find(addresses, allocate(1000)) != addresses.end();
@@ -86,7 +87,7 @@ TEST(HeapMessages, MemoryThatCameHomeIsUsedAgainOnlyAfterAnAcquire) {
 TEST(HeapMessages, MuchMemoryComesBackAtOnce) {
   World& here = world();
   here.runtime.notes.clear();
-  here.messages.on_free(Rank{1}, allocate(HeapMessages::waiting_bytes_max));
+  here.messages.on_free(Rank{1}, allocate(HeapMessages::waiting_bytes_max), 0);
   allocate(16);
   EXPECT_EQ(here.runtime.notes, Notes{"acquire"});
 }

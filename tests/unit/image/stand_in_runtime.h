@@ -45,8 +45,11 @@ class StandInRuntime : public runtime::Runtime {
   void touch(const void*, std::size_t, bool) override {}
   Result<void> become_copy(CopySource&) override { return {}; }
   void set_heap_listener(HeapListener*) override {}
-  void send_free(Rank owner, std::uintptr_t address) override {
-    notes.push_back("free " + std::to_string(owner.value) + " " + std::to_string(address));
+  void allow_code(std::uintptr_t) override {}
+  void store_zeros(void*, std::size_t) override {}
+  void send_free(Rank owner, std::uintptr_t address, std::size_t bytes) override {
+    notes.push_back("free " + std::to_string(owner.value) + " " + std::to_string(address) +
+                    (bytes == 0 ? "" : " " + std::to_string(bytes)));
   }
   std::size_t query_size(Rank, std::uintptr_t) override { return size; }
   runtime::RemoteCalls& remote_calls() noexcept override { std::abort(); }

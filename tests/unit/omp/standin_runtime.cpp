@@ -108,7 +108,9 @@ class StandinRuntime final : public runtime::Runtime {
   void touch(const void*, std::size_t, bool) override {}
   Result<void> become_copy(CopySource&) override { return {}; }
   void set_heap_listener(HeapListener*) override {}
-  void send_free(Rank, std::uintptr_t) override {}
+  void send_free(Rank, std::uintptr_t, std::size_t) override {}
+  void allow_code(std::uintptr_t) override {}
+  void store_zeros(void*, std::size_t) override {}
   std::size_t query_size(Rank, std::uintptr_t) override { return 0; }
   runtime::RemoteCalls& remote_calls() noexcept override { std::abort(); }
   void set_thread_count(std::uint32_t) noexcept override {}

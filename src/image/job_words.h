@@ -1,0 +1,15 @@
+// The team words that this layer uses, at rank 0: the last ones, as OpenMP takes the first.
+#pragma once
+
+#include <cstddef>
+
+#include "runtime/runtime.h"
+
+namespace musubi::image::job_words {
+
+// How far the program's break has moved up from the beginning of its range.
+inline constexpr std::size_t program_break = runtime::Runtime::team_words - 1;
+// Address of the table of hsearch, or 0.
+inline constexpr std::size_t search_table = runtime::Runtime::team_words - 2;
+
+}  // namespace musubi::image::job_words

@@ -1,0 +1,319 @@
+#include "image/mappings.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "image/job_words.h"
+#include "image/procedures.h"
+#include "image/refused_call.h"
+#include "os/mapping_calls.h"
+#include "os/memory.h"
+
+namespace musubi::image {
+namespace {
+
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
+std::uintptr_t number(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address);
+}
+std::size_t whole_pages(std::size_t bytes) {
+  const std::size_t page = os::page_bytes();
+  return (bytes + page - 1) & ~(page - 1);
+}
+void* map_failed(int error) {
+  errno = error;
+  return MAP_FAILED;
+}
+void* map_plainly(const MapRequest& request) {
+  return os::map_pages(request.wanted, request.bytes, request.protection, request.flags, request.file,
+                       request.offset);
+}
+bool is_fixed(const MapRequest& request) {
+  return (request.flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
+}
+bool is_private(const MapRequest& request) {
+  return (request.flags & MAP_TYPE) == MAP_PRIVATE;
+}
+std::size_t alignment_of(const MapRequest& request) {
+  return (request.flags & MAP_HUGETLB) != 0 ? huge_page_bytes : os::page_bytes();
+}
+
+enum class Kind { anonymous, file, of_this_process };
+
+Kind kind_of(const MapRequest& request) {
+  struct stat status {};
+  const bool is_anonymous = (request.flags & MAP_ANONYMOUS) != 0;
+  if ((request.flags & (MAP_STACK | MAP_GROWSDOWN)) != 0) return Kind::of_this_process;
+  if (is_anonymous) return Kind::anonymous;
+  if (::fstat(request.file, &status) != 0) return Kind::of_this_process;  // the kernel says what is wrong
+  if (S_ISREG(status.st_mode)) return Kind::file;
+  const bool is_zero_device = S_ISCHR(status.st_mode) && status.st_rdev == ::makedev(1, 5);
+  return is_zero_device ? Kind::anonymous : Kind::of_this_process;
+}
+
+}  // namespace
+
+Mappings::Mappings(runtime::Runtime& runtime, Heap& own_heap, MappedMemory& own, HeapMessages& messages)
+    : runtime_(runtime), heap_(own_heap), own_(own), messages_(messages), files_(runtime) {
+  runtime.remote_calls().serve(procedures::kept_mapping, *this);
+}
+
+runtime::Answer Mappings::run(Rank, std::span<const std::byte> request, std::span<std::byte>) noexcept {
+  std::uintptr_t address;
+  if (request.size() != sizeof address) return {-EINVAL, 0};
+  std::memcpy(&address, request.data(), sizeof address);
+  own_.keep(address);
+  return {};
+}
+
+void* Mappings::map(const MapRequest& given) noexcept {
+  MapRequest request = given;
+  request.bytes = whole_pages(given.bytes);
+  const int type = given.flags & MAP_TYPE;
+  const bool is_sound = given.bytes != 0 && request.bytes != 0 &&
+                        given.offset % static_cast<off_t>(os::page_bytes()) == 0 && type >= MAP_SHARED &&
+                        type <= MAP_SHARED_VALIDATE;
+  if (!is_sound) return map_plainly(given);  // the kernel says what is wrong
+  if ((request.flags & MAP_32BIT) != 0) {
+    report_refused_call("mmap with MAP_32BIT was refused, because shared memory lies at high addresses",
+                        "leave MAP_32BIT out, or run with one rank");
+    return map_failed(ENOMEM);
+  }
+  return is_fixed(request) ? map_fixed(request) : map_at_will(request);
+}
+
+void* Mappings::map_at_will(const MapRequest& request) noexcept {
+  switch (kind_of(request)) {
+    case Kind::anonymous:
+      return map_pages(request);
+    case Kind::file:
+      if (is_private(request) && (request.protection & PROT_WRITE) != 0) {
+        void* const memory = map_pages(request);
+        if (memory == MAP_FAILED || fill(memory, request)) return memory;
+        own_.unmap(number(memory), request.bytes);
+        return MAP_FAILED;
+      }
+      return files_.map(request, alignment_of(request));
+    case Kind::of_this_process:
+      return files_.map_here(request);
+  }
+  return map_failed(EINVAL);
+}
+
+// Of the shared heap, full of anything.
+void* Mappings::take_pages(const MapRequest& request) noexcept {
+  void* const memory = own_.map(request.bytes, alignment_of(request));
+  if (memory == nullptr) {
+    const std::string reason = "mmap of " + std::to_string(request.bytes >> 20) +
+                               " MiB was refused: it does not fit into this rank's part of the shared heap";
+    report_refused_call(reason, "raise heap_bytes (--set heap_bytes=...), also for address space that is "
+                                "only reserved");
+    return map_failed(ENOMEM);
+  }
+  allow_code(memory, request.protection);
+  return memory;
+}
+
+void* Mappings::map_pages(const MapRequest& request) noexcept {
+  void* const memory = take_pages(request);
+  if (memory != MAP_FAILED) runtime_.store_zeros(memory, request.bytes);
+  return memory;
+}
+
+bool Mappings::fill(void* memory, const MapRequest& request) noexcept {
+  void* const source =
+      os::map_pages(nullptr, request.bytes, PROT_READ, MAP_PRIVATE, request.file, request.offset);
+  if (source == MAP_FAILED) return false;
+  struct stat status {};
+  ::fstat(request.file, &status);
+  const off_t left = std::max<off_t>(status.st_size - request.offset, 0);
+  std::memcpy(memory, source, std::min(static_cast<std::size_t>(left), request.bytes));
+  os::unmap_pages(source, request.bytes);
+  return true;
+}
+
+void* Mappings::map_fixed(const MapRequest& request) noexcept {
+  if (is_shared(request.wanted)) return map_over_shared(request);
+  const Kind kind = kind_of(request);
+  const bool is_over_file = files_.covers(request.wanted);
+  const bool is_read_file =
+      kind == Kind::file && (!is_private(request) || (request.protection & PROT_WRITE) == 0);
+  if (is_read_file && is_over_file) return files_.map(request, os::page_bytes());
+  if (!is_over_file) {
+    // Over what this process alone has, it may do as it likes.
+    void* const free_place = os::map_pages(request.wanted, request.bytes, PROT_NONE,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (free_place == MAP_FAILED) return map_plainly(request);
+    os::unmap_pages(free_place, request.bytes);
+    if (is_read_file) return files_.map(request, os::page_bytes());
+    if (kind == Kind::of_this_process) return map_plainly(request);
+  }
+  report_refused_call(
+      "mmap with MAP_FIXED was refused: there, no memory can be had that all ranks share",
+      "leave the address to mmap, or map over a part of what mmap gave");
+  return map_failed(ENOMEM);
+}
+
+void* Mappings::map_over_shared(const MapRequest& request) noexcept {
+  if ((request.flags & MAP_FIXED_NOREPLACE) != 0) return map_failed(EEXIST);
+  const Kind kind = kind_of(request);
+  if (kind == Kind::of_this_process || (kind == Kind::file && !is_private(request))) {
+    report_refused_call("mmap with MAP_FIXED of a shared file or a device over shared memory was refused",
+                        "leave the address to mmap");
+    return map_failed(EINVAL);
+  }
+  const std::uintptr_t begin = number(request.wanted);
+  if (heap_.is_own(request.wanted)) {
+    own_.use_again(begin, request.bytes);
+  } else if (heap_.is_shared(request.wanted)) {
+    std::byte no_reply[1];
+    runtime_.remote_calls().call(heap_.owner_of(request.wanted), procedures::kept_mapping,
+                                 std::as_bytes(std::span{&begin, 1}), no_reply);
+  }
+  runtime_.store_zeros(request.wanted, request.bytes);
+  if (kind == Kind::file && !fill(request.wanted, request)) return MAP_FAILED;
+  allow_code(request.wanted, request.protection);
+  return request.wanted;
+}
+
+// What the others may do with shared memory cannot be taken from them: of protections only the right to run
+// code means something.
+void Mappings::allow_code(const void* address, int protection) noexcept {
+  if ((protection & PROT_EXEC) != 0) runtime_.allow_code(number(address));
+}
+
+int Mappings::unmap(void* address, std::size_t bytes) noexcept {
+  const bool is_sound = bytes != 0 && number(address) % os::page_bytes() == 0;
+  bytes = whole_pages(bytes);
+  if (is_sound && files_.covers(address)) return files_.unmap(address, bytes);
+  if (!is_sound || !is_shared(address)) return os::unmap_pages(address, bytes);
+  if (heap_.is_shared(address)) unmap_shared(number(address), bytes);
+  return 0;
+}
+
+void Mappings::unmap_shared(std::uintptr_t address, std::size_t bytes) noexcept {
+  while (bytes != 0) {
+    const auto* const pointer = reinterpret_cast<const void*>(address);
+    if (!heap_.is_shared(pointer)) return;
+    const Rank owner = heap_.owner_of(pointer);
+    const std::size_t part = std::min(bytes, heap_.end_of_part(owner) - address);
+    if (owner == runtime_.self()) {
+      own_.unmap(address, part);
+    } else {
+      messages_.release(owner, address, part);
+    }
+    address += part;
+    bytes -= part;
+  }
+}
+
+void* Mappings::remap(void* address, std::size_t old_bytes, std::size_t new_bytes, int flags,
+                      void* wanted) noexcept {
+  const bool in_file = files_.covers(address);
+  if (!in_file && !is_shared(address)) return os::move_pages(address, old_bytes, new_bytes, flags, wanted);
+  if (new_bytes == 0 || old_bytes == 0 || number(address) % os::page_bytes() != 0) return map_failed(EINVAL);
+  if ((flags & ~MREMAP_MAYMOVE) != 0) {
+    report_refused_call("mremap with MREMAP_FIXED or MREMAP_DONTUNMAP was refused for shared memory",
+                        "leave the address to mremap");
+    return map_failed(EINVAL);
+  }
+  old_bytes = whole_pages(old_bytes);
+  new_bytes = whole_pages(new_bytes);
+  if (in_file) return files_.remap(address, old_bytes, new_bytes, flags != 0);
+  return remap_shared(number(address), old_bytes, new_bytes, flags != 0);
+}
+
+void* Mappings::remap_shared(std::uintptr_t address, std::size_t old_bytes, std::size_t new_bytes,
+                             bool may_move) noexcept {
+  void* const old = reinterpret_cast<void*>(address);
+  if (!heap_.is_shared(old)) return map_failed(EFAULT);
+  if (new_bytes <= old_bytes) {
+    unmap_shared(address + new_bytes, old_bytes - new_bytes);
+    return old;
+  }
+  if (heap_.is_own(old) && own_.extend(address, old_bytes, new_bytes)) {
+    runtime_.store_zeros(static_cast<char*>(old) + old_bytes, new_bytes - old_bytes);
+    return old;
+  }
+  if (!may_move) return map_failed(ENOMEM);
+  MapRequest request{};
+  request.bytes = new_bytes;
+  void* const moved = take_pages(request);
+  if (moved == MAP_FAILED) return MAP_FAILED;
+  std::memcpy(moved, old, old_bytes);
+  runtime_.store_zeros(static_cast<char*>(moved) + old_bytes, new_bytes - old_bytes);
+  unmap_shared(address, old_bytes);
+  return moved;
+}
+
+int Mappings::protect(void* address, std::size_t bytes, int protection) noexcept {
+  if (files_.covers(address)) return files_.protect(address, whole_pages(bytes), protection);
+  if (!is_shared(address)) return os::protect_pages(address, bytes, protection);
+  allow_code(address, protection);
+  return 0;
+}
+
+int Mappings::advise(void* address, std::size_t bytes, int advice) noexcept {
+  if (!is_shared(address)) return os::advise_pages(address, bytes, advice);
+  if (advice == MADV_DONTNEED || advice == MADV_REMOVE) runtime_.store_zeros(address, whole_pages(bytes));
+  return 0;
+}
+
+int Mappings::synchronise(void* address, std::size_t bytes, int flags) noexcept {
+  return is_shared(address) ? 0 : os::synchronise_pages(address, bytes, flags);
+}
+
+int Mappings::resident(void* address, std::size_t bytes, unsigned char* result) noexcept {
+  const std::size_t pages = whole_pages(bytes) / os::page_bytes();
+  if (is_shared(address)) {
+    std::memset(result, 1, pages);
+    return 0;
+  }
+  if (is_shared(result)) runtime_.touch(result, pages, true);
+  return os::resident_pages(address, bytes, result);
+}
+
+int Mappings::lock(const void* address, std::size_t bytes, unsigned flags) noexcept {
+  return is_shared(address) ? 0 : os::lock_pages(address, bytes, flags);
+}
+
+int Mappings::unlock(const void* address, std::size_t bytes) noexcept {
+  return is_shared(address) ? 0 : os::unlock_pages(address, bytes);
+}
+
+void* Mappings::move_break(std::intptr_t bytes) noexcept {
+  while (true) {
+    const std::uint64_t before = runtime_.word_load(Rank{0}, job_words::program_break);
+    const std::uint64_t after = before + static_cast<std::uint64_t>(bytes);
+    void* const old_end = reinterpret_cast<void*>(break_.begin + before);
+    if (bytes == 0) return old_end;
+    if (after > break_.bytes) {
+      if (bytes > 0) {
+        report_refused_call("sbrk was refused: the program's break has reached the end of its range",
+                            "raise heap_bytes, of which a sixteenth is for brk, or allocate with mmap");
+      }
+      return map_failed(ENOMEM);
+    }
+    // Given back it must be zeros, should it be taken again.
+    if (after < before) {
+      runtime_.store_zeros(reinterpret_cast<void*>(break_.begin + after), before - after);
+    }
+    if (runtime_.word_compare_swap(Rank{0}, job_words::program_break, before, after) == before)
+      return old_end;
+  }
+}
+
+int Mappings::set_break(void* end) noexcept {
+  const auto now = number(move_break(0));
+  return move_break(static_cast<std::intptr_t>(number(end) - now)) == MAP_FAILED ? -1 : 0;
+}
+
+}  // namespace musubi::image

@@ -1,0 +1,79 @@
+// mmap and its kin as the program sees them: what it maps, every rank sees at the same address.
+//
+// - Anonymous memory comes from the shared heap (mapped_memory.h), as does a private file mapping that the
+//   program may write to: filled with the file's bytes.
+// - Other file mappings are made by every rank (file_mappings.h).
+// - Stacks and what is no file stay of this process.
+// - What cannot be shared is refused with a line that names the call.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "image/file_mappings.h"
+#include "image/heap.h"
+#include "image/heap_messages.h"
+#include "image/mapped_memory.h"
+#include "runtime/runtime.h"
+
+namespace musubi::image {
+
+// Addresses that brk and sbrk give out: the same in all ranks.
+struct BreakRange {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+};
+
+// One per process. Any thread; not from a signal handler. Results and errno as in section 2 of the manual.
+class Mappings final : private runtime::Procedure {
+ public:
+  // All outlive this. Before the job's first barrier.
+  Mappings(runtime::Runtime& runtime, Heap& own_heap, MappedMemory& own, HeapMessages& messages);
+
+  void set_break_range(const BreakRange& range) noexcept { break_ = range; }
+
+  void* map(const MapRequest& request) noexcept;
+  int unmap(void* address, std::size_t bytes) noexcept;
+  void* remap(void* address, std::size_t old_bytes, std::size_t new_bytes, int flags, void* wanted) noexcept;
+  int protect(void* address, std::size_t bytes, int protection) noexcept;
+  int advise(void* address, std::size_t bytes, int advice) noexcept;
+  int synchronise(void* address, std::size_t bytes, int flags) noexcept;
+  int resident(void* address, std::size_t bytes, unsigned char* result) noexcept;
+  int lock(const void* address, std::size_t bytes, unsigned flags) noexcept;
+  int unlock(const void* address, std::size_t bytes) noexcept;
+  // sbrk(2).
+  void* move_break(std::intptr_t bytes) noexcept;
+  // brk(2).
+  int set_break(void* end) noexcept;
+
+ private:
+  // For another rank, which maps over a part of one of our mappings.
+  runtime::Answer run(Rank caller, std::span<const std::byte> request,
+                      std::span<std::byte> reply) noexcept override;
+
+  // REQUIRES of these: request.bytes are whole pages.
+  void* take_pages(const MapRequest& request) noexcept;
+  void* map_pages(const MapRequest& request) noexcept;
+  void* map_at_will(const MapRequest& request) noexcept;
+  void* map_fixed(const MapRequest& request) noexcept;
+  void* map_over_shared(const MapRequest& request) noexcept;
+  bool fill(void* memory, const MapRequest& request) noexcept;
+  void allow_code(const void* address, int protection) noexcept;
+  void unmap_shared(std::uintptr_t address, std::size_t bytes) noexcept;
+  void* remap_shared(std::uintptr_t address, std::size_t old_bytes, std::size_t new_bytes,
+                     bool may_move) noexcept;
+  bool is_shared(const void* address) const noexcept {
+    return runtime_.is_shared(reinterpret_cast<std::uintptr_t>(address));
+  }
+
+  runtime::Runtime& runtime_;
+  Heap& heap_;
+  MappedMemory& own_;
+  HeapMessages& messages_;
+  FileMappings files_;
+  BreakRange break_;
+};
+
+}  // namespace musubi::image
