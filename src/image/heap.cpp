@@ -1,9 +1,11 @@
 #include "image/heap.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "image/shared_arena.h"
+#include "image/stream_memory.h"
 
 namespace musubi::image {
 namespace {
@@ -65,7 +67,8 @@ void* Heap::allocate_other(std::size_t bytes, const void* caller, int flags) noe
   if (bytes == 0) bytes = 1;
   void* result;
   if (own_.bytes == 0 || is_private_caller(caller)) {
-    result = musubi_je_mallocx(bytes, flags | private_flags);
+    result = flags == 0 ? stream_memory.take(bytes) : nullptr;
+    if (result == nullptr) result = musubi_je_mallocx(bytes, flags | private_flags);
   } else {
     if (large_bytes_.load(std::memory_order_relaxed) == 0) take_back();
     result = allocate_here(bytes, flags);
@@ -110,6 +113,8 @@ void Heap::release_other(void* pointer) noexcept {
   const int kept_errno = errno;  // free(3) leaves it alone
   if (is_foreign(pointer)) {
     foreign_->release(owner_of(pointer), reinterpret_cast<std::uintptr_t>(pointer), 0);
+  } else if (stream_memory.contains(pointer)) {
+    stream_memory.give_back(pointer);
   } else {
     musubi_je_dallocx(pointer, jemalloc::no_thread_cache);
   }
@@ -123,6 +128,7 @@ void* Heap::resize(void* pointer, std::size_t bytes, const void* caller) noexcep
     return nullptr;
   }
   if (is_foreign(pointer)) return resize_foreign(pointer, bytes);
+  if (stream_memory.contains(pointer)) return resize_stream(pointer, bytes);
   int flags = 0;
   if (!is_own(pointer)) {
     flags = private_flags;
@@ -144,8 +150,18 @@ void* Heap::resize_foreign(void* pointer, std::size_t bytes) noexcept {
   return result;
 }
 
+// What the C library allocated beside a stream.
+void* Heap::resize_stream(void* pointer, std::size_t bytes) noexcept {
+  void* const result = musubi_je_mallocx(bytes, private_flags);
+  if (result == nullptr) return nullptr;
+  std::memcpy(result, pointer, std::min(StreamMemory::slot_bytes, bytes));
+  release(pointer);
+  return result;
+}
+
 std::size_t Heap::usable_bytes(const void* pointer) noexcept {
   if (pointer == nullptr) return 0;
+  if (stream_memory.contains(pointer)) return StreamMemory::slot_bytes;
   if (is_foreign(pointer)) {
     return foreign_->usable_bytes(owner_of(pointer), reinterpret_cast<std::uintptr_t>(pointer));
   }

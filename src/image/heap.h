@@ -119,6 +119,7 @@ class Heap {
   void take_back() noexcept;
   void release_other(void* pointer) noexcept;
   void* resize_foreign(void* pointer, std::size_t bytes) noexcept;
+  void* resize_stream(void* pointer, std::size_t bytes) noexcept;
   bool is_foreign(const void* pointer) const noexcept { return is_shared(pointer) && !is_own(pointer); }
 
   // Plain malloc on this thread serves shared memory.

@@ -101,6 +101,14 @@ void share_heap(Job& job) {
   job.runtime.set_heap_listener(&job.messages);
 }
 
+void start_process_objects(Job& job) {
+  const Result<void> opened = job.descriptors.start(job.runtime);
+  if (!opened) job.runtime.abort(status_of_refusal, opened.error().message);
+  const Result<void> reserved = stream_memory.reserve(job.runtime.self(), job.runtime.ranks());
+  if (!reserved) job.runtime.abort(status_of_refusal, reserved.error().message);
+  job.streams.start(job.runtime);
+}
+
 std::vector<link_map*> private_objects(const LibraryChoice& choice) {
   std::vector<link_map*> result = linked_objects();
   std::erase_if(result, [&choice](const link_map* object) { return choice.is_shared(*object); });
@@ -129,10 +137,8 @@ Job& join_job(const ProgramArguments& arguments) {
   runtime::Runtime& runtime = *started.value().release();
   runtime::set_current_runtime(&runtime);
   prepare_for_children();
-  job_of_process = new Job(runtime, descriptors, std::move(choice), arguments);
-  if (const Result<void> opened = descriptors.start(runtime); !opened) {
-    runtime.abort(status_of_refusal, opened.error().message);
-  }
+  job_of_process = new Job(runtime, descriptors, *new Streams, std::move(choice), arguments);
+  start_process_objects(*job_of_process);
   share_heap(*job_of_process);
   if (program_has_code_on_stacks()) runtime.allow_code(runtime.layout().stacks_base);
   serve_library_loads(*job_of_process);

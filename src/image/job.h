@@ -12,20 +12,26 @@
 #include "image/library_choice.h"
 #include "image/mapped_memory.h"
 #include "image/mappings.h"
+#include "image/streams.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
 
 struct Job {
-  Job(runtime::Runtime& of_process, Descriptors& of_job, LibraryChoice of_program,
-      const ProgramArguments& given)
-      : runtime(of_process), descriptors(of_job), choice(std::move(of_program)), arguments(given) {}
+  Job(runtime::Runtime& of_process, Descriptors& descriptors_of_job, Streams& streams_of_job,
+      LibraryChoice of_program, const ProgramArguments& given)
+      : runtime(of_process),
+        descriptors(descriptors_of_job),
+        streams(streams_of_job),
+        choice(std::move(of_program)),
+        arguments(given) {}
 
   runtime::Runtime& runtime;
   MappedMemory mapped_memory{heap};
   HeapMessages messages{runtime, heap, mapped_memory};
   Mappings mappings{runtime, heap, mapped_memory, messages};
   Descriptors& descriptors;
+  Streams& streams;
   LibraryChoice choice;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include <cstddef>
+#include <optional>
 
 #include "image/job.h"
 
@@ -43,6 +44,12 @@ class KernelAccess {
   // `bytes` says how much fits, and is written, too.
   KernelAccess& result_of_varying_size(void* pointer, socklen_t* bytes) noexcept;
 
+  // The call makes a stream of the C library.
+  KernelAccess& makes_stream() noexcept {
+    making_.emplace();
+    return *this;
+  }
+
   bool met_shared() const noexcept { return met_shared_; }
   // A descriptor is not open in the job.
   bool bad_file() const noexcept { return bad_file_; }
@@ -54,6 +61,7 @@ class KernelAccess {
   Job& job_;
   bool met_shared_ = false;
   bool bad_file_ = false;
+  std::optional<StreamMemory::Making> making_;
 };
 
 }  // namespace musubi::image

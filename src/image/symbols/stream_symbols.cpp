@@ -47,6 +47,13 @@ char* without_shared(char* buffer) {
 int set_buffer(std::FILE* stream, char* buffer, int mode, std::size_t bytes) {
   using SetBuffer = int (*)(std::FILE*, char*, int, std::size_t);
   static const auto next = reinterpret_cast<SetBuffer>(next_definition("setvbuf"));
+  Job* const job = current_job();
+  if (job != nullptr && job->program_runs && job->runtime.ranks() > 1 && job->streams.is_foreign(stream)) {
+    using musubi::image::Streams;
+    return job->streams.operate(stream, Streams::Operation::buffer, static_cast<std::int64_t>(bytes), mode) == 0
+               ? 0
+               : -1;
+  }
   return next(stream, without_shared(buffer), mode, bytes);
 }
 
@@ -84,4 +91,7 @@ MUSUBI_EXPORT void setbuf(std::FILE* stream, char* buffer) noexcept {
 }
 MUSUBI_EXPORT void setbuffer(std::FILE* stream, char* buffer, std::size_t bytes) noexcept {
   set_buffer(stream, buffer, buffer == nullptr ? _IONBF : _IOFBF, bytes);
+}
+MUSUBI_EXPORT void setlinebuf(std::FILE* stream) noexcept {
+  set_buffer(stream, nullptr, _IOLBF, 0);
 }

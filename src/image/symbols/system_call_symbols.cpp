@@ -16,13 +16,16 @@
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <wchar.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdarg>
 #include <type_traits>
 
 #include "image/fork.h"
 #include "image/real_function.h"
+#include "image/streams.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/user_signals.h"
 
