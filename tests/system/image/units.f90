@@ -1,29 +1,36 @@
-! A unit that the initial thread has opened is the same unit in a region.
+! A unit that main opened, written from a region; and lines in order on standard output.
 program units
   implicit none
-  integer :: i, line, total, status
-  character(len=200) :: path
-  call get_command_argument(1, path)
-  open (unit=10, file=trim(path), status='replace')
-  write (10, *) 1000
-!$omp parallel do
+  integer :: i, n, status, value
+  logical :: seen(100), stray
+  character(len=*), parameter :: name = 'musubi_units.out'
+  inquire (file='fort.10', exist=stray)
+  if (stray) stop 2
+  open (10, file=name, status='replace', action='readwrite')
+  !$omp parallel do schedule(static, 1)
   do i = 1, 100
-!$omp critical
+    !$omp critical
     write (10, *) i
-!$omp end critical
+    !$omp end critical
   end do
-  close (10)
-  open (unit=10, file=trim(path), status='old')
-  total = 0
+  rewind (10)
+  seen = .false.
+  n = 0
   do
-    read (10, *, iostat=status) line
+    read (10, *, iostat=status) value
     if (status /= 0) exit
-    total = total + line
+    n = n + 1
+    if (seen(value)) stop 3
+    seen(value) = .true.
   end do
+  if (n /= 100) stop 1
   close (10, status='delete')
-  if (total /= 6050) then
-    print *, 'wrong total', total
-    error stop 1
-  end if
-  print *, 'units: passed'
+  inquire (file='fort.10', exist=stray)
+  if (stray) stop 4
+  !$omp parallel do ordered schedule(static, 1)
+  do i = 1, 5
+    !$omp ordered
+    print '(a, i0)', 'line ', i
+    !$omp end ordered
+  end do
 end program
