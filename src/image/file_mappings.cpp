@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "image/procedures.h"
+#include "image/remote_procedures.h"
 #include "image/refused_call.h"
 #include "os/mapping_calls.h"
 #include "os/memory.h"

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "image/job_words.h"
-#include "image/procedures.h"
+#include "image/remote_procedures.h"
 #include "image/refused_call.h"
 #include "os/mapping_calls.h"
 #include "os/memory.h"

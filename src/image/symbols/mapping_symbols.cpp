@@ -1,7 +1,9 @@
 // mmap's family and the program's break. Calls of the C library, of the dynamic linker and of this library are
 // for the process alone: they go to the kernel as they are, and so does everything in a job of one rank.
+#include <dlfcn.h>
 #include <errno.h>
 #include <sys/mman.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <cstdarg>
@@ -22,15 +24,28 @@ using musubi::image::Mappings;
 namespace os = musubi::os;
 
 // Null when the call is to be plain. Signal-safe, and usable before any constructor has run.
-Mappings* mappings_for(const void* caller) {
+Job* job_for(const void* caller) {
   Job* const job = current_job();
-  if (job == nullptr || job->runtime.ranks() == 1 || !heap.serves(caller)) return nullptr;
-  return &job->mappings;
+  return job == nullptr || job->runtime.ranks() == 1 || !heap.serves(caller) ? nullptr : job;
+}
+Mappings* mappings_for(const void* caller) {
+  Job* const job = job_for(caller);
+  return job == nullptr ? nullptr : &job->mappings;
+}
+
+// What drivers and their kin map is of this process.
+bool is_in_private_library(const Job& job, const void* caller) {
+  dl_find_object found;
+  return ::_dl_find_object(const_cast<void*>(caller), &found) == 0 &&
+         job.choice.is_named_private(found.dlfo_link_map->l_name);
 }
 
 void* map(void* wanted, size_t bytes, int protection, int flags, int file, off_t offset, const void* caller) {
-  Mappings* const mappings = mappings_for(caller);
-  if (mappings != nullptr) return mappings->map({wanted, bytes, protection, flags, file, offset});
+  Job* const job = job_for(caller);
+  if (job != nullptr && !is_in_private_library(*job, caller)) {
+    if ((flags & MAP_ANONYMOUS) == 0) job->descriptors.make_usable(file);
+    return job->mappings.map({wanted, bytes, protection, flags, file, offset});
+  }
   return os::map_pages(wanted, bytes, protection, flags, file, offset);
 }
 
