@@ -244,7 +244,7 @@ TEST(Launch, HundredRandomKillsLeaveNothing) {
   Random random(seed_of_test());
   std::size_t noted = 0;
   for (int round = 0; round < 100; ++round) {
-    const Moment moment = Moment::draw(random, 3, 40);
+    const Moment moment = Moment::draw(random, 3, 12);
     const std::size_t victim = random.below(moment.processes + 1);
     LaunchedJob job(run_ranks(3, {"chatter"}));
     ASSERT_TRUE(moment.await(job)) << job.error();

@@ -98,6 +98,7 @@ TEST(Stalls, TheEndOfARegion) {
 TEST(Stalls, TheQuitSignalAsksForAReportAndEndsNothing) {
   for (const Size& size : {Size{2}, Size{1, 2}}) {
     LaunchedJob job(stalls(size, "input"));
+    ASSERT_TRUE(eventually([&] { return job.processes().size() == static_cast<std::size_t>(size.ranks); }));
     ASSERT_TRUE(eventually([&] {
       job.send(SIGQUIT);
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
