@@ -83,7 +83,7 @@ constinit thread_local Pool* pool_of_thread = nullptr;
 constinit struct {
   SpinLock lock;
   FrameList free[class_count]{};          // more than some pool may keep
-  std::atomic<Pool*> pools{nullptr};     // all of them
+  std::atomic<Pool*> pools{nullptr};      // all of them
   std::atomic<Pool*> next_look{nullptr};  // where to look on for one whose thread has ended
   std::atomic<std::size_t> mapped_bytes{0};
 } common;
@@ -103,7 +103,7 @@ std::uint32_t thread_id() noexcept {
 bool has_ended(std::uint32_t thread) noexcept {
   if (thread == thread_id()) return true;
   const int kept_errno = errno;
-  const bool ended = ::syscall(SYS_tgkill, ::getpid(), thread, 0) != 0 && errno == ESRCH;
+  const bool ended = ::syscall(SYS_tgkill, ::syscall(SYS_getpid), thread, 0) != 0 && errno == ESRCH;
   errno = kept_errno;
   return ended;
 }

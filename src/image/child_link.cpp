@@ -23,12 +23,12 @@ std::uint32_t process_id() noexcept {
 }  // namespace
 
 Result<ChildLink*> ChildLink::make() {
-  void* const memory = ::mmap(nullptr, sizeof(ChildLink), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                              -1, 0);
+  void* const memory =
+      ::mmap(nullptr, sizeof(ChildLink), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return Error{std::string("no memory for fork: ") + ::strerror(errno)};
   auto* const link = new (memory) ChildLink{};
   link->answered_.store(answered);
-  link->parent_ = ::getpid();
+  link->parent_ = static_cast<pid_t>(process_id());
   return link;
 }
 

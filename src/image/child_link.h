@@ -7,9 +7,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <csignal>
 
 #include "base/result.h"
 
@@ -63,7 +63,7 @@ class ChildLink {
   // program. `alive_` is such a lock.
   robust_list_head held_;
   robust_list entry_;
-  std::atomic<std::uint32_t> alive_;  // id of the child's thread, FUTEX_WAITERS while the parent sleeps
+  std::atomic<std::uint32_t> alive_;   // id of the child's thread, FUTEX_WAITERS while the parent sleeps
   std::atomic<std::uint32_t> asking_;  // id of the process that asks: children of the child may, too
   std::atomic<std::uint32_t> answered_;
   std::atomic<bool> closed_;

@@ -30,10 +30,12 @@ ssize_t receive_message(int socket, msghdr& message) noexcept {
 }  // namespace
 
 Result<void> DescriptorMail::open() {
-  socket_ = os::FileDescriptor(static_cast<int>(::syscall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)));
+  socket_ =
+      os::FileDescriptor(static_cast<int>(::syscall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)));
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
-  socklen_t bytes = sizeof name.sun_family;  // the kernel chooses a name that is free, outside the file system
+  socklen_t bytes =
+      sizeof name.sun_family;  // the kernel chooses a name that is free, outside the file system
   if (socket_.number() < 0 || ::syscall(SYS_bind, socket_.number(), &name, bytes) != 0) {
     return Error{std::string("no socket to pass files between ranks: ") + ::strerror(errno)};
   }

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "image/descriptors.h"
@@ -41,7 +40,7 @@ int Descriptors::give(Rank caller, const Message& message) noexcept {
   const long flags = ::syscall(SYS_fcntl, message.number, F_GETFD);
   if (flags < 0) return -EBADF;
   // First: a close that comes now is to reach the caller.
-  if (is_own_range(message.number)) {
+  if (is_own_range(message.number) && message.number != STDOUT_FILENO) {
     holders_[number].fetch_or(std::uint64_t{1} << std::min(caller.value, 63u));
   }
   const int error = mail_.send(message.address, message.number, message.ticket);
@@ -60,14 +59,14 @@ int Descriptors::put(Rank caller, const Message& message) noexcept {
   const int error = result < 0 ? -errno : 0;
   ::syscall(SYS_close, received);
   if (error == 0) {
-    holders_[static_cast<std::size_t>(message.number)].fetch_or(std::uint64_t{1} << std::min(caller.value, 63u));
-    if (message.number == 0) spread_standard(0);
+    holders_[static_cast<std::size_t>(message.number)].fetch_or(std::uint64_t{1}
+                                                                << std::min(caller.value, 63u));
+    if (message.number <= STDERR_FILENO) spread_standard(message.number);
   }
   return error;
 }
 
 int Descriptors::adopt(Rank caller, int number) noexcept {
-  std::fflush(number == STDOUT_FILENO ? stdout : stderr);  // what was printed before
   const std::lock_guard lock(receiving_);
   int flags;
   const int received = receive_from(caller, number, &flags);
@@ -77,6 +76,8 @@ int Descriptors::adopt(Rank caller, int number) noexcept {
   }
   ::syscall(SYS_dup3, received, number, flags != 0 ? O_CLOEXEC : 0);
   ::syscall(SYS_close, received);
+  State absent = State::absent;
+  states_[static_cast<std::size_t>(number)].compare_exchange_strong(absent, State::held);
   return 0;
 }
 

@@ -42,7 +42,8 @@ std::vector<bool> open_numbers() {
   while (const dirent* entry = ::readdir(folder)) {
     const long number = std::strtol(entry->d_name, nullptr, 10);
     if (entry->d_name[0] == '.' || number == ::dirfd(folder)) continue;
-    if (static_cast<std::size_t>(number) >= result.size()) result.resize(static_cast<std::size_t>(number) + 1);
+    if (static_cast<std::size_t>(number) >= result.size())
+      result.resize(static_cast<std::size_t>(number) + 1);
     result[static_cast<std::size_t>(number)] = true;
   }
   ::closedir(folder);
@@ -72,7 +73,7 @@ std::uint64_t bit_of(Rank rank) noexcept {
 
 }  // namespace
 
-Result<void> Descriptors::reserve_numbers(Rank self, std::uint32_t ranks) {
+Result<void> Descriptors::reserve_numbers(Rank self, std::uint32_t ranks, bool one_output) {
   if (ranks == 1) return {};
   self_ = self;
   ranks_ = ranks;
@@ -92,10 +93,10 @@ Result<void> Descriptors::reserve_numbers(Rank self, std::uint32_t ranks) {
   bare_close(nothing);
   if (nothing_ < 0) return Error{std::string("no descriptor left: ") + ::strerror(errno)};
   for (std::size_t number = 0; number < numbers; ++number) {
-    const bool own = number / numbers_per_rank_ == self.value || number == 1 || number == 2 ||
-                     (number != 0 && contains(before_, number));
+    const bool own = number / numbers_per_rank_ == self.value || number == 2 ||
+                     (number == 1 && !one_output) || (number > 2 && contains(before_, number));
     states_[number].store(own ? State::own : State::absent, std::memory_order_relaxed);
-    if (own || number == 0 || static_cast<int>(number) >= first) continue;
+    if (own || number < standard_end || static_cast<int>(number) >= first) continue;
     bare_duplicate(nothing_, static_cast<int>(number), O_CLOEXEC);
   }
   return {};
@@ -130,7 +131,8 @@ int Descriptors::end() const noexcept {
 }
 
 std::int64_t Descriptors::ask(Rank rank, const Message& message) noexcept {
-  return runtime_->remote_calls().call(rank, procedures::descriptors, std::as_bytes(std::span(&message, 1)), {})
+  return runtime_->remote_calls()
+      .call(rank, procedures::descriptors, std::as_bytes(std::span(&message, 1)), {})
       .status;
 }
 
@@ -197,7 +199,8 @@ int Descriptors::close(int number) noexcept {
   if (is_internal(number)) {
     result = -EBADF;
   } else if (static_cast<std::size_t>(number) >= numbers_ || state(number) == State::own ||
-             (state(number) == State::absent && owner_of(number).value > self_.value && flags_of(number) >= 0)) {
+             (state(number) == State::absent && owner_of(number).value > self_.value &&
+              flags_of(number) >= 0)) {
     result = close_own(number, self_);
     if (result == 0 && number < standard_end) spread_standard(number);
   } else {
@@ -235,6 +238,7 @@ void Descriptors::spread_standard(int number) noexcept {
   if (numbers_ == 0) return;
   const os::ErrnoKept errno_kept;
   if (number == 0) return drop_elsewhere(number, self_);
+  if (number == 1 && state(1) == State::absent) return;  // rank 0's
   const Message message{Request::adopt, number, 0, 0, 0, {}};
   runtime_->remote_calls().call_others(procedures::descriptors, std::as_bytes(std::span(&message, 1)));
 }
@@ -245,9 +249,9 @@ void Descriptors::make_all_usable() noexcept {
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     if (Rank{rank} == self_) continue;
     std::array<int, runtime::call_bytes_max / sizeof(int)> open;
-    const runtime::Answer answer =
-        runtime_->remote_calls().call(Rank{rank}, procedures::descriptors, std::as_bytes(std::span(&message, 1)),
-                                      std::as_writable_bytes(std::span(open)));
+    const runtime::Answer answer = runtime_->remote_calls().call(Rank{rank}, procedures::descriptors,
+                                                                 std::as_bytes(std::span(&message, 1)),
+                                                                 std::as_writable_bytes(std::span(open)));
     for (std::size_t i = 0; i < answer.bytes / sizeof(int); ++i) make_usable(open[i]);
   }
 }

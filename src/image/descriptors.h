@@ -18,8 +18,9 @@ namespace musubi::image {
 class Descriptors final : private runtime::Procedure {
  public:
   // Takes the numbers of the other ranks out of use, so that whatever opens a file here gets one of this
-  // rank's own. Before anything else of the job is opened. Errors: limits on open files.
-  Result<void> reserve_numbers(Rank self, std::uint32_t ranks);
+  // rank's own. `one_output`: standard output is rank 0's. Before anything else of the job is opened. Errors:
+  // limits on open files.
+  Result<void> reserve_numbers(Rank self, std::uint32_t ranks, bool one_output);
   // From here on others may ask. Collective, before the program runs. Errors: no socket.
   Result<void> start(runtime::Runtime& runtime);
 

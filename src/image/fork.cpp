@@ -19,6 +19,7 @@
 #include "omp/thread.h"
 #include "os/memory.h"
 #include "os/signal_calls.h"
+#include "os/system_call.h"
 #include "os/thread_pointer.h"
 
 namespace musubi::image {
@@ -44,7 +45,7 @@ std::size_t place_of_thread_id(std::uintptr_t one, pid_t id_of_one, std::uintptr
 // Goes on as the thread that called fork, where it called: its stack and its data are now this process's own.
 [[noreturn]] void become_caller(ChildLink& link, std::size_t place_of_id) {
   const CallerState& caller = link.caller;
-  ::syscall(SYS_sigaltstack, &caller.signal_stack, nullptr);
+  os::system_call(SYS_sigaltstack, reinterpret_cast<long>(&caller.signal_stack), 0);
   *reinterpret_cast<pid_t*>(caller.thread_pointer + place_of_id) = static_cast<pid_t>(::syscall(SYS_gettid));
   os::set_thread_pointer(caller.thread_pointer);
   ::setcontext(&caller.context);
@@ -57,8 +58,8 @@ void* fork_for_caller(void* given) {
   ChildLink& link = *static_cast<ChildLink*>(given);
   using Fork = pid_t (*)();
   static const auto fork = reinterpret_cast<Fork>(next_definition("fork"));
-  const std::size_t place = place_of_thread_id(os::thread_pointer(), ::gettid(), link.caller.thread_pointer,
-                                               link.caller.thread_id);
+  const std::size_t place =
+      place_of_thread_id(os::thread_pointer(), ::gettid(), link.caller.thread_pointer, link.caller.thread_id);
   link_of_forking_thread = &link;
   const pid_t child = fork();
   if (child == 0) become_caller(link, place);
@@ -71,8 +72,8 @@ void* fork_for_caller(void* given) {
 class SignalsHeldBack {
  public:
   SignalsHeldBack() noexcept
-      : before_(os::set_signal_mask(SIG_BLOCK, ~(os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) |
-                                                 os::signal_bit(SIGTRAP)))) {}
+      : before_(os::set_signal_mask(
+            SIG_BLOCK, ~(os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) | os::signal_bit(SIGTRAP)))) {}
   ~SignalsHeldBack() { os::set_signal_mask(SIG_SETMASK, before_); }
   SignalsHeldBack(const SignalsHeldBack&) = delete;
   SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
@@ -99,9 +100,12 @@ void answer(Job& job, ChildLink& link) {
 void end_child(Job& job, pid_t child) {
   const auto limit = std::chrono::duration_cast<std::chrono::seconds>(job.runtime.settings().fork_timeout);
   const std::string line =
-      "musubi: process " + std::to_string(child) + ", made by fork(), has neither started another program nor "
-      "ended within " + std::to_string(limit.count()) +
-      " s, and was ended: a child works on a copy of one rank's memory for a short time only; let it call exec "
+      "musubi: process " + std::to_string(child) +
+      ", made by fork(), has neither started another program nor "
+      "ended within " +
+      std::to_string(limit.count()) +
+      " s, and was ended: a child works on a copy of one rank's memory for a short time only; let it call "
+      "exec "
       "at once (or use posix_spawn), start it before the job, or raise MUSUBI_FORK_TIMEOUT\n";
   ::kill(child, SIGKILL);
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
@@ -166,7 +170,7 @@ pid_t fork_rank(Job& job) noexcept {
   CallerState& caller = link.value()->caller;
   caller.thread_pointer = os::thread_pointer();
   caller.thread_id = ::gettid();
-  ::syscall(SYS_sigaltstack, nullptr, &caller.signal_stack);
+  os::system_call(SYS_sigaltstack, 0, reinterpret_cast<long>(&caller.signal_stack));
   caller.signal_stack.ss_flags &= ~SS_ONSTACK;
   note_stack(job, caller, __builtin_frame_address(0));
   ::getcontext(&caller.context);

@@ -107,6 +107,7 @@ void start_process_objects(Job& job) {
   const Result<void> reserved = stream_memory.reserve(job.runtime.self(), job.runtime.ranks());
   if (!reserved) job.runtime.abort(status_of_refusal, reserved.error().message);
   job.streams.start(job.runtime);
+  job.attributes.start(job.runtime);
 }
 
 std::vector<link_map*> private_objects(const LibraryChoice& choice) {
@@ -128,7 +129,8 @@ Job& join_job(const ProgramArguments& arguments) {
   clean_environment();
   compare_images(*bootstrap);
   auto& descriptors = *new Descriptors;
-  const Result<void> reserved = descriptors.reserve_numbers(bootstrap->self(), bootstrap->ranks());
+  const Result<void> reserved =
+      descriptors.reserve_numbers(bootstrap->self(), bootstrap->ranks(), !settings.label_output);
   if (!reserved) refuse(status_of_refusal, reserved.error().message);
   const Globals globals = find_shared_globals(choice);
   auto started =
@@ -137,7 +139,8 @@ Job& join_job(const ProgramArguments& arguments) {
   runtime::Runtime& runtime = *started.value().release();
   runtime::set_current_runtime(&runtime);
   prepare_for_children();
-  job_of_process = new Job(runtime, descriptors, *new Streams, std::move(choice), arguments);
+  job_of_process =
+      new Job(runtime, descriptors, *new Streams, *new Attributes, std::move(choice), arguments);
   start_process_objects(*job_of_process);
   share_heap(*job_of_process);
   if (program_has_code_on_stacks()) runtime.allow_code(runtime.layout().stacks_base);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "image/attributes.h"
 #include "image/descriptors.h"
 #include "image/heap_messages.h"
 #include "image/held_constructors.h"
@@ -19,10 +20,11 @@ namespace musubi::image {
 
 struct Job {
   Job(runtime::Runtime& of_process, Descriptors& descriptors_of_job, Streams& streams_of_job,
-      LibraryChoice of_program, const ProgramArguments& given)
+      Attributes& attributes_of_job, LibraryChoice of_program, const ProgramArguments& given)
       : runtime(of_process),
         descriptors(descriptors_of_job),
         streams(streams_of_job),
+        attributes(attributes_of_job),
         choice(std::move(of_program)),
         arguments(given) {}
 
@@ -32,6 +34,7 @@ struct Job {
   Mappings mappings{runtime, heap, mapped_memory, messages};
   Descriptors& descriptors;
   Streams& streams;
+  Attributes& attributes;
   LibraryChoice choice;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.
@@ -40,8 +43,8 @@ struct Job {
   bool is_first_rank() const noexcept { return runtime.self() == Rank{0}; }
 };
 
-// Runs the constructors of private libraries, joins the job, reserves the shared space and shares the heap. Ends
-// the process with one line when that fails. Collective. Called once, by the initial thread, before the
+// Runs the constructors of private libraries, joins the job, reserves the shared space and shares the heap.
+// Ends the process with one line when that fails. Collective. Called once, by the initial thread, before the
 // constructors of the program and of shared libraries.
 Job& join_job(const ProgramArguments& arguments);
 

@@ -1,6 +1,7 @@
 #include "image/program_exit.h"
 
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -9,6 +10,7 @@
 #include "image/job.h"
 #include "image/real_function.h"
 #include "omp/team.h"
+#include "os/system_call.h"
 
 namespace musubi::image {
 namespace {
@@ -20,10 +22,15 @@ constinit pid_t process_of_job = 0;
 
 constexpr int status_mask = 0xff;  // what wait(2) keeps of a status
 
+// Not the one that the program sees, which is rank 0's.
+pid_t process_id() noexcept {
+  return static_cast<pid_t>(os::system_call(SYS_getpid));
+}
+
 // Null for everybody but the first who asks.
 Job* job_to_end() noexcept {
   Job* const job = current_job();
-  if (job == nullptr || ::getpid() != process_of_job || has_ended.exchange(true)) return nullptr;
+  if (job == nullptr || process_id() != process_of_job || has_ended.exchange(true)) return nullptr;
   return job;
 }
 
@@ -35,7 +42,7 @@ void end_of_handlers(int status, void*) {
 }  // namespace
 
 void register_end_of_job() noexcept {
-  process_of_job = ::getpid();
+  process_of_job = process_id();
   ::on_exit(end_of_handlers, nullptr);
 }
 

@@ -36,8 +36,8 @@ class StreamMemory {
   }
   // REQUIRES: contains(address).
   Rank owner_of(const void* address) const noexcept {
-    return Rank{static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(address) - base) /
-                                           bytes_per_rank)};
+    return Rank{
+        static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(address) - base) / bytes_per_rank)};
   }
   // Whether `address` is memory of this rank that was taken and not given back.
   bool is_in_use(const void* address) const noexcept;

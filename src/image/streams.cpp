@@ -25,6 +25,7 @@ Streams* streams_of_job() noexcept {
 void Streams::start(runtime::Runtime& runtime) {
   runtime_ = &runtime;
   self_ = runtime.self();
+  one_output_ = !runtime.settings().label_output;
   if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::streams, *this);
 }
 
@@ -38,7 +39,9 @@ std::int64_t Streams::operate(std::FILE* stream, Operation operation, std::int64
   if (!data.empty()) std::memcpy(message + sizeof request, data.data(), data.size());
   const Rank owner = stream_memory.contains(stream) ? stream_memory.owner_of(stream) : Rank{0};
   const std::span<const std::byte> sent(message, sizeof request + data.size());
-  return runtime_->remote_calls().call(owner, procedures::streams, sent, std::as_writable_bytes(reply)).status;
+  return runtime_->remote_calls()
+      .call(owner, procedures::streams, sent, std::as_writable_bytes(reply))
+      .status;
 }
 
 StreamHere::StreamHere(std::FILE* stream, StreamUse use) noexcept : here_(stream), use_(use) {
@@ -59,10 +62,10 @@ ssize_t StreamHere::read(void* here, char* data, std::size_t bytes) noexcept {
   StreamHere& self = *static_cast<StreamHere*>(here);
   constexpr std::size_t line_bytes_max = 4096;  // who asks for more does not read by lines
   const std::size_t wanted = std::min(bytes, Streams::data_bytes_max);
-  const std::int64_t got = streams_of_job()->operate(
-      self.foreign_, Streams::Operation::read, bytes > line_bytes_max ? 1 : 0,
-      static_cast<std::int64_t>(wanted), {}, {data, wanted},
-      self.keeps_lock_ ? Streams::Lock::unchanged : Streams::Lock::keep);
+  const std::int64_t got =
+      streams_of_job()->operate(self.foreign_, Streams::Operation::read, bytes > line_bytes_max ? 1 : 0,
+                                static_cast<std::int64_t>(wanted), {}, {data, wanted},
+                                self.keeps_lock_ ? Streams::Lock::unchanged : Streams::Lock::keep);
   self.keeps_lock_ = true;
   if (got >= 0) return static_cast<ssize_t>(got);
   errno = static_cast<int>(-got);
@@ -97,7 +100,8 @@ void StreamHere::finish() noexcept {
       left = {here_->_IO_read_ptr, here_->_IO_read_end};
     }
     while (left.size() > Streams::data_bytes_max) {
-      streams_of_job()->operate(foreign_, Streams::Operation::unread, 0, 0, left.last(Streams::data_bytes_max));
+      streams_of_job()->operate(foreign_, Streams::Operation::unread, 0, 0,
+                                left.last(Streams::data_bytes_max));
       left = left.first(left.size() - Streams::data_bytes_max);
     }
     streams_of_job()->operate(foreign_, Streams::Operation::unread, 0, 0, left, {}, Streams::Lock::let_go);

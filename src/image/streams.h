@@ -38,10 +38,11 @@ class Streams final : private runtime::Procedure {
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
 
-  // Whether another rank made `stream`. 0 is standard input, rank 0's.
+  // Whether another rank has `stream`. Standard input and output are rank 0's; output is each rank's own when
+  // lines are labelled.
   bool is_foreign(const std::FILE* stream) const noexcept {
     if (stream_memory.contains(stream)) return stream_memory.owner_of(stream) != self_;
-    return stream == stdin && self_ != Rank{0};
+    return self_ != Rank{0} && (stream == stdin || (stream == stdout && one_output_));
   }
   // Runs an operation on a foreign stream at its owner. Result: below 0 a negative error number.
   std::int64_t operate(std::FILE* stream, Operation operation, std::int64_t offset = 0,
@@ -71,11 +72,13 @@ class Streams final : private runtime::Procedure {
 
   runtime::Answer run(Rank caller, std::span<const std::byte> request,
                       std::span<std::byte> reply) noexcept override;
-  runtime::Answer carry_out(const Request& request, std::span<const char> data, std::span<char> reply) noexcept;
+  runtime::Answer carry_out(const Request& request, std::span<const char> data,
+                            std::span<char> reply) noexcept;
   Holder* find(const std::FILE* stream, Rank rank, std::int32_t thread) noexcept;
 
   runtime::Runtime* runtime_ = nullptr;
   Rank self_{};
+  bool one_output_ = false;
   SpinLock lock_;  // of the holders
   std::vector<Holder> holders_;
 };

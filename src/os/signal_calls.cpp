@@ -86,7 +86,7 @@ SignalBits set_signal_mask(int how, SignalBits bits) noexcept {
 }
 
 void raise_signal(int signal) noexcept {
-  system_call(SYS_tgkill, ::getpid(), ::gettid(), signal);
+  system_call(SYS_tgkill, system_call(SYS_getpid), ::gettid(), signal);
 }
 
 }  // namespace musubi::os

@@ -132,14 +132,14 @@ MUSUBI_EXPORT int closedir(DIR* folder) {
 }
 
 // fcntl.h names fcntl and fcntl64 alike: hence the names of our own.
-#define MUSUBI_FCNTL(name)                                                         \
-  MUSUBI_EXPORT int wrapped_##name(int file, int command, ...) __asm__(#name);     \
-  int wrapped_##name(int file, int command, ...) {                                 \
-    va_list arguments;                                                             \
-    va_start(arguments, command);                                                  \
+#define MUSUBI_FCNTL(name)                                                           \
+  MUSUBI_EXPORT int wrapped_##name(int file, int command, ...) __asm__(#name);       \
+  int wrapped_##name(int file, int command, ...) {                                   \
+    va_list arguments;                                                               \
+    va_start(arguments, command);                                                    \
     void* const argument = va_arg(arguments, void*); /* or an integer, or nothing */ \
-    va_end(arguments);                                                             \
-    return control_file(file, command, argument);                                  \
+    va_end(arguments);                                                               \
+    return control_file(file, command, argument);                                    \
   }
 MUSUBI_FCNTL(fcntl)
 MUSUBI_FCNTL(fcntl64)

@@ -25,6 +25,14 @@ using musubi::image::Streams;
 using musubi::image::StreamUse;
 using Operation = Streams::Operation;
 
+// The linker's names for the ends of our code.
+extern "C" const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern "C" const char _end[] __attribute__((visibility("hidden")));
+
+bool is_ours(const void* caller) {
+  return caller >= __ehdr_start && caller < _end;
+}
+
 // Null unless `stream` is another rank's.
 Streams* owner_of(const FILE* stream) {
   Job* const job = current_job();
@@ -53,7 +61,8 @@ auto while_closing(FILE* stream, Call call) {
   return result;
 }
 
-FILE* reopen(FILE* (*next)(const char*, const char*, FILE*), const char* path, const char* mode, FILE* stream) {
+FILE* reopen(FILE* (*next)(const char*, const char*, FILE*), const char* path, const char* mode,
+             FILE* stream) {
   Job* const job = current_job();
   if (job != nullptr) KernelAccess(*job).text(path).text(mode);
   Streams* const owner = owner_of(stream);
@@ -81,12 +90,12 @@ FILE* reopen(FILE* (*next)(const char*, const char*, FILE*), const char* path, c
 
 // MUSUBI_ON_STREAM(result, name, (parameters), (arguments), what to do with a foreign stream, how to call the
 // C library's otherwise)
-#define MUSUBI_ON_STREAM(result, name, parameters, arguments, at_owner)                    \
-  MUSUBI_EXPORT result wrapped_##name parameters __asm__(#name);                           \
-  result wrapped_##name parameters {                                                       \
-    static constinit Next<result(*) parameters> next(#name);                               \
-    if (Streams* const owner = owner_of(stream)) return static_cast<result>(at_owner);     \
-    return next.get() arguments;                                                           \
+#define MUSUBI_ON_STREAM(result, name, parameters, arguments, at_owner)                \
+  MUSUBI_EXPORT result wrapped_##name parameters __asm__(#name);                       \
+  result wrapped_##name parameters {                                                   \
+    static constinit Next<result(*) parameters> next(#name);                           \
+    if (Streams* const owner = owner_of(stream)) return static_cast<result>(at_owner); \
+    return next.get() arguments;                                                       \
   }
 #define MUSUBI_ON_STREAM_UNLOCKED(result, name, at_owner)             \
   MUSUBI_ON_STREAM(result, name, (FILE * stream), (stream), at_owner) \
@@ -96,8 +105,8 @@ MUSUBI_ON_STREAM_UNLOCKED(int, feof, owner->operate(stream, Operation::state) & 
 MUSUBI_ON_STREAM_UNLOCKED(int, ferror, owner->operate(stream, Operation::state) & 2)
 MUSUBI_ON_STREAM_UNLOCKED(void, clearerr, owner->operate(stream, Operation::clear_state))
 MUSUBI_ON_STREAM_UNLOCKED(int, fileno, told(owner->operate(stream, Operation::number)))
-MUSUBI_ON_STREAM(int, fflush_unlocked, (FILE * stream), (stream), told(owner->operate(stream, Operation::flush)))
-MUSUBI_ON_STREAM(int, fflush, (FILE * stream), (stream), told(owner->operate(stream, Operation::flush)))
+MUSUBI_ON_STREAM(int, fflush_unlocked, (FILE * stream), (stream),
+                 told(owner->operate(stream, Operation::flush)))
 MUSUBI_ON_STREAM(int, fseek, (FILE * stream, long offset, int whence), (stream, offset, whence),
                  told(owner->operate(stream, Operation::seek, offset, whence)))
 MUSUBI_ON_STREAM(int, fseeko, (FILE * stream, off_t offset, int whence), (stream, offset, whence),
@@ -182,14 +191,14 @@ FILE* wrapped_freopen64(const char* path, const char* mode, FILE* stream) {
 // Calls with arguments of any number, by those that take a list, whose wrappers stream_calls.def makes: names
 // of our own, because the headers lead some to others. MUSUBI_VARIADIC(name, (parameters), last parameter,
 // call with the list)
-#define MUSUBI_VARIADIC(name, parameters, last, call)      \
+#define MUSUBI_VARIADIC(name, parameters, last, call)          \
   MUSUBI_EXPORT int variadic_##name parameters __asm__(#name); \
-  int variadic_##name parameters {                         \
-    va_list list;                                          \
-    va_start(list, last);                                  \
-    const int result = call;                               \
-    va_end(list);                                          \
-    return result;                                         \
+  int variadic_##name parameters {                             \
+    va_list list;                                              \
+    va_start(list, last);                                      \
+    const int result = call;                                   \
+    va_end(list);                                              \
+    return result;                                             \
   }
 
 extern "C" {
@@ -214,6 +223,49 @@ MUSUBI_VARIADIC(__isoc23_fscanf, (FILE * stream, const char* format, ...), forma
 MUSUBI_VARIADIC(scanf, (const char* format, ...), format, scan_list(stdin, format, list))
 MUSUBI_VARIADIC(__isoc99_scanf, (const char* format, ...), format, scan_list_of_c99(stdin, format, list))
 MUSUBI_VARIADIC(__isoc23_scanf, (const char* format, ...), format, scan_list_of_c23(stdin, format, list))
+
+MUSUBI_VARIADIC(printf, (const char* format, ...), format, print_list(stdout, format, list))
+MUSUBI_VARIADIC(__printf_chk, (int flag, const char* format, ...), format,
+                print_checked_list(stdout, flag, format, list))
+MUSUBI_VARIADIC(wprintf, (const wchar_t* format, ...), format, print_wide_list(stdout, format, list))
+
+MUSUBI_EXPORT int wrapped_vprintf(const char* format, va_list list) __asm__("vprintf");
+int wrapped_vprintf(const char* format, va_list list) {
+  return print_list(stdout, format, list);
+}
+MUSUBI_EXPORT int __vprintf_chk(int flag, const char* format, va_list list) {
+  return print_checked_list(stdout, flag, format, list);
+}
+MUSUBI_EXPORT int vwprintf(const wchar_t* format, va_list list) {
+  return print_wide_list(stdout, format, list);
+}
+MUSUBI_EXPORT int puts(const char* text) {
+  static constinit Next<int (*)(const char*)> next("puts");
+  return owner_of(stdout) == nullptr ? next.get()(text) : std::fprintf(stdout, "%s\n", text);
+}
+MUSUBI_EXPORT int wrapped_putchar(int value) __asm__("putchar");
+int wrapped_putchar(int value) {
+  return std::putc(value, stdout);
+}
+MUSUBI_EXPORT int wrapped_putchar_unlocked(int value) __asm__("putchar_unlocked");
+int wrapped_putchar_unlocked(int value) {
+  return ::putc_unlocked(value, stdout);
+}
+MUSUBI_EXPORT wint_t putwchar(wchar_t value) {
+  return ::putwc(value, stdout);
+}
+
+// Of null: all streams of this rank, and the common output.
+MUSUBI_EXPORT int fflush(FILE* stream) {
+  static constinit Next<int (*)(FILE*)> next("fflush");
+  // When the runtime ends a rank, rank 0 may have gone.
+  if (stream == nullptr && is_ours(MUSUBI_CALLER)) return next.get()(stream);
+  Streams* const owner = owner_of(stream == nullptr ? stdout : stream);
+  const std::int64_t elsewhere =
+      owner == nullptr ? 0 : told(owner->operate(stream == nullptr ? stdout : stream, Operation::flush));
+  if (owner != nullptr && stream != nullptr) return static_cast<int>(elsewhere);
+  return next.get()(stream) == 0 && elsewhere == 0 ? 0 : EOF;
+}
 
 MUSUBI_EXPORT int wrapped_getchar() __asm__("getchar");
 int wrapped_getchar() {

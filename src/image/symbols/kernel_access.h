@@ -13,8 +13,8 @@
 
 namespace musubi::image {
 
-// The memory and the descriptors that one call names. Null pointers and private memory are passed over. Blocks
-// until memory is open, and descriptors stand here for what they stand for in the job.
+// The memory and the descriptors that one call names. Null pointers and private memory are passed over.
+// Blocks until memory is open, and descriptors stand here for what they stand for in the job.
 class KernelAccess {
  public:
   explicit KernelAccess(Job& job) noexcept : job_(job) {}

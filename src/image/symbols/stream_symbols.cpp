@@ -14,8 +14,8 @@
 namespace {
 
 using musubi::image::current_job;
-using musubi::image::job_of_memory;
 using musubi::image::Job;
+using musubi::image::job_of_memory;
 using musubi::image::KernelAccess;
 using musubi::image::next_definition;
 
@@ -50,7 +50,8 @@ int set_buffer(std::FILE* stream, char* buffer, int mode, std::size_t bytes) {
   Job* const job = current_job();
   if (job != nullptr && job->program_runs && job->runtime.ranks() > 1 && job->streams.is_foreign(stream)) {
     using musubi::image::Streams;
-    return job->streams.operate(stream, Streams::Operation::buffer, static_cast<std::int64_t>(bytes), mode) == 0
+    return job->streams.operate(stream, Streams::Operation::buffer, static_cast<std::int64_t>(bytes), mode) ==
+                   0
                ? 0
                : -1;
   }

@@ -56,7 +56,10 @@ bool provide_line(char** line, std::size_t* bytes, const void* caller) {
 ssize_t read_line(char** line, std::size_t* bytes, int delimiter, FILE* stream, const void* caller) {
   using GetDelimiter = ssize_t (*)(char**, std::size_t*, int, FILE*);
   static const auto next = reinterpret_cast<GetDelimiter>(next_definition("getdelim"));
-  return provide_line(line, bytes, caller) ? next(line, bytes, delimiter, musubi::image::StreamHere(stream, musubi::image::StreamUse::reading).get()) : -1;
+  return provide_line(line, bytes, caller)
+             ? next(line, bytes, delimiter,
+                    musubi::image::StreamHere(stream, musubi::image::StreamUse::reading).get())
+             : -1;
 }
 
 char* resolve_path(const char* path, char* result, const void* caller) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "os/fault_context.h"
+#include "os/system_call.h"
 #include "vm/signal/code_location.h"
 #include "vm/signal/crash_text.h"
 
@@ -102,7 +103,7 @@ void append_address(CrashText& text, const CrashReport::Crash& crash, const os::
 
 void append_cause(CrashText& text, const CrashReport::Crash& crash, const os::FaultContext& context) {
   if (crash.information.si_code <= 0) {
-    if (crash.signal == SIGABRT && crash.information.si_pid == ::getpid()) {
+    if (crash.signal == SIGABRT && crash.information.si_pid == os::system_call(SYS_getpid)) {
       text << "abort() was called";
     } else {
       (text << "sent by process ").decimal(static_cast<std::uint64_t>(crash.information.si_pid));

@@ -13,7 +13,9 @@
 enum { lines = 1000 };
 static char name_of_file[] = "/tmp/musubi-streams-XXXXXX";
 
-static int is_last(void) { return omp_get_thread_num() == omp_get_num_threads() - 1; }
+static int is_last(void) {
+  return omp_get_thread_num() == omp_get_num_threads() - 1;
+}
 
 // Each line once and whole, in any order.
 static void check_lines(FILE* file, int count, size_t length) {
