@@ -6,6 +6,7 @@
 
 #include "base/task.h"
 #include "coherence/core/notice.h"
+#include "coherence/core/race_log.h"
 #include "vm/vm.h"
 
 namespace musubi::coherence {
@@ -56,6 +57,15 @@ class Protocol {
 
   // Makes `block` readable or writable for the program. Result: false when the rank may not touch it.
   virtual Task<bool> fault(BlockId block, vm::Access wanted) = 0;
+
+  // A store of `bytes` (as of StoreEvidence::after_store) at `offset` of the block is about to fault.
+  // Any thread; never blocks.
+  virtual void note_store(BlockId /*block*/, std::size_t /*offset*/, std::size_t /*bytes*/) noexcept {}
+  // Other code begins to run: lets the first store to each block fault, so that note_store() hears of it. As
+  // release().
+  virtual Task<> watch_stores() { co_return; }
+  // Words that this rank found changed by two ranks; null: not asked for, or not noted by this policy.
+  virtual const RaceLog* races() const noexcept { return nullptr; }
 
   // Makes everything that this rank wrote before visible to whoever acquires the rank's signature afterwards.
   // `quiescent`: no thread of the rank runs program code until the matching acquire has ended (a barrier).

@@ -28,12 +28,12 @@ enum class Before { atomic, lock };
 // Ends the own single, then waits for those of others. What those wrote is visible afterwards before a lock;
 // an atomic operation sees the newest bytes by itself.
 void settle_singles(Before before);
-// At a barrier and at the end of a region: ends the own single only. Unless somebody waits for that already, it
-// is left to the barrier's release.
+// At a barrier and at the end of a region: ends the own single only. Unless somebody waits for that already,
+// it is left to the barrier's release.
 void end_own_single(ImplicitTask& task);
 
-// The singles of this rank that have ended and whose writes the next barrier releases: until then their end is
-// not told. The threads of the rank that come later to that barrier may still take their time.
+// The singles of this rank that have ended and whose writes the next barrier releases: until then their end
+// is not told. The threads of the rank that come later to that barrier may still take their time.
 class UnreleasedSingles final : public runtime::Runtime::ReleaseListener {
  public:
   // Any thread of the rank.

@@ -124,6 +124,10 @@ std::uint32_t members_here(const Job& job) {
   return Placement(job.region.size, job.ranks, job.threads_per_rank).members_on(job.self);
 }
 
+void see_new_code(Job& job) {
+  if (job.functions.is_new(job.region.function)) job.runtime.watch_stores();
+}
+
 // A rank other than 0 serves the region that was just announced, up to and including its join.
 void serve_region(Job& job) {
   const std::uint32_t members = members_here(job);
@@ -137,6 +141,7 @@ void serve_region(Job& job) {
     }
   }
   job.pool.reserve(members);
+  see_new_code(job);
   job.pool.start(members);
   run_member(0);
   note_frame(__builtin_frame_address(0));
@@ -282,6 +287,7 @@ std::uint32_t team_size(std::uint32_t threads) {
       if (has_details(payload))
         note_frame(__builtin_frame_address(0));  // `task` may lie in the caller's frame
       job.runtime.barrier(payload);
+      see_new_code(job);
     }
     job.pool.start(members);
   }

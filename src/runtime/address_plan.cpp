@@ -42,6 +42,12 @@ std::size_t heap_bytes_of_rank(const config::Settings& settings, std::size_t sha
   return std::clamp(left / unit * unit, unit, heap_bytes_max);
 }
 
+// Of a segment whose own setting is `own`; 0: learned.
+std::uint8_t merge_unit(const std::string& own, const std::string& of_job) {
+  const std::string& word = own == "merge_unit" ? of_job : own;
+  return word == "auto" ? std::uint8_t{0} : static_cast<std::uint8_t>(word[0] - '0');
+}
+
 // Mapped by every rank for each rank, as the heap is.
 std::size_t late_library_bytes(std::uint32_t ranks) {
   constexpr std::size_t for_mappings = std::size_t{4} << 40;
@@ -59,17 +65,20 @@ void add_program(std::span<const SharedRange> globals, const config::Settings& s
     segment.block_bytes = settings.globals_block_bytes;
     segment.initial_home = vm::InitialHome::one_rank;
     segment.home = Rank{0};
+    segment.merge_unit = merge_unit(settings.globals_merge_unit, settings.merge_unit);
     space.add(segment);
   }
 }
 
-void add_libraries(const char* name, std::uintptr_t base, std::size_t bytes, AddressPlan& plan) {
+void add_libraries(const char* name, std::uintptr_t base, std::size_t bytes, std::uint8_t unit,
+                   AddressPlan& plan) {
   if (bytes == 0) return;
   vm::Segment segment;
   segment.name = name;
   segment.base = base;
   segment.bytes = bytes;
   segment.block_bytes = library_block_bytes;
+  segment.merge_unit = unit;
   segment.initial_home = vm::InitialHome::one_rank;
   segment.home = Rank{0};
   plan.parts.push_back(std::make_unique<vm::BlockSet>(bytes / library_block_bytes));
@@ -134,6 +143,7 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
   heap.initial_home = vm::InitialHome::slices;
   heap.slice_bytes = layout.heap_bytes_per_rank;
   heap.huge_pages = settings.huge_pages;
+  heap.merge_unit = merge_unit(settings.heap_merge_unit, settings.merge_unit);
   plan.space.add(heap);
   vm::Segment stacks = heap;
   stacks.name = "stacks";
@@ -141,13 +151,16 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
   stacks.bytes = static_cast<std::size_t>(stack_bytes);
   stacks.block_bytes = settings.stack_block_bytes;
   stacks.huge_pages = false;
+  stacks.merge_unit = merge_unit(settings.stack_merge_unit, settings.merge_unit);
+  stacks.mixed_types = true;
   stacks.slice_bytes = layout.stack_slot_bytes * layout.stack_slots_per_rank;
   plan.space.add(stacks);
   plan.heap_segment = 0;
   plan.stacks_segment = 1;
   add_program(globals, settings, plan.space);
-  add_libraries("late libraries", layout.late_libraries_base, layout.late_libraries_bytes, plan);
-  add_libraries("libraries", layout.libraries_base, layout.libraries_bytes, plan);
+  const std::uint8_t unit = merge_unit(settings.globals_merge_unit, settings.merge_unit);
+  add_libraries("late libraries", layout.late_libraries_base, layout.late_libraries_bytes, unit, plan);
+  add_libraries("libraries", layout.libraries_base, layout.libraries_bytes, unit, plan);
   return plan;
 }
 

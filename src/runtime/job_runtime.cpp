@@ -48,6 +48,7 @@ coherence::Parameters parameters_from(const config::Settings& settings, std::siz
   parameters.run_bytes_max = settings.run_bytes_max;
   parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
   parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);
+  parameters.report_races = settings.report_races;
   return parameters;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "coherence/core/private_parts.h"
@@ -18,6 +19,7 @@
 #include "runtime/runtime.h"
 #include "runtime/shared_regions.h"
 #include "runtime/stack_slots.h"
+#include "runtime/store_widths.h"
 #include "runtime/thread_executor.h"
 #include "sync/barrier.h"
 #include "sync/clock.h"
@@ -64,6 +66,7 @@ class JobRuntime final : public Runtime,
 
   void barrier(BarrierPayload& payload) override;
   void set_release_listener(Runtime::ReleaseListener* listener) override { release_listener_ = listener; }
+  void watch_stores() override;
   void lock(LockId lock) override;
   bool try_lock(LockId lock) override;
   void unlock(LockId lock) override;
@@ -103,6 +106,10 @@ class JobRuntime final : public Runtime,
 
  private:
   bool on_fault(BlockId block, vm::Access wanted) noexcept override;
+  void note_store(BlockId block, std::uintptr_t address, std::uintptr_t code) noexcept override {
+    protocol_->note_store(block, address - plan_.space.extent(block).address,
+                          store_widths_.bytes_of(code, address));
+  }
   void tell_crash(std::string_view cause) noexcept override { bootstrap_->tell_crash(cause); }
   bool tell_frames(std::span<const std::uintptr_t> frames) noexcept override {
     return bootstrap_->tell_frames(frames);
@@ -144,6 +151,8 @@ class JobRuntime final : public Runtime,
   bool is_untouched(BlockId block, std::uint64_t data) const noexcept;
   void report();
   void print_races();
+  void name_races();
+  std::string place_name(std::uintptr_t address) const;
   void print_statistics();
 
   // Behind the team words: the statistics on their way to rank 0, then what the runtime itself agrees on.
@@ -181,6 +190,7 @@ class JobRuntime final : public Runtime,
   std::unique_ptr<StackSlots> stacks_;
   std::atomic<std::size_t> strangers_{0};
   sync::Stand stand_;
+  StoreWidths store_widths_;
   std::uint32_t cores_ = 1;  // that the job may use
   std::atomic<std::uint32_t> spin_checks_{0};
   std::atomic<std::uint32_t> yields_{0};

@@ -109,8 +109,8 @@ class Runtime {
   // Barrier of all ranks; one thread per rank calls, the rank's other threads wait meanwhile in the caller's
   // care. Release before, acquire after. Rank 0's payload is everybody's afterwards.
   virtual void barrier(BarrierPayload& payload) = 0;
-  // Told in each barrier when what this rank wrote before has been released, and before other ranks are waited
-  // for, by the thread that called barrier(). Must not block, nor release.
+  // Told in each barrier when what this rank wrote before has been released, and before other ranks are
+  // waited for, by the thread that called barrier(). Must not block, nor release.
   class ReleaseListener {
    public:
     virtual void on_released() noexcept = 0;
@@ -120,6 +120,10 @@ class Runtime {
   };
   // Before the first barrier in which it is to be told; it outlives the runtime.
   virtual void set_release_listener(ReleaseListener* listener) = 0;
+
+  // Code that this rank has hardly run yet is about to write to shared memory: its first store to each block
+  // is to be seen (docs/decisions/merge_unit.md). While no other thread of the rank runs program code.
+  virtual void watch_stores() {}
 
   // Mutual exclusion in the job, with acquire at lock and release at unlock. Not recursive. A thread that
   // waits sleeps. try_lock: false when the lock is held anywhere (or its state is not known without waiting).

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "runtime/job_runtime.h"
+#include "vm/signal/code_location.h"
 
 namespace musubi::runtime {
 
@@ -13,6 +14,7 @@ void JobRuntime::report() {
   }
   BarrierPayload nothing{};
   barrier(nothing);
+  if (settings_.report_races) name_races();
   if (self_ == Rank{0}) {
     if (settings_.report_races) print_races();
     if (settings_.stats) print_statistics();
@@ -21,12 +23,58 @@ void JobRuntime::report() {
 }
 
 void JobRuntime::print_races() {
-  std::uint64_t bytes = 0;
-  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-    bytes += word_load(Rank{rank}, team_words + static_cast<std::size_t>(trace::Counter::races));
-  }
+  const auto sum = [this](trace::Counter counter) {
+    std::uint64_t result = 0;
+    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+      result += word_load(Rank{rank}, team_words + static_cast<std::size_t>(counter));
+    }
+    return static_cast<unsigned long>(result);
+  };
   std::fprintf(stderr, "musubi: %lu bytes were written by two ranks without an order between them\n",
-               static_cast<unsigned long>(bytes));
+               sum(trace::Counter::races));
+  std::fprintf(
+      stderr,
+      "musubi: %lu words had different bytes changed by two ranks without an order between them, and one "
+      "change was kept; %lu more were joined from both, which is right for chars and shorts (merge_unit)\n",
+      sum(trace::Counter::words_kept_whole), sum(trace::Counter::words_joined));
+}
+
+// Each rank its own.
+void JobRuntime::name_races() {
+  const coherence::RaceLog* const races = protocol_->races();
+  if (races == nullptr) return;
+  std::string text;
+  for (const coherence::RaceLog::Place& place : races->places()) {
+    char line[160];
+    std::snprintf(line, sizeof line,
+                  "musubi: %lu times ranks %u and %u changed different bytes of the word at %#lx (",
+                  static_cast<unsigned long>(place.times), place.other.value, self_.value,
+                  static_cast<unsigned long>(place.address));
+    text += line + place_name(place.address) +
+            (place.kept_whole ? "): one change was kept\n" : "): joined from both\n");
+  }
+  std::fputs(text.c_str(), stderr);
+}
+
+// "counts+0x10", "heap of rank 0 + 0x1234", "stack 3 of rank 1".
+std::string JobRuntime::place_name(std::uintptr_t address) const {
+  const vm::Segment& segment = *plan_.space.segment_at(address);
+  const auto index = static_cast<std::size_t>(&segment - plan_.space.segments().data());
+  const std::size_t offset = address - segment.base;
+  char name[64];
+  if (index == plan_.heap_segment) {
+    std::snprintf(name, sizeof name, "heap of rank %zu + %#zx", offset / segment.slice_bytes,
+                  offset % segment.slice_bytes);
+    return name;
+  }
+  if (index == plan_.stacks_segment) {
+    std::snprintf(name, sizeof name, "stack %zu of rank %zu",
+                  offset % segment.slice_bytes / plan_.layout.stack_slot_bytes, offset / segment.slice_bytes);
+    return name;
+  }
+  vm::CrashText variable;
+  vm::append_variable(variable, address);
+  return std::string(variable.gathered());
 }
 
 void JobRuntime::print_statistics() {

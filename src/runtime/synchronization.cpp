@@ -127,6 +127,11 @@ void JobRuntime::leave_barrier() {
   keeper_->note_synchronisation();
 }
 
+// Where flushes order what is released, nothing goes out beside them.
+void JobRuntime::watch_stores() {
+  if (ranks_ > 1 && knows_all_threads() && !flags_->in_use()) executor().run(protocol_->watch_stores());
+}
+
 void JobRuntime::lock(LockId lock) {
   executor().run(locks_->lock(lock));
 }

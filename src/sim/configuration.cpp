@@ -118,7 +118,8 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::taken_change_kept_quiet,  InjectedBug::taken_copy_not_renamed,
                              InjectedBug::twin_without_version,     InjectedBug::dropped_copy_not_told,
                              InjectedBug::dropped_copy_not_noticed, InjectedBug::shown_before_acquired,
-                             InjectedBug::live_part_without_gate,   InjectedBug::difference_seen_twice};
+                             InjectedBug::live_part_without_gate,   InjectedBug::difference_seen_twice,
+                             InjectedBug::words_merged_by_byte};
 
 }  // namespace
 
@@ -244,6 +245,8 @@ std::string_view name_of(InjectedBug bug) {
       return "live_bytes_unasked";
     case InjectedBug::difference_seen_twice:
       return "difference_seen_twice";
+    case InjectedBug::words_merged_by_byte:
+      return "words_merged_by_byte";
     case InjectedBug::twin_without_version:
       return "twin_without_version";
   }

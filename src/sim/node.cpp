@@ -1,6 +1,7 @@
 #include "sim/node.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/check.h"
@@ -129,10 +130,16 @@ bool Node::is_given_back(BlockId block) const {
   return std::all_of(bytes, bytes + extent.bytes, [](std::byte byte) { return byte == spoiled; });
 }
 
-Task<> Node::open(BlockId block, vm::Access wanted) {
+Task<> Node::open(PendingAccess pending) {
+  const BlockId block = pending.block;
+  const vm::Access wanted = pending.wanted;
   while (!vm().allows(block, wanted)) {
     vm::Access told = wanted;
     if (options_.coarse_faults && !vm().allows(block, vm::Access::read)) told = vm::Access::read;
+    if (told == vm::Access::write) {
+      const bool is_word = std::has_single_bit(pending.count) && pending.count <= sizeof(std::uint64_t);
+      protocol_->note_store(block, pending.begin, is_word ? pending.count : 0);
+    }
     const bool granted = co_await fault(block, told);
     MUSUBI_CHECK(granted, "the protocol refuses block %lu", static_cast<unsigned long>(block.value));
   }
@@ -158,7 +165,7 @@ Task<> Node::access(PendingAccess pending) {
     *link = pending.next;
     if (pending.done) co_return;
   }
-  if (!vm().allows(pending.block, pending.wanted)) co_await open(pending.block, pending.wanted);
+  if (!vm().allows(pending.block, pending.wanted)) co_await open(pending);
   perform(pending);
 }
 

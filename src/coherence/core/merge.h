@@ -1,6 +1,7 @@
 // The kernels that compare, copy and merge blocks: byte select, not XOR, so that two ranks that wrote the
-// same new value keep it (coherence.md section 6). The widest vectors of the processor are chosen when
-// merge_kernels() is called; all variants give the same bytes.
+// same new value keep it (coherence.md section 6). Where words must not be torn:
+// docs/decisions/merge_unit.md. The widest vectors of the processor are chosen when merge_kernels() is
+// called; all variants give the same bytes.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,34 @@ enum class Sharing : std::uint8_t {
   open,       // other threads may: only bytes that changed remotely are stored
 };
 
+// Says what is one value where both sides have changed bytes of the same aligned word, and merging by byte
+// would give a word that neither of them has: neighbours (two chars), or a word that two ranks stored to.
+class WordRule {
+ public:
+  struct Conflict {
+    const std::byte* place;  // of the word, in the private bytes
+    std::uint64_t own, twin, remote;
+  };
+  // Result: 1, 2, 4 or 8, at most word_bytes(). Of each aligned piece of that size which this rank has
+  // changed, the whole stays; the others become the remote ones. May be asked twice about one word.
+  virtual std::size_t unit_of(const Conflict& conflict) noexcept = 0;
+  // 4 or 8: how wide the words are that conflicts are looked for in.
+  std::size_t word_bytes() const { return word_bytes_; }
+
+ protected:
+  explicit WordRule(std::size_t word_bytes) : word_bytes_(word_bytes) {}
+  ~WordRule() = default;
+
+ private:
+  std::size_t word_bytes_;
+};
+
+enum class Rebase : std::uint8_t { no, yes };
+
+// One aligned word of 8 bytes: merged into `own` and `twin`. `twin_value` is what the twin was.
+void merge_word(std::byte* own, std::byte* twin, std::uint64_t twin_value, std::uint64_t remote,
+                Sharing sharing, Rebase rebase, WordRule& rule, RaceCount& races);
+
 struct MergeKernels {
   const char* name;
   // Whether any byte differs. Other threads may write meanwhile: what differs all the time is found, which
@@ -27,13 +56,14 @@ struct MergeKernels {
   bool (*differ)(const std::byte* a, const std::byte* b, std::size_t bytes);
   // Copies what differs from `from` to `to`. Result: whether anything did. One pass over memory.
   bool (*copy_changes)(std::byte* to, const std::byte* from, std::size_t bytes);
-  // result = (private != twin) ? private : remote, stored to `own` (where it came from `remote`) and to
-  // `twin`.
+  // result = (private != twin) ? private : remote, by byte, stored to `own` (where it came from `remote`) and
+  // to `twin`. Words in which that is not what either side has are merged as `rule` says, where it is not
+  // null; then `own`, `twin` and `remote` lie equally far from the next address that 8 divides.
   RaceCount (*merge_into_both)(std::byte* own, std::byte* twin, const std::byte* remote, std::size_t bytes,
-                               Sharing sharing);
+                               Sharing sharing, WordRule* rule);
   // The same result to `own`; `twin` becomes `remote`.
   RaceCount (*merge_and_rebase)(std::byte* own, std::byte* twin, const std::byte* remote, std::size_t bytes,
-                                Sharing sharing);
+                                Sharing sharing, WordRule* rule);
 };
 
 // The best variant for this processor.

@@ -31,6 +31,7 @@ enum class InjectedBug : std::uint8_t {
   release_not_announced,     // readers of plain flags do not hear of releases that are under way
   live_bytes_unasked,        // who reads live bytes in order does not ask their home for a release
   difference_seen_twice,     // a comparison looks again at the first difference, and believes the second look
+  words_merged_by_byte,      // a merge joins halves of words that two ranks stored to
 };
 
 // How many notices a signature holds best. Everybody reads every notice, and most name blocks that few others
@@ -56,6 +57,7 @@ struct Parameters {
       16;                         // every so many leased releases one without, to see who still reads
   std::size_t run_bytes_max = 0;  // of blocks opened together: what follows a missed block, and it; 0: none
   std::uint32_t give_back_after_releases = 64;  // quiescent ones: public copies that nobody needs; 0: never
+  bool report_races = false;                    // words that two ranks have changed are noted one by one
   InjectedBug injected_bug = InjectedBug::none;
 };
 

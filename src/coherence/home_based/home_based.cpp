@@ -115,7 +115,8 @@ void HomeBased::accept(Block& b, const std::byte* data) {
       std::memcpy(b.own + at, data + at, n);
       return;
     }
-    const RaceCount races = kernels_.merge_and_rebase(b.own + at, b.twin + at, data + at, n, Sharing::open);
+    const RaceCount races =
+        kernels_.merge_and_rebase(b.own + at, b.twin + at, data + at, n, Sharing::open, nullptr);
     if (races.bytes != 0) count(Counter::races, races.bytes);
   });
 }

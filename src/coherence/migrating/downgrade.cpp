@@ -73,7 +73,10 @@ void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
     default:
       return;
   }
-  const bool stays = stays_writable(b, changed) || (e.unpublished && !quiescent);
+  // Where two ranks write to the same words, how they do must be seen again and again.
+  const bool shows_stores = seeing_stores_.load() || e.conflicts;
+  e.conflicts = false;
+  const bool stays = (stays_writable(b, changed) && !shows_stores) || (e.unpublished && !quiescent);
   if (!stays) {
     protect(b, quiescent);
     if (e.state == State::readable_clean) return;

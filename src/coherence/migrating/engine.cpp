@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "coherence/core/merge_unit.h"
 #include "coherence/migrating/run.h"
 #include "fabric/transfer.h"
 
@@ -62,7 +63,10 @@ void Engine::for_each_part(const Block& b, Visit&& visit) {
 template <class Visit>
 void Engine::for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit) {
   while (interruption_ != nullptr && bytes != 0) {
-    const std::size_t stretch = interruption_->stretch(bytes);
+    // Words move as a whole, on every machine.
+    constexpr std::size_t word = sizeof(std::uint64_t);
+    const std::size_t end = (at + interruption_->stretch(bytes) + word - 1) / word * word;
+    const std::size_t stretch = std::min(bytes, end - at);
     visit(at, stretch);
     at += stretch;
     bytes -= stretch;
@@ -98,16 +102,21 @@ bool Engine::differs_from_twin(const Block& b) {
 }
 
 // The block has changes of this rank on top of the twin: they stay, the rest becomes `remote`.
-void Engine::merge_remote(const Block& b, const std::byte* remote, bool rebase) {
+void Engine::merge_remote(const Block& b, const std::byte* remote, bool rebase, Giver giver) {
   note_copy(b);
   if (injected(InjectedBug::wrong_twin)) std::memcpy(b.published, remote, b.extent.bytes);
   const bool open = b.entry.pinned || (b.entry.state == State::writable && !runs_no_program_code());
   const auto merge = rebase ? kernels_.merge_and_rebase : kernels_.merge_into_both;
+  learn_stores(b, giver.stores);
+  MergeUnit unit({space_.segment_of(b.id), b.extent, b.own}, stores_of(b), giver.stores, giver.rank,
+                 counters_, parameters_.report_races ? &races_ : nullptr);
+  const bool by_byte = unit.is_byte() || injected(InjectedBug::words_merged_by_byte);
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
-    const RaceCount races =
-        merge(b.own + at, b.published + at, remote + at, bytes, open ? Sharing::open : Sharing::exclusive);
+    const RaceCount races = merge(b.own + at, b.published + at, remote + at, bytes,
+                                  open ? Sharing::open : Sharing::exclusive, by_byte ? nullptr : &unit);
     if (races.bytes != 0) count(Counter::races, races.bytes);
   });
+  b.entry.conflicts = b.entry.conflicts || unit.any();
 }
 
 // The block has no changes of this rank: it becomes `remote`.

@@ -2,8 +2,8 @@
 // parts: fetch.cpp (read misses), first_touch.cpp (the first write), run.cpp (blocks that come along),
 // release.cpp (new versions), downgrade.cpp (how long blocks stay writable), unpublished.cpp (blocks without
 // a public copy), copies.cpp (public copies that nobody needs any more), acquire.cpp (notices and leases),
-// at_once.cpp (barriers at which nothing happens), order.cpp (programs that hand data over by plain flags),
-// migrating.cpp (the façade).
+// words.cpp (what is known of stores), at_once.cpp (barriers at which nothing happens), order.cpp (programs
+// that hand data over by plain flags), migrating.cpp (the façade).
 #pragma once
 
 #include <atomic>
@@ -18,22 +18,18 @@
 #include "coherence/core/block_gates.h"
 #include "coherence/core/merge.h"
 #include "coherence/core/private_parts.h"
+#include "coherence/core/race_log.h"
 #include "coherence/core/signature.h"
 #include "coherence/migrating/block_list.h"
 #include "coherence/migrating/lease_queue.h"
 #include "coherence/migrating/migrating.h"
 #include "coherence/migrating/run_builder.h"
 #include "coherence/migrating/stream_detector.h"
+#include "coherence/migrating/version.h"
 
 namespace musubi::coherence::migrating {
 
 using trace::Counter;
-
-// A version of a block as its home describes it.
-struct Version {
-  LogicalTime write_ts;
-  LogicalTime read_ts;
-};
 
 class Engine {
  public:
@@ -42,7 +38,10 @@ class Engine {
          const PrivateParts* private_parts, Interruption* interruption);
 
   Task<FaultOutcome> fault(BlockId block, vm::Access wanted, bool in_order);
+  void note_store(BlockId block, std::size_t offset, std::size_t bytes) noexcept;
+  const RaceLog* races() const { return parameters_.report_races ? &races_ : nullptr; }
   Task<> release(bool quiescent);
+  Task<> watch_stores();
   Task<> release_as_of_now();
   Task<> end_of_holding();
   bool release_at_once(bool quiescent);
@@ -201,6 +200,10 @@ class Engine {
     return later(LogicalTime{seen}, time);
   }
 
+  // words.cpp
+  StoreEvidence stores_of(const Block& b) const { return StoreEvidence(shared(b.words.stores).load()); }
+  void learn_stores(const Block& b, StoreEvidence stores);
+
   // merge and copy, part by part where bytes of the block are private to the rank
   template <class Visit>
   void for_each_part(const Block& b, Visit&& visit);
@@ -209,7 +212,7 @@ class Engine {
   bool publish_changes(const Block& b);
   bool differ(const std::byte* a, const std::byte* b, std::size_t bytes) const;
   bool differs_from_twin(const Block& b);
-  void merge_remote(const Block& b, const std::byte* remote, bool rebase);
+  void merge_remote(const Block& b, const std::byte* remote, bool rebase, Giver giver);
   void take_remote(const Block& b, const std::byte* remote);
   void make_twin(Block& b);
 
@@ -274,7 +277,7 @@ class Engine {
            remote_lock::Ownership::unlocked;
   }
   void note_home(Block& b, Rank peer);
-  void accept(Block& b, Version version, const std::byte* data);
+  void accept(Block& b, Version version, const std::byte* data, Giver giver);
   bool expects_change(const Entry& e) const;
   Rank first_place_to_look(const Block& b);
   Rank place_after(const Block& b, Rank asked, Rank linked);
@@ -302,6 +305,7 @@ class Engine {
   void give_up_public_copy(Block& b);
   bool passes_unread(std::span<const BlockId> listed, std::size_t place);
   void release_unpublished(Block& b, Version version, bool quiescent);
+  void protect_unpublished(Block& b);
   unsigned releases_per_look(const Entry& e) const;
   bool is_look_due(const Entry& e) const;
 
@@ -358,6 +362,8 @@ class Engine {
   LeaseQueue leases_;
   RunBuilder to_close_;      // while quiet: invalid, and closed before the acquire ends
   RunBuilder to_downgrade_;  // while quiet: no longer writable, and read-only before the release ends
+  RaceLog races_;
+  std::atomic<bool> seeing_stores_{false};  // this release protects what is writable
   StreamDetector read_streams_;
   StreamDetector write_streams_;
   BufferPool scratch_;

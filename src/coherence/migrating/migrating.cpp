@@ -42,6 +42,15 @@ void Migrating::order_ended(std::uint32_t number) {
 bool Migrating::shows_unordered() const {
   return parts_->engine.shows_unordered();
 }
+void Migrating::note_store(BlockId block, std::size_t offset, std::size_t bytes) noexcept {
+  parts_->engine.note_store(block, offset, bytes);
+}
+Task<> Migrating::watch_stores() {
+  return parts_->engine.watch_stores();
+}
+const RaceLog* Migrating::races() const noexcept {
+  return parts_->engine.races();
+}
 Task<> Migrating::release(bool quiescent) {
   return parts_->engine.release(quiescent);
 }

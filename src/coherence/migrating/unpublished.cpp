@@ -97,7 +97,7 @@ bool Engine::passes_unread(std::span<const BlockId> listed, std::size_t place) {
   if (!pass) return false;
   Entry& e = memory_.entries[id.value];
   BlockWords& words = memory_.words[id.value];
-  if (e.state != State::writable || !e.unpublished || is_look_due(e)) return false;
+  if (e.state != State::writable || !e.unpublished || is_look_due(e) || seeing_stores_.load()) return false;
   if (!injected(InjectedBug::version_not_raised)) shared(words.version).fetch_add(1);
   others_may_act();
   const remote_lock::OwnerWord owner{shared(words.owner).load()};
@@ -138,6 +138,7 @@ void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
   // Whether it changed is not known. Blocks that are written no more must not be looked at for ever: two
   // digests, some releases apart, tell; seldom, and less often each time that it has changed.
   const unsigned limit = releases_per_look(e);
+  if (seeing_stores_.load()) return protect_unpublished(b);
   ++e.idle_releases;
   if (e.idle_releases >= limit) {
     const bool unchanged = limit > 1 && e.digest == digest_of(b.own, b.extent.bytes);
@@ -145,17 +146,20 @@ void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
     if (!unchanged) {
       e.patience = static_cast<std::uint8_t>(std::min(patience_max, e.patience + 1u));
     } else {
-      vm_.downgrade({b.id, 1});
-      count(Counter::downgrades);
-      end_critical_section(b);  // a thread may have written until now, and a reader looked before that
-      e.state = State::readable_clean;
-      e.published_equals = false;
-      return;
+      return protect_unpublished(b);
     }
   } else if (e.idle_releases == limit / 2) {
     e.digest = digest_of(b.own, b.extent.bytes);
   }
   list(b.id, e);
+}
+
+void Engine::protect_unpublished(Block& b) {
+  vm_.downgrade({b.id, 1});
+  count(Counter::downgrades);
+  end_critical_section(b);  // a thread may have written until now, and a reader looked before that
+  b.entry.state = State::readable_clean;
+  b.entry.published_equals = false;
 }
 
 }  // namespace musubi::coherence::migrating

@@ -52,9 +52,9 @@ struct Function {
   std::uintptr_t offset = 0;  // of the address in it
 };
 
-// The function of the file's full symbol table that covers `address` (as the file counts addresses). dladdr
-// knows only exported names: of a plain executable hardly any.
-Function find_function(const MappedFile& file, std::uintptr_t address) noexcept {
+// The function (or, by its type, the variable) of the file's full symbol table that covers `address` (as the
+// file counts addresses). dladdr knows only exported names: of a plain executable hardly any.
+Function find_symbol(const MappedFile& file, std::uintptr_t address, unsigned type) noexcept {
   const auto* header = file.at<ElfW(Ehdr)>(0);
   if (header == nullptr || ::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return {};
   const auto* sections = file.at<ElfW(Shdr)>(header->e_shoff, header->e_shnum);
@@ -67,7 +67,7 @@ Function find_function(const MappedFile& file, std::uintptr_t address) noexcept 
     const char* names = file.at<char>(strings.sh_offset, strings.sh_size);
     if (symbols == nullptr || names == nullptr) return {};
     for (std::size_t k = 0; k < count; ++k) {
-      if (ELF64_ST_TYPE(symbols[k].st_info) != STT_FUNC || symbols[k].st_name >= strings.sh_size) continue;
+      if (ELF64_ST_TYPE(symbols[k].st_info) != type || symbols[k].st_name >= strings.sh_size) continue;
       if (address - symbols[k].st_value < symbols[k].st_size) {
         return {names + symbols[k].st_name, address - symbols[k].st_value};
       }
@@ -95,7 +95,7 @@ void append_code_location(CrashText& text, std::uintptr_t address) noexcept {
   const std::uintptr_t in_file = address - object->l_addr;
   const bool program = object->l_name == nullptr || object->l_name[0] == '\0';
   const MappedFile file(program ? "/proc/self/exe" : object->l_name);
-  Function function = find_function(file, in_file);
+  Function function = find_symbol(file, in_file, STT_FUNC);
   if (function.name == nullptr && information.dli_sname != nullptr) {
     function = {information.dli_sname, address - reinterpret_cast<std::uintptr_t>(information.dli_saddr)};
   }
@@ -104,6 +104,23 @@ void append_code_location(CrashText& text, std::uintptr_t address) noexcept {
   } else {
     (text << information.dli_fname << "+").hexadecimal(in_file);
   }
+}
+
+void append_variable(CrashText& text, std::uintptr_t address) noexcept {
+  Dl_info information;
+  link_map* object = nullptr;
+  if (::dladdr1(reinterpret_cast<void*>(address), &information, reinterpret_cast<void**>(&object),
+                RTLD_DL_LINKMAP) == 0 ||
+      object == nullptr) {
+    text << "no variable";
+    return;
+  }
+  const bool program = object->l_name == nullptr || object->l_name[0] == '\0';
+  const MappedFile file(program ? "/proc/self/exe" : object->l_name);
+  const std::uintptr_t in_file = address - object->l_addr;
+  const Function variable = find_symbol(file, in_file, STT_OBJECT);
+  (text << (variable.name != nullptr ? variable.name : information.dli_fname) << "+")
+      .hexadecimal(variable.name != nullptr ? variable.offset : in_file);
 }
 
 }  // namespace musubi::vm

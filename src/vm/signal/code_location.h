@@ -12,6 +12,9 @@ namespace musubi::vm {
 // lock.
 void append_code_location(CrashText& text, std::uintptr_t address) noexcept;
 
+// Appends "variable+0x12", or "object+0x1234" where no symbol covers the address. As above.
+void append_variable(CrashText& text, std::uintptr_t address) noexcept;
+
 // Whether a loaded object covers the address.
 bool is_code(std::uintptr_t address) noexcept;
 

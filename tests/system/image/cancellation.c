@@ -17,14 +17,14 @@ static void pause_ms(long milliseconds) {
 }
 
 // POSIX: the mutex has been taken again when the first handler runs.
-static void clean(void *unused) {
+static void clean(void* unused) {
   (void)unused;
   ++cleaned;
   taken_at_cleanup += pthread_mutex_trylock(&mutex) == EBUSY;
   pthread_mutex_unlock(&mutex);
 }
 
-static void *wait_for_ever(void *timed) {
+static void* wait_for_ever(void* timed) {
   struct timespec end;
   clock_gettime(CLOCK_REALTIME, &end);
   end.tv_sec += 1000;
@@ -42,9 +42,9 @@ static void *wait_for_ever(void *timed) {
   return NULL;
 }
 
-static void cancel_one(void *timed) {
+static void cancel_one(void* timed) {
   pthread_t thread;
-  void *result = NULL;
+  void* result = NULL;
   waits = 0;
   CHECK(pthread_create(&thread, NULL, wait_for_ever, timed) == 0);
   for (int seen = 0; !seen; pause_ms(1)) {
@@ -57,7 +57,7 @@ static void cancel_one(void *timed) {
   CHECK(result == PTHREAD_CANCELED);
 }
 
-static void *lock_and_pass(void *unused) {
+static void* lock_and_pass(void* unused) {
   (void)unused;
   pthread_mutex_lock(&mutex);
   passed = 1;
@@ -68,7 +68,7 @@ static void *lock_and_pass(void *unused) {
 
 static void cancel_at_the_mutex(void) {
   pthread_t thread;
-  void *result = NULL;
+  void* result = NULL;
   pthread_mutex_lock(&mutex);
   CHECK(pthread_create(&thread, NULL, lock_and_pass, NULL) == 0);
   pause_ms(20);

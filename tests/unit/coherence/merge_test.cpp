@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <random>
@@ -114,7 +115,7 @@ void expect_merge(const MergeKernels& kernels, const Case& c, bool rebase, Shari
   Case merged = c;
   const auto merge = rebase ? kernels.merge_and_rebase : kernels.merge_into_both;
   const RaceCount races =
-      merge(merged.own.data(), merged.twin.data(), c.remote.data(), c.own.size(), sharing);
+      merge(merged.own.data(), merged.twin.data(), c.remote.data(), c.own.size(), sharing, nullptr);
   Bytes own(c.own.size()), twin(c.own.size());
   RaceCount expected;
   for (std::size_t i = 0; i < c.own.size(); ++i) {
@@ -143,6 +144,105 @@ TEST(MergeKernels, MergeSelectsBytes) {
         }
       }
     }
+  }
+}
+
+// Words of the width keep together; the others are joined byte by byte.
+class FixedUnit final : public WordRule {
+ public:
+  FixedUnit(std::size_t word_bytes, std::size_t unit) : WordRule(word_bytes), unit_(unit) {}
+  std::size_t unit_of(const Conflict& conflict) noexcept override {
+    places.push_back(conflict.place);
+    return unit_;
+  }
+  std::vector<const std::byte*> places;
+
+ private:
+  std::size_t unit_;
+};
+
+// By definition: each piece that this rank has changed keeps all of its bytes where the word is in conflict.
+void expect_merge_of_words(const MergeKernels& kernels, const Case& c, bool rebase, Sharing sharing,
+                           std::size_t word, std::size_t unit) {
+  Case merged = c;
+  FixedUnit rule(word, unit);
+  const auto merge = rebase ? kernels.merge_and_rebase : kernels.merge_into_both;
+  merge(merged.own.data(), merged.twin.data(), c.remote.data(), c.own.size(), sharing, &rule);
+  const std::size_t whole = c.own.size() / 8 * 8;
+  std::size_t conflicts = 0;
+  for (std::size_t at = 0; at < whole; at += word) {
+    Bytes joined(word), kept(word);
+    for (std::size_t i = 0; i < word; ++i) {
+      joined[i] = c.own[at + i] != c.twin[at + i] ? c.own[at + i] : c.remote[at + i];
+      const std::size_t piece = at + i / unit * unit;
+      const bool changed = !std::equal(&c.own[piece], &c.own[piece] + unit, &c.twin[piece]);
+      kept[i] = changed ? c.own[at + i] : c.remote[at + i];
+    }
+    const bool in_conflict = !std::equal(joined.begin(), joined.end(), &c.own[at]) &&
+                             !std::equal(joined.begin(), joined.end(), &c.remote[at]);
+    conflicts += in_conflict;
+    const Bytes& expected = in_conflict ? kept : joined;
+    ASSERT_TRUE(std::equal(expected.begin(), expected.end(), &merged.own[at]))
+        << kernels.name << " word " << word << " unit " << unit << " at " << at;
+    const std::byte* twin = rebase ? &c.remote[at] : expected.data();
+    ASSERT_TRUE(std::equal(twin, twin + word, &merged.twin[at])) << kernels.name << " at " << at;
+  }
+  EXPECT_EQ(rule.places.size(), conflicts) << kernels.name;
+}
+
+TEST(MergeKernels, WordsInConflictKeepWhatTheRuleSays) {
+  std::mt19937_64 random(3);
+  for (const MergeKernels* kernels : variants()) {
+    for (const std::size_t bytes : sizes) {
+      for (int round = 0; round < 10; ++round) {
+        const Case c(random, bytes);
+        for (const std::size_t word : {4, 8}) {
+          for (std::size_t unit = 1; unit <= word; unit *= 2) {
+            for (const Sharing sharing : {Sharing::exclusive, Sharing::open}) {
+              expect_merge_of_words(*kernels, c, round % 2 == 0, sharing, word, unit);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// Another thread of the rank stores ints while the block is merged: they are neither lost nor torn.
+TEST(MergeKernels, StoresDuringAnOpenMergeStayWhole) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the race that this is about is one by contract";
+#endif
+  constexpr std::size_t bytes = 4096;
+  for (const MergeKernels* kernels : variants()) {
+    alignas(64) static std::array<std::uint32_t, bytes / 4> own, twin, remote;
+    own.fill(0);
+    twin.fill(0);
+    std::atomic<bool> done{false};
+    std::thread writer([&] {
+      for (std::uint32_t value = 1; !done.load(std::memory_order_relaxed); ++value) {
+        for (std::size_t i = 0; i < own.size(); i += 2) {
+          __atomic_store_n(&own[i], (value & 0xff) * 0x01010101, __ATOMIC_RELAXED);
+        }
+      }
+    });
+    FixedUnit rule(4, 4);
+    std::size_t torn = 0, lost = 0;
+    for (std::uint32_t round = 1; round < 3000; ++round) {
+      for (std::size_t i = 1; i < remote.size(); i += 2) remote[i] = round;
+      kernels->merge_into_both(
+          reinterpret_cast<std::byte*>(own.data()), reinterpret_cast<std::byte*>(twin.data()),
+          reinterpret_cast<const std::byte*>(remote.data()), bytes, Sharing::open, &rule);
+      for (std::size_t i = 0; i < own.size(); i += 2) {
+        const std::uint32_t value = __atomic_load_n(&own[i], __ATOMIC_RELAXED);
+        torn += value != (value & 0xff) * 0x01010101;
+        lost += own[i + 1] != round;
+      }
+    }
+    done.store(true);
+    writer.join();
+    EXPECT_EQ(torn, 0u) << kernels->name;
+    EXPECT_EQ(lost, 0u) << kernels->name;
   }
 }
 

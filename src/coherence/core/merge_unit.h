@@ -1,0 +1,47 @@
+// Decides word by word whether what two ranks changed are neighbours, of which each keeps its own, or one
+// value, of which the last release keeps all (docs/decisions/merge_unit.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "coherence/core/merge.h"
+#include "coherence/core/race_log.h"
+#include "coherence/core/store_evidence.h"
+#include "trace/counters.h"
+#include "vm/space.h"
+
+namespace musubi::coherence {
+
+// For one merge of one block.
+class MergeUnit final : public WordRule {
+ public:
+  struct Block {
+    const vm::Segment& segment;
+    vm::Extent extent;
+    const std::byte* own;  // private bytes
+  };
+  // `log` may be null: then words are only counted. `other`: from whom the remote bytes come.
+  MergeUnit(const Block& block, StoreEvidence own, StoreEvidence remote, Rank other,
+            trace::Counters& counters, RaceLog* log);
+
+  // Whether merging by byte is right for the whole block, and nothing is to be noted: no rule is needed.
+  bool is_byte() const { return is_byte_; }
+  // Whether there was a conflict.
+  bool any() const { return any_; }
+  std::size_t unit_of(const Conflict& conflict) noexcept override;
+
+ private:
+  std::size_t decide(const Conflict& conflict, std::size_t offset) const;
+
+  const Block block_;
+  const StoreEvidence own_, remote_;
+  const std::size_t narrowest_;
+  const Rank other_;
+  trace::Counters& counters_;
+  RaceLog* const log_;
+  const bool is_byte_;
+  bool any_ = false;
+};
+
+}  // namespace musubi::coherence

@@ -1,0 +1,134 @@
+// Words that several ranks store to without an order, as graph codes do: what anybody reads, somebody stored.
+// And neighbours smaller than a word, each of which one rank writes: none is lost.
+#include <algorithm>
+#include <set>
+
+#include "stage.h"
+
+namespace musubi::sim {
+namespace {
+
+using coherence::InjectedBug;
+
+constexpr std::uint64_t worlds = 300;
+constexpr unsigned rounds = 6;
+constexpr std::size_t words = 8;
+
+template <class Word>
+Task<> put(Node& node, std::size_t index, Word value) {
+  co_await node.write(BlockId{0}, index * sizeof value, std::as_bytes(std::span{&value, 1}));
+}
+template <class Word>
+Task<Word> get(Node& node, std::size_t index) {
+  Word value{};
+  co_await node.read(BlockId{0}, index * sizeof value, std::as_writable_bytes(std::span{&value, 1}));
+  co_return value;
+}
+
+struct Stored {
+  std::set<std::uint64_t> of_word[words];
+  bool torn = false;
+};
+
+// Each rank changes another byte of a word: what merging by byte joins, nobody stored.
+template <class Word>
+Task<> store_and_look(Stage& stage, Node& node, unsigned seed, Stored* stored) {
+  Random random(seed * 64 + node.self().value);
+  for (unsigned round = 0; round < rounds; ++round) {
+    for (unsigned i = 0; i < 6; ++i) {
+      const std::size_t index = random.below(words);
+      const unsigned byte = static_cast<unsigned>((node.self().value + round) % sizeof(Word));
+      const auto value = static_cast<Word>(Word{1} << 8 * byte) * static_cast<Word>(random.between(1, 255));
+      stored->of_word[index].insert(value);
+      co_await put<Word>(node, index, value);
+      co_await idle(stage, 1000);
+      const Word seen = co_await get<Word>(node, random.below(words));
+      (void)seen;
+    }
+    co_await meet(node);
+    for (std::size_t index = 0; index < words; ++index) {
+      const Word seen = co_await get<Word>(node, index);
+      if (seen != 0 && !stored->of_word[index].contains(seen)) stored->torn = true;
+    }
+    co_await meet(node);
+  }
+}
+
+template <class Word>
+unsigned worlds_with_torn_words(InjectedBug bug) {
+  unsigned torn = 0;
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    Configuration configuration = hostile(seed, 3);
+    configuration.protocol.injected_bug = bug;
+    Stage stage(configuration, 1);
+    Stored stored;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      stage.play(rank, store_and_look<Word>(stage, stage.node(rank), static_cast<unsigned>(seed), &stored));
+    }
+    EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << "seed " << seed;
+    torn += stored.torn;
+  }
+  return torn;
+}
+
+TEST(WordsLitmus, IntsAreNeverTorn) {
+  EXPECT_EQ(worlds_with_torn_words<std::uint32_t>(InjectedBug::none), 0u);
+}
+TEST(WordsLitmus, DoublesAndPointersAreNeverTorn) {
+  EXPECT_EQ(worlds_with_torn_words<std::uint64_t>(InjectedBug::none), 0u);
+}
+TEST(WordsLitmus, MergingByByteTearsThem) {
+  EXPECT_GT(worlds_with_torn_words<std::uint32_t>(InjectedBug::words_merged_by_byte), 0u);
+  EXPECT_GT(worlds_with_torn_words<std::uint64_t>(InjectedBug::words_merged_by_byte), 0u);
+}
+
+// ---- neighbours ----
+
+enum class Shares { cyclic, halves };
+
+bool is_mine(Shares shares, std::size_t index, std::size_t count, std::uint32_t rank) {
+  return shares == Shares::cyclic ? index % 3 == rank : std::min<std::size_t>(index * 3 / count, 2) == rank;
+}
+
+template <class Cell>
+Task<> write_own_cells(Stage& stage, Node& node, Shares shares, unsigned* lost) {
+  constexpr std::size_t count = stage_block_bytes / sizeof(Cell);
+  for (unsigned round = 1; round <= rounds; ++round) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (is_mine(shares, i, count, node.self().value))
+        co_await put<Cell>(node, i, static_cast<Cell>(round + i));
+    }
+    co_await idle(stage, 1000);
+    co_await meet(node);
+    for (std::size_t i = 0; i < count; ++i) {
+      const Cell seen = co_await get<Cell>(node, i);
+      *lost += seen != static_cast<Cell>(round + i);
+    }
+    co_await meet(node);
+  }
+}
+
+template <class Cell>
+unsigned cells_lost(Shares shares) {
+  unsigned lost = 0;
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    Stage stage(hostile(seed, 3), 1);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      stage.play(rank, write_own_cells<Cell>(stage, stage.node(rank), shares, &lost));
+    }
+    EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << "seed " << seed;
+  }
+  return lost;
+}
+
+TEST(WordsLitmus, NeighboursKeepTheirBytes) {
+  for (const Shares shares : {Shares::cyclic, Shares::halves}) {
+    EXPECT_EQ(cells_lost<std::uint8_t>(shares), 0u);
+    EXPECT_EQ(cells_lost<std::uint16_t>(shares), 0u);
+    EXPECT_EQ(cells_lost<std::uint32_t>(shares), 0u);
+    EXPECT_EQ(cells_lost<std::uint64_t>(shares), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace musubi::sim

@@ -1,0 +1,19 @@
+// Words that all threads store to, for the report of races: in static memory, on the heap and on a stack.
+#include "check.h"
+
+static int counts[100];
+
+int main(void) {
+  int* const on_heap = calloc(100, sizeof *on_heap);
+  int on_stack = 0;
+#pragma omp parallel
+  {
+    const int mine = 1 << 8 * omp_get_thread_num();
+    counts[10] = mine;
+    on_heap[3] = mine;
+    on_stack = mine;
+  }
+  CHECK(counts[10] != 0 && on_heap[3] != 0 && on_stack != 0);
+  free(on_heap);
+  return 0;
+}
