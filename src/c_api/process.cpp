@@ -43,7 +43,7 @@ std::uint32_t LockHolders::this_thread() noexcept {
 }
 
 Process::Process(std::unique_ptr<runtime::Runtime> started)
-    : owner(std::move(started)), runtime(*owner), mapped_memory(image::heap), messages(runtime, image::heap, mapped_memory) {}
+    : owner(std::move(started)), runtime(*owner), messages(runtime, image::heap) {}
 
 Process* current_process() noexcept {
   return process.load(std::memory_order_acquire);

@@ -38,6 +38,7 @@ class SignatureSink {
 // Who else has acquired what a task acquires.
 enum class Audience : std::uint8_t {
   unknown,
+  unknown_but_stacks,      // the same; blocks that are always open are left to another acquire of it
   all_ranks_soon,  // the end of a barrier: every rank, once it has left; threads elsewhere may be ahead of it
   everyone,        // the end of a barrier: every thread of the job, before it does anything else
 };
@@ -131,6 +132,8 @@ class Protocol {
   // in order `number` asks it: asked(), when the release has ended.
   virtual bool took_live_bytes(Rank /*peer*/) const { return false; }
   virtual void asked(Rank /*peer*/, std::uint32_t /*number*/) {}
+  // How many acquires have left blocks that are always open, so far (Audience::unknown_but_stacks).
+  virtual std::uint64_t stacks_left() const { return 0; }
   // Whether the rank stands at a quiescent barrier, and all that it wrote has been released.
   virtual Task<bool> has_released_standing() { co_return false; }
 

@@ -194,6 +194,17 @@ Globals find_globals(const dl_phdr_info& object, const IsPrivate& is_private) {
   return result;
 }
 
+bool imports_any(const dl_phdr_info& object, std::span<const std::string_view> names) {
+  const Dynamic dynamic = read_dynamic(object);
+  if (dynamic.symbols == nullptr || dynamic.strings == nullptr) return false;
+  const auto is_one = [&](const ElfW(Rela) & relocation) {
+    const ElfW(Sym)& symbol = dynamic.symbols[ELF64_R_SYM(relocation.r_info)];
+    return symbol.st_shndx == SHN_UNDEF &&
+           std::ranges::find(names, std::string_view(dynamic.strings + symbol.st_name)) != names.end();
+  };
+  return std::ranges::any_of(dynamic.jump_slots, is_one) || std::ranges::any_of(dynamic.relocations, is_one);
+}
+
 std::string build_id(const dl_phdr_info& object) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = object.dlpi_phdr[i];

@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/runtime.h"
@@ -29,6 +31,9 @@ struct Globals {
 // it to each rank; null: all do. REQUIRES: the object has been relocated. Any thread.
 using IsPrivate = std::function<bool(const char* variable)>;
 Globals find_globals(const dl_phdr_info& object, const IsPrivate& is_private = nullptr);
+
+// Whether the object calls, or takes the address of, one of these functions of other objects.
+bool imports_any(const dl_phdr_info& object, std::span<const std::string_view> names);
 
 // The note that the linker left to tell builds apart, in hexadecimal; empty without one.
 std::string build_id(const dl_phdr_info& object);

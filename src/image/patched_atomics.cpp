@@ -1,10 +1,13 @@
 #include "image/patched_atomics.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "atomics/fault.h"
+#include "atomics/load_spins.h"
 #include "atomics/patch.h"
 #include "atomics/site.h"
 #include "image/fork.h"
@@ -140,10 +143,15 @@ Result<atomics::SharedRanges> shared_ranges(const runtime::Runtime& runtime) {
       ranges, [](std::uintptr_t address) { return runtime::current_runtime()->is_shared(address); });
 }
 
-Result<atomics::Scan> scan_object(const link_map& object) {
+Result<std::vector<atomics::CodeRange>> code_of(const link_map& object) {
   Result<std::vector<atomics::CodeRange>> code = std::vector<atomics::CodeRange>{};
   const std::string path = object.l_name[0] == '\0' ? "/proc/self/exe" : object.l_name;
   visit_object(object, [&](const dl_phdr_info& info) { code = atomics::code_of_object(info, path); });
+  return code;
+}
+
+Result<atomics::Scan> scan_object(const link_map& object) {
+  auto code = code_of(object);
   if (!code) return code.error();
   return atomics::find_sites(code.value());
 }
@@ -157,6 +165,20 @@ Result<bool> patch_object(const link_map& object) {
   return patched.value().fences != 0;
 }
 
+constexpr std::string_view functions_of_waits[] = {"sched_yield",     "usleep",     "nanosleep",
+                                                   "clock_nanosleep", "thrd_yield", "thrd_sleep"};
+
+// Whether threads of the object's code may wait for words to change.
+bool waits_for_words(const link_map& object) {
+  bool waits = false;
+  visit_object(object, [&](const dl_phdr_info& info) { waits = imports_any(info, functions_of_waits); });
+  if (waits) return true;
+  auto code = code_of(object);
+  return code && std::ranges::any_of(code.value(), [](const atomics::CodeRange& range) {
+           return atomics::has_load_spins(reinterpret_cast<const void*>(range.begin), range.bytes);
+         });
+}
+
 Result<void> patch_all(Job& job) {
   auto ranges = shared_ranges(job.runtime);
   if (!ranges) return ranges.error();
@@ -164,14 +186,19 @@ Result<void> patch_all(Job& job) {
   auto& sink = *new RuntimeSink(job.runtime);
   if (const auto attached = atomics::attach(sink, ranges.value()); !attached) return attached.error();
   serve_signals(job.runtime, ranges.value());
-  bool has_fences = false;
+  bool has_fences = false, has_waits = false;
   for (const link_map* object : linked_objects()) {
     if (!job.choice.is_shared(*object)) continue;
     auto patched = patch_object(*object);
     if (!patched) return patched.error();
     has_fences = has_fences || patched.value();
+    has_waits = has_waits || waits_for_words(*object);
   }
-  if (has_fences) job.runtime.expect_flags();
+  if (has_fences) {
+    job.runtime.expect_flags();
+  } else if (has_waits) {
+    job.runtime.suspect_flags();
+  }
   return {};
 }
 

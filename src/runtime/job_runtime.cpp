@@ -350,6 +350,7 @@ void JobRuntime::set_thread_count(std::uint32_t threads) noexcept {
   const fabric::WaitingPolicy policy = policy_for(threads);
   spin_checks_.store(policy.spin_checks, std::memory_order_relaxed);
   yields_.store(policy.yields, std::memory_order_relaxed);
+  fabric_->set_policy(policy);
 }
 
 void JobRuntime::wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) {

@@ -72,6 +72,7 @@ class JobRuntime final : public Runtime,
   void unlock(LockId lock) override;
   void flush() override;
   void expect_flags() override;
+  void suspect_flags() override;
   void release() override;
   void acquire() override;
   AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) override;

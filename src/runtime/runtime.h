@@ -140,6 +140,8 @@ class Runtime {
   // The program may hand data over by plain flags (it has fences): nobody is to see a flag whose data has not
   // been released. Before the program's main.
   virtual void expect_flags() {}
+  // The same as long as it turns out to: the program has loops that wait for a word to change.
+  virtual void suspect_flags() {}
 
   // Exact atomic operation on 1, 2, 4, 8 or 16 bytes of shared memory; may cross a block's end. Result: the
   // old value.

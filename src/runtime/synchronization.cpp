@@ -1,6 +1,4 @@
 // Barriers, locks, flushes and atomic operations of a rank.
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -149,6 +147,10 @@ void JobRuntime::expect_flags() {
   flags_->expect();
 }
 
+void JobRuntime::suspect_flags() {
+  if (keeper_ != nullptr) flags_->expect();
+}
+
 void JobRuntime::release() {
   if (ranks_ == 1) return;
   const sync::Stand::Operation operation = begin_operation();
@@ -157,8 +159,8 @@ void JobRuntime::release() {
 void JobRuntime::acquire() {
   if (ranks_ > 1) executor().run(clock_->acquire());
 }
-// A program that waits for a flag flushes until it changes. One flush that finds nothing says little: programs
-// flush for other reasons. Many in a row are a wait.
+// A program that waits for a flag flushes until it changes. One flush that finds nothing says little:
+// programs flush for other reasons. Many in a row are a wait.
 void JobRuntime::flush() {
   constexpr std::uint32_t looks_before_wait = 16, looks_before_report = 200;
   if (ranks_ > 1) {
@@ -192,11 +194,9 @@ void JobRuntime::await_flag() {
     executor().run(protocol_->acquire_clock(protocol_->clock() + settings_.lease_ticks + 1));
     idle.next_request_ns = now_ns + std::min(std::max(waited_ns, first_request_ns), requests_apart_ns);
   }
-  if (waited_ns >= first_nap_ns) {
-    nap();
-  } else if (yields_.load(std::memory_order_relaxed) != 0) {
-    step_aside();
-  }
+  // Where threads outnumber the cores: the one that is to change the flag may wait for this one's.
+  if (yields_.load(std::memory_order_relaxed) == 0) return;
+  waited_ns < first_nap_ns ? step_aside() : nap();
 }
 
 // Lets others have the core, for a moment.

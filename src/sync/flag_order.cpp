@@ -62,10 +62,11 @@ FlagOrder::FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Cloc
       signatures_(fabric, protocol, signature_offset, notices_max),
       acquired_(new std::atomic<std::uint64_t>[fabric.ranks()] {}),
       injected_bug_(injected_bug),
-      requests_(new std::uint64_t[fabric.ranks()] {}) {}
+      requests_(new std::uint64_t[fabric.ranks()]{}) {}
 
 void FlagOrder::expect() noexcept {
   word(credit).store(barriers_without_flush);
+  credit_given_ = barriers_without_flush;
   protocol_.set_ordered(true);
   settled_.store(++entries_);
 }
@@ -130,9 +131,8 @@ Task<std::uint64_t> FlagOrder::await_releases(Rank peer) {
   std::array<std::uint64_t, 2> seen{};
   std::uint64_t sequence = 0;
   static_assert(finished == begun + 1);
-  std::array<fabric::Step, 2> steps{
-      fabric::get(control_region, offset_of(begun), seen.data(), sizeof seen),
-      signatures_.sequence_step(sequence)};
+  std::array<fabric::Step, 2> steps{fabric::get(control_region, offset_of(begun), seen.data(), sizeof seen),
+                                    signatures_.sequence_step(sequence)};
   co_await fabric::transfer(fabric_, peer, steps);
   const std::uint64_t wanted = seen[0];
   for (unsigned look = 0; seen[1] < wanted && look < looks_max; ++look) {
@@ -147,7 +147,7 @@ Task<> FlagOrder::acquire_from(Rank peer) {
   std::atomic<std::uint64_t>& acquired = acquired_[peer.value];
   const std::uint64_t sequence = co_await await_releases(peer);
   if (sequence == acquired.load()) co_return;
-  const std::uint64_t now = co_await signatures_.acquire_from(peer);
+  const std::uint64_t now = co_await signatures_.acquire_from(peer, coherence::Audience::unknown_but_stacks);
   acquired.store(now);
 }
 
@@ -162,6 +162,7 @@ Task<> FlagOrder::acquire_in_order(bool siblings, bool answers) {
   for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
     if (attempt == acquires_in_place_max) protocol_.set_program_stands(false);
     const std::uint32_t number = protocol_.order_begins();
+    const std::uint64_t stacks_left_before = protocol_.stacks_left();
     for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
       const Rank peer{rank};
       if (peer == fabric_.self()) continue;
@@ -171,8 +172,16 @@ Task<> FlagOrder::acquire_in_order(bool siblings, bool answers) {
       }
       co_await acquire_from(peer);
     }
+    // A flag may lie in a block that is always open: when all others have been closed.
+    if (protocol_.stacks_left() != stacks_left_before) co_await acquire_stacks();
     protocol_.order_ended(number);
     if (!protocol_.shows_unordered()) co_return;
+  }
+}
+
+Task<> FlagOrder::acquire_stacks() {
+  for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
+    if (Rank{rank} != fabric_.self()) (void)co_await signatures_.acquire_from(Rank{rank});
   }
 }
 

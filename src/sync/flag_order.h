@@ -56,7 +56,8 @@ class FlagOrder {
 
   // Whether some rank has flushed lately, counted in barriers.
   bool in_use() const noexcept { return word(credit).load(std::memory_order_relaxed) != 0; }
-  // The program has flushes: in use from the beginning. Before its first instruction.
+  // The program has flushes, or waits for plain words: in use from the beginning. Before its first
+  // instruction.
   void expect() noexcept;
 
   // `siblings`: other threads of this rank may run program code before the task ends. All of these may be
@@ -127,6 +128,7 @@ class FlagOrder {
   Task<std::uint64_t> await_releases(Rank peer);
   Task<> acquire_from(Rank peer);
   Task<> acquire_in_order(bool siblings, bool answers);
+  Task<> acquire_stacks();
   Task<> acquire_what_shows();
 
   fabric::Fabric& fabric_;
@@ -140,7 +142,7 @@ class FlagOrder {
   Bell* bell_ = nullptr;  // null: nobody answers
   std::atomic<std::uint64_t> settled_{0};
   std::uint64_t entries_ = 0;
-  std::uint64_t credit_given_ = 0;            // by the background, last
+  std::uint64_t credit_given_ = 0;             // by the background, last
   std::unique_ptr<std::uint64_t[]> requests_;  // of the background, by rank
 };
 

@@ -26,7 +26,7 @@ Task<> FlagOrder::settle() {
 
 Task<> FlagOrder::keep_in_use() {
   const std::uint64_t left = word(credit).load();
-  if (left != 0 && left >= credit_given_) co_return;
+  if (left != 0 && left > credit_given_ / 2) co_return;
   credit_given_ = credit_given_ == 0 ? first_credit : std::min(credit_max, 2 * credit_given_);
   co_await give_credit(credit_given_);
 }
@@ -45,8 +45,7 @@ Task<std::uint64_t> FlagOrder::request(Rank peer) {
 
 Task<bool> FlagOrder::has_answered(Rank peer, std::uint64_t request) {
   std::uint64_t newest = 0;
-  std::array<fabric::Step, 1> step{
-      fabric::get(control_region, offset_of(answered), &newest, sizeof newest)};
+  std::array<fabric::Step, 1> step{fabric::get(control_region, offset_of(answered), &newest, sizeof newest)};
   co_await fabric::transfer(fabric_, peer, step);
   co_return newest >= request;
 }
@@ -95,8 +94,7 @@ Task<> FlagOrder::nudge() {
     if (Rank{rank} == fabric_.self()) continue;
     std::array<std::uint64_t, 2> seen{};
     static_assert(answered == asked + 1);
-    std::array<fabric::Step, 1> step{
-        fabric::get(control_region, offset_of(asked), seen.data(), sizeof seen)};
+    std::array<fabric::Step, 1> step{fabric::get(control_region, offset_of(asked), seen.data(), sizeof seen)};
     co_await fabric::transfer(fabric_, Rank{rank}, step);
     if (seen[0] <= seen[1]) (void)co_await request(Rank{rank});
   }

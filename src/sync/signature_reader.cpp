@@ -54,12 +54,13 @@ Step SignatureReader::sequence_step(std::uint64_t& sequence) const {
   return fabric::get(control_region, offset_, &sequence, sizeof sequence);
 }
 
-Task<std::uint64_t> SignatureReader::acquire_from(Rank peer) {
+Task<std::uint64_t> SignatureReader::acquire_from(Rank peer, coherence::Audience audience) {
   Look look(*this);
-  co_return co_await acquire(look, peer, false);
+  co_return co_await acquire(look, peer, false, audience);
 }
 
-Task<std::uint64_t> SignatureReader::acquire(Look& look, Rank peer, bool is_done) {
+Task<std::uint64_t> SignatureReader::acquire(Look& look, Rank peer, bool is_done,
+                                             coherence::Audience audience) {
   for (unsigned attempt = 0;; is_done = false) {
     if (!is_done) {
       std::array<Step, 3> steps = look.steps();
@@ -72,7 +73,7 @@ Task<std::uint64_t> SignatureReader::acquire(Look& look, Rank peer, bool is_done
       co_await pause(attempt);
     }
   }
-  co_await protocol_.acquire(look.signature(), coherence::Audience::unknown);
+  co_await protocol_.acquire(look.signature(), audience);
   co_return look.sequence();
 }
 

@@ -13,6 +13,7 @@ Task<> Engine::acquire(SignatureView signature, Audience audience) {
   TaskGroup fetches(parameters_.release_window);
   std::size_t bytes_ahead = parameters_.cached_bytes;
   const bool in_order = keeps_order() && !runs_no_program_code();
+  const bool known = audience == Audience::everyone || audience == Audience::all_ranks_soon;
   for (const Notice& notice : signature.notices) {
     newest = later(newest, notice.write_ts);
     if (notice.writer == fabric_.self()) continue;
@@ -24,17 +25,22 @@ Task<> Engine::acquire(SignatureView signature, Audience audience) {
   raise(clock_, newest);
   if (audience != Audience::everyone) signature_.add_all(signature);
   co_await expire_until(signature.minimum);
-  if (in_order) co_await refresh_pinned(signature, fetches);
+  if (in_order) co_await refresh_pinned(signature, audience, fetches);
   co_await fetches.drain();
-  if (audience != Audience::unknown) {
+  if (known) {
     to_close_.take_runs([this](vm::BlockRun run) { vm_.close(run); });
     quiet_now_.store(0);
   }
 }
 
-Task<> Engine::refresh_pinned(SignatureView signature, TaskGroup& fetches) {
+Task<> Engine::refresh_pinned(SignatureView signature, Audience audience, TaskGroup& fetches) {
   for (const Notice& notice : signature.notices) {
-    if (notice.writer == fabric_.self() || !memory_.entries[notice.block.value].pinned) continue;
+    const Entry& e = memory_.entries[notice.block.value];
+    if (notice.writer == fabric_.self() || !e.pinned || e.read_ts >= notice.write_ts) continue;
+    if (audience == Audience::unknown_but_stacks) {
+      stacks_left_.fetch_add(1);
+      co_return;
+    }
     std::size_t bytes_ahead = 0;
     const bool is_due = co_await apply_notice(notice, bytes_ahead);
     if (is_due) co_await fetches.admit(refresh(notice.block));

@@ -48,7 +48,7 @@ bool Engine::live_parts_are_unchanged() const {
 
 bool Engine::acquire_at_once(SignatureView signature, Audience audience) {
   const bool is_kept = audience != Audience::everyone && !signature.empty();
-  if (audience == Audience::unknown || is_kept || !to_close_.empty() ||
+  if (audience <= Audience::unknown_but_stacks || is_kept || !to_close_.empty() ||
       expired_.load() < signature.minimum.value)
     return false;
   LogicalTime newest = signature.minimum;

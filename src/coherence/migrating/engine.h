@@ -65,6 +65,7 @@ class Engine {
     return static_cast<std::int32_t>(asked_[peer.value].load() - live_came_in_[peer.value].load()) <= 0 &&
            live_came_in_[peer.value].load() != 0 && !injected(InjectedBug::live_bytes_unasked);
   }
+  std::uint64_t stacks_left() const { return stacks_left_.load(); }
   void asked(Rank peer, std::uint32_t number) { raise_number(asked_[peer.value], number); }
   void set_program_stands(bool stands) { standing_now_.store(stands ? stop_numbers | ++stop_count_ : 0); }
   std::uint32_t order_begins() { return orders_begun_.fetch_add(1) + 1; }
@@ -331,7 +332,7 @@ class Engine {
 
   // acquire.cpp
   Task<bool> apply_notice(Notice notice, std::size_t& bytes_ahead);
-  Task<> refresh_pinned(SignatureView signature, TaskGroup& fetches);
+  Task<> refresh_pinned(SignatureView signature, Audience audience, TaskGroup& fetches);
   bool is_fetched_ahead(const Block& b, std::size_t& bytes_ahead);
   bool is_trusted(const Entry& e) const;
   Task<bool> expire(BlockId id, std::size_t& bytes_ahead);
@@ -369,6 +370,7 @@ class Engine {
   BufferPool scratch_;
   std::atomic<bool> publish_always_{false};
   std::atomic<bool> ordered_{false};
+  std::atomic<std::uint64_t> stacks_left_{0};  // by acquires
   std::atomic<std::uint32_t> orders_begun_{1};
   std::atomic<std::uint32_t> orders_ended_{0};  // the newest one that has
   std::atomic<std::uint32_t> came_open_in_{0};

@@ -18,6 +18,11 @@ namespace {
 // early.
 constexpr std::uint8_t lease_doublings_max = 10;
 
+// The links of a home that stands still are fewer, where they are shortened on the way.
+constexpr unsigned links_max(const Parameters& parameters) {
+  return 4 + parameters.read_retries_max;
+}
+
 }  // namespace
 
 // Makes the private bytes valid up to `acquired`, and watches over their lease. Another thread may raise
@@ -64,7 +69,14 @@ Task<> Engine::fetch_into(Block& b, std::byte* target) {
     const Rank asked = peer;
     const LookResult result = co_await fetch_from(b, asked, data, live, &peer);
     if (result == LookResult::accepted) co_return;
-    if (result == LookResult::elsewhere && ++links > 1) peer = place_after(b, asked, peer);
+    if (result == LookResult::elsewhere && ++links > 1) {
+      // A home that is always gone when a look arrives is stopped by its lock.
+      if (links > links_max(parameters_) && !injected(InjectedBug::chase_without_end)) {
+        co_await fetch_under_lock(b, target);
+        co_return;
+      }
+      peer = place_after(b, asked, peer);
+    }
     if (result == LookResult::needs_live_data || result == LookResult::needs_public_copy) {
       live = result == LookResult::needs_live_data;
       data = target;

@@ -108,6 +108,9 @@ bool Migrating::took_live_bytes(Rank peer) const {
 void Migrating::asked(Rank peer, std::uint32_t number) {
   parts_->engine.asked(peer, number);
 }
+std::uint64_t Migrating::stacks_left() const {
+  return parts_->engine.stacks_left();
+}
 Task<bool> Migrating::has_released_standing() {
   return parts_->engine.has_released_standing();
 }

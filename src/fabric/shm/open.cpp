@@ -77,7 +77,13 @@ Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t rank
 
 ShmFabric::ShmFabric(Rank self, std::uint32_t ranks, Mailbox& mailbox, trace::Counters& counters,
                      WaitingPolicy policy)
-    : self_(self), counters_(counters), policy_(policy), peers_(ranks), mailbox_(mailbox), reader_(mailbox) {}
+    : self_(self),
+      counters_(counters),
+      spin_checks_(policy.spin_checks),
+      yields_max_(policy.yields),
+      peers_(ranks),
+      mailbox_(mailbox),
+      reader_(mailbox) {}
 
 void ShmFabric::map_own(std::span<const RegionMemory> regions, os::Mapping mailbox) {
   Peer& own = peers_[self_.value];

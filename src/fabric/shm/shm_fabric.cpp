@@ -86,12 +86,13 @@ void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
   {
     Stay stay(mailbox_);
     const auto is_over = [&] { return called(ready) || stay.rung(); };
+    const std::uint32_t spin_checks = spin_checks_.load(std::memory_order_relaxed);
     bool ended = is_over();
-    for (std::uint32_t i = 0; !ended && i < policy_.spin_checks; ++i) {
+    for (std::uint32_t i = 0; !ended && i < spin_checks; ++i) {
       os::pause_instruction();
       ended = is_over();
     }
-    if (!ended && !yields_.yield_until(policy_.yields, is_over)) {
+    if (!ended && !yields_.yield_until(yields_max_.load(std::memory_order_relaxed), is_over)) {
       stay.announce_sleep();
       if (!called(ready)) stay.sleep();
     }
@@ -124,17 +125,18 @@ void ShmFabric::wake_service() noexcept {
 // message.
 bool ShmFabric::watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept {
   const auto differs = [&] { return word.load(std::memory_order_acquire) != unwanted; };
-  for (unsigned i = 0; i < policy_.spin_checks && i < eager_checks; ++i) {
+  const std::uint32_t spin_checks = spin_checks_.load(std::memory_order_relaxed);
+  for (unsigned i = 0; i < spin_checks && i < eager_checks; ++i) {
     if (differs()) return true;
   }
   if (differs()) return true;
   const std::uint64_t begin = os::monotonic_ns();
   bool seen = false;
-  for (std::uint32_t i = 0; !seen && i < policy_.spin_checks; ++i) {
+  for (std::uint32_t i = 0; !seen && i < spin_checks; ++i) {
     os::pause_instruction();
     seen = differs();
   }
-  seen = seen || yields_.yield_until(policy_.yields, differs);
+  seen = seen || yields_.yield_until(yields_max_.load(std::memory_order_relaxed), differs);
   counters_.add(trace::Counter::waiting_ns, os::monotonic_ns() - begin);
   return seen;
 }

@@ -61,6 +61,12 @@ class ShmFabric final : public Fabric {
   void wait_for_service() noexcept override;
   void wake_service() noexcept override;
 
+  // For the waits that begin from now on. Any thread.
+  void set_policy(WaitingPolicy policy) noexcept {
+    spin_checks_.store(policy.spin_checks, std::memory_order_relaxed);
+    yields_max_.store(policy.yields, std::memory_order_relaxed);
+  }
+
   std::byte* direct(Rank peer, RegionId region) noexcept override;
   bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override;
 
@@ -83,7 +89,7 @@ class ShmFabric final : public Fabric {
 
   const Rank self_;
   trace::Counters& counters_;
-  const WaitingPolicy policy_;
+  std::atomic<std::uint32_t> spin_checks_, yields_max_;
   std::vector<Peer> peers_;
   Mailbox& mailbox_;
   std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};

@@ -63,7 +63,7 @@ TEST(LibraryChoice, KeepsWhatPrivateLibrariesNeed) {
     for (const link_map* object : objects) {
       if (is_library(object->l_name, name)) return object;
     }
-    return static_cast<const link_map*>(nullptr);
+    return static_cast<link_map*>(nullptr);
   };
   const link_map* const cxx = find("libstdc++");
   ASSERT_NE(cxx, nullptr);
