@@ -59,11 +59,11 @@ TEST(LibraryChoice, KeepsWhatPrivateLibrariesNeed) {
   settings.shared_libraries = "libc:libm:libgcc_s:ld-linux*";
   LibraryChoice without{settings};
   const auto objects = linked_objects();
-  const auto find = [&](const char* name) {
+  const auto find = [&](const char* name) -> const link_map* {
     for (const link_map* object : objects) {
       if (is_library(object->l_name, name)) return object;
     }
-    return static_cast<link_map*>(nullptr);
+    return nullptr;
   };
   const link_map* const cxx = find("libstdc++");
   ASSERT_NE(cxx, nullptr);
