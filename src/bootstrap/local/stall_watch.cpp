@@ -13,7 +13,10 @@ bool stands(const ThreadState& now, const ThreadState& before) {
       now.object != before.object || now.address != before.address) {
     return false;
   }
-  if (trace::is_spin(now.wait)) return now.looks != before.looks;
+  // Without a look, and without the processor, it is still about to look.
+  if (trace::is_spin(now.wait)) {
+    return now.looks != before.looks || now.processor_ticks == before.processor_ticks;
+  }
   if (now.wait == Wait::nothing) return now.sleeps && now.processor_ticks == before.processor_ticks;
   return true;
 }

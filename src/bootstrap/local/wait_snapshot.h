@@ -20,7 +20,7 @@ struct ThreadState {
   std::uint64_t object = 0, address = 0, call_site = 0, task = 0, moves = 0, looks = 0;
   std::uint32_t team_number = 0, team_size = 0;
   std::vector<std::uint32_t> held;  // ids of locks
-  // Of threads that wait for nothing of the job: what the kernel says.
+  // Of threads that spin, or wait for nothing of the job: what the kernel says.
   bool sleeps = false;
   std::uint64_t processor_ticks = 0;
   std::string kernel_call;  // as /proc/<process>/task/<thread>/syscall has it
