@@ -17,8 +17,8 @@ inline Job* job_that_shares(const void* object) noexcept {
   return shared ? job : nullptr;
 }
 
-// In a child made by fork: whether `object` lies in its copy of such memory. It may say what another thread of
-// the parent did, or be in the job's form.
+// In a child made by fork: whether `object` lies in its copy of such memory. It may say what another thread
+// of the parent did, or be in the job's form.
 inline bool is_of_parent(const void* object) noexcept {
   return is_child_of_rank() && job_of_memory()->program_runs &&
          job_of_memory()->runtime.is_shared(reinterpret_cast<std::uintptr_t>(object));
