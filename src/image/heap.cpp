@@ -25,6 +25,7 @@ int with_alignment(int flags, std::size_t alignment) {
 
 constinit Heap heap;
 constinit thread_local bool Heap::thread_bound_ = false;
+constinit thread_local bool Heap::serves_library_ = false;
 
 Result<void> Heap::share(const HeapPlace& place, std::span<const AddressRange> private_callers,
                          ForeignMemory& foreign) {
@@ -66,7 +67,7 @@ void* Heap::allocate_here(std::size_t bytes, int flags) noexcept {
 void* Heap::allocate_other(std::size_t bytes, const void* caller, int flags) noexcept {
   if (bytes == 0) bytes = 1;
   void* result;
-  if (own_.bytes == 0 || is_private_caller(caller)) {
+  if (own_.bytes == 0 || (is_private_caller(caller) && !serves_library_)) {
     result = flags == 0 ? stream_memory.take(bytes) : nullptr;
     if (result == nullptr) result = musubi_je_mallocx(bytes, flags | private_flags);
   } else {

@@ -78,6 +78,29 @@ class Heap {
   std::size_t own_usable_bytes(std::uintptr_t address) noexcept;
   void release_own(std::uintptr_t address) noexcept;
 
+  // While one lives, what the C library allocates on this thread is shared: it is for the program.
+  class LibraryServed {
+   public:
+    LibraryServed() noexcept : before_(serves_library_) { serves_library_ = true; }
+    ~LibraryServed() { serves_library_ = before_; }
+    LibraryServed(const LibraryServed&) = delete;
+    LibraryServed& operator=(const LibraryServed&) = delete;
+
+   private:
+    const bool before_;
+  };
+  // While one lives inside of that, not: the C library has called the program back.
+  class LibraryNotServed {
+   public:
+    LibraryNotServed() noexcept : before_(serves_library_) { serves_library_ = false; }
+    ~LibraryNotServed() { serves_library_ = before_; }
+    LibraryNotServed(const LibraryNotServed&) = delete;
+    LibraryNotServed& operator=(const LibraryNotServed&) = delete;
+
+   private:
+    const bool before_;
+  };
+
   // Whether `caller` gets shared memory.
   bool serves(const void* caller) const noexcept { return own_.bytes != 0 && !is_private_caller(caller); }
   // Of an address in the shared heap.
@@ -124,6 +147,7 @@ class Heap {
 
   // Plain malloc on this thread serves shared memory.
   static constinit thread_local bool thread_bound_;
+  static constinit thread_local bool serves_library_;
 
   // Smaller allocations may take the short way. 0 before share(), and while memory waits to be taken back.
   std::atomic<std::size_t> large_bytes_{0};
