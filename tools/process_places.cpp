@@ -40,9 +40,9 @@ class ProcessPlaces final : public bootstrap::Places {
     if (module == nullptr) return hexadecimal(address);
     GElf_Off offset = 0;
     GElf_Sym symbol;
-    const char* name =
-        ::dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
-    const char* object = ::dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    const char* name = ::dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    const char* object =
+        ::dwfl_module_info(module, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     std::string text = name != nullptr ? demangled(name) : hexadecimal(address);
     int line = 0;
     Dwfl_Line* const found = ::dwfl_module_getsrc(module, address);
@@ -60,8 +60,7 @@ class ProcessPlaces final : public bootstrap::Places {
     if (module == nullptr) return "";
     GElf_Off offset = 0;
     GElf_Sym symbol;
-    const char* name =
-        ::dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    const char* name = ::dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
     if (name == nullptr) return "";
     return demangled(name) + (offset != 0 ? "+" + std::to_string(offset) : "");
   }

@@ -1,5 +1,5 @@
-// Names for addresses of a running process, from its executable, its libraries and their debug information, by
-// elfutils' libdw. In the launcher, because a rank that crashes or hangs can read nothing any more.
+// Names for addresses of a running process, from its executable, its libraries and their debug information,
+// by elfutils' libdw. In the launcher, because a rank that crashes or hangs can read nothing any more.
 #pragma once
 
 #include <memory>

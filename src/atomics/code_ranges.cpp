@@ -53,7 +53,7 @@ bool lies_within(CodeRange inner, const std::vector<CodeRange>& outer) {
 }
 
 // Empty when the file has no section headers, or none that make sense.
-std::vector<ElfW(Shdr)> executable_sections(const File& file, ElfW(Ehdr)& header) {
+std::vector<ElfW(Shdr)> executable_sections(const File& file, ElfW(Ehdr) & header) {
   if (!file.read(&header, sizeof header, 0) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
   if (header.e_shoff == 0 || header.e_shnum == 0 || header.e_shentsize != sizeof(ElfW(Shdr))) return {};
   std::vector<ElfW(Shdr)> sections(header.e_shnum);
@@ -127,7 +127,8 @@ Result<Scan> find_sites_of_file(const std::string& path) {
   if (!file.is_open()) return Error{"cannot read " + path + ": " + std::strerror(errno)};
   ElfW(Ehdr) header;
   std::vector<ElfW(Shdr)> sections = executable_sections(file, header);
-  if (sections.empty()) return Error{path + " is no program or library whose code can be told by its sections"};
+  if (sections.empty())
+    return Error{path + " is no program or library whose code can be told by its sections"};
   std::sort(sections.begin(), sections.end(),
             [](const ElfW(Shdr) & a, const ElfW(Shdr) & b) { return a.sh_addr < b.sh_addr; });
   Scan all;

@@ -3,9 +3,9 @@
 // Every site gets a stub near the code: it computes the address, runs the original instruction if that is
 // private memory, and else calls the sink and sets registers and flags as the instruction would have. The
 // site itself becomes a jump where it has five bytes; a short jump to such a jump where padding lies near; a
-// jump that shares its last bytes with the next instruction where memory can be mapped for it to land in; else
-// a breakpoint whose signal handler goes on in the stub. So the sink is never called from a signal handler on
-// behalf of a patched site.
+// jump that shares its last bytes with the next instruction where memory can be mapped for it to land in;
+// else a breakpoint whose signal handler goes on in the stub. So the sink is never called from a signal
+// handler on behalf of a patched site.
 #pragma once
 
 #include <signal.h>
@@ -30,19 +30,19 @@ struct PatchReport {
 };
 
 // Names the one sink and the shared space of this process. Must be called before `patch`, before the program
-// has threads; a second call replaces the sink and the ranges (patched code keeps the filter of the call before
-// it was patched). `sink` must outlive the process's last atomic. Fails on processors without XSAVE.
+// has threads; a second call replaces the sink and the ranges (patched code keeps the filter of the call
+// before it was patched). `sink` must outlive the process's last atomic. Fails on processors without XSAVE.
 Result<void> attach(AtomicSink& sink, const SharedRanges& ranges);
 
-// For the process's handler of SIGTRAP, which the caller installs, on an alternate stack (the thread's own may
-// be a protected page of the shared space): true when the signal came from a breakpoint of `patch`, and
+// For the process's handler of SIGTRAP, which the caller installs, on an alternate stack (the thread's own
+// may be a protected page of the shared space): true when the signal came from a breakpoint of `patch`, and
 // `context` now goes on in its stub. Signal-safe.
 bool serve_trap(const siginfo_t& information, ucontext_t& context) noexcept;
 
 // Patches the sites of a scan of this process's code (one object: within 2 GiB of each other). Call once per
-// object, after `attach`, while no other thread runs that code; one thread at a time. The stubs go to `place`,
-// whole pages of which room_for() are free and within 1.9 GiB of the code; 0: to any such place. Needs pages
-// that are writable and executable for a moment. On failure nothing is patched.
+// object, after `attach`, while no other thread runs that code; one thread at a time. The stubs go to
+// `place`, whole pages of which room_for() are free and within 1.9 GiB of the code; 0: to any such place.
+// Needs pages that are writable and executable for a moment. On failure nothing is patched.
 Result<PatchReport> patch(const Scan& scan, std::uintptr_t place = 0);
 // Bytes that the stubs take, whole pages.
 std::size_t room_for(const Scan& scan);

@@ -51,8 +51,8 @@ Scan find_sites(std::vector<CodeRange> ranges);
 // headers of the file at `path`; its executable segments if the file has none. Fails when the file cannot be
 // read.
 Result<std::vector<CodeRange>> code_of_object(const dl_phdr_info& object, const std::string& path);
-// Looks at the file of a program or library that is not loaded, at the addresses where Linux would put a program
-// without randomisation. Errors: cannot be read, or holds no code that section headers name.
+// Looks at the file of a program or library that is not loaded, at the addresses where Linux would put a
+// program without randomisation. Errors: cannot be read, or holds no code that section headers name.
 Result<Scan> find_sites_of_file(const std::string& path);
 // The code of the main program, which the dynamic linker lists first.
 Result<std::vector<CodeRange>> code_of_program();

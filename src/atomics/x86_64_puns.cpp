@@ -44,11 +44,13 @@ std::optional<std::uintptr_t> Puns::land_in(std::uintptr_t base, Page& page, Win
 
 std::optional<std::uintptr_t> Puns::land(Window window) {
   const std::uintptr_t first_page = window.first & ~(page_bytes - 1);
-  for (auto page = pages_.lower_bound(first_page); page != pages_.end() && page->first <= window.last; ++page) {
+  for (auto page = pages_.lower_bound(first_page); page != pages_.end() && page->first <= window.last;
+       ++page) {
     if (const auto landing = land_in(page->first, page->second, window)) return landing;
   }
   if (!add_page(window)) return std::nullopt;
-  for (auto page = pages_.lower_bound(first_page); page != pages_.end() && page->first <= window.last; ++page) {
+  for (auto page = pages_.lower_bound(first_page); page != pages_.end() && page->first <= window.last;
+       ++page) {
     if (const auto landing = land_in(page->first, page->second, window)) return landing;
   }
   return std::nullopt;

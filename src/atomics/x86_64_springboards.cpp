@@ -23,9 +23,8 @@ bool Springboards::reaches(std::uintptr_t from, std::uintptr_t to) {
 }
 
 std::vector<Springboards::Room>::iterator Springboards::first_from(std::uintptr_t address) {
-  return std::lower_bound(
-      rooms_.begin(), rooms_.end(), address < around ? 0 : address - around,
-      [](const Room& candidate, std::uintptr_t from) { return candidate.begin < from; });
+  return std::lower_bound(rooms_.begin(), rooms_.end(), address < around ? 0 : address - around,
+                          [](const Room& candidate, std::uintptr_t from) { return candidate.begin < from; });
 }
 
 std::optional<Springboards::Board> Springboards::take(std::uintptr_t address) {

@@ -27,9 +27,9 @@ class Bootstrap {
   // Where this rank's threads say what they wait for, for the launcher to read; null when nobody reads.
   virtual trace::WaitBoard* wait_board() noexcept { return nullptr; }
 
-  // For a rank that dies by a signal: has somebody else, who is well, tell the user the cause, and then, by their
-  // names, the frames (addresses of instructions, the innermost first). Result of tell_frames: whether both have
-  // been told; waits for that some seconds at most. Signal-safe.
+  // For a rank that dies by a signal: has somebody else, who is well, tell the user the cause, and then, by
+  // their names, the frames (addresses of instructions, the innermost first). Result of tell_frames: whether
+  // both have been told; waits for that some seconds at most. Signal-safe.
   virtual bool tells_crashes() const noexcept { return false; }
   virtual void tell_crash(std::string_view /*cause*/) noexcept {}
   virtual bool tell_frames(std::span<const std::uintptr_t> /*frames*/) noexcept { return false; }

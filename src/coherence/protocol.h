@@ -38,7 +38,7 @@ class SignatureSink {
 // Who else has acquired what a task acquires.
 enum class Audience : std::uint8_t {
   unknown,
-  unknown_but_stacks,      // the same; blocks that are always open are left to another acquire of it
+  unknown_but_stacks,  // the same; blocks that are always open are left to another acquire of it
   all_ranks_soon,  // the end of a barrier: every rank, once it has left; threads elsewhere may be ahead of it
   everyone,        // the end of a barrier: every thread of the job, before it does anything else
 };
@@ -128,8 +128,8 @@ class Protocol {
   // From the end of this task until allow_openings(), no closed block is opened: faults wait. One caller.
   virtual Task<> hold_openings() { co_return; }
   virtual void allow_openings() {}
-  // Whether bytes that `peer` has not released came from it, after it was last asked for a release. The acquire
-  // in order `number` asks it: asked(), when the release has ended.
+  // Whether bytes that `peer` has not released came from it, after it was last asked for a release. The
+  // acquire in order `number` asks it: asked(), when the release has ended.
   virtual bool took_live_bytes(Rank /*peer*/) const { return false; }
   virtual void asked(Rank /*peer*/, std::uint32_t /*number*/) {}
   // How many acquires have left blocks that are always open, so far (Audience::unknown_but_stacks).

@@ -13,7 +13,17 @@ namespace musubi::config {
 
 inline constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB, TiB = 1024 * GiB;
 
-enum class Kind { bytes, block_bytes, automatic_bytes, count, automatic_count, duration, boolean, choice, names };
+enum class Kind {
+  bytes,
+  block_bytes,
+  automatic_bytes,
+  count,
+  automatic_count,
+  duration,
+  boolean,
+  choice,
+  names
+};
 enum class Scope { collective, per_rank };
 
 // The C++ type of a field, by kind.

@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "image/remote_procedures.h"
 #include "image/refused_call.h"
+#include "image/remote_procedures.h"
 #include "os/mapping_calls.h"
 #include "os/memory.h"
 
@@ -111,8 +111,9 @@ int FileMappings::carry_out(const Order& order, int file) noexcept {
       const std::optional<Area> area = area_at(address);
       if (!area) return -EFAULT;
       const bool moves = order.new_address != order.address;
-      void* const moved = os::move_pages(address, order.bytes, order.new_bytes,
-                                         moves ? MREMAP_MAYMOVE | MREMAP_FIXED : 0, pointer(order.new_address));
+      void* const moved =
+          os::move_pages(address, order.bytes, order.new_bytes, moves ? MREMAP_MAYMOVE | MREMAP_FIXED : 0,
+                         pointer(order.new_address));
       if (moved == MAP_FAILED) return -errno;
       forget(order.address, order.bytes);
       note({order.new_address, order.new_address + order.new_bytes, area->reach, area->is_private});
@@ -222,8 +223,9 @@ int FileMappings::protect(void* address, std::size_t bytes, int protection) noex
   const std::optional<Area> area = area_at(address);
   if (!area || area->reach == Reach::here) return os::protect_pages(address, bytes, protection);
   if (area->is_private && (protection & PROT_WRITE) != 0) {
-    report_refused_call("mprotect was refused: it would make a private mapping of a file writable that all ranks see",
-                "ask mmap for PROT_WRITE");
+    report_refused_call(
+        "mprotect was refused: it would make a private mapping of a file writable that all ranks see",
+        "ask mmap for PROT_WRITE");
     return fail(EACCES);
   }
   Order order{};
@@ -234,7 +236,8 @@ int FileMappings::protect(void* address, std::size_t bytes, int protection) noex
   return order_all(order, Reach::everywhere);
 }
 
-void* FileMappings::remap(void* address, std::size_t old_bytes, std::size_t new_bytes, bool may_move) noexcept {
+void* FileMappings::remap(void* address, std::size_t old_bytes, std::size_t new_bytes,
+                          bool may_move) noexcept {
   const std::optional<Area> area = area_at(address);
   if (new_bytes <= old_bytes) {
     if (new_bytes < old_bytes) unmap(static_cast<char*>(address) + new_bytes, old_bytes - new_bytes);

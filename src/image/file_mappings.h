@@ -1,6 +1,7 @@
 // File mappings of the program that no rank writes to on its own: every rank maps the same file at the same
-// address. Of MAP_SHARED the kernel's page cache is then the memory that all have; read-only MAP_PRIVATE shows
-// the same bytes everywhere. A change of a mapping is carried out by every rank before the call returns.
+// address. Of MAP_SHARED the kernel's page cache is then the memory that all have; read-only MAP_PRIVATE
+// shows the same bytes everywhere. A change of a mapping is carried out by every rank before the call
+// returns.
 //
 // Also: mappings that only this process can have (devices, stacks), at addresses where no other rank has
 // anything.
@@ -30,8 +31,8 @@ struct MapRequest {
   off_t offset;
 };
 
-// Results and errno as in section 2 of the manual. Whole pages everywhere. Any thread of the program; not from
-// a signal handler.
+// Results and errno as in section 2 of the manual. Whole pages everywhere. Any thread of the program; not
+// from a signal handler.
 class FileMappings final : private runtime::Procedure {
  public:
   // Every rank makes its own before the job's first barrier. `runtime` outlives this.

@@ -31,8 +31,8 @@ Result<void> Heap::share(const HeapPlace& place, std::span<const AddressRange> p
                          ForeignMemory& foreign) {
   MUSUBI_CHECK(own_.bytes == 0 && private_callers.size() <= private_caller_ranges_max);
   const std::uintptr_t own_base = place.base + place.self.value * place.bytes_per_rank;
-  Result<unsigned> arena = create_shared_arena(
-      own_base, place.bytes_per_rank - (place.self == Rank{0} ? place.break_bytes : 0));
+  Result<unsigned> arena =
+      create_shared_arena(own_base, place.bytes_per_rank - (place.self == Rank{0} ? place.break_bytes : 0));
   if (!arena) return arena.error();
   arena_ = arena.value();
   for (std::size_t i = 0; i < private_callers.size(); ++i) private_callers_[i] = private_callers[i];

@@ -93,8 +93,9 @@ void share_heap(Job& job) {
   const std::size_t block = job.runtime.settings().heap_block_bytes;
   const std::size_t break_bytes =
       std::min(layout.heap_bytes_per_rank / heap_parts_per_break, break_bytes_max) / block * block;
-  const HeapPlace place{layout.heap_base,    layout.heap_bytes_per_rank, job.runtime.self(),
-                        job.runtime.ranks(), block,                      break_bytes};
+  const HeapPlace place{
+      layout.heap_base, layout.heap_bytes_per_rank, job.runtime.self(), job.runtime.ranks(), block,
+      break_bytes};
   job.mappings.set_break_range({layout.heap_base + layout.heap_bytes_per_rank - break_bytes, break_bytes});
   const Result<void> shared = heap.share(place, private_callers(), job.messages);
   if (!shared) job.runtime.abort(status_of_refusal, shared.error().message);
@@ -139,8 +140,7 @@ Job& join_job(const ProgramArguments& arguments) {
   runtime::Runtime& runtime = *started.value().release();
   runtime::set_current_runtime(&runtime);
   prepare_for_children();
-  job_of_process =
-      new Job(runtime, descriptors, *new Streams, *new Attributes, std::move(choice), arguments);
+  job_of_process = new Job(runtime, descriptors, *new Streams, *new Attributes, std::move(choice), arguments);
   start_process_objects(*job_of_process);
   share_heap(*job_of_process);
   if (program_has_code_on_stacks()) runtime.allow_code(runtime.layout().stacks_base);

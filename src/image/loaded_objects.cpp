@@ -195,7 +195,8 @@ bool program_has_code_on_stacks() {
       [](dl_phdr_info* object, std::size_t, void* result) {
         for (int i = 0; i < object->dlpi_phnum; ++i) {
           const ElfW(Phdr)& header = object->dlpi_phdr[i];
-          if (header.p_type == PT_GNU_STACK && (header.p_flags & PF_X) != 0) *static_cast<bool*>(result) = true;
+          if (header.p_type == PT_GNU_STACK && (header.p_flags & PF_X) != 0)
+            *static_cast<bool*>(result) = true;
         }
         return 0;
       },

@@ -63,5 +63,4 @@ bool only_starts_others(std::string_view path);
 // nested functions and Fortran's internal procedures are called through code on the stack.
 bool program_has_code_on_stacks();
 
-
 }  // namespace musubi::image

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "image/job_words.h"
-#include "image/remote_procedures.h"
 #include "image/refused_call.h"
+#include "image/remote_procedures.h"
 #include "os/mapping_calls.h"
 #include "os/memory.h"
 
@@ -114,8 +114,9 @@ void* Mappings::take_pages(const MapRequest& request) noexcept {
   if (memory == nullptr) {
     const std::string reason = "mmap of " + std::to_string(request.bytes >> 20) +
                                " MiB was refused: it does not fit into this rank's part of the shared heap";
-    report_refused_call(reason, "raise heap_bytes (--set heap_bytes=...), also for address space that is "
-                                "only reserved");
+    report_refused_call(reason,
+                        "raise heap_bytes (--set heap_bytes=...), also for address space that is "
+                        "only reserved");
     return map_failed(ENOMEM);
   }
   allow_code(memory, request.protection);
@@ -156,9 +157,8 @@ void* Mappings::map_fixed(const MapRequest& request) noexcept {
     if (is_read_file) return files_.map(request, os::page_bytes());
     if (kind == Kind::of_this_process) return map_plainly(request);
   }
-  report_refused_call(
-      "mmap with MAP_FIXED was refused: there, no memory can be had that all ranks share",
-      "leave the address to mmap, or map over a part of what mmap gave");
+  report_refused_call("mmap with MAP_FIXED was refused: there, no memory can be had that all ranks share",
+                      "leave the address to mmap, or map over a part of what mmap gave");
   return map_failed(ENOMEM);
 }
 

@@ -32,9 +32,7 @@ void report_refused_call(std::string_view reason, std::string_view remedy) noexc
   if (const Job* const job = current_job()) {
     std::snprintf(who, sizeof who, "musubi: rank %u: ", job->runtime.self().value);
   }
-  const auto part = [](std::string_view text) {
-    return iovec{const_cast<char*>(text.data()), text.size()};
-  };
+  const auto part = [](std::string_view text) { return iovec{const_cast<char*>(text.data()), text.size()}; };
   const iovec parts[] = {part(who), part(reason), part("; "), part(remedy), part("\n")};
   [[maybe_unused]] const ssize_t count = ::writev(2, parts, 5);
 }

@@ -15,8 +15,7 @@ Locks::Locks(runtime::Runtime& runtime, TeamWords& words) : runtime_(runtime), w
 
 void Locks::lock(LockId lock, const void* variable) {
   {
-    const runtime::Waiting wait(runtime::Wait::lock, lock.value,
-                                reinterpret_cast<std::uintptr_t>(variable));
+    const runtime::Waiting wait(runtime::Wait::lock, lock.value, reinterpret_cast<std::uintptr_t>(variable));
     take(lock);
   }
   runtime::note_lock_taken(lock.value);

@@ -25,7 +25,8 @@ sigset_t signal_set(SignalBits bits) noexcept {
 
 namespace {
 
-// What the kernel returns to behind a handler. Unwinders know these very bytes as the end of a signal's frame.
+// What the kernel returns to behind a handler. Unwinders know these very bytes as the end of a signal's
+// frame.
 extern "C" __attribute__((visibility("hidden"))) void musubi_return_from_signal();
 asm(R"(
     .pushsection .text
@@ -59,9 +60,8 @@ int set_signal_action(int signal, const struct sigaction* action, struct sigacti
     set = {action->sa_sigaction, flags | with_restorer, &musubi_return_from_signal,
            signal_bits(action->sa_mask)};
   }
-  const long result =
-      system_call(SYS_rt_sigaction, signal, action != nullptr ? as_argument(&set) : 0,
-                  old != nullptr ? as_argument(&before) : 0, sizeof(SignalBits));
+  const long result = system_call(SYS_rt_sigaction, signal, action != nullptr ? as_argument(&set) : 0,
+                                  old != nullptr ? as_argument(&before) : 0, sizeof(SignalBits));
   if (result < 0) {
     errno = static_cast<int>(-result);
     return -1;

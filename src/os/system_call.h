@@ -1,5 +1,5 @@
-// The bare system call. The runtime exports its own syscall() to the program; the runtime itself must not meet
-// it. Architecture-specific code stands here and nowhere else.
+// The bare system call. The runtime exports its own syscall() to the program; the runtime itself must not
+// meet it. Architecture-specific code stands here and nowhere else.
 #pragma once
 
 #if !defined(__x86_64__)

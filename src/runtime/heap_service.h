@@ -43,8 +43,8 @@ class HeapService final : public fabric::Listener {
   enum class Kind : std::uint64_t { free, size_query, size_answer };
   struct Message {
     Kind kind;
-    std::uint64_t value;   // address, or the size
-    std::uint64_t extra;   // of a free: bytes. Else the asker's Question
+    std::uint64_t value;  // address, or the size
+    std::uint64_t extra;  // of a free: bytes. Else the asker's Question
   };
   struct Arrival {
     Message message;

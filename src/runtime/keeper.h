@@ -1,5 +1,5 @@
-// The thread of a rank that works in the background (sync/background.h): it sleeps until another rank asks, or
-// until the rank's threads have not synchronised for a while.
+// The thread of a rank that works in the background (sync/background.h): it sleeps until another rank asks,
+// or until the rank's threads have not synchronised for a while.
 #pragma once
 
 #include <atomic>

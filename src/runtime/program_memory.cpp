@@ -29,8 +29,7 @@ void JobRuntime::allow_code(std::uintptr_t address) {
 }
 
 bool JobRuntime::may_execute(BlockId block) noexcept {
-  const auto index =
-      static_cast<unsigned>(&plan_.space.segment_of(block) - plan_.space.segments().data());
+  const auto index = static_cast<unsigned>(&plan_.space.segment_of(block) - plan_.space.segments().data());
   return (segments_with_code().load() >> index & 1) != 0;
 }
 

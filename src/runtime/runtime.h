@@ -82,10 +82,10 @@ class Runtime {
   // Collective, once, before the program's main: rank 0's bytes of the globals win, everybody else's are
   // dropped.
   virtual void share_globals() = 0;
-  // The same while the program runs, for static data of a library that every rank has loaded at the same place
-  // within layout().late_libraries_base. Not collective, but at every rank once; where `own_bytes_win`, on an
-  // attached thread, behind all others: that rank's bytes are the job's, once it releases. Nobody may use the
-  // library yet. One thread per rank.
+  // The same while the program runs, for static data of a library that every rank has loaded at the same
+  // place within layout().late_libraries_base. Not collective, but at every rank once; where `own_bytes_win`,
+  // on an attached thread, behind all others: that rank's bytes are the job's, once it releases. Nobody may
+  // use the library yet. One thread per rank.
   virtual void share_library(std::span<const SharedRange> ranges, std::span<const PrivateBytes> private_bytes,
                              bool own_bytes_win) = 0;
 
@@ -160,8 +160,8 @@ class Runtime {
   // Any thread.
   virtual void allow_code(std::uintptr_t address) = 0;
 
-  // Zeros for [address, address+bytes), as if by plain stores of the calling thread. Memory of this rank's part
-  // of the heap that nobody has touched yet stays so.
+  // Zeros for [address, address+bytes), as if by plain stores of the calling thread. Memory of this rank's
+  // part of the heap that nobody has touched yet stays so.
   virtual void store_zeros(void* address, std::size_t bytes) = 0;
 
   // Makes [address, address+bytes) accessible for a system call that is about to read (or write) it.

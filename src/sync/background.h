@@ -7,8 +7,8 @@
 // - A rank that is asked releases everything as of one moment, beside its threads, or says that it stands at
 //   a barrier and has done so.
 //
-// Nothing is told to the program's threads, and nothing costs them anything while nobody waits. The first turn
-// that finds something changed lets order be kept in the job from there on (flag_order.h).
+// Nothing is told to the program's threads, and nothing costs them anything while nobody waits. The first
+// turn that finds something changed lets order be kept in the job from there on (flag_order.h).
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,9 @@ class Background {
   // Result: whether something here had been changed by others.
   Task<bool> turn();
   // Whether a turn has ended while order was kept, as it still is: no flag comes before its data any more.
-  bool is_certain() const noexcept { return certain_in_.load() != 0 && certain_in_.load() == flags_.settled(); }
+  bool is_certain() const noexcept {
+    return certain_in_.load() != 0 && certain_in_.load() == flags_.settled();
+  }
 
  private:
   Task<bool> begin(Stand::Barrier worst);

@@ -39,7 +39,9 @@ class Stand {
   bool operates() const { return under_way_.load(); }
 
   // Around each barrier of the rank. Then the rank waits until the background has ended.
-  void enter_barrier(bool quiescent) { barrier_.store(quiescent ? Barrier::quiescent : Barrier::beside_others); }
+  void enter_barrier(bool quiescent) {
+    barrier_.store(quiescent ? Barrier::quiescent : Barrier::beside_others);
+  }
   bool background_works() const { return background_.load(); }
   void leave_barrier() { barrier_.store(Barrier::none); }
 

@@ -1,5 +1,5 @@
-// Jumps that share bytes with the code behind them (atomics/x86_64_puns.h): for any bytes they land where they should,
-// change no byte that is not theirs, and no two landings overlap.
+// Jumps that share bytes with the code behind them (atomics/x86_64_puns.h): for any bytes they land where
+// they should, change no byte that is not theirs, and no two landings overlap.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,11 +14,13 @@ namespace musubi::atomics::x86_64 {
 namespace {
 
 // Where the bytes at `address` lead: prefixes, then a near or a short jump; or nowhere.
-std::optional<std::uintptr_t> target_of(const std::map<std::uintptr_t, std::uint8_t>& memory, std::uintptr_t address) {
+std::optional<std::uintptr_t> target_of(const std::map<std::uintptr_t, std::uint8_t>& memory,
+                                        std::uintptr_t address) {
   auto byte = [&](std::uintptr_t at) { return memory.count(at) != 0 ? memory.at(at) : std::uint8_t{0}; };
   while (byte(address) == 0x3e) ++address;
   if (byte(address) == 0xeb) {
-    return target_of(memory, address + 2 + static_cast<std::uintptr_t>(static_cast<std::int8_t>(byte(address + 1))));
+    return target_of(memory,
+                     address + 2 + static_cast<std::uintptr_t>(static_cast<std::int8_t>(byte(address + 1))));
   }
   if (byte(address) != 0xe9) return std::nullopt;
   std::uint32_t distance = 0;
@@ -68,8 +70,9 @@ TEST(JumpsProperty, LeadToTheirStubsAndChangeNothingElse) {
     Code code = draw_code(random, base);
     const auto before = code.memory;
     std::set<std::uintptr_t> pages;
-    Plan plan(code.padding, Puns({{0x10000, base - 0x1000}, {base + 0x100000, std::uintptr_t{1} << 47}},
-                                 [&](std::uintptr_t page) { return random.chance(90) && pages.insert(page).second; }));
+    Plan plan(code.padding,
+              Puns({{0x10000, base - 0x1000}, {base + 0x100000, std::uintptr_t{1} << 47}},
+                   [&](std::uintptr_t page) { return random.chance(90) && pages.insert(page).second; }));
     std::map<std::uintptr_t, std::uintptr_t> stub_of;
     for (std::size_t i = code.sites.size(); i-- > 0;) {
       stub_of[code.sites[i].address] = base + 0x40000 + i * 0x100;
@@ -110,9 +113,9 @@ TEST(JumpsProperty, LeadToTheirStubsAndChangeNothingElse) {
       const bool own = std::any_of(code.sites.begin(), code.sites.end(), [at = address](const Site& site) {
         return at - site.address < (site.entered_inside ? 1u : site.bytes);
       });
-      const bool padding = std::any_of(code.padding.begin(), code.padding.end(), [at = address](const CodeRange& range) {
-        return at - range.begin < range.bytes;
-      });
+      const bool padding =
+          std::any_of(code.padding.begin(), code.padding.end(),
+                      [at = address](const CodeRange& range) { return at - range.begin < range.bytes; });
       ASSERT_TRUE(own || padding);
     }
     puns += plan.report.puns;

@@ -1,5 +1,5 @@
-// Merging, as programs rely on it: what was written by one rank alone arrives at every rank, in whatever order the
-// ranks release, and nothing else changes.
+// Merging, as programs rely on it: what was written by one rank alone arrives at every rank, in whatever
+// order the ranks release, and nothing else changes.
 #include <gtest/gtest.h>
 
 #include <array>

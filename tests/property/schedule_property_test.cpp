@@ -62,7 +62,8 @@ TEST(ScheduleProperty, SharesAndChunksTileTheSpace) {
       next = share.last;
     }
     ASSERT_EQ(next, count);
-    const std::uint64_t chunk = std::max<std::uint64_t>(1, random.chance(50) ? count / random.between(1, 500) : random.next());
+    const std::uint64_t chunk =
+        std::max<std::uint64_t>(1, random.chance(50) ? count / random.between(1, 500) : random.next());
     next = 0;
     for (std::uint64_t index = 0;; ++index) {
       const Chunk piece = chunk_number(count, chunk, index);

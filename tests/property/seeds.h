@@ -12,8 +12,8 @@
 
 namespace musubi::property {
 
-// Calls check(random) for `cases` seeds, which follow on each other from MUSUBI_TEST_SEED or from a new one. A failure
-// names its seed.
+// Calls check(random) for `cases` seeds, which follow on each other from MUSUBI_TEST_SEED or from a new one.
+// A failure names its seed.
 template <class Check>
 void for_all(int cases, Check check) {
   const char* given = std::getenv("MUSUBI_TEST_SEED");

@@ -1,5 +1,5 @@
-// Signatures: whatever is added, in whatever order and however little room there is, everything written before is
-// either named with its newest time, or older than the minimum.
+// Signatures: whatever is added, in whatever order and however little room there is, everything written
+// before is either named with its newest time, or older than the minimum.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -12,11 +12,11 @@
 namespace musubi::bootstrap::local {
 
 enum class FrameKind : std::uint32_t {
-  join = 1,  // rank: the runtime is here
-  gather,    // rank: a piece of its blob
-  gathered,  // launcher: a piece of everybody's blobs
-  finish,    // rank: the program has ended in order with `status`
-  abort,     // rank: the job is to end now as a failure; body: the reason
+  join = 1,      // rank: the runtime is here
+  gather,        // rank: a piece of its blob
+  gathered,      // launcher: a piece of everybody's blobs
+  finish,        // rank: the program has ended in order with `status`
+  abort,         // rank: the job is to end now as a failure; body: the reason
   crash_cause,   // rank: it dies by a signal; body: one line
   crash_frames,  // rank: behind its cause; body: addresses of 8 bytes, the innermost first
   crash_told,    // launcher: has written both

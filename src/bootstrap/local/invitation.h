@@ -20,8 +20,8 @@ struct Invitation {
   int board = -1;      // the file of the boards of all ranks (trace/wait_records.h)
 };
 
-// `0007:0002:0016:0000004711:000008` (socket, rank, ranks, pid, board). Fixed width: the environment lies at the top of the
-// stack, and its size must not move the stack of one rank against another's.
+// `0007:0002:0016:0000004711:000008` (socket, rank, ranks, pid, board). Fixed width: the environment lies at
+// the top of the stack, and its size must not move the stack of one rank against another's.
 std::string format_invitation(const Invitation& invitation);
 Result<Invitation> parse_invitation(std::string_view text);
 

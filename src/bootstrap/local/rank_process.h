@@ -30,8 +30,8 @@ struct InheritedState {
   rlimit open_files;
 };
 
-// Files of the launcher that a rank inherits, and whose numbers are the same in all ranks: of the socket, a file
-// that holds the number; of the board, the file itself.
+// Files of the launcher that a rank inherits, and whose numbers are the same in all ranks: of the socket, a
+// file that holds the number; of the board, the file itself.
 struct InheritedFiles {
   int socket_slot;
   int board;

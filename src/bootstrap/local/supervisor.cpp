@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "os/clock.h"
 #include "bootstrap/local/wait_report.h"
+#include "os/clock.h"
 #include "os/control_group.h"
 
 namespace musubi::bootstrap::local {
@@ -84,7 +84,8 @@ void Supervisor::wait_and_handle() {
     const auto seconds = std::chrono::duration<double>(plan_.stall_report).count();
     char time[32];
     std::snprintf(time, sizeof time, "%g", seconds);
-    say_what_threads_wait_for(std::string("musubi: nothing has moved for ") + time + " s; the job goes on waiting:");
+    say_what_threads_wait_for(std::string("musubi: nothing has moved for ") + time +
+                              " s; the job goes on waiting:");
   }
   relay_.flush_quiet(os::monotonic_ns());
 }

@@ -21,7 +21,8 @@ Result<WaitBoards> WaitBoards::make(std::uint32_t ranks) {
   const std::size_t bytes = ranks * board_bytes;
   if (file.number() >= 0 && ::ftruncate(file.number(), static_cast<off_t>(bytes)) == 0) {
     void* mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.number(), 0);
-    if (mapped != MAP_FAILED) return WaitBoards(std::move(file), static_cast<const std::byte*>(mapped), ranks);
+    if (mapped != MAP_FAILED)
+      return WaitBoards(std::move(file), static_cast<const std::byte*>(mapped), ranks);
   }
   return Error{std::string("cannot make a memory file: ") + std::strerror(errno)};
 }

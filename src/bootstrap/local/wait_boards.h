@@ -1,5 +1,5 @@
-// The memory in which the ranks of a job say what their threads wait for: made by the launcher, mapped by each rank
-// for its own part.
+// The memory in which the ranks of a job say what their threads wait for: made by the launcher, mapped by
+// each rank for its own part.
 #pragma once
 
 #include <cstddef>

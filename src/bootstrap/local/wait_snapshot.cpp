@@ -59,7 +59,8 @@ std::vector<RankState> take_snapshot(const WaitBoards& boards, const std::vector
     for (std::size_t i = 0; i < count; ++i) {
       ThreadState thread = read_record(Rank(number), board.threads[i]);
       if (thread.thread_id == 0) continue;
-      if (trace::is_spin(thread.wait) || thread.wait == trace::Wait::nothing) ask_kernel(rank.process, thread);
+      if (trace::is_spin(thread.wait) || thread.wait == trace::Wait::nothing)
+        ask_kernel(rank.process, thread);
       rank.threads.push_back(std::move(thread));
     }
     ranks.push_back(std::move(rank));

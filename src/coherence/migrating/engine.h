@@ -374,7 +374,7 @@ class Engine {
   std::atomic<std::uint32_t> orders_begun_{1};
   std::atomic<std::uint32_t> orders_ended_{0};  // the newest one that has
   std::atomic<std::uint32_t> came_open_in_{0};
-  std::atomic<bool> holding_{false};  // no block may be opened for writing
+  std::atomic<bool> holding_{false};           // no block may be opened for writing
   std::atomic<bool> holding_openings_{false};  // no closed block may be opened
   Gate openings_gate_;                         // for who waits for the end of that
   std::optional<Gate::Pass> openings_held_;

@@ -81,7 +81,8 @@ Task<std::size_t> Engine::hold_and_copy_live_parts(std::span<BlockId> listed, Ta
 // Nobody has taken anything of the block. Who does so from now on takes live bytes, and asks for a release.
 bool Engine::is_unread(const Block& b) const {
   const bool at_home = own_word(b).tag() == remote_lock::Ownership::unlocked;
-  return at_home && shared(b.words.public_ts).load() == 0 && shared(b.words.read_ts).load() == b.words.write_ts;
+  return at_home && shared(b.words.public_ts).load() == 0 &&
+         shared(b.words.read_ts).load() == b.words.write_ts;
 }
 
 // Result: how many are held; they stand in front, `held` of them from the beginning.

@@ -1,6 +1,7 @@
-// Functions of the C library that leave memory to the program: trees and tables, vectors of arguments, lists of
-// files. What allocates nothing for itself meanwhile is run with the C library served from the shared heap; the
-// others (a directory's buffer must stay private, the kernel writes to it) have their result copied.
+// Functions of the C library that leave memory to the program: trees and tables, vectors of arguments, lists
+// of files. What allocates nothing for itself meanwhile is run with the C library served from the shared
+// heap; the others (a directory's buffer must stay private, the kernel writes to it) have their result
+// copied.
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
@@ -84,12 +85,12 @@ MUSUBI_EXPORT void* tsearch(const void* key, void** root, Compare* compare) {
 }
 
 // Result, name, parameters, arguments.
-#define MUSUBI_FOR_PROGRAM(result, name, parameters, arguments)                         \
-  MUSUBI_EXPORT result wrapped_##name parameters __asm__(#name);                        \
-  result wrapped_##name parameters {                                                    \
-    static constinit musubi::image::Next<result(*) parameters> next(#name);             \
-    const Heap::LibraryServed library;                                                  \
-    return next.get() arguments;                                                        \
+#define MUSUBI_FOR_PROGRAM(result, name, parameters, arguments)             \
+  MUSUBI_EXPORT result wrapped_##name parameters __asm__(#name);            \
+  result wrapped_##name parameters {                                        \
+    static constinit musubi::image::Next<result(*) parameters> next(#name); \
+    const Heap::LibraryServed library;                                      \
+    return next.get() arguments;                                            \
   }
 MUSUBI_FOR_PROGRAM(int, argz_create, (char* const* texts, char** vector, size_t* bytes),
                    (texts, vector, bytes))
@@ -119,14 +120,15 @@ MUSUBI_EXPORT int glob64(const char* pattern, int flags, int (*on_error)(const c
   return share_paths(next.get()(pattern, flags, on_error, found), found);
 }
 
-#define MUSUBI_SCAN(name, Entry)                                                                            \
-  MUSUBI_EXPORT int wrapped_##name(const char* path, Entry*** list, int (*filter)(const Entry*),            \
-                                   int (*order)(const Entry**, const Entry**)) __asm__(#name);              \
-  int wrapped_##name(const char* path, Entry*** list, int (*filter)(const Entry*),                          \
-                     int (*order)(const Entry**, const Entry**)) {                                          \
-    using Scan = int (*)(const char*, Entry***, int (*)(const Entry*), int (*)(const Entry**, const Entry**)); \
-    static constinit Next<Scan> next(#name);                                                                \
-    return share_entries(next.get()(path, list, filter, order), list);                                      \
+#define MUSUBI_SCAN(name, Entry)                                                                      \
+  MUSUBI_EXPORT int wrapped_##name(const char* path, Entry*** list, int (*filter)(const Entry*),      \
+                                   int (*order)(const Entry**, const Entry**)) __asm__(#name);        \
+  int wrapped_##name(const char* path, Entry*** list, int (*filter)(const Entry*),                    \
+                     int (*order)(const Entry**, const Entry**)) {                                    \
+    using Scan =                                                                                      \
+        int (*)(const char*, Entry***, int (*)(const Entry*), int (*)(const Entry**, const Entry**)); \
+    static constinit Next<Scan> next(#name);                                                          \
+    return share_entries(next.get()(path, list, filter, order), list);                                \
   }
 MUSUBI_SCAN(scandir, struct dirent)
 MUSUBI_SCAN(scandir64, struct dirent64)

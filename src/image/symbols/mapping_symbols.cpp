@@ -1,9 +1,9 @@
-// mmap's family and the program's break. Calls of the C library, of the dynamic linker and of this library are
-// for the process alone: they go to the kernel as they are, and so does everything in a job of one rank.
+// mmap's family and the program's break. Calls of the C library, of the dynamic linker and of this library
+// are for the process alone: they go to the kernel as they are, and so does everything in a job of one rank.
 #include <dlfcn.h>
 #include <errno.h>
-#include <sys/mman.h>
 #include <link.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdarg>

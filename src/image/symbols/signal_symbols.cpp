@@ -33,7 +33,8 @@ int set_action(int signal, const struct sigaction* set, struct sigaction* old) {
 
 // As signal(3) with these flags.
 Handler set_handler(int signal, Handler handler, int flags) {
-  struct sigaction set {}, old {};
+  struct sigaction set {
+  }, old{};
   set.sa_handler = handler;
   set.sa_flags = flags;
   return set_action(signal, &set, &old) == 0 ? old.sa_handler : SIG_ERR;

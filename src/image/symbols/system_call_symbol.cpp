@@ -22,7 +22,8 @@ struct KernelAction {
 };
 
 long set_action(vm::UserSignals& signals, int signal, const KernelAction* set, KernelAction* old) {
-  struct sigaction wanted {}, before {};
+  struct sigaction wanted {
+  }, before{};
   if (set != nullptr) {
     wanted.sa_sigaction = set->handler;
     wanted.sa_flags = static_cast<int>(set->flags);

@@ -8,7 +8,7 @@
 // Notes how deep the program's stack is in use: everything above this function's frame belongs to the
 // program, and must be visible to other ranks after whatever the function releases.
 // Notes where the program called, too, for reports.
-#define MUSUBI_GOMP_ENTRY()                                   \
+#define MUSUBI_GOMP_ENTRY()                               \
   (::musubi::omp::note_frame(__builtin_frame_address(0)), \
    ::musubi::runtime::note_call(__builtin_return_address(0)))
 

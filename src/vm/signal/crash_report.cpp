@@ -130,7 +130,8 @@ void append_frame(CrashText& text, std::size_t number, std::uintptr_t address, s
 bool is_of_runtime(std::uintptr_t address) {
   Dl_info here, there;
   if (::dladdr(reinterpret_cast<void*>(&is_of_runtime), &here) == 0) return false;
-  if (::dladdr(reinterpret_cast<void*>(address), &there) == 0 || here.dli_fbase != there.dli_fbase) return false;
+  if (::dladdr(reinterpret_cast<void*>(address), &there) == 0 || here.dli_fbase != there.dli_fbase)
+    return false;
   return ::strstr(here.dli_fname, "libmusubi") != nullptr;
 }
 
@@ -193,7 +194,8 @@ void CrashReport::write(const Crash& crash) const noexcept {
     text << "\n";
     text.flush();
   }
-  for (std::size_t i = 0; i < count; ++i) append_frame(text, i, frames[i], i == 0 ? frames[i] : frames[i] - 1);
+  for (std::size_t i = 0; i < count; ++i)
+    append_frame(text, i, frames[i], i == 0 ? frames[i] : frames[i] - 1);
   if (count == frames_shown) text << "  ... and more\n";
   text.flush();
 }

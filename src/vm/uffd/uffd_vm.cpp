@@ -139,7 +139,8 @@ SignalVerdict UffdVm::on_bus_error(const Touch& touch) noexcept {
 
 SignalVerdict UffdVm::on_segmentation_fault(const Touch& touch) noexcept {
   using Kind = SignalVerdict::Kind;
-  const bool by_fetch = touch.context.access == os::FaultAccess::execute;  // and meanwhile code is allowed there
+  const bool by_fetch =
+      touch.context.access == os::FaultAccess::execute;  // and meanwhile code is allowed there
   if (!by_fetch && (watched_segments_ & views_.bit(touch.segment)) != 0)
     return {Kind::foreign, "shared memory whose protection the program has changed"};
   ::sched_yield();  // map_segment is at it
@@ -149,7 +150,8 @@ SignalVerdict UffdVm::on_segmentation_fault(const Touch& touch) noexcept {
 // The access of pages is userfaultfd's business; here it is that of the whole mapping.
 bool UffdVm::allow_code(const Segment& segment) noexcept {
   counters_.add(trace::Counter::protection_changes);
-  if (::mprotect(reinterpret_cast<void*>(segment.base), segment.bytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+  if (::mprotect(reinterpret_cast<void*>(segment.base), segment.bytes, PROT_READ | PROT_WRITE | PROT_EXEC) !=
+      0)
     return false;
   code_segments_.fetch_or(views_.bit(segment), std::memory_order_release);
   return true;

@@ -77,7 +77,9 @@ static int (*given[64])(int);
 // Called by every thread of a region, each with a function on its own stack.
 static void exchange_functions(void) {
   const int self = omp_get_thread_num(), other = (self + 1) % omp_get_num_threads();
-  int own(int argument) { return argument * 1000 + self; }
+  int own(int argument) {
+    return argument * 1000 + self;
+  }
   given[self] = own;
 #pragma omp barrier
   CHECK(apply(given[other], 3) == 3000 + other);
@@ -86,7 +88,9 @@ static void exchange_functions(void) {
 
 static void nested_functions(void) {
   int amount = 100;
-  int add(int argument) { return argument + amount; }
+  int add(int argument) {
+    return argument + amount;
+  }
   int (*pointer)(int) = add;
 #pragma omp parallel
   {

@@ -57,7 +57,8 @@ static void read_only(int file) {
         CHECK(memcmp(memory, "\177ELF", 4) == 0);
       }
 #pragma omp barrier
-      if (omp_get_thread_num() == (1 - mapper) * (omp_get_num_threads() - 1)) CHECK(munmap(memory, bytes) == 0);
+      if (omp_get_thread_num() == (1 - mapper) * (omp_get_num_threads() - 1))
+        CHECK(munmap(memory, bytes) == 0);
     }
   }
 }

@@ -275,7 +275,8 @@ TEST(Launch, WhatIsLeftIsSeen) {
   // Something else gets hold of a rank's memory file.
   int held = -1;
   for (int file = 0; file < 4096 && held < 0; ++file) {
-    const std::string path = "/proc/" + std::to_string(job.processes().front()) + "/fd/" + std::to_string(file);
+    const std::string path =
+        "/proc/" + std::to_string(job.processes().front()) + "/fd/" + std::to_string(file);
     char name[64] = {};
     if (::readlink(path.c_str(), name, sizeof name - 1) > 0 && std::string(name).starts_with("/memfd:musubi"))
       held = ::open(path.c_str(), O_RDWR | O_CLOEXEC);

@@ -11,15 +11,16 @@
 
 namespace musubi::test {
 
-// Look at a job while it runs, then ask what is left of it when it has ended. Other jobs on the machine do not count.
+// Look at a job while it runs, then ask what is left of it when it has ended. Other jobs on the machine do
+// not count.
 class LeftOvers {
  public:
-  // Notes what the job's processes have open or mapped now: memory files and sockets, which have no names, and files
-  // that bear Musubi's.
+  // Notes what the job's processes have open or mapped now: memory files and sockets, which have no names,
+  // and files that bear Musubi's.
   void look_at(const LaunchedJob& job);
 
-  // A line for each thing of those that some process still has, for each file that still exists, and for each process
-  // of the job. Waits some seconds for the kernel. Empty: nothing is left.
+  // A line for each thing of those that some process still has, for each file that still exists, and for each
+  // process of the job. Waits some seconds for the kernel. Empty: nothing is left.
   std::string of(const LaunchedJob& job) const;
 
   std::size_t noted() const { return things_.size() + files_.size(); }

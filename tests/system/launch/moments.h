@@ -1,4 +1,5 @@
-// Random moments in a job's life that replay: drawn from a seed, and named by events that are counted, not by time.
+// Random moments in a job's life that replay: drawn from a seed, and named by events that are counted, not by
+// time.
 #pragma once
 
 #include <algorithm>

@@ -195,8 +195,7 @@ constexpr Act acts[] = {{"gather", act_gather}, {"finish", act_finish}, {"die", 
                         {"leave", act_leave},   {"abort", act_abort},   {"stubborn", act_stubborn},
                         {"lines", act_lines},   {"tail", act_tail},     {"prompt", act_prompt},
                         {"catch", act_catch},   {"ready", act_ready},   {"chatter", act_chatter},
-                        {"child", act_child},   {"deaf", act_deaf},
-                        {"outlive", act_outlive}};
+                        {"child", act_child},   {"deaf", act_deaf},     {"outlive", act_outlive}};
 
 }  // namespace
 

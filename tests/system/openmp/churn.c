@@ -1,5 +1,5 @@
-// Barriers, locks, single, dynamic loops and heap traffic for `churn <rounds>`, which are counted aloud; says so
-// when all sums agree.
+// Barriers, locks, single, dynamic loops and heap traffic for `churn <rounds>`, which are counted aloud; says
+// so when all sums agree.
 #include "check.h"
 
 enum { slots = 64 };

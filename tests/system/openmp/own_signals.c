@@ -1,5 +1,5 @@
-// A program that installs handlers for every signal, and blocks them all, in every way there is: its atomics go
-// on being exact, those that are breakpoints, too, and its handlers are called for signals of its own.
+// A program that installs handlers for every signal, and blocks them all, in every way there is: its atomics
+// go on being exact, those that are breakpoints, too, and its handlers are called for signals of its own.
 //   own_signals              as it is
 //   own_signals breakpoints  besides: the instruction meant for it has become a breakpoint
 #define _GNU_SOURCE
@@ -19,12 +19,12 @@
 enum { times = 200 };
 
 static int counter;
-static long *table;  // shared, so that faults come as well
+static long* table;  // shared, so that faults come as well
 static _Thread_local volatile sig_atomic_t caught;
 
 // The jump over the prefix leaves but its one byte to a patch, and what follows leads a jump to nowhere.
 extern const unsigned char breakpoint_site[];
-__attribute__((noinline, noclone)) static void count_at_breakpoint(int *word) {
+__attribute__((noinline, noclone)) static void count_at_breakpoint(int* word) {
   int one = 1;
   asm volatile(
       "testl %%eax, %%eax\n .byte 0x74, 0x01\n"
@@ -58,10 +58,18 @@ static int by_sigaction(int signal) {
   sigfillset(&action.sa_mask);
   return sigaction(signal, &action, NULL);
 }
-static int by_signal(int number) { return signal(number, catch_signal) == SIG_ERR; }
-static int by_ssignal(int number) { return ssignal(number, catch_signal) == SIG_ERR; }
-static int by_sysv_signal(int number) { return sysv_signal(number, catch_signal) == SIG_ERR; }
-static int by_sigset(int number) { return sigset(number, catch_signal) == SIG_ERR; }
+static int by_signal(int number) {
+  return signal(number, catch_signal) == SIG_ERR;
+}
+static int by_ssignal(int number) {
+  return ssignal(number, catch_signal) == SIG_ERR;
+}
+static int by_sysv_signal(int number) {
+  return sysv_signal(number, catch_signal) == SIG_ERR;
+}
+static int by_sigset(int number) {
+  return sigset(number, catch_signal) == SIG_ERR;
+}
 static int by_system_call(int signal) {
   struct sigaction now;
   if (by_sigaction(signal) != 0 || sigaction(signal, NULL, &now) != 0) return 1;
@@ -71,39 +79,47 @@ static int by_system_call(int signal) {
   return (int)syscall(SYS_rt_sigaction, signal, &action, NULL, sizeof action.mask);
 }
 
-static int (*const ways_to_install[])(int) = {by_sigaction, by_signal, by_ssignal,
+static int (*const ways_to_install[])(int) = {by_sigaction,   by_signal, by_ssignal,
                                               by_sysv_signal, by_sigset, by_system_call};
 
-static int block_by_pthread(const sigset_t *set, sigset_t *old) { return pthread_sigmask(SIG_BLOCK, set, old); }
-static int block_by_process(const sigset_t *set, sigset_t *old) { return sigprocmask(SIG_SETMASK, set, old); }
-static int block_by_call(const sigset_t *set, sigset_t *old) {
+static int block_by_pthread(const sigset_t* set, sigset_t* old) {
+  return pthread_sigmask(SIG_BLOCK, set, old);
+}
+static int block_by_process(const sigset_t* set, sigset_t* old) {
+  return sigprocmask(SIG_SETMASK, set, old);
+}
+static int block_by_call(const sigset_t* set, sigset_t* old) {
   sigemptyset(old);
   return (int)syscall(SYS_rt_sigprocmask, SIG_BLOCK, set, old, 8);
 }
-static int block_by_hold(const sigset_t *set, sigset_t *old) {
+static int block_by_hold(const sigset_t* set, sigset_t* old) {
   (void)set;
   return pthread_sigmask(SIG_BLOCK, NULL, old) || sighold(SIGTRAP) || sighold(SIGSEGV) || sighold(SIGBUS);
 }
-static int block_by_bits(const sigset_t *set, sigset_t *old) {
+static int block_by_bits(const sigset_t* set, sigset_t* old) {
   (void)set;
   return pthread_sigmask(SIG_BLOCK, NULL, old) || (sigsetmask(~0), 0);
 }
-static int (*const ways_to_block[])(const sigset_t *, sigset_t *) = {
+static int (*const ways_to_block[])(const sigset_t*, sigset_t*) = {
     block_by_pthread, block_by_process, block_by_call, block_by_hold, block_by_bits};
 
-static void wait_by_suspend(const sigset_t *mask) { CHECK(sigsuspend(mask) == -1 && errno == EINTR); }
-static void wait_by_poll(const sigset_t *mask) { CHECK(ppoll(NULL, 0, NULL, mask) == -1 && errno == EINTR); }
-static void wait_by_select(const sigset_t *mask) {
+static void wait_by_suspend(const sigset_t* mask) {
+  CHECK(sigsuspend(mask) == -1 && errno == EINTR);
+}
+static void wait_by_poll(const sigset_t* mask) {
+  CHECK(ppoll(NULL, 0, NULL, mask) == -1 && errno == EINTR);
+}
+static void wait_by_select(const sigset_t* mask) {
   CHECK(pselect(0, NULL, NULL, NULL, NULL, mask) == -1 && errno == EINTR);
 }
-static void wait_by_epoll(const sigset_t *mask) {
+static void wait_by_epoll(const sigset_t* mask) {
   struct epoll_event event;
   const int set = epoll_create1(0);
   CHECK(epoll_pwait(set, &event, 1, -1, mask) == -1 && errno == EINTR);
   close(set);
 }
-static void (*const ways_to_wait[])(const sigset_t *) = {wait_by_suspend, wait_by_poll, wait_by_select,
-                                                         wait_by_epoll};
+static void (*const ways_to_wait[])(const sigset_t*) = {wait_by_suspend, wait_by_poll, wait_by_select,
+                                                        wait_by_epoll};
 
 #define COUNT(array) (sizeof array / sizeof array[0])
 
@@ -128,7 +144,7 @@ static void install(int (*way)(int)) {
   CHECK(way(SIGBUS) == 0);
 }
 
-static void block_all(int (*way)(const sigset_t *, sigset_t *)) {
+static void block_all(int (*way)(const sigset_t*, sigset_t*)) {
   sigset_t all, before, now;
   sigfillset(&all);
   CHECK(way(&all, &before) == 0);
@@ -142,7 +158,7 @@ static void block_all(int (*way)(const sigset_t *, sigset_t *)) {
   CHECK(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
 }
 
-static void wait_with_all_blocked(void (*way)(const sigset_t *)) {
+static void wait_with_all_blocked(void (*way)(const sigset_t*)) {
   sigset_t only, mask;
   struct sigaction action;
   memset(&action, 0, sizeof action);
@@ -161,7 +177,7 @@ static void wait_with_all_blocked(void (*way)(const sigset_t *)) {
   CHECK(pthread_sigmask(SIG_UNBLOCK, &only, NULL) == 0);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   table = calloc(4096, sizeof *table);
   if (argc > 1 && strcmp(argv[1], "breakpoints") == 0) {
     CHECK(breakpoint_site[0] == 0xcc);

@@ -36,8 +36,8 @@ std::uint64_t thread_pointer() {
   return base;
 }
 
-// What short instructions find around them: nothing, so that they become breakpoints; padding; the bytes of the
-// code behind them.
+// What short instructions find around them: nothing, so that they become breakpoints; padding; the bytes of
+// the code behind them.
 enum class Room { none, padding, following };
 constexpr std::size_t following_bytes = 4;
 

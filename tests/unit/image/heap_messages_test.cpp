@@ -58,9 +58,9 @@ TEST(HeapMessages, FreesOfMuchMemoryAreSentAtOnce) {
   here.messages.release(Rank{2}, 9 * block + 16);  // not the beginning of a block: nothing large
   EXPECT_EQ(here.runtime.notes, Notes{});
   here.messages.release(Rank{1}, 20 * block);
-  EXPECT_EQ(here.runtime.notes, (Notes{"release", "free 2 " + std::to_string(8 * block),
-                                       "free 2 " + std::to_string(9 * block + 16),
-                                       "free 1 " + std::to_string(20 * block)}));
+  EXPECT_EQ(here.runtime.notes,
+            (Notes{"release", "free 2 " + std::to_string(8 * block),
+                   "free 2 " + std::to_string(9 * block + 16), "free 1 " + std::to_string(20 * block)}));
   here.runtime.size = 48;
 }
 

@@ -20,7 +20,9 @@ constexpr Rank self{1};
 // Two other ranks that only take notes; the memory of all three is one plain mapping.
 class NotedMemory final : public ForeignMemory {
  public:
-  void release(Rank owner, std::uintptr_t address, std::size_t) noexcept override { released.push_back({owner, address}); }
+  void release(Rank owner, std::uintptr_t address, std::size_t) noexcept override {
+    released.push_back({owner, address});
+  }
   std::size_t usable_bytes(Rank, std::uintptr_t) noexcept override { return size_of_foreign; }
   void take_back() noexcept override { ++taken_back; }
 

@@ -35,7 +35,7 @@ void check_whole_loop(const char* what) {
 TEST_P(Cancellation, loops_of_every_schedule) {
   const auto body = [] {
     EXPECT_EQ(1, omp_get_cancellation());
-    constexpr long count = 4000000000000L;  // nobody comes to the end of it
+    constexpr long count = 4000000000000L;       // nobody comes to the end of it
     for (int round = 0; round < 140; ++round) {  // two slots each: once around the ring
       int found = 0;
 #pragma omp parallel
