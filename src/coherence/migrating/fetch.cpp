@@ -71,7 +71,7 @@ Task<> Engine::fetch_into(Block& b, std::byte* target) {
     if (result == LookResult::accepted) co_return;
     if (result == LookResult::elsewhere && ++links > 1) {
       // A home that is always gone when a look arrives is stopped by its lock.
-      if (links > links_max(parameters_) && !injected(InjectedBug::chase_without_end)) {
+      if (links > links_max(parameters_)) {
         co_await fetch_under_lock(b, target);
         co_return;
       }
