@@ -43,7 +43,10 @@ std::uint32_t LockHolders::this_thread() noexcept {
 }
 
 Process::Process(std::unique_ptr<runtime::Runtime> started)
-    : owner(std::move(started)), runtime(*owner), messages(runtime, image::heap) {}
+    : owner(std::move(started)),
+      runtime(*owner),
+      mapped_memory(image::heap),
+      messages(runtime, image::heap, mapped_memory) {}
 
 Process* current_process() noexcept {
   return process.load(std::memory_order_acquire);

@@ -31,6 +31,7 @@ struct Process {
 
   std::unique_ptr<runtime::Runtime> owner;
   runtime::Runtime& runtime;
+  image::MappedMemory mapped_memory;
   image::HeapMessages messages;
   LockHolders holders;
 };

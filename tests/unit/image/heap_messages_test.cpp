@@ -54,10 +54,10 @@ TEST(HeapMessages, FreesOfMuchMemoryAreSentAtOnce) {
   here.runtime.notes.clear();
   here.runtime.size = HeapMessages::unsent_bytes_max / 2;
   const std::uintptr_t block = 32768;
-  here.messages.release(Rank{2}, 8 * block);
-  here.messages.release(Rank{2}, 9 * block + 16);  // not the beginning of a block: nothing large
+  here.messages.release(Rank{2}, 8 * block, 0);
+  here.messages.release(Rank{2}, 9 * block + 16, 0);  // not the beginning of a block: nothing large
   EXPECT_EQ(here.runtime.notes, Notes{});
-  here.messages.release(Rank{1}, 20 * block);
+  here.messages.release(Rank{1}, 20 * block, 0);
   EXPECT_EQ(here.runtime.notes,
             (Notes{"release", "free 2 " + std::to_string(8 * block),
                    "free 2 " + std::to_string(9 * block + 16), "free 1 " + std::to_string(20 * block)}));
