@@ -27,7 +27,7 @@ struct Copy {
 // As a release does it: take in what was published, publish what was written here.
 void release(const MergeKernels& kernels, Copy& copy, Bytes& published) {
   kernels.merge_and_rebase(copy.own.data(), copy.twin.data(), published.data(), published.size(),
-                           Sharing::exclusive);
+                           Sharing::exclusive, nullptr);
   kernels.copy_changes(published.data(), copy.own.data(), published.size());
   copy.twin = published;
 }
@@ -90,8 +90,8 @@ TEST(MergeProperty, RacesAreCountedByByte) {
         different += both && own[i] != remote[i];
         same += both && own[i] == remote[i];
       }
-      const RaceCount count =
-          kernels->merge_and_rebase(own.data(), twin.data(), remote.data(), bytes, Sharing::exclusive);
+      const RaceCount count = kernels->merge_and_rebase(own.data(), twin.data(), remote.data(), bytes,
+                                                        Sharing::exclusive, nullptr);
       ASSERT_EQ(count.bytes, different) << kernels->name;
       ASSERT_EQ(count.benign, same) << kernels->name;
     }
