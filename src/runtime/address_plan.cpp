@@ -152,7 +152,6 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
   stacks.block_bytes = settings.stack_block_bytes;
   stacks.huge_pages = false;
   stacks.merge_unit = merge_unit(settings.stack_merge_unit, settings.merge_unit);
-  stacks.mixed_types = true;
   stacks.slice_bytes = layout.stack_slot_bytes * layout.stack_slots_per_rank;
   plan.space.add(stacks);
   plan.heap_segment = 0;

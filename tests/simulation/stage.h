@@ -17,13 +17,15 @@ namespace musubi::sim {
 
 constexpr std::size_t stage_block_bytes = 64;
 
-inline vm::Space stage_space(std::uint32_t nodes, std::uint64_t blocks, std::size_t block_bytes) {
+inline vm::Space stage_space(std::uint32_t nodes, std::uint64_t blocks, std::size_t block_bytes,
+                             std::uint8_t merge_unit) {
   vm::Space space(nodes);
   vm::Segment segment;
   segment.name = "stage";
   segment.base = 0x10000;
   segment.block_bytes = block_bytes;
   segment.bytes = block_bytes * blocks;
+  segment.merge_unit = merge_unit;
   segment.initial_home = vm::InitialHome::cyclic;  // block i starts at node i mod nodes
   space.add(segment);
   return space;
@@ -47,8 +49,9 @@ inline Configuration calm(std::uint32_t nodes) {
 
 class Stage final : private PromiseBase::Observer {
  public:
-  Stage(const Configuration& configuration, std::uint64_t blocks, std::size_t block_bytes = stage_block_bytes)
-      : cluster_(configuration, stage_space(configuration.nodes, blocks, block_bytes)),
+  Stage(const Configuration& configuration, std::uint64_t blocks, std::size_t block_bytes = stage_block_bytes,
+        std::uint8_t merge_unit = 0)
+      : cluster_(configuration, stage_space(configuration.nodes, blocks, block_bytes, merge_unit)),
         checker_(cluster_, 1) {
     cluster_.world().observe(&checker_);
   }

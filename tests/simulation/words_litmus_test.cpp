@@ -1,5 +1,6 @@
-// Words that several ranks store to without an order, as graph codes do: what anybody reads, somebody stored.
-// And neighbours smaller than a word, each of which one rank writes: none is lost.
+// Words that several ranks store to without an order, as graph codes do: where the merge unit is set to them,
+// what anybody reads, somebody stored. And neighbours smaller than a word, each of which one rank writes:
+// where it is not set, none is lost, whatever else lies in the block.
 #include <algorithm>
 #include <set>
 
@@ -60,7 +61,7 @@ unsigned worlds_with_torn_words(InjectedBug bug) {
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     Configuration configuration = hostile(seed, 3);
     configuration.protocol.injected_bug = bug;
-    Stage stage(configuration, 1);
+    Stage stage(configuration, 1, stage_block_bytes, sizeof(Word));
     Stored stored;
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
       stage.play(rank, store_and_look<Word>(stage, stage.node(rank), static_cast<unsigned>(seed), &stored));
@@ -83,6 +84,36 @@ TEST(WordsLitmus, MergingByByteTearsThem) {
 }
 
 // ---- neighbours ----
+
+// A word of each rank's own in the block, stored to first: the chars behind it are not seen.
+Task<> write_word_and_chars(Stage& stage, Node& node, unsigned* lost) {
+  constexpr std::size_t ranks = 3, first_char = ranks * sizeof(std::uint32_t);
+  for (unsigned round = 1; round <= rounds; ++round) {
+    const std::uint32_t self = node.self().value;
+    co_await put<std::uint32_t>(node, self, round * 1000 + self);
+    co_await put<std::uint8_t>(node, first_char + self, static_cast<std::uint8_t>(round + self));
+    co_await idle(stage, 1000);
+    co_await meet(node);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const std::uint32_t word = co_await get<std::uint32_t>(node, rank);
+      const std::uint8_t byte = co_await get<std::uint8_t>(node, first_char + rank);
+      *lost += word != round * 1000 + rank || byte != static_cast<std::uint8_t>(round + rank);
+    }
+    co_await meet(node);
+  }
+}
+
+TEST(WordsLitmus, CharsBehindWordsAreKept) {
+  unsigned lost = 0;
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    Stage stage(hostile(seed, 3), 1);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      stage.play(rank, write_word_and_chars(stage, stage.node(rank), &lost));
+    }
+    EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << "seed " << seed;
+  }
+  EXPECT_EQ(lost, 0u);
+}
 
 enum class Shares { cyclic, halves };
 

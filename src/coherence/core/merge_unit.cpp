@@ -12,18 +12,14 @@ std::size_t word_bytes_for(const vm::Segment& segment, std::size_t narrowest) {
   return unit == double_bytes ? double_bytes : int_bytes;
 }
 
-// Whether the parts of two ranks in an array of smaller elements may meet in this word: every byte was
-// changed by exactly one side, and all of the one lie before those of the other. Of two values hardly ever
-// all bytes differ so.
-bool is_border(const WordRule::Conflict& conflict, std::size_t bytes) {
-  unsigned own = 0, remote = 0;  // a bit per byte
+// Whether both sides changed the same byte. Without a race nobody does.
+bool is_race(const WordRule::Conflict& conflict, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) {
     const auto byte = [i](std::uint64_t word) { return word >> 8 * i & 0xff; };
-    own |= unsigned{byte(conflict.own) != byte(conflict.twin)} << i;
-    remote |= unsigned{byte(conflict.remote) != byte(conflict.twin)} << i;
+    const std::uint64_t before = byte(conflict.twin);
+    if (byte(conflict.own) != before && byte(conflict.remote) != before) return true;
   }
-  const auto begins_all = [](unsigned first, unsigned second) { return first < (second & (~second + 1)); };
-  return (own | remote) == (1u << bytes) - 1 && (begins_all(own, remote) || begins_all(remote, own));
+  return false;
 }
 
 }  // namespace
@@ -33,13 +29,10 @@ MergeUnit::MergeUnit(const Block& block, StoreEvidence own, StoreEvidence remote
     : WordRule(word_bytes_for(block.segment, own.with_widths_of(remote).narrowest())),
       block_(block),
       own_(own),
-      remote_(remote),
-      narrowest_(own.with_widths_of(remote).narrowest()),
       other_(other),
       counters_(counters),
       log_(log),
-      is_byte_(log == nullptr &&
-               (block.segment.merge_unit == 1 || (block.segment.merge_unit == 0 && narrowest_ == 1))) {}
+      is_byte_(log == nullptr && block.segment.merge_unit == 1) {}
 
 std::size_t MergeUnit::unit_of(const Conflict& conflict) noexcept {
   const auto offset = static_cast<std::size_t>(conflict.place - block_.own);
@@ -53,11 +46,10 @@ std::size_t MergeUnit::unit_of(const Conflict& conflict) noexcept {
 
 std::size_t MergeUnit::decide(const Conflict& conflict, std::size_t offset) const {
   if (block_.segment.merge_unit != 0) return std::min<std::size_t>(block_.segment.merge_unit, word_bytes());
-  if (narrowest_ == 0) return 1;
-  if (narrowest_ < int_bytes) return narrowest_;
-  // One store wrote all of it: what the other side has changed there, it has changed without an order.
-  if (own_.covers(offset, word_bytes()) || remote_.covers(offset, word_bytes())) return word_bytes();
-  return block_.segment.mixed_types || is_border(conflict, word_bytes()) ? 1 : word_bytes();
+  // What the other side has changed of a word that one store of this interval wrote, or that has a byte which
+  // both changed, it has changed without an order.
+  const bool is_value = is_race(conflict, word_bytes()) || own_.covers(offset, word_bytes());
+  return is_value ? word_bytes() : 1;
 }
 
 }  // namespace musubi::coherence

@@ -35,8 +35,7 @@ class MergeUnit final : public WordRule {
   std::size_t decide(const Conflict& conflict, std::size_t offset) const;
 
   const Block block_;
-  const StoreEvidence own_, remote_;
-  const std::size_t narrowest_;
+  const StoreEvidence own_;
   const Rank other_;
   trace::Counters& counters_;
   RaceLog* const log_;

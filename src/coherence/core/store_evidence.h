@@ -26,6 +26,8 @@ class StoreEvidence {
   constexpr StoreEvidence with_widths_of(StoreEvidence other) const {
     return StoreEvidence(raw_ | (other.raw_ & width_bits));
   }
+  // A release ends the interval that the last store belongs to.
+  constexpr StoreEvidence after_release() const { return StoreEvidence(raw_ & width_bits); }
   // The width of the last store, 0 where it is not known.
   constexpr std::size_t last_bytes() const { return raw_ >> last_bytes_at & width_bits; }
   // Whether the last store wrote all of these bytes, at once.

@@ -58,6 +58,7 @@ void Engine::protect(Block& b, bool quiescent) {
 void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
   Entry& e = b.entry;
   note_comparison(b);
+  end_interval_of_stores(b);
   if (e.pinned) return;
   switch (e.state) {
     case State::readable_dirty:

@@ -204,6 +204,7 @@ class Engine {
   // words.cpp
   StoreEvidence stores_of(const Block& b) const { return StoreEvidence(shared(b.words.stores).load()); }
   void learn_stores(const Block& b, StoreEvidence stores);
+  void end_interval_of_stores(const Block& b) noexcept;
 
   // merge and copy, part by part where bytes of the block are private to the rank
   template <class Visit>
@@ -329,7 +330,6 @@ class Engine {
   bool stays_writable(const Block& b, bool changed);
   void protect(Block& b, bool quiescent);
   void after_comparison(Block& b, bool changed, bool quiescent);
-
   // acquire.cpp
   Task<bool> apply_notice(Notice notice, std::size_t& bytes_ahead);
   Task<> refresh_pinned(SignatureView signature, Audience audience, TaskGroup& fetches);

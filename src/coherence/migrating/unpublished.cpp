@@ -125,6 +125,7 @@ void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
     return;
   }
   if (read_now || !may_be_unpublished(e)) {
+    end_interval_of_stores(b);
     publish_changes(b);
     note_comparison(b);
     new_version(b, version, false, PublicCopy::holds_it);

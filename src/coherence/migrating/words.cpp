@@ -12,6 +12,16 @@ void Engine::note_store(BlockId id, std::size_t offset, std::size_t bytes) noexc
   }
 }
 
+// The next release has nothing to do with what has faulted before this one.
+void Engine::end_interval_of_stores(const Block& b) noexcept {
+  std::atomic_ref<std::uint64_t> word(b.words.stores);
+  std::uint64_t seen = word.load(std::memory_order_relaxed);
+  for (;;) {
+    const std::uint64_t next = StoreEvidence(seen).after_release().raw();
+    if (next == seen || word.compare_exchange_weak(seen, next, std::memory_order_relaxed)) return;
+  }
+}
+
 // What another rank knows of the block counts here, too, from now on.
 void Engine::learn_stores(const Block& b, StoreEvidence stores) {
   std::atomic_ref<std::uint64_t> word(b.words.stores);

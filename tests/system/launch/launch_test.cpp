@@ -274,12 +274,12 @@ TEST(Launch, WhatIsLeftIsSeen) {
   ASSERT_GE(left.noted(), 2u);
   // Something else gets hold of a rank's memory file.
   int held = -1;
-  for (int file = 0; file < 4096 && held < 0; ++file) {
-    const std::string path =
-        "/proc/" + std::to_string(job.processes().front()) + "/fd/" + std::to_string(file);
+  const std::string files = "/proc/" + std::to_string(job.processes().front()) + "/fd";
+  for (const auto& file : std::filesystem::directory_iterator(files)) {
     char name[64] = {};
-    if (::readlink(path.c_str(), name, sizeof name - 1) > 0 && std::string(name).starts_with("/memfd:musubi"))
-      held = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (held >= 0 || ::readlink(file.path().c_str(), name, sizeof name - 1) <= 0) continue;
+    if (std::string(name).starts_with("/memfd:musubi"))
+      held = ::open(file.path().c_str(), O_RDWR | O_CLOEXEC);
   }
   ASSERT_GE(held, 0);
   job.send(SIGKILL);

@@ -35,7 +35,8 @@ long sum_of(const std::string& statistics, const std::string& counter) {
 
 Counts run(int ranks, const std::string& construct, int times) {
   LaunchedJob::Options options = job_of({ranks}, "repeats", {construct, std::to_string(times)});
-  options.arguments.insert(options.arguments.begin() + 1, "--stats");
+  // Looks in the background come by time.
+  options.arguments.insert(options.arguments.begin() + 1, {"--stats", "--set", "background_sync=0"});
   LaunchedJob job(options);
   EXPECT_EQ(job.wait(), 0) << job.error();
   const std::string text = job.error();
