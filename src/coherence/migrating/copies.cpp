@@ -113,7 +113,7 @@ Engine::CopyUse Engine::look_at_copy(const Block& b) {
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) return CopyUse::needed;
   const bool given_up = b.words.unpublished() && e.unpublished;
   // Of version 0 readers expect zeros in the copy, whatever public_ts says.
-  const bool unchanged = e.state == State::readable_clean && may_give_up_copy(e) &&
+  const bool unchanged = e.state == State::readable_clean && may_be_unpublished(e) &&
                          e.write_ts != LogicalTime{} && b.words.write_ts == e.write_ts.value;
   return given_up || unchanged ? CopyUse::none_at_home : CopyUse::needed_and_locked;
 }

@@ -171,12 +171,9 @@ class Engine {
   }
   // What is renewed again and again is asked for longer (Tardis 2.0); a change begins anew.
   std::uint64_t lease_for(const Entry& e) const { return lease() << e.lease_doublings; }
+  // While order is kept nobody may publish, under the block's lock, what its home has not released.
   bool may_be_unpublished(const Entry& e) const {
-    return parameters_.leave_unpublished && !e.pinned && !publish_always_.load(std::memory_order_relaxed);
-  }
-  // Its public copy may be given up. Who reads live bytes in order must ask their home for a release.
-  bool may_give_up_copy(const Entry& e) const {
-    return may_be_unpublished(e) && !ordered_.load(std::memory_order_relaxed);
+    return parameters_.leave_unpublished && !e.pinned && !keeps_order();
   }
   bool injected(InjectedBug bug) const { return parameters_.injected_bug == bug; }
   void touch() const {

@@ -97,7 +97,7 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
   // timestamp.
   const bool changed = publish_changes(b) || must_name_anew(e);
   if (changed) {
-    const bool may_give_up = e.state == State::writable && may_give_up_copy(e);
+    const bool may_give_up = e.state == State::writable && may_be_unpublished(e);
     // Readers are told at once where the bytes are.
     const bool in_phases = may_give_up && quiescent && comparisons_cost_;
     new_version(b, version, true, in_phases ? PublicCopy::none : PublicCopy::holds_it);

@@ -44,7 +44,7 @@ Task<bool> Engine::leave_unpublished(Block& b) {
   Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
   others_may_act();
   const bool allowed = may_be_unpublished(e);
-  const bool unread = may_give_up_copy(e) && version.read_ts == version.write_ts;
+  const bool unread = may_be_unpublished(e) && version.read_ts == version.write_ts;
   const bool served_live = allowed && b.words.unpublished() && e.unpublished && comparisons_cost_;
   if (unread) {
     // Timestamp 0 means zeros for good.
@@ -97,7 +97,8 @@ bool Engine::passes_unread(std::span<const BlockId> listed, std::size_t place) {
   if (!pass) return false;
   Entry& e = memory_.entries[id.value];
   BlockWords& words = memory_.words[id.value];
-  if (e.state != State::writable || !e.unpublished || is_look_due(e) || seeing_stores_.load()) return false;
+  if (e.state != State::writable || !may_be_unpublished(e)) return false;
+  if (!e.unpublished || is_look_due(e) || seeing_stores_.load()) return false;
   if (!injected(InjectedBug::version_not_raised)) shared(words.version).fetch_add(1);
   others_may_act();
   const remote_lock::OwnerWord owner{shared(words.owner).load()};
