@@ -127,6 +127,8 @@ class Protocol {
   virtual Task<> end_of_unordered() { co_return; }
   // From the end of this task until allow_openings(), no closed block is opened: faults wait. One caller.
   virtual Task<> hold_openings() { co_return; }
+  // Whether a thread waits there that had read the block before.
+  virtual bool reread_while_held() const { return true; }
   virtual void allow_openings() {}
   // Whether bytes that `peer` has not released came from it, after it was last asked for a release. The
   // acquire in order `number` asks it: asked(), when the release has ended.

@@ -111,7 +111,8 @@ Result<void> JobRuntime::open() {
     keeper_ = std::make_unique<Keeper>(
         *fabric_, *flags_, *protocol_, stand_, counters_,
         static_cast<std::uint64_t>(settings_.background_sync.count()),
-        control_layout_.flag_words + sync::FlagOrder::requests_word * sizeof(std::uint64_t));
+        control_layout_.flag_words + sync::FlagOrder::requests_word * sizeof(std::uint64_t),
+        bootstrap_->wait_board());
     keeper_->start();
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);

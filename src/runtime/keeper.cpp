@@ -21,14 +21,15 @@ constexpr std::uint64_t share_of_turns = 4;
 
 Keeper::Keeper(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protocol& protocol,
                sync::Stand& stand, trace::Counters& counters, std::uint64_t interval_ns,
-               std::uint64_t asked_offset)
+               std::uint64_t asked_offset, const trace::WaitBoard* board)
     : fabric_(fabric),
       flags_(flags),
       stand_(stand),
       counters_(counters),
       background_(flags, protocol, stand, counters),
       interval_ns_(interval_ns),
-      asked_offset_(asked_offset) {
+      asked_offset_(asked_offset),
+      board_(board) {
   flags_.set_bell(this);
 }
 
@@ -82,25 +83,48 @@ bool Keeper::sleep_until(std::uint64_t deadline_ns) {
   }
 }
 
-// Whether threads of this rank run program code, and none has synchronised since the last look.
-bool Keeper::is_due() {
+// Whether every thread of the rank waits in the runtime, for what needs no turn.
+bool Keeper::all_wait() const {
+  if (board_ == nullptr || board_->without_record.load(std::memory_order_relaxed) != 0) return false;
+  const std::uint32_t count = board_->records.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const trace::WaitRecord& record = board_->threads[i];
+    if (record.thread_id.load(std::memory_order_relaxed) == 0) continue;
+    const trace::Wait wait = record.wait.load(std::memory_order_relaxed);
+    if (wait == trace::Wait::nothing || trace::is_spin(wait)) return false;
+  }
+  return true;
+}
+
+// Whether threads of this rank run program code, and none has synchronised with all others since the last
+// look. Where some have used locks or atomic operations, a thread that waits for a plain word is possible
+// still, but hardly to be expected.
+Keeper::Due Keeper::is_due() {
   const std::uint64_t now = synchronisations_.load(std::memory_order_relaxed);
-  const bool none_since = now == seen_synchronisations_ && now != 0;
+  const std::uint64_t calls = releases_.load(std::memory_order_relaxed) +
+                              counters_.get(trace::Counter::atomics) +
+                              counters_.get(trace::Counter::lock_acquisitions);
+  const bool synchronised = now != seen_synchronisations_ || now == 0;
+  const bool called = calls != seen_calls_;
   seen_synchronisations_ = now;
-  return none_since && stand_.barrier() == sync::Stand::Barrier::none;
+  seen_calls_ = calls;
+  if (synchronised || stand_.barrier() != sync::Stand::Barrier::none || all_wait()) return Due::no;
+  return called ? Due::rarely : Due::yes;
 }
 
 // Result: the interval until the next look.
 std::uint64_t Keeper::turn_if_due(std::uint64_t interval_ns) {
   bool found = false;
   std::uint64_t took_ns = 0;
-  if (is_due()) {
+  const Due due = is_due();
+  const bool takes = due == Due::yes || (due == Due::rarely && interval_ns >= longest_ns);
+  if (takes || (due == Due::rarely && flags_.in_use())) {
     const std::uint64_t begin_ns = os::monotonic_ns();
-    found = executor_->run(background_.turn());
+    found = executor_->run(background_.turn(due == Due::yes));
     took_ns = os::monotonic_ns() - begin_ns;
   }
   const std::uint64_t most_ns = flags_.in_use() ? interval_ns_ : std::max(interval_ns_, longest_ns);
-  const std::uint64_t next_ns = found ? shortest_ns : std::min(2 * interval_ns, most_ns);
+  const std::uint64_t next_ns = found && due == Due::yes ? shortest_ns : std::min(2 * interval_ns, most_ns);
   return std::max(next_ns, share_of_turns * took_ns);
 }
 

@@ -9,6 +9,7 @@
 #include "fabric/fabric.h"
 #include "sync/background.h"
 #include "sync/flag_order.h"
+#include "trace/wait_records.h"
 
 namespace musubi::runtime {
 
@@ -16,10 +17,11 @@ class ThreadExecutor;
 
 class Keeper final : public sync::Bell {
  public:
-  // `interval_ns`: without synchronisation, until it looks for the first time. The word of flag_order.h that
+  // `board`: what the rank's threads wait for, or null. `interval_ns`: without synchronisation, until it looks for the first time. The word of flag_order.h that
   // counts requests lies at `asked_offset` in the control region of each rank.
   Keeper(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protocol& protocol, sync::Stand& stand,
-         trace::Counters& counters, std::uint64_t interval_ns, std::uint64_t asked_offset);
+         trace::Counters& counters, std::uint64_t interval_ns, std::uint64_t asked_offset,
+         const trace::WaitBoard* board);
   ~Keeper();
 
   // Begins to sleep and work. The new thread takes no signals if the caller has blocked them.
@@ -28,6 +30,10 @@ class Keeper final : public sync::Bell {
   void note_synchronisation() noexcept {
     synchronisations_.store(synchronisations_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
+  // A thread has released something. Cheap.
+  void note_release() noexcept {
+    releases_.store(releases_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
   void ring(Rank peer) noexcept override;
 
  private:
@@ -35,7 +41,9 @@ class Keeper final : public sync::Bell {
   bool answer();
   bool sleep_until(std::uint64_t deadline_ns);
   std::uint64_t turn_if_due(std::uint64_t interval_ns);
-  bool is_due();
+  enum class Due : std::uint8_t { no, rarely, yes };
+  Due is_due();
+  bool all_wait() const;
   const std::atomic<std::uint32_t>* asked_word(Rank rank) noexcept;
 
   fabric::Fabric& fabric_;
@@ -45,8 +53,11 @@ class Keeper final : public sync::Bell {
   sync::Background background_;
   const std::uint64_t interval_ns_;
   const std::uint64_t asked_offset_;
+  const trace::WaitBoard* const board_;
   std::atomic<std::uint64_t> synchronisations_{0};
   std::uint64_t seen_synchronisations_ = 0;
+  std::atomic<std::uint64_t> releases_{0};
+  std::uint64_t seen_calls_ = 0;
   ThreadExecutor* executor_ = nullptr;
   std::atomic<bool> stopping_{false};
   std::thread thread_;

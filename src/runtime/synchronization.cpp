@@ -155,6 +155,7 @@ void JobRuntime::release() {
   if (ranks_ == 1) return;
   const sync::Stand::Operation operation = begin_operation();
   executor().run(flags_->release(operation.siblings()));
+  if (keeper_ != nullptr) keeper_->note_release();
 }
 void JobRuntime::acquire() {
   if (ranks_ > 1) executor().run(clock_->acquire());

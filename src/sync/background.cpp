@@ -38,7 +38,7 @@ std::uint64_t Background::changes() const {
   return counters_.get(trace::Counter::invalidations) + counters_.get(trace::Counter::fetches);
 }
 
-Task<bool> Background::turn() {
+Task<bool> Background::turn(bool silent) {
   counters_.add(trace::Counter::background_turns);
   co_await flags_.request_releases();
   for (unsigned look = 0;; ++look) {
@@ -54,9 +54,9 @@ Task<bool> Background::turn() {
     const std::uint64_t before = changes();
     co_await flags_.acquire_beside();
     found = changes() != before;
-    if (found) co_await flags_.keep_in_use();
+    if (found && silent) co_await flags_.keep_in_use();
   } else {
-    found = co_await first_turn();
+    found = co_await first_turn(silent);
   }
   certain_in_.store(flags_.settled());
   stand_.end_background();
@@ -64,14 +64,17 @@ Task<bool> Background::turn() {
   co_return found;
 }
 
-// Until it is certain that all ranks keep order, no thread sees what has changed.
-Task<bool> Background::first_turn() {
+// Until it is certain that all ranks keep order, no thread sees what has changed. Order costs something: it is
+// not kept for programs that compute. Who spins is back at what was closed before this has ended.
+Task<bool> Background::first_turn(bool silent) {
   co_await protocol_.hold_openings();
   const std::uint64_t before = changes();
   protocol_.set_ordered(true);
   co_await flags_.acquire_beside();
   const bool found = changes() != before;
-  if (!found && !flags_.in_use()) {
+  bool keeps = flags_.in_use();
+  if (!keeps && found && silent) keeps = co_await somebody_rereads();
+  if (!keeps) {
     protocol_.set_ordered(false);
   } else {
     co_await flags_.keep_in_use();
@@ -81,6 +84,12 @@ Task<bool> Background::first_turn() {
   }
   protocol_.allow_openings();
   co_return found;
+}
+
+Task<bool> Background::somebody_rereads() {
+  constexpr unsigned looks = 3, long_pause = 100;
+  for (unsigned look = 0; look < looks && !protocol_.reread_while_held(); ++look) co_await pause(long_pause);
+  co_return protocol_.reread_while_held();
 }
 
 }  // namespace musubi::sync

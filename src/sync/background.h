@@ -30,8 +30,9 @@ class Background {
 
   // Answers the other ranks, if any has asked. Result: whether any had.
   Task<bool> answer();
-  // Result: whether something here had been changed by others.
-  Task<bool> turn();
+  // Result: whether something here had been changed by others. `silent`: no thread of this rank has called
+  // the runtime for a while; only then the turn lets order be kept, or be kept for longer.
+  Task<bool> turn(bool silent = true);
   // Whether a turn has ended while order was kept, as it still is: no flag comes before its data any more.
   bool is_certain() const noexcept {
     return certain_in_.load() != 0 && certain_in_.load() == flags_.settled();
@@ -39,7 +40,8 @@ class Background {
 
  private:
   Task<bool> begin(Stand::Barrier worst);
-  Task<bool> first_turn();
+  Task<bool> first_turn(bool silent);
+  Task<bool> somebody_rereads();
   std::uint64_t changes() const;
 
   FlagOrder& flags_;

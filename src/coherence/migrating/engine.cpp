@@ -166,7 +166,10 @@ Task<FaultOutcome> Engine::fault(BlockId id, vm::Access wanted, bool in_order) {
   if (wanted == vm::Access::write && holding_.load()) co_return FaultOutcome::held;
   const bool was_valid = is_valid(e);
   if (wanted == vm::Access::read && was_valid) co_return FaultOutcome::open;
-  if (!was_valid && holding_openings_.load()) co_return FaultOutcome::held;
+  if (!was_valid && holding_openings_.load()) {
+    if (e.was_invalidated) reread_while_held_.store(true);
+    co_return FaultOutcome::held;
+  }
   e.wanted = e.wanted || e.was_invalidated;
   e.fetches_ahead = 0;
   e.was_invalidated = false;

@@ -56,6 +56,7 @@ class Engine {
   void set_ordered(bool ordered) { ordered_.store(ordered); }
   Task<> end_of_unordered();
   Task<> hold_openings();
+  bool reread_while_held() const { return reread_while_held_.load(); }
   void allow_openings() {
     holding_openings_.store(false);
     openings_held_.reset();
@@ -373,6 +374,7 @@ class Engine {
   std::atomic<std::uint32_t> came_open_in_{0};
   std::atomic<bool> holding_{false};           // no block may be opened for writing
   std::atomic<bool> holding_openings_{false};  // no closed block may be opened
+  std::atomic<bool> reread_while_held_{false};
   Gate openings_gate_;                         // for who waits for the end of that
   std::optional<Gate::Pass> openings_held_;
   // By rank: the order in which live bytes came from it last, and the newest one before which it was asked.

@@ -99,6 +99,9 @@ Task<> Migrating::end_of_unordered() {
 Task<> Migrating::hold_openings() {
   return parts_->engine.hold_openings();
 }
+bool Migrating::reread_while_held() const {
+  return parts_->engine.reread_while_held();
+}
 void Migrating::allow_openings() {
   parts_->engine.allow_openings();
 }

@@ -70,6 +70,7 @@ class Migrating final : public Protocol {
   void set_ordered(bool ordered) override;
   Task<> end_of_unordered() override;
   Task<> hold_openings() override;
+  bool reread_while_held() const override;
   void allow_openings() override;
   bool took_live_bytes(Rank peer) const override;
   void asked(Rank peer, std::uint32_t number) override;

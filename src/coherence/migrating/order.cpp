@@ -121,6 +121,7 @@ Task<> Engine::end_of_unordered() {
 Task<> Engine::hold_openings() {
   auto pass = co_await openings_gate_.enter();
   openings_held_.emplace(std::move(pass));
+  reread_while_held_.store(false);
   holding_openings_.store(true);
   co_await end_of_gated();
 }
