@@ -130,10 +130,6 @@ class Protocol {
   // Whether a thread waits there that had read the block before.
   virtual bool reread_while_held() const { return true; }
   virtual void allow_openings() {}
-  // Whether bytes that `peer` has not released came from it, after it was last asked for a release. The
-  // acquire in order `number` asks it: asked(), when the release has ended.
-  virtual bool took_live_bytes(Rank /*peer*/) const { return false; }
-  virtual void asked(Rank /*peer*/, std::uint32_t /*number*/) {}
   // How many acquires have left blocks that are always open, so far (Audience::unknown_but_stacks).
   virtual std::uint64_t stacks_left() const { return 0; }
   // Whether the rank stands at a quiescent barrier, and all that it wrote has been released.

@@ -241,8 +241,6 @@ std::string_view name_of(InjectedBug bug) {
       return "not_as_of_now";
     case InjectedBug::release_not_announced:
       return "release_not_announced";
-    case InjectedBug::live_bytes_unasked:
-      return "live_bytes_unasked";
     case InjectedBug::difference_seen_twice:
       return "difference_seen_twice";
     case InjectedBug::words_merged_by_byte:

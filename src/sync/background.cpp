@@ -64,7 +64,7 @@ Task<bool> Background::turn(bool silent) {
   co_return found;
 }
 
-// Until it is certain that all ranks keep order, no thread sees what has changed. Order costs something: it is
+// Until it is certain that all ranks keep order, no thread sees what has changed. Order has its price: it is
 // not kept for programs that compute. Who spins is back at what was closed before this has ended.
 Task<bool> Background::first_turn(bool silent) {
   co_await protocol_.hold_openings();

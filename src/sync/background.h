@@ -7,8 +7,8 @@
 // - A rank that is asked releases everything as of one moment, beside its threads, or says that it stands at
 //   a barrier and has done so.
 //
-// Nothing is told to the program's threads, and nothing costs them anything while nobody waits. The first
-// turn that finds something changed lets order be kept in the job from there on (flag_order.h).
+// Nothing is told to the program's threads, and nothing costs them anything while nobody waits. A turn that
+// closes what a thread then reads again at once lets order be kept in the job (flag_order.h).
 #pragma once
 
 #include <atomic>

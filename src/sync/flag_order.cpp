@@ -101,7 +101,7 @@ Task<> FlagOrder::flush(bool siblings) {
   co_await note_flush();
   const ProgramStands stands(protocol_, siblings);
   co_await release_announced(siblings);
-  co_await acquire_in_order(siblings, !siblings);
+  co_await acquire_in_order();
 }
 
 Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
@@ -153,10 +153,10 @@ Task<> FlagOrder::acquire_from(Rank peer) {
 
 Task<> FlagOrder::acquire(bool siblings) {
   const ProgramStands stands(protocol_, siblings);
-  co_await acquire_in_order(siblings, !siblings);
+  co_await acquire_in_order();
 }
 
-Task<> FlagOrder::acquire_in_order(bool siblings, bool answers) {
+Task<> FlagOrder::acquire_in_order() {
   // What the acquire itself brings into pages that stay open is acquired by another one. Others may have
   // something new each time: in the end the pages are closed.
   for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
@@ -166,10 +166,6 @@ Task<> FlagOrder::acquire_in_order(bool siblings, bool answers) {
     for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
       const Rank peer{rank};
       if (peer == fabric_.self()) continue;
-      if (protocol_.took_live_bytes(peer)) {
-        co_await ask(peer, answers, siblings);
-        protocol_.asked(peer, number);
-      }
       co_await acquire_from(peer);
     }
     // A flag may lie in a block that is always open: when all others have been closed.
@@ -187,7 +183,7 @@ Task<> FlagOrder::acquire_stacks() {
 
 // Before the thread goes on that all this was changed for.
 Task<> FlagOrder::acquire_what_shows() {
-  if (protocol_.shows_unordered()) co_await acquire_in_order(false, true);
+  if (protocol_.shows_unordered()) co_await acquire_in_order();
 }
 
 Task<bool> FlagOrder::fault(BlockId block, vm::Access wanted, bool siblings) {

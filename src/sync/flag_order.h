@@ -8,10 +8,10 @@
 // - bytes that came from another rank are shown to the program only when an acquire has ended that began
 //   after they had come: it waits for the releases announced until then, lest the flag be there and the data
 //   not, and acquires the signatures of all other ranks. (The clock covers them, too, but by its time alone:
-//   every copy would have to be looked at.) If they were live bytes, which nobody has released, it asks their
-//   home for a release before that.
-// In a program with fences that is so from the beginning. In others the first background turn that finds
-// something changed begins it (background.h), and some barriers without such a turn end it.
+//   every copy would have to be looked at.)
+// - all blocks are published: nobody takes bytes that their home has not released.
+// In a program with fences that is so from the beginning. In others the first background turn that closes
+// what a thread reads again at once begins it (background.h), and some barriers without such a turn end it.
 #pragma once
 
 #include <atomic>
@@ -124,10 +124,9 @@ class FlagOrder {
   Task<> give_credit(std::uint64_t barriers);
   Task<std::uint64_t> request(Rank peer);
   Task<bool> has_answered(Rank peer, std::uint64_t request);
-  Task<> ask(Rank peer, bool answers, bool siblings);
   Task<std::uint64_t> await_releases(Rank peer);
   Task<> acquire_from(Rank peer);
-  Task<> acquire_in_order(bool siblings, bool answers);
+  Task<> acquire_in_order();
   Task<> acquire_stacks();
   Task<> acquire_what_shows();
 

@@ -32,7 +32,7 @@ Task<> FlagOrder::keep_in_use() {
 }
 
 Task<> FlagOrder::acquire_beside() {
-  return acquire_in_order(true, true);
+  return acquire_in_order();
 }
 
 Task<std::uint64_t> FlagOrder::request(Rank peer) {
@@ -48,18 +48,6 @@ Task<bool> FlagOrder::has_answered(Rank peer, std::uint64_t request) {
   std::array<fabric::Step, 1> step{fabric::get(control_region, offset_of(answered), &newest, sizeof newest)};
   co_await fabric::transfer(fabric_, peer, step);
   co_return newest >= request;
-}
-
-// Two ranks may ask each other: `answers` when nobody else of this one does so meanwhile.
-Task<> FlagOrder::ask(Rank peer, bool answers, bool siblings) {
-  if (bell_ == nullptr) co_return;
-  const std::uint64_t wanted = co_await request(peer);
-  for (unsigned look = 0; look < looks_max; ++look) {
-    const bool is_done = co_await has_answered(peer, wanted);
-    if (is_done) co_return;
-    if (answers) co_await answer(siblings);
-    co_await pause(look);
-  }
 }
 
 Task<> FlagOrder::ask_all() {

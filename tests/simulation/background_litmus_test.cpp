@@ -173,9 +173,5 @@ TEST(BackgroundLitmus, ReleasesMustBeAnnounced) {
   EXPECT_NE(play_worlds(3, 2, InjectedBug::release_not_announced).worlds_with_failures, 0u);
 }
 
-TEST(BackgroundLitmus, TheHomeOfLiveBytesMustBeAsked) {
-  EXPECT_NE(play_worlds(2, 2, InjectedBug::live_bytes_unasked).worlds_with_failures, 0u);
-}
-
 }  // namespace
 }  // namespace musubi::sim

@@ -29,7 +29,6 @@ enum class InjectedBug : std::uint8_t {
   live_part_without_gate,    // a release looks at a live part while another thread publishes the block
   not_as_of_now,          // a release beside running threads is no second look at what they write meanwhile
   release_not_announced,  // readers of plain flags do not hear of releases that are under way
-  live_bytes_unasked,     // who reads live bytes in order does not ask their home for a release
   difference_seen_twice,  // a comparison looks again at the first difference, and believes the second look
   words_merged_by_byte,   // a merge joins halves of words that two ranks stored to
 };

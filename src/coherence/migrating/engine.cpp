@@ -33,8 +33,6 @@ Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace
       to_close_(space),
       to_downgrade_(space),
       scratch_(space.largest_block_bytes()),
-      live_came_in_(new std::atomic<std::uint32_t>[fabric.ranks()] {}),
-      asked_(new std::atomic<std::uint32_t>[fabric.ranks()] {}),
       live_ranges_(new LiveRange[live_range_count]) {}
 
 Engine::Block Engine::block(BlockId id) {

@@ -62,12 +62,7 @@ class Engine {
     openings_held_.reset();
   }
   Task<bool> has_released_standing();
-  bool took_live_bytes(Rank peer) const {
-    return static_cast<std::int32_t>(asked_[peer.value].load() - live_came_in_[peer.value].load()) <= 0 &&
-           live_came_in_[peer.value].load() != 0 && !injected(InjectedBug::live_bytes_unasked);
-  }
   std::uint64_t stacks_left() const { return stacks_left_.load(); }
-  void asked(Rank peer, std::uint32_t number) { raise_number(asked_[peer.value], number); }
   void set_program_stands(bool stands) { standing_now_.store(stands ? stop_numbers | ++stop_count_ : 0); }
   std::uint32_t order_begins() { return orders_begun_.fetch_add(1) + 1; }
   void order_ended(std::uint32_t number);
@@ -222,7 +217,6 @@ class Engine {
   // order.cpp
   static void raise_number(std::atomic<std::uint32_t>& word, std::uint32_t number);
   bool is_unordered(std::uint32_t came_in) const;
-  void note_live_bytes(Rank peer) { live_came_in_[peer.value].store(orders_begun_.load()); }
   // What comes from other ranks stays closed until it has been acquired.
   bool keeps_order() const { return publish_always_.load() || ordered_.load(); }
   void note_arrival(const Block& b);
@@ -377,8 +371,6 @@ class Engine {
   std::atomic<bool> reread_while_held_{false};
   Gate openings_gate_;                         // for who waits for the end of that
   std::optional<Gate::Pass> openings_held_;
-  // By rank: the order in which live bytes came from it last, and the newest one before which it was asked.
-  std::unique_ptr<std::atomic<std::uint32_t>[]> live_came_in_, asked_;
   std::unique_ptr<LiveRange[]> live_ranges_;
   std::atomic<std::size_t> live_range_end_{0};
   std::atomic<std::uint64_t> acquired_{0};

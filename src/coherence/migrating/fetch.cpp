@@ -155,7 +155,6 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
   }
   co_await fabric::transfer(fabric_, peer, std::span<const Step>(steps.data(), step_count));
   if (target == b.own) e.bytes_lost = true;
-  if (target != nullptr && live) note_live_bytes(peer);
 
   const OwnerWord owner = OwnerWord{look.owner_after}.resolved(peer, b.initial_home);
   if (owner.tag() == Ownership::link) {
@@ -273,7 +272,6 @@ Task<BlockWords> Engine::take_from_home(Block& b, const Lock& lock, std::byte* t
                              fabric::put(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
                                          &words.write_ts, sizeof words.write_ts)};
     co_await fabric::transfer(fabric_, home, twin);
-    note_live_bytes(home);
   }
   count_fetch(b);
   co_return words;

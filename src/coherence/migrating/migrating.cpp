@@ -105,12 +105,6 @@ bool Migrating::reread_while_held() const {
 void Migrating::allow_openings() {
   parts_->engine.allow_openings();
 }
-bool Migrating::took_live_bytes(Rank peer) const {
-  return parts_->engine.took_live_bytes(peer);
-}
-void Migrating::asked(Rank peer, std::uint32_t number) {
-  parts_->engine.asked(peer, number);
-}
 std::uint64_t Migrating::stacks_left() const {
   return parts_->engine.stacks_left();
 }

@@ -72,8 +72,6 @@ class Migrating final : public Protocol {
   Task<> hold_openings() override;
   bool reread_while_held() const override;
   void allow_openings() override;
-  bool took_live_bytes(Rank peer) const override;
-  void asked(Rank peer, std::uint32_t number) override;
   std::uint64_t stacks_left() const override;
   Task<bool> has_released_standing() override;
 

@@ -143,7 +143,6 @@ Task<std::size_t> Engine::fetch_run_from_home(Run& run, std::size_t begin, std::
   look.steps[1] = get_words(end - begin, look.before);
   co_await fabric::transfer(fabric_, peer, std::span<const Step>(look.steps.data(), 2));
   const bool live = look.before[0].unpublished();
-  if (live) note_live_bytes(peer);
   const bool moves = needs_data(first, look.before[0]);
   std::size_t steps = moves ? 1 : 0;
   std::size_t bytes = 0;
