@@ -17,9 +17,9 @@ class ThreadExecutor;
 
 class Keeper final : public sync::Bell {
  public:
-  // `board`: what the rank's threads wait for, or null. `interval_ns`: without synchronisation, until it looks
-  // for the first time. The word of flag_order.h that counts requests lies at `asked_offset` in the control
-  // region of each rank.
+  // `board`: what the rank's threads wait for, or null. `interval_ns`: without synchronisation, until it
+  // looks for the first time. The word of flag_order.h that counts requests lies at `asked_offset` in the
+  // control region of each rank.
   Keeper(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protocol& protocol, sync::Stand& stand,
          trace::Counters& counters, std::uint64_t interval_ns, std::uint64_t asked_offset,
          const trace::WaitBoard* board);

@@ -369,7 +369,7 @@ class Engine {
   std::atomic<bool> holding_{false};           // no block may be opened for writing
   std::atomic<bool> holding_openings_{false};  // no closed block may be opened
   std::atomic<bool> reread_while_held_{false};
-  Gate openings_gate_;                         // for who waits for the end of that
+  Gate openings_gate_;  // for who waits for the end of that
   std::optional<Gate::Pass> openings_held_;
   std::unique_ptr<LiveRange[]> live_ranges_;
   std::atomic<std::size_t> live_range_end_{0};
