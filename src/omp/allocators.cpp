@@ -20,9 +20,9 @@ constexpr int sync_hint = 1, alignment = 2, access = 3, pool_size = 4, fallback 
               pinned = 7, partition = 8;
 }
 namespace values {
-constexpr std::uintptr_t by_default = ~std::uintptr_t{0}, no = 0, yes = 1, contended = 3, private_hint = 6,
-                         all = 7, thread = 8, cgroup = 10, default_memory = 11, null = 12, abort = 13,
-                         allocator = 14, environment = 15, interleaved = 18;
+constexpr std::uintptr_t by_default = ~std::uintptr_t{0}, no = 0, contended = 3, private_hint = 6, all = 7,
+                         cgroup = 10, default_memory = 11, null = 12, abort = 13, allocator = 14,
+                         environment = 15, interleaved = 18;
 }
 
 // What an allocator made by the program points to: shared memory.

@@ -98,12 +98,12 @@ bool read_arguments(Arguments& result, const char* first, va_list& rest) {
 
 MUSUBI_EXPORT int posix_spawn(pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
                               const posix_spawnattr_t* attributes, char* const* arguments,
-                              char* const* environment) noexcept {
+                              char* const* environment) {
   return spawn(next_spawn.get(), process, path, actions, attributes, arguments, environment);
 }
 MUSUBI_EXPORT int posix_spawnp(pid_t* process, const char* file, const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const* arguments,
-                               char* const* environment) noexcept {
+                               char* const* environment) {
   return spawn(next_spawnp.get(), process, file, actions, attributes, arguments, environment);
 }
 

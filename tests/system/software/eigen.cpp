@@ -1,4 +1,5 @@
-// Eigen's product hands packed blocks from thread to thread by atomic loads: whole numbers, every order exact.
+// Eigen's product hands packed blocks from thread to thread by atomic loads: whole numbers, every order
+// exact.
 #include <cstdio>
 
 #include <Eigen/Dense>
