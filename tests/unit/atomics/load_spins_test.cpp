@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -10,9 +11,9 @@ namespace musubi::atomics {
 namespace {
 
 bool found_in(const std::vector<std::uint8_t>& loop) {
-  std::vector<std::uint8_t> code(16, 0x90);
-  code.insert(code.end(), loop.begin(), loop.end());
-  code.insert(code.end(), 16, 0x90);
+  constexpr std::size_t around = 16;
+  std::vector<std::uint8_t> code(around + loop.size() + around, 0x90);
+  std::copy(loop.begin(), loop.end(), code.begin() + around);
   return has_load_spins(code.data(), code.size());
 }
 
