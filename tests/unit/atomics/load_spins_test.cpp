@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -13,7 +12,7 @@ namespace {
 bool found_in(const std::vector<std::uint8_t>& loop) {
   constexpr std::size_t around = 16;
   std::vector<std::uint8_t> code(around + loop.size() + around, 0x90);
-  std::copy(loop.begin(), loop.end(), code.begin() + around);
+  for (std::size_t i = 0; i < loop.size(); ++i) code[around + i] = loop[i];
   return has_load_spins(code.data(), code.size());
 }
 
