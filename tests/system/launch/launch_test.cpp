@@ -272,9 +272,9 @@ TEST(Launch, WhatIsLeftIsSeen) {
   LeftOvers left;
   left.look_at(job);
   ASSERT_GE(left.noted(), 2u);
-  // Something else gets hold of a rank's memory file.
+  // Something else gets hold of the job's memory file.
   int held = -1;
-  const std::string files = "/proc/" + std::to_string(job.processes().front()) + "/fd";
+  const std::string files = "/proc/" + std::to_string(job.launcher()) + "/fd";
   for (const auto& file : std::filesystem::directory_iterator(files)) {
     char name[64] = {};
     if (held >= 0 || ::readlink(file.path().c_str(), name, sizeof name - 1) <= 0) continue;

@@ -89,7 +89,8 @@ TEST(Counts, ASingleWithoutABarrierTakesNoMessage) {
     const Counts cost = cost_of(c.ranks, "single_nowait");
     EXPECT_EQ(cost.barriers, 0);
     EXPECT_EQ(cost.messages, 0);
-    EXPECT_LE(cost.remote_operations, c.ranks);
+    // Each rank asks rank 0 once, and who runs the block says when it has ended.
+    EXPECT_LE(cost.remote_operations, c.ranks - 1 + 2);
   }
 }
 

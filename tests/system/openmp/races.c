@@ -11,7 +11,8 @@ int main(void) {
   {
     seen += counts[10] + on_heap[3] + on_stack;
 #pragma omp barrier
-    const int mine = 1 << 8 * omp_get_thread_num();
+    const int self = omp_get_thread_num();
+    const int mine = 1 << 8 * (1 + self) | (1 + self);  // one byte in common, and one of its own
     counts[10] = mine;
     on_heap[3] = mine;
     on_stack = mine;
