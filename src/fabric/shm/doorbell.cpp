@@ -26,8 +26,7 @@ void ring_all_waiters(Mailbox& mailbox) noexcept {
 
 void ring_service(Mailbox& mailbox) noexcept {
   mailbox.service_bell.fetch_add(1, std::memory_order_seq_cst);
-  if (mailbox.service_asleep.exchange(0, std::memory_order_seq_cst) != 0)
-    os::futex_wake(mailbox.service_bell);
+  if (mailbox.service_asleep.load(std::memory_order_seq_cst) != 0) os::futex_wake(mailbox.service_bell);
 }
 
 Stay::Stay(Mailbox& mailbox) noexcept

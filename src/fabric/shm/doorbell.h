@@ -22,7 +22,8 @@
 // sleepers are
 //    rung for any message, and `prompt_messages` tells that one of them was for the service thread.
 // 6. The service thread sleeps on the bell value at which it last returned: a ring before it sleeps is not
-// lost.
+//    lost. It alone takes `service_asleep` back: a ringer may come to look only when the thread has heard its
+//    ring, worked, and announced its next sleep.
 #pragma once
 
 #include "fabric/shm/mailbox.h"

@@ -100,6 +100,15 @@ TEST_F(Bells, AProducerThatDiedLeavesAFullMailboxNotAHang) {
   EXPECT_FALSE(reader.arrived());
 }
 
+// A ring that comes late may be one that the service thread has heard already: if it took the announcement of
+// the next sleep back, nobody would be woken out of that.
+TEST_F(Bells, TheServiceThreadsAnnouncementStaysUntilItTakesItBack) {
+  mailbox_->service_asleep.store(1);
+  ring_service(*mailbox_);
+  EXPECT_EQ(service_bell(), 1u);
+  EXPECT_EQ(mailbox_->service_asleep.load(), 1u);
+}
+
 // Two ranks in this process.
 class ShmWaiting : public ::testing::TestWithParam<WaitingPolicy> {
  protected:
