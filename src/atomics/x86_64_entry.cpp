@@ -63,7 +63,9 @@ extern "C" __attribute__((visibility("hidden"), used)) void musubi_atomics_serve
   const std::uintptr_t address =
       effective_address(record.instruction, registers, record.next_instruction, fs_base());
   if (!attachment.ranges.contains(address)) return;
-  const AtomicValue old = attachment.sink->execute(address, operation_of(record.instruction, registers));
+  AtomicOperation operation = operation_of(record.instruction, registers);
+  operation.orders = record.instruction.orders;
+  const AtomicValue old = attachment.sink->execute(address, operation);
   complete(record.instruction, old, registers);
   frame->return_address += exit_bytes;
   errno = saved_errno;

@@ -197,9 +197,11 @@ Sweep sweep(const void* code, std::size_t bytes, const SweepEvents& events) {
   const auto* begin = static_cast<const std::uint8_t*>(code);
   ZydisDecoderContext context;
   ZydisDecodedInstruction decoded;
+  Recent recent;
   for (std::size_t at = 0; at < bytes;) {
     if (const std::size_t length = common_length(begin + at, bytes - at); length > 0) {
       ++result.instructions;
+      recent.add(at);
       at += length;
       continue;
     }
@@ -212,11 +214,12 @@ Sweep sweep(const void* code, std::size_t bytes, const SweepEvents& events) {
       events.padding(at, decoded.length);
     } else if (is_candidate(decoded)) {
       if (const std::optional<Instruction> instruction = describe(decoder, context, decoded)) {
-        events.atomic(at, *instruction);
+        events.atomic(at, *instruction, recent);
       } else {
         ++result.unsupported;
       }
     }
+    recent.add(at);
     at += decoded.length;
   }
   return result;

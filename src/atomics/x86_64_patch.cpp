@@ -124,7 +124,8 @@ void write_stubs(std::uint8_t* memory, const std::vector<Site>& sites, x86_64::P
   std::uint8_t* at = memory + sizeof(x86_64::StubHeader);
   for (auto site = sites.rbegin(); site != sites.rend(); ++site) {
     at += -reinterpret_cast<std::uintptr_t>(at) & 15;
-    const auto instruction = x86_64::decode(site->code.data(), site->bytes);
+    auto instruction = x86_64::decode(site->code.data(), site->bytes);
+    if (instruction) instruction->orders = site->orders;
     const std::size_t written = instruction ? x86_64::write_stub(at, header, *instruction, site->address) : 0;
     if (written == 0) {
       ++plan.report.skipped;

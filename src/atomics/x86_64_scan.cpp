@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "atomics/site.h"
+#include "atomics/x86_64_order.h"
 #include "atomics/x86_64_sweep.h"
 
 namespace musubi::atomics {
@@ -55,11 +56,12 @@ Scan find_sites(const void* code, std::size_t bytes, std::uintptr_t address) {
   Doubt doubt;
   const auto* begin = static_cast<const std::uint8_t*>(code);
   x86_64::SweepEvents events;
-  events.atomic = [&](std::size_t at, const x86_64::Instruction& instruction) {
+  events.atomic = [&](std::size_t at, const x86_64::Instruction& instruction, const x86_64::Recent& before) {
     Site site;
     site.address = address + at;
     site.bytes = instruction.length;
     site.kind = instruction.is_fence() ? SiteKind::fence : SiteKind::read_modify_write;
+    site.orders = x86_64::orders(begin, bytes, at, instruction, before);
     site.entered_inside = is_entered_inside(begin, at);
     site.code_bytes = static_cast<std::uint8_t>(std::min(bytes - at, instruction.length + following_bytes));
     std::copy_n(begin + at, site.code_bytes, site.code.begin());

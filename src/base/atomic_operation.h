@@ -25,6 +25,7 @@ struct AtomicOperation {
   std::uint8_t bytes;  // 1, 2, 4, 8 or 16
   AtomicValue operand = 0;
   AtomicValue compare = 0;
+  bool orders = false;  // the program makes more of what it finds than the new value: threads may meet by it
 };
 
 inline AtomicValue mask_of(unsigned bytes) {

@@ -14,9 +14,13 @@ namespace musubi::coherence {
 // Changes the newest bytes of one block while nobody else can (see Protocol::modify).
 class Modification {
  public:
-  // `bytes` is the live block of this rank, from its first byte. Called once, inside the block's critical
+  // `block` is the live block of this rank, from its first byte. Called once, inside the block's critical
   // section.
-  virtual void apply(std::byte* bytes) noexcept = 0;
+  virtual void apply(std::byte* block) noexcept = 0;
+
+  // Where in the block: it changes nothing else.
+  std::size_t offset = 0;
+  std::size_t bytes = SIZE_MAX / 2;
 
   // Told by the protocol: whether plain writes of this rank to the block may go out with it.
   bool takes_writes_along = true;
@@ -38,7 +42,7 @@ class SignatureSink {
 // Who else has acquired what a task acquires.
 enum class Audience : std::uint8_t {
   unknown,
-  unknown_but_stacks,  // the same; blocks that are always open are left to another acquire of it
+  unknown_in_order,  // the same; what came for blocks that are always open is shown later
   all_ranks_soon,  // the end of a barrier: every rank, once it has left; threads elsewhere may be ahead of it
   everyone,        // the end of a barrier: every thread of the job, before it does anything else
 };
@@ -130,8 +134,9 @@ class Protocol {
   // Whether a thread waits there that had read the block before.
   virtual bool reread_while_held() const { return true; }
   virtual void allow_openings() {}
-  // How many acquires have left blocks that are always open, so far (Audience::unknown_but_stacks).
-  virtual std::uint64_t stacks_left() const { return 0; }
+  // Shows what came for blocks that are always open and was held back, where an acquire in order has covered
+  // it; or `regardless`. Result: whether nothing is held back any more.
+  virtual Task<bool> show_held_back(bool /*regardless*/) { co_return true; }
   // Whether the rank stands at a quiescent barrier, and all that it wrote has been released.
   virtual Task<bool> has_released_standing() { co_return false; }
 

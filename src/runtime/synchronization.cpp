@@ -59,10 +59,13 @@ void nap() noexcept {
 
 class AtomicModification final : public coherence::Modification {
  public:
-  AtomicModification(const AtomicOperation& operation, std::size_t offset)
-      : operation_(operation), offset_(offset) {}
-  void apply(std::byte* bytes) noexcept override {
-    std::byte* place = bytes + offset_;
+  AtomicModification(const AtomicOperation& operation, std::size_t first)
+      : operation_(operation) {
+    offset = first;
+    bytes = operation.bytes;
+  }
+  void apply(std::byte* block) noexcept override {
+    std::byte* place = block + offset;
     const bool aligned = reinterpret_cast<std::uintptr_t>(place) % operation_.bytes == 0;
     switch (aligned ? operation_.bytes : 0) {
       case 1:
@@ -88,7 +91,6 @@ class AtomicModification final : public coherence::Modification {
 
  private:
   const AtomicOperation& operation_;
-  std::size_t offset_;
   AtomicValue old_ = 0;
 };
 
@@ -158,7 +160,10 @@ void JobRuntime::release() {
   if (keeper_ != nullptr) keeper_->note_release();
 }
 void JobRuntime::acquire() {
-  if (ranks_ > 1) executor().run(clock_->acquire());
+  if (ranks_ == 1) return;
+  if (!flags_->in_use()) return executor().run(clock_->acquire());
+  const sync::Stand::Operation operation = begin_operation();
+  executor().run(flags_->acquire(operation.siblings()));
 }
 // A program that waits for a flag flushes until it changes. One flush that finds nothing says little:
 // programs flush for other reasons. Many in a row are a wait.
@@ -218,6 +223,7 @@ AtomicValue JobRuntime::atomic(std::uintptr_t address, const AtomicOperation& op
     abort(1, "an atomic operation on unaligned memory crosses the end of a block: align the object");
   }
   AtomicModification modification(operation, offset);
+  if (operation.orders && ranks_ > 1 && flags_->is_due_to_renew()) executor().run(flags_->renew());
   if (flags_->in_use()) {
     const sync::Stand::Operation inside = begin_operation();
     executor().run(flags_->modify(*block, modification, inside.siblings()));

@@ -16,10 +16,13 @@ constexpr std::size_t cell_bytes_max = 8;
 class Program::Addition final : public coherence::Modification {
  public:
   Addition(Program& program, Actor& actor, const Cell& cell, std::uint64_t amount)
-      : program_(program), actor_(actor), cell_(cell), amount_(amount) {}
+      : program_(program), actor_(actor), cell_(cell), amount_(amount) {
+    offset = cell.begin;
+    bytes = program.cell_bytes_;
+  }
 
-  void apply(std::byte* bytes) noexcept override {
-    std::byte* at = bytes + cell_.begin;
+  void apply(std::byte* block) noexcept override {
+    std::byte* at = block + cell_.begin;
     const std::size_t size = program_.cell_bytes_;
     if (!program_.shadow_.equals(cell_.offset, {at, size})) {
       program_.complain(actor_, cell_, at, "an atomic operation met");

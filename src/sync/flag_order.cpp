@@ -10,7 +10,6 @@ namespace {
 
 using coherence::control_region;
 
-constexpr std::uint64_t barriers_without_flush = 64;
 // A rank that was stopped in a release, or has ended there, must not stop the others for good.
 constexpr unsigned looks_max = 4000;
 // Others may change a block each time that it was brought.
@@ -22,10 +21,13 @@ template <class Announce>
 class AnnouncedModification final : public coherence::Modification {
  public:
   AnnouncedModification(coherence::Modification& modification, Announce announce)
-      : modification_(modification), announce_(announce) {}
-  void apply(std::byte* bytes) noexcept override {
+      : modification_(modification), announce_(announce) {
+    offset = modification.offset;
+    bytes = modification.bytes;
+  }
+  void apply(std::byte* block) noexcept override {
     if (takes_writes_along) announce_();
-    modification_.apply(bytes);
+    modification_.apply(block);
   }
 
  private:
@@ -72,9 +74,8 @@ void FlagOrder::expect() noexcept {
 }
 
 // The ranks pass the same barriers: where there is credit here, there is some elsewhere.
-Task<> FlagOrder::note_flush() {
-  if (word(credit).load(std::memory_order_relaxed) >= barriers_without_flush / 2) co_return;
-  co_await give_credit(barriers_without_flush);
+Task<> FlagOrder::renew() {
+  if (is_due_to_renew()) co_await give_credit(barriers_without_flush);
 }
 
 Task<> FlagOrder::give_credit(std::uint64_t barriers) {
@@ -98,7 +99,7 @@ Task<> FlagOrder::release(bool siblings) {
 }
 
 Task<> FlagOrder::flush(bool siblings) {
-  co_await note_flush();
+  co_await renew();
   const ProgramStands stands(protocol_, siblings);
   co_await release_announced(siblings);
   co_await acquire_in_order();
@@ -113,16 +114,22 @@ Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
   if (!siblings) co_await acquire_what_shows();
 }
 
-// Only what is followed by a release counts as one, or its end would be taken for that of another.
+// As a processor's indivisible operations do it: all that was written here before it is seen by whoever sees
+// it, and all that was written before what it finds is seen here after it. What threads beside this one write
+// meanwhile may go out with the block, so a release follows. Only what is followed by a release counts as one,
+// or its end would be taken for that of another.
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
+  if (!in_use()) co_return co_await protocol_.modify(block, modification);
+  if (settled() == 0) protocol_.set_ordered(true);
   const ProgramStands stands(protocol_, siblings);
+  co_await release_announced(siblings);
   AnnouncedModification announced(modification, [this] { announce(); });
   co_await protocol_.modify(block, announced);
   if (announced.takes_writes_along) {
-    if (in_use()) co_await clock_.release(siblings);
+    co_await clock_.release(siblings);
     note_end();
   }
-  if (!siblings) co_await acquire_what_shows();
+  co_await acquire_in_order();
 }
 
 // Who sees as many ends as there were beginnings has seen the end of a release that it need not know of: if
@@ -147,7 +154,7 @@ Task<> FlagOrder::acquire_from(Rank peer) {
   std::atomic<std::uint64_t>& acquired = acquired_[peer.value];
   const std::uint64_t sequence = co_await await_releases(peer);
   if (sequence == acquired.load()) co_return;
-  const std::uint64_t now = co_await signatures_.acquire_from(peer, coherence::Audience::unknown_but_stacks);
+  const std::uint64_t now = co_await signatures_.acquire_from(peer, coherence::Audience::unknown_in_order);
   acquired.store(now);
 }
 
@@ -162,22 +169,14 @@ Task<> FlagOrder::acquire_in_order() {
   for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
     if (attempt == acquires_in_place_max) protocol_.set_program_stands(false);
     const std::uint32_t number = protocol_.order_begins();
-    const std::uint64_t stacks_left_before = protocol_.stacks_left();
     for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
       const Rank peer{rank};
       if (peer == fabric_.self()) continue;
       co_await acquire_from(peer);
     }
-    // A flag may lie in a block that is always open: when all others have been closed.
-    if (protocol_.stacks_left() != stacks_left_before) co_await acquire_stacks();
     protocol_.order_ended(number);
-    if (!protocol_.shows_unordered()) co_return;
-  }
-}
-
-Task<> FlagOrder::acquire_stacks() {
-  for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
-    if (Rank{rank} != fabric_.self()) (void)co_await signatures_.acquire_from(Rank{rank});
+    const bool shows_all = co_await protocol_.show_held_back(attempt + 1 == acquires_max);
+    if (shows_all && !protocol_.shows_unordered()) co_return;
   }
 }
 

@@ -60,6 +60,11 @@ class FlagOrder {
   // instruction.
   void expect() noexcept;
 
+  // Keeps it in use for some barriers more: a thread has flushed, or operated on a word by which threads may
+  // meet. Cheap while there is no need.
+  bool is_due_to_renew() const noexcept { return word(credit).load(std::memory_order_relaxed) < low_credit; }
+  Task<> renew();
+
   // `siblings`: other threads of this rank may run program code before the task ends. All of these may be
   // called while order is not kept, and begin to keep it half-way: then with siblings.
   //
@@ -101,6 +106,8 @@ class FlagOrder {
   void note_answer(std::uint64_t request) noexcept { word(answered).store(request); }
 
  private:
+  static constexpr std::uint64_t barriers_without_flush = 64, low_credit = barriers_without_flush / 2;
+
   enum Word : std::size_t {
     credit,  // barriers until flushes count as out of use
     begun,   // releases
@@ -120,14 +127,12 @@ class FlagOrder {
     if (injected_bug_ != coherence::InjectedBug::release_not_announced) word(finished).fetch_add(1);
   }
   Task<> release_announced(bool siblings);
-  Task<> note_flush();
   Task<> give_credit(std::uint64_t barriers);
   Task<std::uint64_t> request(Rank peer);
   Task<bool> has_answered(Rank peer, std::uint64_t request);
   Task<std::uint64_t> await_releases(Rank peer);
   Task<> acquire_from(Rank peer);
   Task<> acquire_in_order();
-  Task<> acquire_stacks();
   Task<> acquire_what_shows();
 
   fabric::Fabric& fabric_;

@@ -45,9 +45,13 @@ std::vector<Hand> hands_of(Stage& stage, std::uint32_t threads, Random& random) 
 // blocks out.
 class Increment final : public coherence::Modification {
  public:
-  void apply(std::byte* bytes) noexcept override {
+  Increment() {
+    offset = counter_index * sizeof(std::uint64_t);
+    bytes = sizeof(std::uint64_t);
+  }
+  void apply(std::byte* block) noexcept override {
     std::uint64_t value = 0;
-    std::byte* const counter = bytes + counter_index * sizeof value;
+    std::byte* const counter = block + counter_index * sizeof value;
     std::memcpy(&value, counter, sizeof value);
     ++value;
     std::memcpy(counter, &value, sizeof value);

@@ -93,9 +93,13 @@ constexpr LockId counting{0};
 
 class Increment final : public coherence::Modification {
  public:
-  void apply(std::byte* bytes) noexcept override {
+  Increment() {
+    offset = atomic_word * sizeof(std::uint64_t);
+    bytes = sizeof(std::uint64_t);
+  }
+  void apply(std::byte* block) noexcept override {
     std::uint64_t value = 0;
-    std::byte* const at = bytes + atomic_word * sizeof value;
+    std::byte* const at = block + atomic_word * sizeof value;
     std::memcpy(&value, at, sizeof value);
     ++value;
     std::memcpy(at, &value, sizeof value);

@@ -42,6 +42,7 @@ struct Entry {
   bool changes : 1;              // looks at the home without a notice find new versions
   bool home_was_live : 1;        // the last of them found no public copy there
   bool conflicts : 1;            // two ranks changed bytes of one word since the block was opened for writing
+  bool held_back : 1;            // pinned: what came last is not shown to the program yet
   bool unpublished : 1;          // this rank gave up its public copy, and has not released a version since
   std::uint8_t silent_releases;  // in a row, with a change
   std::uint8_t patience;         // how often an unpublished block was found to change after all
@@ -53,7 +54,7 @@ struct Entry {
   std::uint32_t digest;          // of an unpublished block, some releases ago
   Rank home_guess;               // where the home was last seen
   Rank hint_writer;              // the newest notice; hint_write_ts 0: none
-  std::uint32_t came_in;         // closed: acquires in order that had begun when bytes came; 0: none came
+  std::uint32_t came_in;         // closed, or held back: acquires in order that had begun when bytes came; 0: none came
   LogicalTime write_ts;          // of the version cached; 0: all bytes zero
   LogicalTime read_ts;           // until when the cached version may be held
   LogicalTime hint_write_ts;

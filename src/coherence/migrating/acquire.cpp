@@ -17,7 +17,7 @@ Task<> Engine::acquire(SignatureView signature, Audience audience) {
   for (const Notice& notice : signature.notices) {
     newest = later(newest, notice.write_ts);
     if (notice.writer == fabric_.self()) continue;
-    // A flag may lie in a block that is always open: first the others are closed.
+    // They are shown when all others have been closed.
     if (in_order && memory_.entries[notice.block.value].pinned) continue;
     const bool stays_open = co_await apply_notice(notice, bytes_ahead);
     if (stays_open) co_await fetches.admit(refresh(notice.block));
@@ -25,22 +25,19 @@ Task<> Engine::acquire(SignatureView signature, Audience audience) {
   raise(clock_, newest);
   if (audience != Audience::everyone) signature_.add_all(signature);
   co_await expire_until(signature.minimum);
-  if (in_order) co_await refresh_pinned(signature, audience, fetches);
+  if (in_order) co_await refresh_pinned(signature, fetches);
   co_await fetches.drain();
+  if (audience != Audience::unknown_in_order) (void)co_await show_held_back(true);
   if (known) {
     to_close_.take_runs([this](vm::BlockRun run) { vm_.close(run); });
     quiet_now_.store(0);
   }
 }
 
-Task<> Engine::refresh_pinned(SignatureView signature, Audience audience, TaskGroup& fetches) {
+Task<> Engine::refresh_pinned(SignatureView signature, TaskGroup& fetches) {
   for (const Notice& notice : signature.notices) {
     const Entry& e = memory_.entries[notice.block.value];
     if (notice.writer == fabric_.self() || !e.pinned || e.read_ts >= notice.write_ts) continue;
-    if (audience == Audience::unknown_but_stacks) {
-      stacks_left_.fetch_add(1);
-      co_return;
-    }
     std::size_t bytes_ahead = 0;
     const bool is_due = co_await apply_notice(notice, bytes_ahead);
     if (is_due) co_await fetches.admit(refresh(notice.block));

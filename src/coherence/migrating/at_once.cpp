@@ -33,6 +33,7 @@ bool Engine::live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std
   const std::uintptr_t low = std::max(live_ranges_[range].low.load(), begin);
   const std::uintptr_t high = std::min(live_ranges_[range].high.load(), end);
   if (low >= high) return true;
+  if (memory_.entries[space_.block_at(low)->value].held_back) return false;
   const vm::Segment& segment = *space_.segment_at(low);
   const std::size_t offset = segment.offset + (low - segment.base);
   return !differ(memory_.private_view + offset, memory_.published + offset, high - low);
@@ -48,7 +49,7 @@ bool Engine::live_parts_are_unchanged() const {
 
 bool Engine::acquire_at_once(SignatureView signature, Audience audience) {
   const bool is_kept = audience != Audience::everyone && !signature.empty();
-  if (audience <= Audience::unknown_but_stacks || is_kept || !to_close_.empty() ||
+  if (audience <= Audience::unknown_in_order || is_kept || !to_close_.empty() || held_back_count_.load() != 0 ||
       expired_.load() < signature.minimum.value)
     return false;
   LogicalTime newest = signature.minimum;

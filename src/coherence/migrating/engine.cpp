@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "coherence/core/merge_unit.h"
+#include "coherence/migrating/parts.h"
 #include "coherence/migrating/run.h"
 #include "fabric/transfer.h"
 
@@ -46,34 +47,8 @@ Engine::Block Engine::block(BlockId id) {
                memory_.published + extent.offset};
 }
 
-template <class Visit>
-void Engine::for_each_part(const Block& b, Visit&& visit) {
-  if (private_parts_ == nullptr) {
-    for_each_stretch(0, b.extent.bytes, visit);
-    return;
-  }
-  const std::size_t begin = b.extent.offset;
-  private_parts_->for_each_shared_part(begin, begin + b.extent.bytes, [&](std::size_t from, std::size_t to) {
-    for_each_stretch(from - begin, to - from, visit);
-  });
-}
-
-template <class Visit>
-void Engine::for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit) {
-  while (interruption_ != nullptr && bytes != 0) {
-    // Words move as a whole, on every machine.
-    constexpr std::size_t word = sizeof(std::uint64_t);
-    const std::size_t end = (at + interruption_->stretch(bytes) + word - 1) / word * word;
-    const std::size_t stretch = std::min(bytes, end - at);
-    visit(at, stretch);
-    at += stretch;
-    bytes -= stretch;
-    interruption_->pass();
-  }
-  if (bytes != 0) visit(at, bytes);
-}
-
 bool Engine::publish_changes(const Block& b) {
+  if (b.entry.held_back) return publish_beside_base(b);
   bool changed = false;
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     changed |= kernels_.copy_changes(b.published + at, b.own + at, bytes);
@@ -92,9 +67,10 @@ bool Engine::differ(const std::byte* a, const std::byte* b, std::size_t bytes) c
 }
 
 bool Engine::differs_from_twin(const Block& b) {
+  const std::byte* const twin = b.entry.held_back ? held_back(b).base->data() : b.published;
   bool differs = false;
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
-    differs = differs || differ(b.published + at, b.own + at, bytes);
+    differs = differs || differ(twin + at, b.own + at, bytes);
   });
   return differs;
 }

@@ -3,9 +3,10 @@
 // release.cpp (new versions), downgrade.cpp (how long blocks stay writable), unpublished.cpp (blocks without
 // a public copy), copies.cpp (public copies that nobody needs any more), acquire.cpp (notices and leases),
 // words.cpp (what is known of stores), at_once.cpp (barriers at which nothing happens), order.cpp (programs
-// that hand data over by plain flags), migrating.cpp (the façade).
+// that hand data over by plain flags), held_back.cpp (the same for stacks), migrating.cpp (the façade).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -62,7 +63,7 @@ class Engine {
     openings_held_.reset();
   }
   Task<bool> has_released_standing();
-  std::uint64_t stacks_left() const { return stacks_left_.load(); }
+  Task<bool> show_held_back(bool regardless);
   void set_program_stands(bool stands) { standing_now_.store(stands ? stop_numbers | ++stop_count_ : 0); }
   std::uint32_t order_begins() { return orders_begun_.fetch_add(1) + 1; }
   void order_ended(std::uint32_t number);
@@ -109,6 +110,14 @@ class Engine {
     bool knows_words;  // they have come, and after them the public copy into `place`
     BlockWords words;  // there
     std::byte* place;  // null: the public copy was not asked for
+  };
+
+  // A pinned block whose newest version is not shown yet. Guarded by the block's gate, but for `in_use`.
+  struct HeldBack {
+    std::atomic<bool> in_use{false};
+    BlockId block;
+    Giver giver;
+    std::optional<BufferPool::Buffer> base;
   };
 
   struct Run;
@@ -239,6 +248,21 @@ class Engine {
   Task<std::size_t> hold_and_copy_live_parts(std::span<BlockId> listed, TaskGroup& elsewhere);
   bool live_parts_are_unchanged() const;
 
+  // held_back.cpp
+  bool must_hold_back(const Entry& e) const;
+  HeldBack& held_back(const Block& b);
+  bool begin_to_hold_back(Block& b);
+  bool hold_back(Block& b, const std::byte* remote, Giver giver);
+  void show_part(const Block& b, std::size_t begin, std::size_t end);
+  void show_words(const Block& b, bool are_flags);
+  void show(Block& b);
+  void show_for(Block& b, const Modification& modification);
+  bool publish_beside_base(const Block& b);
+  static std::uint64_t atomic_words_of(const Modification& modification);
+  void learn_atomic_words(const Block& b, std::uint64_t words) {
+    if ((shared(b.words.atomic_words).load() & words) != words) shared(b.words.atomic_words).fetch_or(words);
+  }
+
   void set_open(const Block& b, vm::Access wanted);
   Task<> make_writable(Block& b);
 
@@ -324,7 +348,7 @@ class Engine {
   void after_comparison(Block& b, bool changed, bool quiescent);
   // acquire.cpp
   Task<bool> apply_notice(Notice notice, std::size_t& bytes_ahead);
-  Task<> refresh_pinned(SignatureView signature, Audience audience, TaskGroup& fetches);
+  Task<> refresh_pinned(SignatureView signature, TaskGroup& fetches);
   bool is_fetched_ahead(const Block& b, std::size_t& bytes_ahead);
   bool is_trusted(const Entry& e) const;
   Task<bool> expire(BlockId id, std::size_t& bytes_ahead);
@@ -360,9 +384,10 @@ class Engine {
   StreamDetector read_streams_;
   StreamDetector write_streams_;
   BufferPool scratch_;
+  std::array<HeldBack, 64> held_back_;
+  std::atomic<std::uint32_t> held_back_count_{0};
   std::atomic<bool> publish_always_{false};
   std::atomic<bool> ordered_{false};
-  std::atomic<std::uint64_t> stacks_left_{0};  // by acquires
   std::atomic<std::uint32_t> orders_begun_{1};
   std::atomic<std::uint32_t> orders_ended_{0};  // the newest one that has
   std::atomic<std::uint32_t> came_open_in_{0};

@@ -120,7 +120,7 @@ Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
   // The timestamp first: bytes of a newer version may come along, but never older ones than it says.
   std::array<Step, 4> steps{fabric::get(words_region, version, &version_before, sizeof version_before),
                             fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
-                                        &words.public_ts, sizeof words.public_ts + sizeof words.stores),
+                                        &words.public_ts, offsetof(BlockWords, tail) - offsetof(BlockWords, public_ts)),
                             fabric::get(published_region, b.extent.offset, target, b.extent.bytes),
                             fabric::get(words_region, version, &version_after, sizeof version_after)};
   co_await fabric::transfer(fabric_, e.hint_writer, steps);
@@ -131,7 +131,7 @@ Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
   e.home_was_live = false;
   // The version is called by the notice's name even if the bytes are newer: a newer version may be one
   // without leases, which its home changes silently, and must not be taken for the one that we hold.
-  accept(b, {e.hint_write_ts, e.hint_read_ts}, target, {e.hint_writer, StoreEvidence(words.stores)});
+  accept(b, {e.hint_write_ts, e.hint_read_ts}, target, giver_of(e.hint_writer, words));
   co_return true;
 }
 
@@ -190,7 +190,7 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
     count(Counter::renewals);
   }
   e.bytes_lost = false;  // those of the same version have come
-  accept(b, {write_ts, read_ts}, takes_data ? target : nullptr, {peer, StoreEvidence(look.words.stores)});
+  accept(b, {write_ts, read_ts}, takes_data ? target : nullptr, giver_of(peer, look.words));
   co_return LookResult::accepted;
 }
 
@@ -243,7 +243,7 @@ Task<> Engine::become_home(Block& b, const Lock& lock, std::byte* target) {
                                    : LogicalTime{words.write_ts};
   // The previous home still holds this version: it counts as one with readers.
   const LogicalTime read_ts = later(LogicalTime{words.read_ts}, later(write_ts, acquired()) + lease());
-  accept(b, {write_ts, read_ts}, target, {lock.previous, StoreEvidence(words.stores)});
+  accept(b, {write_ts, read_ts}, target, giver_of(lock.previous, words));
   if (!is_dirty(e)) {
     publish_changes(b);
     e.published_equals = true;
@@ -282,8 +282,10 @@ void Engine::accept(Block& b, Version version, const std::byte* data, Giver give
   Entry& e = b.entry;
   bool twin_is_old = false;
   if (data != nullptr) {
-    note_arrival(b);
-    if (may_differ_from_twin(e)) {
+    learn_atomic_words(b, giver.atomic_words);
+    if (e.pinned && hold_back(b, data, giver)) {
+      shared(b.words.public_ts).store(version.write_ts.value);
+    } else if (note_arrival(b); may_differ_from_twin(e)) {
       merge_remote(b, data, true, giver);
       shared(b.words.public_ts).store(version.write_ts.value);
     } else {

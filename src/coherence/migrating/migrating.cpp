@@ -105,8 +105,8 @@ bool Migrating::reread_while_held() const {
 void Migrating::allow_openings() {
   parts_->engine.allow_openings();
 }
-std::uint64_t Migrating::stacks_left() const {
-  return parts_->engine.stacks_left();
+Task<bool> Migrating::show_held_back(bool regardless) {
+  return parts_->engine.show_held_back(regardless);
 }
 Task<bool> Migrating::has_released_standing() {
   return parts_->engine.has_released_standing();

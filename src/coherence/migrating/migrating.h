@@ -72,7 +72,7 @@ class Migrating final : public Protocol {
   Task<> hold_openings() override;
   bool reread_while_held() const override;
   void allow_openings() override;
-  std::uint64_t stacks_left() const override;
+  Task<bool> show_held_back(bool regardless) override;
   Task<bool> has_released_standing() override;
 
   // For checkers and tests.

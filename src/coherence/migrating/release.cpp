@@ -131,7 +131,11 @@ Task<> Engine::publish(Block& b, Modification* modification) {
   if (needs_data && own_word(b).tag() == remote_lock::Ownership::link) place.emplace(scratch_);
   Lock taken = co_await lock(b, place ? place->data() : nullptr);
   const Version home = co_await bring_newest(b, taken);
-  if (modification != nullptr) modification->apply(b.own);
+  if (modification != nullptr && b.entry.held_back) show_for(b, *modification);
+  if (modification != nullptr) {
+    learn_atomic_words(b, atomic_words_of(*modification));
+    modification->apply(b.own);
+  }
   publish_changes(b);
   note_copy(b);
   b.entry.published_equals = true;
@@ -149,6 +153,7 @@ Task<Version> Engine::bring_newest(Block& b, Lock& lock) {
   count(Counter::home_migrations);
   if (may_be_newest(e)) {
     co_await learn_words(b, lock);
+    learn_atomic_words(b, lock.words.atomic_words);
     // Our twin came from the version that the previous home still has: no data need move.
     if (lock.words.write_ts == e.write_ts.value && !lock.words.unpublished()) {
       co_return Version{LogicalTime{lock.words.write_ts}, LogicalTime{lock.words.read_ts}};
@@ -159,9 +164,12 @@ Task<Version> Engine::bring_newest(Block& b, Lock& lock) {
   std::byte* remote = scratch ? scratch->data() : lock.place;
   const BlockWords words = co_await take_from_home(b, lock, remote);
   if (is_valid(e) && !may_change_in_place(e)) invalidate(b);
-  note_arrival(b);
-  if (is_dirty(e)) {
-    merge_remote(b, remote, false, {lock.previous, StoreEvidence(words.stores)});
+  const Giver giver = giver_of(lock.previous, words);
+  learn_atomic_words(b, giver.atomic_words);
+  if (e.pinned && hold_back(b, remote, giver)) {
+    // The changes of this rank go into it next.
+  } else if (note_arrival(b); is_dirty(e)) {
+    merge_remote(b, remote, false, giver);
   } else {
     take_remote(b, remote);
   }

@@ -126,7 +126,7 @@ Task<std::size_t> Engine::fetch_run_by_hint(Run& run, std::size_t begin, std::si
     if (words[valid].public_ts < e.hint_write_ts.value) break;
     if (is_given_back(words_before[valid].version, words_after[valid].version)) break;
     count_fetch(b);
-    accept(b, {e.hint_write_ts, e.hint_read_ts}, b.own, {writer, StoreEvidence(words[valid].stores)});
+    accept(b, {e.hint_write_ts, e.hint_read_ts}, b.own, giver_of(writer, words[valid]));
   }
   co_return valid;
 }
@@ -191,7 +191,7 @@ bool Engine::accept_from_home(Block b, Rank peer, const RunLook& look, std::size
     count(Counter::renewals);
   }
   accept(b, {LogicalTime{before.write_ts}, LogicalTime{read_ts}}, moved ? b.own : nullptr,
-         {peer, StoreEvidence(before.stores)});
+         giver_of(peer, before));
   return true;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/ids.h"
+#include "coherence/core/block_words.h"
 #include "coherence/core/store_evidence.h"
 
 namespace musubi::coherence::migrating {
@@ -16,6 +17,10 @@ struct Version {
 struct Giver {
   Rank rank;
   StoreEvidence stores;
+  std::uint64_t atomic_words;  // BlockWords
 };
+inline Giver giver_of(Rank rank, const BlockWords& words) {
+  return {rank, StoreEvidence(words.stores), words.atomic_words};
+}
 
 }  // namespace musubi::coherence::migrating

@@ -1,0 +1,154 @@
+// Blocks that are always open, while order is kept and threads of the rank run program code (order.cpp): what
+// comes for them from other ranks is held back until an acquire in order that began after it had come has
+// ended. Until then the public copy holds the newest version that is known here, the private bytes what the
+// program may see, and a buffer the base: what the private bytes were made of. So the program's own changes
+// go on to be what differs from the base, and can be released meanwhile.
+#include <algorithm>
+#include <cstring>
+
+#include "coherence/core/merge_unit.h"
+#include "coherence/migrating/parts.h"
+
+namespace musubi::coherence::migrating {
+
+bool Engine::must_hold_back(const Entry& e) const {
+  return e.pinned && keeps_order() && !runs_no_program_code() &&
+         !injected(InjectedBug::shown_before_acquired);
+}
+
+Engine::HeldBack& Engine::held_back(const Block& b) {
+  for (HeldBack& held : held_back_) {
+    if (held.in_use.load() && held.block == b.id) return held;
+  }
+  MUSUBI_CHECK(false, "block %lu: nothing is held back", static_cast<unsigned long>(b.id.value));
+}
+
+// Result: false when too much is held back already.
+bool Engine::begin_to_hold_back(Block& b) {
+  for (HeldBack& held : held_back_) {
+    bool free = false;
+    if (held.in_use.load() || !held.in_use.compare_exchange_strong(free, true)) continue;
+    held.block = b.id;
+    held.base.emplace(scratch_);
+    std::memcpy(held.base->data(), b.published, b.extent.bytes);
+    b.entry.held_back = true;
+    held_back_count_.fetch_add(1);
+    return true;
+  }
+  return false;
+}
+
+// The block is always open, and `remote` its newest version. Result: false when it is not held back, and must
+// be merged at once.
+bool Engine::hold_back(Block& b, const std::byte* remote, Giver giver) {
+  Entry& e = b.entry;
+  if (!must_hold_back(e)) {
+    if (e.held_back) show(b);
+    return false;
+  }
+  if (!e.held_back && !begin_to_hold_back(b)) return false;
+  for_each_part(b,
+                [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, remote + at, bytes); });
+  held_back(b).giver = giver;
+  e.came_in = orders_begun_.load();
+  return true;
+}
+
+void Engine::show_part(const Block& b, std::size_t begin, std::size_t end) {
+  HeldBack& held = held_back(b);
+  MergeUnit unit({space_.segment_of(b.id), b.extent, b.own}, stores_of(b), held.giver.stores, held.giver.rank,
+                 counters_, parameters_.report_races ? &races_ : nullptr);
+  WordRule* const rule = unit.is_byte() ? nullptr : &unit;
+  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
+    const std::size_t from = std::max(at, begin), to = std::min(at + bytes, end);
+    if (from >= to) return;
+    const RaceCount races = kernels_.merge_and_rebase(b.own + from, held.base->data() + from,
+                                                      b.published + from, to - from, Sharing::open, rule);
+    if (races.bytes != 0) count(Counter::races, races.bytes);
+  });
+}
+
+// Of the words that have come those of one kind: flags, if others have operated atomically on them.
+void Engine::show_words(const Block& b, bool are_flags) {
+  constexpr std::size_t word = sizeof(std::uint64_t), group = 64 * word;
+  const std::byte* const base = held_back(b).base->data();
+  const std::uint64_t flags = shared(b.words.atomic_words).load();
+  for (std::size_t at = 0; at < b.extent.bytes; at += group) {
+    const std::size_t bytes = std::min(group, b.extent.bytes - at);
+    if (!differ(b.published + at, base + at, bytes)) continue;
+    for (std::size_t i = 0; i * word < bytes; ++i) {
+      const std::size_t from = at + i * word, to = std::min(from + word, b.extent.bytes);
+      const bool is_flag = (flags >> i & 1) != 0;
+      if (is_flag == are_flags && differ(b.published + from, base + from, to - from)) show_part(b, from, to);
+    }
+  }
+}
+
+// A thread may look meanwhile. It finds no flag before the data beside it, where the flag is set by an atomic
+// operation.
+void Engine::show(Block& b) {
+  show_words(b, false);
+  show_words(b, true);
+  HeldBack& held = held_back(b);
+  held.base.reset();
+  b.entry.held_back = false;
+  b.entry.came_in = 0;
+  held_back_count_.fetch_sub(1);
+  held.in_use.store(false);
+}
+
+std::uint64_t Engine::atomic_words_of(const Modification& modification) {
+  constexpr std::size_t words = 64, word = sizeof(std::uint64_t);
+  if (modification.bytes > words * word) return ~std::uint64_t{0};
+  std::uint64_t result = 0;
+  const std::size_t last = (modification.offset + modification.bytes - 1) / word;
+  for (std::size_t i = modification.offset / word; i <= last; ++i) result |= std::uint64_t{1} << i % words;
+  return result;
+}
+
+// What an atomic operation finds is the newest; its words alone are shown before it.
+void Engine::show_for(Block& b, const Modification& modification) {
+  if (!must_hold_back(b.entry)) return show(b);
+  constexpr std::size_t word = sizeof(std::uint64_t);
+  const std::size_t end = std::min(modification.offset + modification.bytes, b.extent.bytes);
+  show_part(b, modification.offset / word * word, (end + word - 1) / word * word);
+}
+
+// The changes of the program go into the public copy. Result: whether there are any.
+bool Engine::publish_beside_base(const Block& b) {
+  HeldBack& held = held_back(b);
+  const BufferPool::Buffer seen(scratch_), merged(scratch_);
+  bool changed = false;
+  MergeUnit unit({space_.segment_of(b.id), b.extent, merged.data()}, stores_of(b), held.giver.stores,
+                 held.giver.rank, counters_, parameters_.report_races ? &races_ : nullptr);
+  WordRule* const rule = unit.is_byte() ? nullptr : &unit;
+  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
+    std::byte* const base = held.base->data() + at;
+    std::memcpy(seen.data() + at, b.own + at, bytes);
+    if (!differ(seen.data() + at, base, bytes)) return;
+    changed = true;
+    std::memcpy(merged.data() + at, seen.data() + at, bytes);
+    const RaceCount races = kernels_.merge_into_both(merged.data() + at, base, b.published + at, bytes,
+                                                     Sharing::exclusive, rule);
+    if (races.bytes != 0) count(Counter::races, races.bytes);
+    std::memcpy(b.published + at, merged.data() + at, bytes);
+    std::memcpy(base, seen.data() + at, bytes);
+  });
+  if (changed) note_copy(b);
+  return changed;
+}
+
+// `regardless`: also what no acquire in order has covered. Result: whether nothing is held back any more.
+Task<bool> Engine::show_held_back(bool regardless) {
+  if (held_back_count_.load() == 0) co_return true;
+  for (HeldBack& held : held_back_) {
+    if (!held.in_use.load()) continue;
+    const BlockId id = held.block;
+    auto pass = co_await gate(id).enter();
+    Block b = block(id);
+    if (b.entry.held_back && (regardless || !is_unordered(b.entry.came_in))) show(b);
+  }
+  co_return held_back_count_.load() == 0;
+}
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,74 @@
+// Functions with one atomic instruction each, compiled at several levels: what they make of its result.
+#include "order_subject.h"
+
+static double sum_of_doubles;
+static float sum_of_floats;
+static int count_of_ints;
+static short shifted;
+static long word;
+static struct node* head;
+
+struct node {
+  struct node* next;
+};
+
+void FUNCTION(add_to_double)(double value) {
+#pragma omp atomic
+  sum_of_doubles += value;
+}
+void FUNCTION(divide_by_double)(double value) {
+#pragma omp atomic
+  sum_of_doubles = value / sum_of_doubles;
+}
+void FUNCTION(add_to_float)(float value) {
+#pragma omp atomic
+  sum_of_floats += value;
+}
+void FUNCTION(multiply_int)(int value) {
+#pragma omp atomic
+  count_of_ints *= value;
+}
+void FUNCTION(shift_short)(int value) {
+#pragma omp atomic
+  shifted <<= value;
+}
+void FUNCTION(add_to_int)(int value) {
+#pragma omp atomic
+  count_of_ints += value;
+}
+
+long FUNCTION(take_ticket)(void) {
+  return __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
+}
+int FUNCTION(is_last)(void) {
+  return __atomic_sub_fetch(&word, 1, __ATOMIC_SEQ_CST) == 0;
+}
+void FUNCTION(spin_for_lock)(void) {
+  while (__atomic_exchange_n(&count_of_ints, 1, __ATOMIC_ACQUIRE) != 0) {
+  }
+}
+void FUNCTION(spin_by_comparing)(void) {
+  int expected = 0;
+  while (!__atomic_compare_exchange_n(&count_of_ints, &expected, 1, 1, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+    expected = 0;
+}
+int FUNCTION(try_lock)(void) {
+  int expected = 0;
+  return __atomic_compare_exchange_n(&count_of_ints, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+int FUNCTION(claim)(int* parent, int value) {
+  return __sync_bool_compare_and_swap(parent, -1, value);
+}
+void FUNCTION(push)(struct node* node) {
+  struct node* first = __atomic_load_n(&head, __ATOMIC_RELAXED);
+  do {
+    node->next = first;
+  } while (!__atomic_compare_exchange_n(&head, &first, node, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+struct node* FUNCTION(pop)(void) {
+  struct node* first = __atomic_load_n(&head, __ATOMIC_RELAXED);
+  while (first != 0 &&
+         !__atomic_compare_exchange_n(&head, &first, first->next, 1, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+  }
+  return first;
+}

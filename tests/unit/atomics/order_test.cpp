@@ -1,0 +1,47 @@
+// What compilers make of atomics by which threads meet, and of those that merely sum up.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "atomics/site.h"
+#include "order_subject.h"
+
+#define DECLARE(name, orders)  \
+  void FUNCTION_AT(0, name)(); \
+  void FUNCTION_AT(2, name)(); \
+  void FUNCTION_AT(3, name)();
+extern "C" {
+MUSUBI_ORDER_SUBJECTS(DECLARE)
+}
+
+namespace musubi::atomics {
+namespace {
+
+struct Subject {
+  const char* name;
+  bool orders;
+  void (*functions[3])();
+};
+#define SUBJECT(name, orders) \
+  {#name, (orders) != 0, {FUNCTION_AT(0, name), FUNCTION_AT(2, name), FUNCTION_AT(3, name)}},
+constexpr Subject subjects[] = {MUSUBI_ORDER_SUBJECTS(SUBJECT)};
+
+TEST(Order, OnlyWhatIsUsedForMoreThanTheNewValue) {
+  auto code = code_of_program();
+  ASSERT_TRUE(code) << code.error().message;
+  const Scan scan = find_sites(code.value());
+  for (const Subject& subject : subjects) {
+    for (void (*function)() : subject.functions) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(function);
+      const auto site = std::lower_bound(scan.sites.begin(), scan.sites.end(), begin,
+                                         [](const Site& s, std::uintptr_t at) { return s.address < at; });
+      constexpr std::uintptr_t longest_function = 200;
+      ASSERT_TRUE(site != scan.sites.end() && site->address < begin + longest_function) << subject.name;
+      EXPECT_EQ(site->orders, subject.orders)
+          << subject.name << " at level " << (function == subject.functions[0] ? "0" : "2 or 3");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace musubi::atomics
