@@ -161,9 +161,14 @@ void JobRuntime::release() {
 }
 void JobRuntime::acquire() {
   if (ranks_ == 1) return;
-  if (!flags_->in_use()) return executor().run(clock_->acquire());
-  const sync::Stand::Operation operation = begin_operation();
-  executor().run(flags_->acquire(operation.siblings()));
+  if (flags_->in_use()) {
+    const sync::Stand::Operation operation = begin_operation();
+    executor().run(flags_->acquire(operation.siblings()));
+  } else {
+    executor().run(clock_->acquire());
+    // A turn in the background may have held back what came for stacks, and then not begun to keep order.
+    (void)executor().run(protocol_->show_held_back(true));
+  }
 }
 // A program that waits for a flag flushes until it changes. One flush that finds nothing says little:
 // programs flush for other reasons. Many in a row are a wait.
