@@ -192,9 +192,9 @@ Task<bool> FlagOrder::fault(BlockId block, vm::Access wanted, bool siblings) {
     if (outcome != coherence::FaultOutcome::not_in_order) co_return outcome == coherence::FaultOutcome::open;
     co_await acquire(siblings);
   }
-  const bool opened = co_await protocol_.fault(block, wanted);
-  co_await acquire(siblings);
-  co_return opened;
+  // Others change the block each time. What an acquire closes after the block has been opened would be the
+  // block itself.
+  co_return co_await protocol_.fault(block, wanted);
 }
 
 Task<> FlagOrder::before_barrier(bool siblings) {

@@ -156,6 +156,10 @@ class Engine {
   remote_lock::OwnerWord own_word(const Block& b) const {
     return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(fabric_.self(), b.initial_home);
   }
+  // Until when the version of the previous home, which still holds it, may be held: it has readers.
+  LogicalTime lease_beside_home(Version version) const {
+    return later(version.read_ts, later(version.write_ts, acquired()) + lease());
+  }
   std::uint64_t lease() const { return parameters_.lease_ticks == 0 ? 1 : parameters_.lease_ticks; }
   // The newest notice names a version that may be held now, and its writer is likely to have a copy for
   // others.
@@ -311,6 +315,7 @@ class Engine {
   Task<> release_elsewhere(BlockId id, bool quiescent);
   Task<> release_live_ranges(bool quiescent, TaskGroup& elsewhere);
   Task<> publish(Block& b, Modification* modification);
+  bool apply(const Block& b, Modification& modification);
   Task<Version> bring_newest(Block& b, Lock& lock);
   enum class PublicCopy { holds_it, none };
   void new_version(Block& b, Version home, bool may_be_silent, PublicCopy copy);

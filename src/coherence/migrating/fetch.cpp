@@ -241,8 +241,7 @@ Task<> Engine::become_home(Block& b, const Lock& lock, std::byte* target) {
   const LogicalTime write_ts = words.unpublished() && !injected(InjectedBug::taken_copy_not_renamed)
                                    ? later(LogicalTime{words.write_ts}, LogicalTime{words.read_ts}) + 1
                                    : LogicalTime{words.write_ts};
-  // The previous home still holds this version: it counts as one with readers.
-  const LogicalTime read_ts = later(LogicalTime{words.read_ts}, later(write_ts, acquired()) + lease());
+  const LogicalTime read_ts = lease_beside_home({write_ts, LogicalTime{words.read_ts}});
   accept(b, {write_ts, read_ts}, target, giver_of(lock.previous, words));
   if (!is_dirty(e)) {
     publish_changes(b);

@@ -132,16 +132,30 @@ Task<> Engine::publish(Block& b, Modification* modification) {
   Lock taken = co_await lock(b, place ? place->data() : nullptr);
   const Version home = co_await bring_newest(b, taken);
   if (modification != nullptr && b.entry.held_back) show_for(b, *modification);
-  if (modification != nullptr) {
-    learn_atomic_words(b, atomic_words_of(*modification));
-    modification->apply(b.own);
-  }
-  publish_changes(b);
+  const bool was_here = taken.previous == fabric_.self();
+  bool changes = modification == nullptr || modification->takes_writes_along;
+  if (modification != nullptr) changes = apply(b, *modification) || changes;
+  changes = (publish_changes(b) && was_here) || changes;
   note_copy(b);
   b.entry.published_equals = true;
-  new_version(b, home, taken.previous == fabric_.self(), PublicCopy::holds_it);
+  if (changes || must_name_anew(b.entry) || (!was_here && taken.words.unpublished())) {
+    new_version(b, home, was_here, PublicCopy::holds_it);
+  } else if (!was_here) {
+    store_version(b, {home.write_ts, lease_beside_home(home)});
+  }
   end_critical_section(b);
   co_await locks_.unlock(b.id.value);
+}
+
+// Result: whether the bytes are others now. Threads that look for a word to change by atomic operations make no
+// versions, which others would have to fetch.
+bool Engine::apply(const Block& b, Modification& modification) {
+  learn_atomic_words(b, atomic_words_of(modification));
+  std::array<std::byte, 64> before;
+  const bool is_small = modification.bytes <= before.size();
+  if (is_small) std::memcpy(before.data(), b.own + modification.offset, modification.bytes);
+  modification.apply(b.own);
+  return !is_small || std::memcmp(before.data(), b.own + modification.offset, modification.bytes) != 0;
 }
 
 // Makes private bytes and twin those of the newest version plus this rank's changes. Result: that version.
@@ -162,7 +176,8 @@ Task<Version> Engine::bring_newest(Block& b, Lock& lock) {
   std::optional<BufferPool::Buffer> scratch;
   if (lock.place == nullptr) scratch.emplace(scratch_);
   std::byte* remote = scratch ? scratch->data() : lock.place;
-  const BlockWords words = co_await take_from_home(b, lock, remote);
+  lock.words = co_await take_from_home(b, lock, remote);
+  const BlockWords& words = lock.words;
   if (is_valid(e) && !may_change_in_place(e)) invalidate(b);
   const Giver giver = giver_of(lock.previous, words);
   learn_atomic_words(b, giver.atomic_words);

@@ -1,0 +1,176 @@
+// Data handed over by indivisible operations, as C++ and OpenMP programs do it: a thread writes data by plain
+// stores, then sets a flag by an atomic operation and goes on. Others look at the flag by atomic operations,
+// or by plain loads and nothing else while the background works for them. Flags may lie in stacks, which are
+// always open at their owner. Who sees a flag must find the data.
+#include <algorithm>
+#include <utility>
+
+#include "stage.h"
+
+namespace musubi::sim {
+namespace {
+
+using coherence::InjectedBug;
+
+#ifndef MUSUBI_FLAGS_WORLDS
+#define MUSUBI_FLAGS_WORLDS 400
+#endif
+constexpr std::uint64_t worlds = MUSUBI_FLAGS_WORLDS;
+constexpr unsigned rounds = 6, rounds_between_barriers = 3;
+constexpr std::uint64_t blocks = 6;
+constexpr std::size_t hands_max = 8, block_bytes = 2 * hands_max * sizeof(std::uint64_t);
+
+struct Setup {
+  std::uint32_t nodes;
+  std::uint32_t threads;
+  bool flags_on_stacks;
+  bool looks_by_atomics;
+  InjectedBug bug = InjectedBug::none;
+};
+
+struct Word {
+  std::uint64_t block;
+  std::size_t index;
+};
+
+struct Hand {
+  Node* node;
+  Word data;
+  Word flag;
+};
+
+struct Play {
+  Stage& stage;
+  const Setup& setup;
+  std::vector<Hand> hands;
+  std::size_t at_work = 0;
+  unsigned failures = 0;
+
+  std::uint64_t longest_look_ns() { return 2000 + 4 * stage.cluster().configuration().model.latency_ns; }
+};
+
+// No two hands share a word. A flag may lie beside its data.
+std::vector<Hand> hands_of(Stage& stage, const Setup& setup, Random& random) {
+  std::vector<Hand> hands;
+  const std::uint64_t flag_blocks = setup.flags_on_stacks ? setup.nodes : blocks;
+  for (std::uint32_t i = 0; i < setup.nodes * setup.threads; ++i) {
+    hands.push_back(
+        {&stage.node(i % setup.nodes), {random.below(blocks), i}, {random.below(flag_blocks), hands_max + i}});
+  }
+  return hands;
+}
+
+// Sets a word to at least `value`, and finds what it was.
+class Raise final : public coherence::Modification {
+ public:
+  Raise(std::size_t index, std::uint64_t value) : value_(value) {
+    offset = index * sizeof value;
+    bytes = sizeof value;
+  }
+  void apply(std::byte* block) noexcept override {
+    std::memcpy(&before, block + offset, sizeof before);
+    const std::uint64_t after = std::max(before, value_);
+    std::memcpy(block + offset, &after, sizeof after);
+  }
+  std::uint64_t before = 0;
+
+ private:
+  std::uint64_t value_;
+};
+
+Task<std::uint64_t> look(Play& play, Node& node, const Word& word) {
+  if (!play.setup.looks_by_atomics) co_return co_await load(node, word.block, word.index);
+  Raise look(word.index, 0);
+  co_await node.modify(BlockId{word.block}, look);
+  co_return look.before;
+}
+
+Task<> count_up(Play& play, std::size_t self) {
+  const Hand& own = play.hands[self];
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
+    co_await idle(play.stage, 4000);
+    co_await store(*own.node, own.data.block, round, own.data.index);
+    Raise raise(own.flag.index, round);
+    co_await own.node->modify(BlockId{own.flag.block}, raise);
+    for (const Hand& other : play.hands) {
+      for (;;) {
+        const std::uint64_t flag = co_await look(play, *own.node, other.flag);
+        if (flag >= round) break;
+        co_await idle(play.stage, play.longest_look_ns());
+      }
+      const std::uint64_t data = co_await load(*own.node, other.data.block, other.data.index);
+      if (data < round) ++play.failures;
+    }
+    if (round % rounds_between_barriers == 0) co_await meet(*own.node);
+  }
+  --play.at_work;
+}
+
+Task<> work_in_background(Play& play, Node& node) {
+  while (play.at_work != 0) {
+    (void)co_await node.background().answer();
+    if (play.stage.cluster().world().random().chance(30)) (void)co_await node.background().turn();
+    co_await idle(play.stage, play.longest_look_ns());
+  }
+}
+
+void lay_out_stacks(Stage& stage) {
+  for (std::uint32_t rank = 0; rank < stage.cluster().size(); ++rank) {
+    const vm::Extent stack = stage.cluster().space().extent(BlockId{rank});
+    stage.node(rank).protocol().pin(BlockId{rank}, 1);
+    stage.node(rank).protocol().set_live_range(0, stack.address, stack.address + stack.bytes);
+  }
+}
+
+// Result: in how many worlds a flag came without its data.
+unsigned worlds_with_failures(const Setup& setup) {
+  unsigned with_failures = 0;
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    Configuration configuration = hostile(seed, setup.nodes);
+    configuration.threads = setup.threads;
+    configuration.plain_flags = 1;
+    configuration.background = 1;
+    configuration.protocol.injected_bug = setup.bug;
+    Random random(seed);
+    Stage stage(configuration, blocks, block_bytes);
+    if (setup.flags_on_stacks) lay_out_stacks(stage);
+    Play play{stage, setup, hands_of(stage, setup, random)};
+    play.at_work = play.hands.size();
+    for (std::size_t i = 0; i < play.hands.size(); ++i)
+      stage.play(play.hands[i].node->self().value, count_up(play, i));
+    for (std::uint32_t rank = 0; rank < setup.nodes; ++rank)
+      stage.play(rank, work_in_background(play, stage.node(rank)));
+    stage.finish();
+    if (testing::Test::HasFatalFailure()) break;
+    if (play.failures != 0) ++with_failures;
+  }
+  return with_failures;
+}
+
+void expect_data_with_flags(bool flags_on_stacks, bool looks_by_atomics) {
+  for (const auto& [nodes, threads] : {std::pair{2u, 1u}, {3u, 1u}, {2u, 2u}, {3u, 2u}}) {
+    const Setup setup{nodes, threads, flags_on_stacks, looks_by_atomics};
+    EXPECT_EQ(worlds_with_failures(setup), 0u) << nodes << " nodes of " << threads << ", of " << worlds;
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(AtomicsLitmus, WhoFindsAFlagByAnAtomicOperationFindsTheData) {
+  expect_data_with_flags(false, true);
+}
+
+TEST(AtomicsLitmus, WhoFindsAFlagByALoadFindsTheData) {
+  expect_data_with_flags(false, false);
+}
+
+TEST(AtomicsLitmus, FlagsMayLieInStacks) {
+  expect_data_with_flags(true, true);
+  expect_data_with_flags(true, false);
+}
+
+TEST(AtomicsLitmus, WhatComesForStacksIsHeldBack) {
+  EXPECT_NE(worlds_with_failures({3, 2, true, false, InjectedBug::shown_before_acquired}), 0u);
+}
+
+}  // namespace
+}  // namespace musubi::sim
