@@ -1,5 +1,6 @@
 #include "program_atomics.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -17,9 +18,12 @@ struct Row {
 };
 
 std::vector<Row> rows_of(const atomics::Scan& scan, const atomics::PatchReport& report) {
+  const auto meetings =
+      static_cast<std::size_t>(std::ranges::count_if(scan.sites, &atomics::Site::orders));
   return {
       {"instructions", scan.instructions, "instructions looked at"},
       {"atomics", scan.sites.size() - report.fences, "atomic operations"},
+      {"meetings", meetings, "of them, by which threads may meet; with any, they order plain stores"},
       {"fences", report.fences, "fences (flush); with any, the order of plain stores is kept, too"},
       {"jumps", report.jumps, "of both, become a jump"},
       {"springboards", report.springboards, "become a short jump to a jump in padding"},

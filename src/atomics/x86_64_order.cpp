@@ -124,7 +124,7 @@ class History {
 
   // Result: whether the new value is computed from the expected one; nothing: not known yet.
   std::optional<bool> go_back(const Step& step) {
-    if (!step.is_known) return false;
+    if (!step.is_known) return is_shared();
     const bool makes_expected = step.writes.share_any_with(expected_);
     const bool found = makes_expected && step.loads;
     if (found) return step.writes.share_any_with(inputs_) && inputs_.share_any_with(expected_);

@@ -13,6 +13,9 @@ namespace {
 
 using trace::Counter;
 
+// Looks by flushes or atomic operations that make a wait.
+constexpr std::uint32_t looks_before_wait = 16;
+
 // Flushes in a row that brought nothing and published nothing.
 struct IdleFlushes {
   std::uint32_t count = 0;
@@ -24,14 +27,16 @@ constinit thread_local IdleFlushes idle_flushes_of_thread;
 // Atomic operations in a row that left the same word as it was: a look for something that does not come.
 class Spins {
  public:
-  void look(std::uintptr_t address, bool unchanged) noexcept {
-    constexpr std::uint32_t looks_before_wait = 1000;
+  // Result: how many looks there were in a row, this one included.
+  std::uint32_t look(std::uintptr_t address, bool unchanged) noexcept {
+    constexpr std::uint32_t looks_before_report = 1000;
     if (!unchanged || address != address_) {
-      if (count_ > looks_before_wait) note_moved();
+      if (count_ > looks_before_report) note_moved();
       count_ = 0;
     }
     address_ = address;
-    if (++count_ > looks_before_wait) note_spin(Wait::atomic, address);
+    if (++count_ > looks_before_report) note_spin(Wait::atomic, address);
+    return count_;
   }
 
  private:
@@ -173,7 +178,7 @@ void JobRuntime::acquire() {
 // A program that waits for a flag flushes until it changes. One flush that finds nothing says little:
 // programs flush for other reasons. Many in a row are a wait.
 void JobRuntime::flush() {
-  constexpr std::uint32_t looks_before_wait = 16, looks_before_report = 200;
+  constexpr std::uint32_t looks_before_report = 200;
   if (ranks_ > 1) {
     const LogicalTime before = protocol_->clock();
     {
@@ -236,7 +241,12 @@ AtomicValue JobRuntime::atomic(std::uintptr_t address, const AtomicOperation& op
     executor().run(flags_->modify(*block, modification, true));
   }
   const AtomicValue old = modification.old();
-  spins_of_thread.look(address, musubi::apply(operation, old) == (old & mask_of(operation.bytes)));
+  const bool unchanged = musubi::apply(operation, old) == (old & mask_of(operation.bytes));
+  const std::uint32_t looks = spins_of_thread.look(address, unchanged);
+  if (!operation.orders || !flags_->in_use()) return old;
+  // The word may be freed by a plain store, of a thread that calls nothing afterwards.
+  if (looks == 1) idle_flushes_of_thread = {};
+  if (looks > looks_before_wait) await_flag();
   return old;
 }
 

@@ -13,7 +13,7 @@ namespace {
 using coherence::InjectedBug;
 
 #ifndef MUSUBI_FLAGS_WORLDS
-#define MUSUBI_FLAGS_WORLDS 400
+#define MUSUBI_FLAGS_WORLDS 120
 #endif
 constexpr std::uint64_t worlds = MUSUBI_FLAGS_WORLDS;
 constexpr unsigned rounds = 6, rounds_between_barriers = 3;
@@ -140,7 +140,7 @@ unsigned worlds_with_failures(const Setup& setup) {
       stage.play(play.hands[i].node->self().value, count_up(play, i));
     for (std::uint32_t rank = 0; rank < setup.nodes; ++rank)
       stage.play(rank, work_in_background(play, stage.node(rank)));
-    stage.finish();
+    stage.finish(20'000'000);
     if (testing::Test::HasFatalFailure()) break;
     if (play.failures != 0) ++with_failures;
   }
