@@ -18,8 +18,7 @@ struct Row {
 };
 
 std::vector<Row> rows_of(const atomics::Scan& scan, const atomics::PatchReport& report) {
-  const auto meetings =
-      static_cast<std::size_t>(std::ranges::count_if(scan.sites, &atomics::Site::orders));
+  const auto meetings = static_cast<std::size_t>(std::ranges::count_if(scan.sites, &atomics::Site::orders));
   return {
       {"instructions", scan.instructions, "instructions looked at"},
       {"atomics", scan.sites.size() - report.fences, "atomic operations"},

@@ -44,7 +44,7 @@ struct Instruction {
   std::uint8_t length = 0;       // of the instruction
   std::uint8_t bytes = 0;        // width of the memory operand
   Source source = Source::none;  // the operand that is not memory
-  bool orders = false;  // Site
+  bool orders = false;           // Site
   std::uint8_t source_register = no_register;
   bool source_is_high_byte = false;  // ah, ch, dh, bh
   std::int64_t immediate = 0;        // sign-extended; only its low `bytes` bytes count

@@ -72,8 +72,8 @@ bool is_move(ZydisMnemonic mnemonic) {
 
 void add_memory(const ZydisDecodedOperand& operand, Step& step) {
   const ZydisRegister base = operand.mem.base;
-  const bool in_frame = (base == ZYDIS_REGISTER_RBP || base == ZYDIS_REGISTER_RSP) &&
-                        operand.mem.index == ZYDIS_REGISTER_NONE;
+  const bool in_frame =
+      (base == ZYDIS_REGISTER_RBP || base == ZYDIS_REGISTER_RSP) && operand.mem.index == ZYDIS_REGISTER_NONE;
   const Place place{base, operand.mem.disp.value, true};
   if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0) {
     in_frame ? step.reads.add(place) : void(step.loads = true);
@@ -101,7 +101,8 @@ Step step_at(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t 
       step.reads.add(place_of(operand.mem.base));
       step.reads.add(place_of(operand.mem.index));
     } else if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER) {
-      if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0) step.writes.add(place_of(operand.reg.value));
+      if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0)
+        step.writes.add(place_of(operand.reg.value));
       if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0 && !clears)
         step.reads.add(place_of(operand.reg.value));
     }
@@ -149,7 +150,8 @@ class History {
 bool computes_from_what_it_finds(const std::uint8_t* code, std::size_t bytes, const Instruction& instruction,
                                  const Recent& before) {
   ZydisDecoder decoder;
-  if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64))) return false;
+  if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+    return false;
   History history(instruction);
   for (std::size_t back = 0; back < before.count(); ++back) {
     const std::size_t at = before.before(back);

@@ -64,8 +64,7 @@ void nap() noexcept {
 
 class AtomicModification final : public coherence::Modification {
  public:
-  AtomicModification(const AtomicOperation& operation, std::size_t first)
-      : operation_(operation) {
+  AtomicModification(const AtomicOperation& operation, std::size_t first) : operation_(operation) {
     offset = first;
     bytes = operation.bytes;
   }

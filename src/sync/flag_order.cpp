@@ -116,8 +116,8 @@ Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
 
 // As a processor's indivisible operations do it: all that was written here before it is seen by whoever sees
 // it, and all that was written before what it finds is seen here after it. What threads beside this one write
-// meanwhile may go out with the block, so a release follows. Only what is followed by a release counts as one,
-// or its end would be taken for that of another.
+// meanwhile may go out with the block, so a release follows. Only what is followed by a release counts as
+// one, or its end would be taken for that of another.
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
   if (!in_use()) co_return co_await protocol_.modify(block, modification);
   if (settled() == 0) protocol_.set_ordered(true);

@@ -54,8 +54,9 @@ std::vector<Hand> hands_of(Stage& stage, const Setup& setup, Random& random) {
   std::vector<Hand> hands;
   const std::uint64_t flag_blocks = setup.flags_on_stacks ? setup.nodes : blocks;
   for (std::uint32_t i = 0; i < setup.nodes * setup.threads; ++i) {
-    hands.push_back(
-        {&stage.node(i % setup.nodes), {random.below(blocks), i}, {random.below(flag_blocks), hands_max + i}});
+    hands.push_back({&stage.node(i % setup.nodes),
+                     {random.below(blocks), i},
+                     {random.below(flag_blocks), hands_max + i}});
   }
   return hands;
 }

@@ -28,7 +28,7 @@ struct BlockWords {
   // On which of its words ranks have operated atomically, as far as this rank knows: flags, perhaps. Bit
   // i: a word of 8 bytes whose number, modulo 64, is i.
   std::uint64_t atomic_words;
-  std::uint64_t tail;       // remote_lock::TailWord; counts at the initial home only
+  std::uint64_t tail;  // remote_lock::TailWord; counts at the initial home only
 
   // At the home: nobody held a lease on the block at its last release, so its versions are not copied to the
   // public copy. Who wants it takes the live bytes from the private region.

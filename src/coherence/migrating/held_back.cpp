@@ -47,8 +47,8 @@ bool Engine::hold_back(Block& b, const std::byte* remote, Giver giver) {
     return false;
   }
   if (!e.held_back && !begin_to_hold_back(b)) return false;
-  for_each_part(b,
-                [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, remote + at, bytes); });
+  for_each_part(
+      b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, remote + at, bytes); });
   held_back(b).giver = giver;
   e.came_in = orders_begun_.load();
   return true;
@@ -128,8 +128,8 @@ bool Engine::publish_beside_base(const Block& b) {
     if (!differ(seen.data() + at, base, bytes)) return;
     changed = true;
     std::memcpy(merged.data() + at, seen.data() + at, bytes);
-    const RaceCount races = kernels_.merge_into_both(merged.data() + at, base, b.published + at, bytes,
-                                                     Sharing::exclusive, rule);
+    const RaceCount races =
+        kernels_.merge_into_both(merged.data() + at, base, b.published + at, bytes, Sharing::exclusive, rule);
     if (races.bytes != 0) count(Counter::races, races.bytes);
     std::memcpy(b.published + at, merged.data() + at, bytes);
     std::memcpy(base, seen.data() + at, bytes);

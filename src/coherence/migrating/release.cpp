@@ -147,8 +147,8 @@ Task<> Engine::publish(Block& b, Modification* modification) {
   co_await locks_.unlock(b.id.value);
 }
 
-// Result: whether the bytes are others now. Threads that look for a word to change by atomic operations make no
-// versions, which others would have to fetch.
+// Result: whether the bytes are others now. Threads that look for a word to change by atomic operations make
+// no versions, which others would have to fetch.
 bool Engine::apply(const Block& b, Modification& modification) {
   learn_atomic_words(b, atomic_words_of(modification));
   std::array<std::byte, 64> before;

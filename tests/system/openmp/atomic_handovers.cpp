@@ -1,6 +1,6 @@
-// Data handed from thread to thread by the indivisible operations of C++, as finished binaries have them: spin
-// locks, tickets, stacks without locks, counts of references, the last one to arrive, and blocks that are ready
-// when an atomic store says so. All of it without a race.
+// Data handed from thread to thread by the indivisible operations of C++, as finished binaries have them:
+// spin locks, tickets, stacks without locks, counts of references, the last one to arrive, and blocks that
+// are ready when an atomic store says so. All of it without a race.
 #include <sched.h>
 
 #include <atomic>
