@@ -2,7 +2,7 @@
 // parts: fetch.cpp (read misses), first_touch.cpp (the first write), run.cpp (blocks that come along),
 // release.cpp (new versions), downgrade.cpp (how long blocks stay writable), unpublished.cpp (blocks without
 // a public copy), copies.cpp (public copies that nobody needs any more), acquire.cpp (notices and leases),
-// words.cpp (what is known of stores), at_once.cpp (barriers at which nothing happens), order.cpp (programs
+// at_once.cpp (barriers at which nothing happens), order.cpp (programs
 // that hand data over by plain flags), migrating.cpp (the façade).
 #pragma once
 
@@ -38,10 +38,9 @@ class Engine {
          const PrivateParts* private_parts, Interruption* interruption);
 
   Task<FaultOutcome> fault(BlockId block, vm::Access wanted, bool in_order);
-  void note_store(BlockId block, std::size_t offset, std::size_t bytes) noexcept;
+  void set_store_bound(StoreBound bound) noexcept;
   const RaceLog* races() const { return parameters_.report_races ? &races_ : nullptr; }
   Task<> release(bool quiescent);
-  Task<> watch_stores();
   Task<> release_as_of_now();
   Task<> end_of_holding();
   bool release_at_once(bool quiescent);
@@ -194,11 +193,6 @@ class Engine {
     return later(LogicalTime{seen}, time);
   }
 
-  // words.cpp
-  StoreEvidence stores_of(const Block& b) const { return StoreEvidence(shared(b.words.stores).load()); }
-  void learn_stores(const Block& b, StoreEvidence stores);
-  void end_interval_of_stores(const Block& b) noexcept;
-
   // merge and copy, part by part where bytes of the block are private to the rank
   template <class Visit>
   void for_each_part(const Block& b, Visit&& visit);
@@ -207,8 +201,9 @@ class Engine {
   bool publish_changes(const Block& b);
   bool differ(const std::byte* a, const std::byte* b, std::size_t bytes) const;
   bool differs_from_twin(const Block& b);
-  void merge_remote(const Block& b, const std::byte* remote, bool rebase, Giver giver);
+  void merge_remote(const Block& b, const std::byte* remote, bool rebase, Rank giver);
   void take_remote(const Block& b, const std::byte* remote);
+  StoreBound store_bound() const;
   void make_twin(Block& b);
 
   Task<Lock> lock(const Block& b, std::byte* place = nullptr);
@@ -271,7 +266,7 @@ class Engine {
            remote_lock::Ownership::unlocked;
   }
   void note_home(Block& b, Rank peer);
-  void accept(Block& b, Version version, const std::byte* data, Giver giver);
+  void accept(Block& b, Version version, const std::byte* data, Rank giver);
   bool expects_change(const Entry& e) const;
   Rank first_place_to_look(const Block& b);
   Rank place_after(const Block& b, Rank asked, Rank linked);
@@ -356,7 +351,9 @@ class Engine {
   RunBuilder to_close_;      // while quiet: invalid, and closed before the acquire ends
   RunBuilder to_downgrade_;  // while quiet: no longer writable, and read-only before the release ends
   RaceLog races_;
-  std::atomic<bool> seeing_stores_{false};  // this release protects what is writable
+  std::atomic<std::size_t> store_bytes_{1};  // StoreBound, in force
+  std::atomic<const NarrowPlace*> narrow_places_{nullptr};
+  std::atomic<std::size_t> narrow_place_count_{0};
   StreamDetector read_streams_;
   StreamDetector write_streams_;
   BufferPool scratch_;

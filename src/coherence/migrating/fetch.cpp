@@ -114,24 +114,22 @@ Rank Engine::place_after(const Block& b, Rank asked, Rank linked) {
 
 Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
   Entry& e = b.entry;
-  std::uint64_t version_before = 0, version_after = 0;
-  BlockWords words{};
+  std::uint64_t public_ts = 0, version_before = 0, version_after = 0;
   const std::uint64_t version = word_offset(b.id, offsetof(BlockWords, version));
   // The timestamp first: bytes of a newer version may come along, but never older ones than it says.
   std::array<Step, 4> steps{fabric::get(words_region, version, &version_before, sizeof version_before),
                             fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
-                                        &words.public_ts, sizeof words.public_ts + sizeof words.stores),
+                                        &public_ts, sizeof public_ts),
                             fabric::get(published_region, b.extent.offset, target, b.extent.bytes),
                             fabric::get(words_region, version, &version_after, sizeof version_after)};
   co_await fabric::transfer(fabric_, e.hint_writer, steps);
   if (target == b.own) e.bytes_lost = true;
-  if (words.public_ts < e.hint_write_ts.value || is_given_back(version_before, version_after))
-    co_return false;
+  if (public_ts < e.hint_write_ts.value || is_given_back(version_before, version_after)) co_return false;
   count_fetch(b);
   e.home_was_live = false;
   // The version is called by the notice's name even if the bytes are newer: a newer version may be one
   // without leases, which its home changes silently, and must not be taken for the one that we hold.
-  accept(b, {e.hint_write_ts, e.hint_read_ts}, target, {e.hint_writer, StoreEvidence(words.stores)});
+  accept(b, {e.hint_write_ts, e.hint_read_ts}, target, e.hint_writer);
   co_return true;
 }
 
@@ -190,7 +188,7 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
     count(Counter::renewals);
   }
   e.bytes_lost = false;  // those of the same version have come
-  accept(b, {write_ts, read_ts}, takes_data ? target : nullptr, {peer, StoreEvidence(look.words.stores)});
+  accept(b, {write_ts, read_ts}, takes_data ? target : nullptr, peer);
   co_return LookResult::accepted;
 }
 
@@ -243,7 +241,7 @@ Task<> Engine::become_home(Block& b, const Lock& lock, std::byte* target) {
                                    : LogicalTime{words.write_ts};
   // The previous home still holds this version: it counts as one with readers.
   const LogicalTime read_ts = later(LogicalTime{words.read_ts}, later(write_ts, acquired()) + lease());
-  accept(b, {write_ts, read_ts}, target, {lock.previous, StoreEvidence(words.stores)});
+  accept(b, {write_ts, read_ts}, target, lock.previous);
   if (!is_dirty(e)) {
     publish_changes(b);
     e.published_equals = true;
@@ -278,7 +276,7 @@ Task<BlockWords> Engine::take_from_home(Block& b, const Lock& lock, std::byte* t
 }
 
 // The version that `data` (null: the private bytes) holds is here now.
-void Engine::accept(Block& b, Version version, const std::byte* data, Giver giver) {
+void Engine::accept(Block& b, Version version, const std::byte* data, Rank giver) {
   Entry& e = b.entry;
   bool twin_is_old = false;
   if (data != nullptr) {

@@ -161,7 +161,7 @@ Task<Version> Engine::bring_newest(Block& b, Lock& lock) {
   if (is_valid(e) && !may_change_in_place(e)) invalidate(b);
   note_arrival(b);
   if (is_dirty(e)) {
-    merge_remote(b, remote, false, {lock.previous, StoreEvidence(words.stores)});
+    merge_remote(b, remote, false, lock.previous);
   } else {
     take_remote(b, remote);
   }

@@ -126,7 +126,7 @@ Task<std::size_t> Engine::fetch_run_by_hint(Run& run, std::size_t begin, std::si
     if (words[valid].public_ts < e.hint_write_ts.value) break;
     if (is_given_back(words_before[valid].version, words_after[valid].version)) break;
     count_fetch(b);
-    accept(b, {e.hint_write_ts, e.hint_read_ts}, b.own, {writer, StoreEvidence(words[valid].stores)});
+    accept(b, {e.hint_write_ts, e.hint_read_ts}, b.own, writer);
   }
   co_return valid;
 }
@@ -190,8 +190,7 @@ bool Engine::accept_from_home(Block b, Rank peer, const RunLook& look, std::size
   } else {
     count(Counter::renewals);
   }
-  accept(b, {LogicalTime{before.write_ts}, LogicalTime{read_ts}}, moved ? b.own : nullptr,
-         {peer, StoreEvidence(before.stores)});
+  accept(b, {LogicalTime{before.write_ts}, LogicalTime{read_ts}}, moved ? b.own : nullptr, peer);
   return true;
 }
 
@@ -204,12 +203,6 @@ void Engine::open(const Block& leader, bool leader_was_valid, vm::Access wanted,
     }
   };
   set_open(leader, wanted);
-  if (const std::size_t bytes = stores_of(leader).last_bytes(); bytes != 0 && wanted == vm::Access::write) {
-    // The same loop goes on there.
-    for (std::size_t i = 0; i < run.count; ++i) {
-      learn_stores(block(run.id(i)), StoreEvidence{}.with_width(bytes));
-    }
-  }
   for (std::size_t i = 0; i < run.count; ++i) set_open(block(run.id(i)), wanted);
   count(Counter::opened_along, run.count);
   // Before the pages open: another thread of the rank may write to them at once and release.

@@ -1,8 +1,7 @@
-// What comes with the bytes of a block.
+// A version of a block.
 #pragma once
 
 #include "base/ids.h"
-#include "coherence/core/store_evidence.h"
 
 namespace musubi::coherence::migrating {
 
@@ -10,12 +9,6 @@ namespace musubi::coherence::migrating {
 struct Version {
   LogicalTime write_ts;
   LogicalTime read_ts;
-};
-
-// From whom bytes come, and what he knows of how the block is written.
-struct Giver {
-  Rank rank;
-  StoreEvidence stores;
 };
 
 }  // namespace musubi::coherence::migrating
