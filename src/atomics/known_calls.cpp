@@ -42,10 +42,12 @@ constexpr std::string_view writes_words[] = {
 // operator new and delete in all their forms.
 constexpr std::string_view of_heap[] = {"_Znw", "_Zna", "_Zdl", "_Zda"};
 
-// Ours: what they keep of the program's are numbers, addresses and locks.
-constexpr std::string_view of_openmp[] = {
-    "omp_get_",   "omp_set_", "omp_test_",  "omp_in_",     "omp_is_",      "omp_init_",   "omp_unset_",
-    "omp_destroy_", "omp_alloc", "omp_free", "omp_calloc", "omp_realloc", "omp_aligned_", "omp_fulfill_"};
+// Ours. Of these some write numbers and locks.
+constexpr std::string_view of_openmp[] = {"GOMP_",    "omp_get_",  "omp_set_",   "omp_in_",     "omp_is_",
+                                          "omp_alloc", "omp_free", "omp_calloc", "omp_realloc", "omp_aligned_"};
+constexpr std::string_view of_openmp_writing_words[] = {
+    "omp_get_schedule", "omp_get_partition_place_nums", "omp_get_place_proc_ids", "omp_set_lock",
+    "omp_set_nest_lock", "omp_init_", "omp_test_", "omp_unset_", "omp_destroy_"};
 
 // They copy what they are told to, or write strings.
 constexpr std::string_view copying[] = {"GOMP_target", "omp_get_affinity_format", "omp_set_affinity_format"};
@@ -63,9 +65,9 @@ KnownCall known_call(std::string_view name) noexcept {
   if (is_one_of(name, ends)) return KnownCall::ends;
   if (is_one_of(name, writes_nothing) || starts_with_any(name, of_heap)) return KnownCall::writes_nothing;
   if (starts_with_any(name, copying)) return KnownCall::unknown;
-  if (name.starts_with("GOMP_")) return KnownCall::writes_nothing;
-  const bool words = is_one_of(name, writes_words) || starts_with_any(name, of_openmp);
-  return words ? KnownCall::writes_words : KnownCall::unknown;
+  if (is_one_of(name, writes_words) || starts_with_any(name, of_openmp_writing_words))
+    return KnownCall::writes_words;
+  return starts_with_any(name, of_openmp) ? KnownCall::writes_nothing : KnownCall::unknown;
 }
 
 }  // namespace musubi::atomics

@@ -100,6 +100,7 @@ void JobRuntime::barrier(BarrierPayload& payload) {
   // any.
   const bool complete = knows_all_threads();
   const bool quiescent = complete && fault_handler_->user_signals().with_handler() == 0;
+  barrier_was_quiescent_ = quiescent;
   enter_barrier(quiescent);
   const bool in_order = flags_->in_use();
   if (in_order) executor().run(flags_->before_barrier(!quiescent));
@@ -133,7 +134,8 @@ bool JobRuntime::is_on_stack(const void* address) const noexcept {
 
 void JobRuntime::begin_region(std::uintptr_t function, const void* argument) {
   if (ranks_ == 1) return;
-  const bool knows_all_code = knows_all_threads() && fault_handler_->user_signals().with_handler() == 0;
+  const bool knows_all_code = barrier_was_quiescent_ && knows_all_threads() &&
+                              fault_handler_->user_signals().with_handler() == 0;
   const bool on_stacks =
       is_on_stack(__builtin_frame_address(0)) && (argument == nullptr || is_on_stack(argument));
   if (knows_all_code && on_stacks) protocol_->set_store_bound(store_bounds_.of(function));
