@@ -32,11 +32,14 @@ bool has_name(const dl_phdr_info& info, std::string_view name) {
 LoadedCode::Kind kind_of(const dl_phdr_info& info) {
   if (info.dlpi_name == nullptr || info.dlpi_name[0] == '\0') return LoadedCode::Kind::program;
   if (has_name(info, "libm.so") || has_name(info, "libmvec.so")) return LoadedCode::Kind::mathematics;
-  const bool is_known = holds(info, reinterpret_cast<std::uintptr_t>(&::qsort)) ||
+  for (const std::string_view name : {"libstdc++.so", "libc++", "libgfortran.so", "libquadmath.so"}) {
+    if (has_name(info, name)) return LoadedCode::Kind::languages;
+  }
+  const bool is_system = holds(info, reinterpret_cast<std::uintptr_t>(&::qsort)) ||
                         holds(info, reinterpret_cast<std::uintptr_t>(&here)) ||
                         info.dlpi_addr == ::getauxval(AT_BASE) ||
                         holds(info, ::getauxval(AT_SYSINFO_EHDR));
-  return is_known ? LoadedCode::Kind::unknown : LoadedCode::Kind::program;
+  return is_system ? LoadedCode::Kind::unknown : LoadedCode::Kind::program;
 }
 
 std::uintptr_t value_of(const ElfW(Dyn) * dynamic, ElfW(Sxword) tag) {

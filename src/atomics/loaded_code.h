@@ -13,9 +13,10 @@ namespace musubi::atomics {
 class LoadedCode {
  public:
   enum class Kind : std::uint8_t {
-    program,       // and the libraries that are looked into like it
-    mathematics,   // writes numbers, no chars
-    unknown,       // the C library, the linker, the kernel's, this library
+    program,      // and its libraries
+    languages,    // of C++ and Fortran: looked into like the program, but for what is known of them by name
+    mathematics,  // writes numbers, no chars
+    unknown,      // the C library, the linker, the kernel's, this library
   };
   struct Range {
     std::uintptr_t begin = 0;

@@ -36,8 +36,9 @@ StoreBound StoreBounds::Search::bound_of(std::uintptr_t function) noexcept {
 StoreBounds::Search::Summary StoreBounds::Search::look_at(std::uintptr_t function, bool with_argument,
                                                           Walk* caller) noexcept {
   const LoadedCode::Range* const range = code_.range_at(function);
-  if (given_up_ || range == nullptr || range->kind == LoadedCode::Kind::unknown) return give_up();
-  if (range->kind == LoadedCode::Kind::mathematics) return {int_bytes, true};
+  if (!given_up_ && range != nullptr && range->kind == LoadedCode::Kind::mathematics)
+    return {int_bytes, true};
+  if (given_up_ || !is_looked_into(function)) return give_up();
   BoundMemory::Entry* const entry = memory_.at(with_argument ? function | called_with_argument : function);
   if (entry == nullptr) return give_up();
   if (entry->is_open) {
@@ -97,12 +98,18 @@ void StoreBounds::Search::walk_from(Walk& walk, std::uintptr_t address, Frame fr
   } while (!given_up_);
 }
 
+bool StoreBounds::Search::is_looked_into(std::uintptr_t code) const noexcept {
+  const LoadedCode::Range* const range = code_.range_at(code);
+  return range != nullptr &&
+         (range->kind == LoadedCode::Kind::program || range->kind == LoadedCode::Kind::languages);
+}
+
 // Of atomics that were patched, what they were before.
 bool StoreBounds::Search::decode(std::uintptr_t address) noexcept {
   if (const Site* const site = x86_64::patched_site(address))
     return step_.decode(site->code.data(), site->bytes, address);
   const LoadedCode::Range* const range = code_.range_at(address);
-  return range != nullptr && range->kind == LoadedCode::Kind::program &&
+  return is_looked_into(address) &&
          step_.decode(reinterpret_cast<const void*>(address), range->end - address, address);
 }
 
@@ -152,7 +159,11 @@ StoreBounds::Search::Summary StoreBounds::Search::call(Walk& walk, std::uintptr_
 StoreBounds::Search::Summary StoreBounds::Search::call_slot(Walk& walk, std::uintptr_t slot) noexcept {
   const char* const name = code_.imported_name(slot);
   if (name == nullptr) return give_up();
-  switch (known_call(name)) {
+  const std::uintptr_t function = code_.imported_address(slot, name);
+  const LoadedCode::Range* const range = code_.range_at(function);
+  // A program may have a function of its own by this name.
+  const bool is_own = range != nullptr && range->kind == LoadedCode::Kind::program;
+  switch (is_own ? KnownCall::unknown : known_call(name)) {
     case KnownCall::writes_nothing:
       return {word_bytes, true};
     case KnownCall::writes_words:
@@ -163,7 +174,7 @@ StoreBounds::Search::Summary StoreBounds::Search::call_slot(Walk& walk, std::uin
     case KnownCall::unknown:
       break;
   }
-  return call(walk, code_.imported_address(slot, name));
+  return call(walk, function);
 }
 
 void StoreBounds::Search::narrow(Walk& walk, std::size_t bytes) noexcept {

@@ -44,6 +44,7 @@ class StoreBounds::Search {
   void branch(Walk& walk, std::uintptr_t target, const x86_64::Frame& frame) noexcept;
   Summary call(Walk& walk, std::uintptr_t function) noexcept;
   Summary call_slot(Walk& walk, std::uintptr_t slot) noexcept;
+  bool is_looked_into(std::uintptr_t code) const noexcept;
   void note(Walk& walk, const x86_64::Step::Store& store) noexcept;
   bool except(NarrowPlace place) noexcept;
   static void narrow(Walk& walk, std::size_t bytes) noexcept;
