@@ -10,9 +10,7 @@ BoundMemory::Entry* BoundMemory::at(std::uintptr_t key) noexcept {
   }
   if (count_ >= entries_max / 4 * 3) return nullptr;
   ++count_;
-  entries_[place] = Entry{};
   entries_[place].key = key;
-  entries_[place].outer_depth = 0;
   return &entries_[place];
 }
 

@@ -1,4 +1,5 @@
-// What is known of the functions that were looked at, and of those that are being looked at just now.
+// What is known of the functions that were looked at, and of those that are being looked at just now. Begins as
+// zeros, which take no memory.
 #pragma once
 
 #include <array>
@@ -10,18 +11,18 @@ namespace musubi::atomics {
 class BoundMemory {
  public:
   struct Summary {
-    std::uint8_t narrowest = 8;  // of its stores, and of all that it calls
-    bool returns = true;
+    std::uint8_t narrowest;  // of its stores, and of all that it calls
+    bool returns;
   };
   // A function whose summary is wanted. Functions call each other in circles: then that of an inner one is of
   // use only until the outer one's is known.
   struct Entry {
-    std::uintptr_t key = 0;
+    std::uintptr_t key;
     Summary summary;
-    bool is_open = false;          // being looked at
-    std::uint32_t depth = 0;       // while it is open
-    std::uint32_t outer_depth = 0; // the summary lacks what the open function there does; none: no_depth
-    std::uint64_t outer = 0;       // and this is its number
+    bool is_open;               // being looked at
+    std::uint32_t depth;        // while it is open
+    std::uint32_t outer_depth;  // the summary lacks what the open function there does; none: no_depth
+    std::uint64_t outer;        // and this is its number
   };
   static constexpr std::uint32_t no_depth = ~std::uint32_t{0}, depth_max = 48;
 
@@ -38,10 +39,10 @@ class BoundMemory {
  private:
   static constexpr std::size_t entries_max = 4096;
 
-  std::array<Entry, entries_max> entries_{};
-  std::size_t count_ = 0;
-  std::array<std::uint64_t, depth_max> open_{};  // by depth, the number of the function that is open there
-  std::uint64_t opened_ = 0;                     // so far
+  std::array<Entry, entries_max> entries_;
+  std::size_t count_;
+  std::array<std::uint64_t, depth_max> open_;  // by depth, the number of the function that is open there
+  std::uint64_t opened_;                       // so far
 };
 
 }  // namespace musubi::atomics

@@ -1,4 +1,5 @@
 // The code of this process, as the dynamic linker lists it, and what its calls between objects lead to.
+// Begins as zeros, which take no memory.
 #pragma once
 
 #include <elf.h>
@@ -19,9 +20,9 @@ class LoadedCode {
     unknown,      // the C library, the linker, the kernel's, this library
   };
   struct Range {
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
-    Kind kind = Kind::unknown;
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    Kind kind;
   };
 
   // Lists the objects anew. Result: whether some of those known before may be gone. Takes the linker's lock.
@@ -49,12 +50,12 @@ class LoadedCode {
   void add(const dl_phdr_info& info) noexcept;
   const Object* object_at(std::uintptr_t address) const noexcept;
 
-  std::array<Range, ranges_max> ranges_{};
-  std::size_t range_count_ = 0;
-  std::array<Object, objects_max> objects_{};
-  std::size_t object_count_ = 0;
-  unsigned long long loaded_ = 0, unloaded_ = 0;
-  mutable const Range* last_ = nullptr;  // found
+  std::array<Range, ranges_max> ranges_;
+  std::size_t range_count_;
+  std::array<Object, objects_max> objects_;
+  std::size_t object_count_;
+  unsigned long long loaded_, unloaded_;
+  mutable const Range* last_;  // found
 };
 
 }  // namespace musubi::atomics

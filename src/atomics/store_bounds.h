@@ -11,8 +11,7 @@ namespace musubi::atomics {
 
 class StoreBounds {
  public:
-  // Takes a megabyte of address space; without it every bound is one of bytes.
-  StoreBounds() noexcept;
+  StoreBounds() = default;
   ~StoreBounds();
   StoreBounds(const StoreBounds&) = delete;
   StoreBounds& operator=(const StoreBounds&) = delete;

@@ -1,5 +1,5 @@
 // Where the branches of functions lead, and what holds there. Those of a function lie behind those of the
-// functions that wait for it, and go when it has been walked over.
+// functions that wait for it, and go when it has been walked over. Begins as zeros, which take no memory.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@ namespace musubi::atomics::x86_64 {
 class BranchTargets {
  public:
   struct Target {
-    std::uintptr_t address = 0;
+    std::uintptr_t address;
     Frame frame;
-    bool pending = false;  // to be walked from
+    bool pending;  // to be walked from
   };
 
   std::size_t count() const noexcept { return count_; }
@@ -35,10 +35,10 @@ class BranchTargets {
     return (address * 0x9e3779b97f4a7c15u >> 32) % places;
   }
 
-  std::array<Target, targets_max> targets_{};
-  std::array<std::uint16_t, places> by_address_{};  // index + 1, 0: free
-  std::array<std::uint16_t, targets_max> place_{};
-  std::size_t count_ = 0;
+  std::array<Target, targets_max> targets_;
+  std::array<std::uint16_t, places> by_address_;  // index + 1, 0: free
+  std::array<std::uint16_t, targets_max> place_;
+  std::size_t count_;
 };
 
 }  // namespace musubi::atomics::x86_64

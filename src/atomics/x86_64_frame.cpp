@@ -14,20 +14,20 @@ bool is_of_frame(const Frame::Value& value) {
 
 Frame::Value joined(const Frame::Value& a, const Frame::Value& b) {
   if (a == b) return a;
-  return is_of_frame(a) && is_of_frame(b) ? Frame::Value{Frame::Holds::frame_somewhere} : Frame::Value{};
+  return is_of_frame(a) && is_of_frame(b) ? Frame::Value{Frame::Holds::frame_somewhere, 0} : Frame::Value{};
 }
 
 }  // namespace
 
 Frame Frame::at_entry(bool with_argument) noexcept {
-  Frame frame;
-  frame.registers_[rsp] = {Holds::frame};
-  if (with_argument) frame.registers_[rdi] = {Holds::argument};
+  Frame frame{};
+  frame.registers_[rsp] = {Holds::frame, 0};
+  if (with_argument) frame.registers_[rdi] = {Holds::argument, 0};
   return frame;
 }
 
 void Frame::set(unsigned number, Value value) noexcept {
-  registers_[number] = number == rsp && !is_of_frame(value) ? Value{Holds::frame_somewhere} : value;
+  registers_[number] = number == rsp && !is_of_frame(value) ? Value{Holds::frame_somewhere, 0} : value;
 }
 
 Frame::Value Frame::moved(Value value, std::int64_t bytes) noexcept {
@@ -55,7 +55,7 @@ void Frame::store(std::int64_t offset, std::size_t bytes, Value value) noexcept 
 
 Frame::Value Frame::load(std::int64_t offset) const noexcept {
   const auto end = slots_.begin() + static_cast<std::ptrdiff_t>(slot_count_);
-  return std::find(slots_.begin(), end, offset) != end ? Value{Holds::argument} : Value{};
+  return std::find(slots_.begin(), end, offset) != end ? Value{Holds::argument, 0} : Value{};
 }
 
 void Frame::call() noexcept {

@@ -9,6 +9,7 @@
 
 namespace musubi::atomics::x86_64 {
 
+// Zeros mean that nothing is known.
 class Frame {
  public:
   enum class Holds : std::uint8_t {
@@ -18,8 +19,8 @@ class Frame {
     frame_somewhere,  // an address in the frame
   };
   struct Value {
-    Holds holds = Holds::anything;
-    std::int64_t offset = 0;  // from where rsp was at the function's entry
+    Holds holds;
+    std::int64_t offset;  // of `frame`: from where rsp was at the function's entry
     friend bool operator==(const Value&, const Value&) = default;
   };
 
@@ -46,9 +47,9 @@ class Frame {
   // Words that hold an address in the argument.
   static constexpr std::size_t slots_max = 6;
 
-  std::array<Value, 16> registers_{};
-  std::array<std::int64_t, slots_max> slots_{};
-  std::size_t slot_count_ = 0;
+  std::array<Value, 16> registers_;
+  std::array<std::int64_t, slots_max> slots_;
+  std::size_t slot_count_;
 };
 
 }  // namespace musubi::atomics::x86_64

@@ -36,7 +36,7 @@ Frame::Value address_in(const ZydisDecodedOperandMem& memory, const Frame& frame
   const Frame::Value value = frame.value(base);
   if (!has_index(memory)) return Frame::moved(value, displacement(memory));
   const bool of_frame = value.holds == Frame::Holds::frame || value.holds == Frame::Holds::frame_somewhere;
-  return of_frame ? Frame::Value{Frame::Holds::frame_somewhere} : Frame::Value{};
+  return of_frame ? Frame::Value{Frame::Holds::frame_somewhere, 0} : Frame::Value{};
 }
 
 bool is_threads_own(const ZydisDecodedOperandMem& memory) {

@@ -199,16 +199,15 @@ bool StoreBounds::Search::except(NarrowPlace place) noexcept {
   return true;
 }
 
-StoreBounds::StoreBounds() noexcept {
-  auto memory = os::Mapping::anywhere(sizeof(Search), os::Protection::read_write);
-  if (memory) search_ = new (memory.value().release()) Search;
-}
-
 StoreBounds::~StoreBounds() {
   if (search_ != nullptr) ::munmap(search_, sizeof(Search));
 }
 
 StoreBound StoreBounds::of(std::uintptr_t function) noexcept {
+  if (search_ == nullptr) {
+    auto memory = os::Mapping::anywhere(sizeof(Search), os::Protection::read_write);
+    if (memory) search_ = new (memory.value().release()) Search;
+  }
   return search_ != nullptr ? search_->bound_of(function) : StoreBound{};
 }
 

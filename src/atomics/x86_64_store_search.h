@@ -1,4 +1,5 @@
-// Walks over all code that a function can reach. An object of a megabyte, most of it never touched.
+// Walks over all code that a function can reach. An object of more than a megabyte that begins as zeros: most
+// of it is never touched.
 #pragma once
 
 #include <array>
@@ -53,10 +54,10 @@ class StoreBounds::Search {
   BoundMemory memory_;
   x86_64::BranchTargets targets_;
   x86_64::Step step_;
-  std::array<NarrowPlace, exceptions_max> exceptions_{};
-  std::size_t exception_count_ = 0;
-  std::size_t instructions_ = 0;
-  bool given_up_ = false;
+  std::array<NarrowPlace, exceptions_max> exceptions_;
+  std::size_t exception_count_;
+  std::size_t instructions_;
+  bool given_up_;
 };
 
 }  // namespace musubi::atomics
