@@ -1,5 +1,5 @@
-// What is known of the functions that were looked at, and of those that are being looked at just now. Begins as
-// zeros, which take no memory.
+// What is known of the functions that were looked at, and of those that are being looked at just now. Begins
+// as zeros, which take no memory.
 #pragma once
 
 #include <array>

@@ -36,9 +36,8 @@ LoadedCode::Kind kind_of(const dl_phdr_info& info) {
     if (has_name(info, name)) return LoadedCode::Kind::languages;
   }
   const bool is_system = holds(info, reinterpret_cast<std::uintptr_t>(&::qsort)) ||
-                        holds(info, reinterpret_cast<std::uintptr_t>(&here)) ||
-                        info.dlpi_addr == ::getauxval(AT_BASE) ||
-                        holds(info, ::getauxval(AT_SYSINFO_EHDR));
+                         holds(info, reinterpret_cast<std::uintptr_t>(&here)) ||
+                         info.dlpi_addr == ::getauxval(AT_BASE) || holds(info, ::getauxval(AT_SYSINFO_EHDR));
   return is_system ? LoadedCode::Kind::unknown : LoadedCode::Kind::program;
 }
 
@@ -137,12 +136,11 @@ const char* LoadedCode::imported_name(std::uintptr_t slot) const noexcept {
   const std::uintptr_t in_object = slot - object->base;
   std::size_t symbol = symbol_in(address(DT_JMPREL), value_of(dynamic, DT_PLTRELSZ), 0, in_object);
   if (symbol == 0) {
-    symbol = symbol_in(address(DT_RELA), value_of(dynamic, DT_RELASZ), value_of(dynamic, DT_RELACOUNT),
-                       in_object);
+    symbol =
+        symbol_in(address(DT_RELA), value_of(dynamic, DT_RELASZ), value_of(dynamic, DT_RELACOUNT), in_object);
   }
   if (symbol == 0) return nullptr;
-  return reinterpret_cast<const char*>(strings) +
-         reinterpret_cast<const ElfW(Sym)*>(symbols)[symbol].st_name;
+  return reinterpret_cast<const char*>(strings) + reinterpret_cast<const ElfW(Sym)*>(symbols)[symbol].st_name;
 }
 
 std::uintptr_t LoadedCode::imported_address(std::uintptr_t slot, const char* name) const noexcept {

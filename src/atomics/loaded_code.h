@@ -31,8 +31,8 @@ class LoadedCode {
   // The executable segment that holds `address`; null: it is no code.
   const Range* range_at(std::uintptr_t address) const noexcept;
 
-  // The function whose address the linker puts or has put into the word at `slot`: its name, null when this is
-  // no such word.
+  // The function whose address the linker puts or has put into the word at `slot`: its name, null when this
+  // is no such word.
   const char* imported_name(std::uintptr_t slot) const noexcept;
   // Where that function lies. 0: not known. `name`: as told by imported_name().
   std::uintptr_t imported_address(std::uintptr_t slot, const char* name) const noexcept;

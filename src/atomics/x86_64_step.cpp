@@ -45,8 +45,8 @@ bool is_threads_own(const ZydisDecodedOperandMem& memory) {
 
 std::size_t alignment_of(std::int64_t value) {
   return value == 0 ? word_bytes
-                    : std::min<std::size_t>(word_bytes,
-                                            std::size_t{1} << std::countr_zero(static_cast<std::uint64_t>(value)));
+                    : std::min<std::size_t>(
+                          word_bytes, std::size_t{1} << std::countr_zero(static_cast<std::uint64_t>(value)));
 }
 
 bool writes(const ZydisDecodedOperand& operand) {
@@ -133,7 +133,8 @@ std::size_t Step::value_bytes(const ZydisDecodedOperand& operand) const noexcept
       decoded_.mnemonic == ZYDIS_MNEMONIC_VMASKMOVDQU) {
     return 1;
   }
-  const bool masked = decoded_.avx.mask.reg != ZYDIS_REGISTER_NONE && decoded_.avx.mask.reg != ZYDIS_REGISTER_K0;
+  const bool masked =
+      decoded_.avx.mask.reg != ZYDIS_REGISTER_NONE && decoded_.avx.mask.reg != ZYDIS_REGISTER_K0;
   const bool scattered = operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB;
   const std::size_t bytes = (masked || scattered ? operand.element_size : operand.size) / 8u;
   return bytes == 0 ? 1 : std::bit_floor(std::min(bytes, word_bytes));
@@ -206,7 +207,8 @@ bool Step::carry_out_move(Frame& frame) const noexcept {
 }
 
 bool Step::carry_out_sum(Frame& frame) const noexcept {
-  const bool adds = decoded_.mnemonic == ZYDIS_MNEMONIC_ADD, subtracts = decoded_.mnemonic == ZYDIS_MNEMONIC_SUB;
+  const bool adds = decoded_.mnemonic == ZYDIS_MNEMONIC_ADD,
+             subtracts = decoded_.mnemonic == ZYDIS_MNEMONIC_SUB;
   if ((!adds && !subtracts) || !is_general(operand(0)) || operand(1).type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
     return false;
   frame.add(number_of(operand(0).reg.value), adds ? operand(1).imm.value.s : -operand(1).imm.value.s);

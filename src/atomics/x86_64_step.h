@@ -16,14 +16,14 @@ class Step {
  public:
   enum class Goes : std::uint8_t {
     on,
-    to_target,        // always
-    to_either,        // to the target or on
-    into_call,        // of the target
-    to_slot,          // where the word at the target leads
-    into_slot,        // the same as a call
-    back,             // returns
-    nowhere,          // ends the process
-    anywhere,         // not known, or into the kernel
+    to_target,  // always
+    to_either,  // to the target or on
+    into_call,  // of the target
+    to_slot,    // where the word at the target leads
+    into_slot,  // the same as a call
+    back,       // returns
+    nowhere,    // ends the process
+    anywhere,   // not known, or into the kernel
   };
   // A store outside of the stack.
   struct Store {

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/store_bound.h"
 #include "base/task.h"
 #include "coherence/core/notice.h"
 #include "coherence/core/race_log.h"
-#include "base/store_bound.h"
 #include "vm/vm.h"
 
 namespace musubi::coherence {
@@ -60,10 +60,9 @@ class Protocol {
   // Makes `block` readable or writable for the program. Result: false when the rank may not touch it.
   virtual Task<bool> fault(BlockId block, vm::Access wanted) = 0;
 
-  // Holds for all stores of this rank's program from now on until the next call; {} (bytes of any width) holds
-  // for all code. A bound may become wider only when everything that the rank wrote before has been released
-  // by a quiescent release, and no thread of the rank has run program code since. Any
-  // thread.
+  // Holds for all stores of this rank's program from now on until the next call; {} (bytes of any width)
+  // holds for all code. A bound may become wider only when everything that the rank wrote before has been
+  // released by a quiescent release, and no thread of the rank has run program code since. Any thread.
   virtual void set_store_bound(StoreBound /*bound*/) noexcept {}
   // Words that this rank found changed by two ranks; null: not asked for, or not noted by this policy.
   virtual const RaceLog* races() const noexcept { return nullptr; }

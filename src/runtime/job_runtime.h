@@ -191,7 +191,7 @@ class JobRuntime final : public Runtime,
   sync::Stand stand_;
   atomics::StoreBounds store_bounds_;
   bool barrier_was_quiescent_ = false;  // the last one, for who called it
-  std::uint32_t cores_ = 1;  // that the job may use
+  std::uint32_t cores_ = 1;             // that the job may use
   std::atomic<std::uint32_t> spin_checks_{0};
   std::atomic<std::uint32_t> yields_{0};
   os::YieldMeter yield_meter_;

@@ -134,8 +134,8 @@ bool JobRuntime::is_on_stack(const void* address) const noexcept {
 
 void JobRuntime::begin_region(std::uintptr_t function, const void* argument) {
   if (ranks_ == 1) return;
-  const bool knows_all_code = barrier_was_quiescent_ && knows_all_threads() &&
-                              fault_handler_->user_signals().with_handler() == 0;
+  const bool knows_all_code =
+      barrier_was_quiescent_ && knows_all_threads() && fault_handler_->user_signals().with_handler() == 0;
   const bool on_stacks =
       is_on_stack(__builtin_frame_address(0)) && (argument == nullptr || is_on_stack(argument));
   if (knows_all_code && on_stacks) protocol_->set_store_bound(store_bounds_.of(function));

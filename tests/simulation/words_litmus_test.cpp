@@ -132,7 +132,8 @@ Task<> store_in_turns(Stage& stage, Node& node, bool bound_ends, Stored* stored,
     co_await meet(node);
     node.protocol().set_store_bound({4});
     for (std::size_t index = 0; index < words; ++index) {
-      const auto value = static_cast<std::uint32_t>(random.between(1, 255)) << 8 * (node.self().value + round) % 32;
+      const auto value = static_cast<std::uint32_t>(random.between(1, 255))
+                         << 8 * (node.self().value + round) % 32;
       stored->of_word[index].insert(value);
       co_await put<std::uint32_t>(node, index, value);
       co_await idle(stage, 1000);

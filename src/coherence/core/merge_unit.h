@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/store_bound.h"
 #include "coherence/core/merge.h"
 #include "coherence/core/race_log.h"
-#include "base/store_bound.h"
 #include "trace/counters.h"
 #include "vm/space.h"
 

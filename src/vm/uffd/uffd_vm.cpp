@@ -140,8 +140,7 @@ SignalVerdict UffdVm::on_bus_error(const Touch& touch) noexcept {
 
 SignalVerdict UffdVm::on_segmentation_fault(const Touch& touch) noexcept {
   using Kind = SignalVerdict::Kind;
-  const bool by_fetch =
-      touch.access == os::FaultAccess::execute;  // and meanwhile code is allowed there
+  const bool by_fetch = touch.access == os::FaultAccess::execute;  // and meanwhile code is allowed there
   if (!by_fetch && (watched_segments_ & views_.bit(touch.segment)) != 0)
     return {Kind::foreign, "shared memory whose protection the program has changed"};
   ::sched_yield();  // map_segment is at it

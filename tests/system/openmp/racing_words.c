@@ -22,7 +22,8 @@ static bool is_whole(uint64_t value, int bytes) {
   return found;
 }
 
-// Not a constant: of that compilers make memset, which writes bytes, and so may all of a region that calls it.
+// Not a constant: of that compilers make memset, which writes bytes, and so may all of a region that calls
+// it.
 static volatile int nothing;
 
 #define CHECK_WORDS(words)                                 \
@@ -59,8 +60,8 @@ static void race_for_doubles(double* words) {
     for (int i = 0; i < count; ++i) words[i * 7 % count] = mine;
 #pragma omp barrier
     for (int i = 0; i < count; ++i) {
-      CHECK(words[i] == values[0] || words[i] == values[1] || words[i] == values[2] || words[i] == values[3] ||
-            words[i] == 0);
+      CHECK(words[i] == values[0] || words[i] == values[1] || words[i] == values[2] ||
+            words[i] == values[3] || words[i] == 0);
     }
 #pragma omp barrier
     const double none = nothing;

@@ -1,5 +1,5 @@
-// Components by hooking as graph suites in C++ write them: labels that race, and beside them a flag of one byte
-// that any thread sets: a variable of the function around the region, or static.
+// Components by hooking as graph suites in C++ write them: labels that race, and beside them a flag of one
+// byte that any thread sets: a variable of the function around the region, or static.
 #include <cstdio>
 #include <numeric>
 #include <utility>

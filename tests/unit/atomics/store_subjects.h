@@ -14,7 +14,7 @@ struct record {
   struct __attribute__((packed)) {
     char tag;
     int number;
-  } * packed;
+  }* packed;
   const int* order;
   struct record* other;
   void (*function)(struct record*);
