@@ -31,6 +31,10 @@ struct Traps {
   const TrapSite* sites;
   std::size_t count;
 };
+struct Sites {
+  const Site* sites;
+  std::size_t count;
+};
 
 // Patched machine code and the handler of SIGTRAP are entered without any argument, so that what they need
 // has to be found at a fixed place: one per process, written before threads exist.
@@ -39,6 +43,8 @@ struct Attachment {
   SharedRanges ranges;
   std::array<Traps, 2048> traps{};
   std::atomic<std::size_t> trap_tables{0};
+  std::array<Sites, 2048> sites{};
+  std::atomic<std::size_t> site_tables{0};
 } attachment;
 
 // What the entry pushes.
@@ -191,6 +197,26 @@ bool add_traps(const TrapSite* traps, std::size_t count) {
   attachment.traps[index] = {traps, count};
   attachment.trap_tables.store(index + 1);
   return true;
+}
+
+bool add_sites(const Site* sites, std::size_t count) {
+  const std::size_t index = attachment.site_tables.load();
+  if (index == attachment.sites.size()) return false;
+  attachment.sites[index] = {sites, count};
+  attachment.site_tables.store(index + 1);
+  return true;
+}
+
+const Site* patched_site(std::uintptr_t address) noexcept {
+  for (std::size_t i = attachment.site_tables.load(); i-- != 0;) {
+    const Sites& table = attachment.sites[i];
+    if (address < table.sites[0].address || address > table.sites[table.count - 1].address) continue;
+    const Site* const end = table.sites + table.count;
+    const Site* const site = std::lower_bound(table.sites, end, address,
+                                              [](const Site& s, std::uintptr_t a) { return s.address < a; });
+    if (site != end && site->address == address) return site;
+  }
+  return nullptr;
 }
 
 }  // namespace musubi::atomics::x86_64

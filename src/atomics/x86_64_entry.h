@@ -35,5 +35,9 @@ bool is_attached();
 // Makes breakpoints known, sorted by address; the array must live for ever. False when there are too many
 // tables.
 bool add_traps(const TrapSite* traps, std::size_t count);
+// The same for sites that were patched, whichever way, or left as they are.
+bool add_sites(const Site* sites, std::size_t count);
+// The site at `address`; null: none was patched there.
+const Site* patched_site(std::uintptr_t address) noexcept;
 
 }  // namespace musubi::atomics::x86_64

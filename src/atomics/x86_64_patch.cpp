@@ -91,6 +91,15 @@ bool publish_traps(std::vector<x86_64::TrapSite> traps) {
   return false;
 }
 
+// They live as long.
+bool publish_sites(const std::vector<Site>& sites) {
+  auto* table = new Site[sites.size()];
+  std::copy(sites.begin(), sites.end(), table);
+  if (x86_64::add_sites(table, sites.size())) return true;
+  delete[] table;
+  return false;
+}
+
 // jmp *0(%rip): the stubs may be out of reach from here.
 void write_landing(const x86_64::Landing& landing) {
   constexpr std::uint8_t far_jump[] = {0xff, 0x25, 0, 0, 0, 0};
@@ -159,7 +168,7 @@ Result<PatchReport> patch(const Scan& scan, std::uintptr_t place) {
   CodePages pages(plan.changes());
   const bool ready =
       pages.open() && close_landings(plan) && ::mprotect(memory.value(), bytes, PROT_READ | PROT_EXEC) == 0;
-  if (!ready || !publish_traps(plan.traps())) {
+  if (!ready || !publish_traps(plan.traps()) || !publish_sites(scan.sites)) {
     const std::string cause = ready ? "too many objects" : std::strerror(errno);
     pages.close();
     drop_landings(plan);

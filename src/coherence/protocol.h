@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/store_bound.h"
 #include "base/task.h"
 #include "coherence/core/notice.h"
 #include "coherence/core/race_log.h"
@@ -63,12 +64,10 @@ class Protocol {
   // Makes `block` readable or writable for the program. Result: false when the rank may not touch it.
   virtual Task<bool> fault(BlockId block, vm::Access wanted) = 0;
 
-  // A store of `bytes` (as of StoreEvidence::after_store) at `offset` of the block is about to fault.
-  // Any thread; never blocks.
-  virtual void note_store(BlockId /*block*/, std::size_t /*offset*/, std::size_t /*bytes*/) noexcept {}
-  // Other code begins to run: lets the first store to each block fault, so that note_store() hears of it. As
-  // release().
-  virtual Task<> watch_stores() { co_return; }
+  // Holds for all stores of this rank's program from now on until the next call; {} (bytes of any width)
+  // holds for all code. A bound may become wider only when everything that the rank wrote before has been
+  // released by a quiescent release, and no thread of the rank has run program code since. Any thread.
+  virtual void set_store_bound(StoreBound /*bound*/) noexcept {}
   // Words that this rank found changed by two ranks; null: not asked for, or not noted by this policy.
   virtual const RaceLog* races() const noexcept { return nullptr; }
 

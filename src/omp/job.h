@@ -43,7 +43,6 @@ struct Job {
   UnreleasedSingles unreleased_singles;
   Region region;  // the active parallel region, while there is one
   std::atomic<bool> region_active{false};
-  FamiliarFunctions functions;
   std::atomic<bool> region_cancelled{false};  // as far as this rank knows
   std::atomic<std::uint32_t> last_single{0};  // number of the last `single` that this rank asked for
   std::array<Broadcast, 2> broadcasts{{{words::broadcasts}, {words::broadcasts + 1}}};

@@ -94,16 +94,4 @@ std::int32_t status_of(const runtime::BarrierPayload& payload) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(payload[1]));
 }
 
-bool FamiliarFunctions::is_new(Function function) noexcept {
-  constexpr unsigned runs_until_familiar = 2;
-  constexpr std::size_t looks_max = 16;
-  const std::size_t first = reinterpret_cast<std::uintptr_t>(function) / 16;
-  for (std::size_t i = 0; i < looks_max; ++i) {
-    Place& place = places_[(first + i) % places_.size()];
-    if (place.function == nullptr) place.function = function;
-    if (place.function == function) return place.runs < runs_until_familiar && ++place.runs != 0;
-  }
-  return false;
-}
-
 }  // namespace musubi::omp

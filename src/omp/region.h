@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "omp/icv.h"
@@ -58,19 +57,5 @@ bool has_details(const runtime::BarrierPayload& payload);
 runtime::BarrierPayload encode(BarrierKind kind, std::int32_t status = 0);
 BarrierKind kind_of(const runtime::BarrierPayload& payload);
 std::int32_t status_of(const runtime::BarrierPayload& payload);
-
-// The functions of regions that this rank has run a few times. Only its first thread asks.
-class FamiliarFunctions {
- public:
-  // Result: whether this is one of the function's first runs.
-  bool is_new(Function function) noexcept;
-
- private:
-  struct Place {
-    Function function;
-    unsigned runs;
-  };
-  std::array<Place, 512> places_{};  // by address; a function that finds no place is not new
-};
 
 }  // namespace musubi::omp

@@ -124,8 +124,8 @@ std::uint32_t members_here(const Job& job) {
   return Placement(job.region.size, job.ranks, job.threads_per_rank).members_on(job.self);
 }
 
-void see_new_code(Job& job) {
-  if (job.functions.is_new(job.region.function)) job.runtime.watch_stores();
+void begin_code(Job& job) {
+  job.runtime.begin_region(reinterpret_cast<std::uintptr_t>(job.region.function), job.region.data);
 }
 
 // A rank other than 0 serves the region that was just announced, up to and including its join.
@@ -141,7 +141,7 @@ void serve_region(Job& job) {
     }
   }
   job.pool.reserve(members);
-  see_new_code(job);
+  begin_code(job);
   job.pool.start(members);
   run_member(0);
   note_frame(__builtin_frame_address(0));
@@ -150,6 +150,7 @@ void serve_region(Job& job) {
   ImplicitTask of_region;
   of_region.size = job.region.size;
   meet_at_join(job, of_region);
+  job.runtime.end_region();
 }
 
 bool opens_team(const ImplicitTask& task) {
@@ -287,7 +288,7 @@ std::uint32_t team_size(std::uint32_t threads) {
       if (has_details(payload))
         note_frame(__builtin_frame_address(0));  // `task` may lie in the caller's frame
       job.runtime.barrier(payload);
-      see_new_code(job);
+      begin_code(job);
     }
     job.pool.start(members);
   }
@@ -303,6 +304,7 @@ void end_parallel() {
     const runtime::Waiting wait(runtime::Wait::join);
     job.pool.finish(members_here(job));
     meet_at_join(job, task);
+    job.runtime.end_region();
     forget_cancellation(task);
     job.region_active.store(false, std::memory_order_relaxed);
     task.outer->loops = task.loops;

@@ -151,6 +151,7 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
   stacks.bytes = static_cast<std::size_t>(stack_bytes);
   stacks.block_bytes = settings.stack_block_bytes;
   stacks.huge_pages = false;
+  stacks.holds_stacks = true;
   stacks.merge_unit = merge_unit(settings.stack_merge_unit, settings.merge_unit);
   stacks.slice_bytes = layout.stack_slot_bytes * layout.stack_slots_per_rank;
   plan.space.add(stacks);

@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "atomics/store_bounds.h"
 #include "coherence/core/private_parts.h"
 #include "fabric/shm/shm_fabric.h"
 #include "os/yield_meter.h"
@@ -19,7 +20,6 @@
 #include "runtime/runtime.h"
 #include "runtime/shared_regions.h"
 #include "runtime/stack_slots.h"
-#include "runtime/store_widths.h"
 #include "runtime/thread_executor.h"
 #include "sync/barrier.h"
 #include "sync/clock.h"
@@ -66,7 +66,8 @@ class JobRuntime final : public Runtime,
 
   void barrier(BarrierPayload& payload) override;
   void set_release_listener(Runtime::ReleaseListener* listener) override { release_listener_ = listener; }
-  void watch_stores() override;
+  void begin_region(std::uintptr_t function, const void* argument) override;
+  void end_region() override;
   void lock(LockId lock) override;
   bool try_lock(LockId lock) override;
   void unlock(LockId lock) override;
@@ -107,10 +108,6 @@ class JobRuntime final : public Runtime,
 
  private:
   bool on_fault(BlockId block, vm::Access wanted) noexcept override;
-  void note_store(BlockId block, std::uintptr_t address, std::uintptr_t code) noexcept override {
-    protocol_->note_store(block, address - plan_.space.extent(block).address,
-                          store_widths_.bytes_of(code, address));
-  }
   void tell_crash(std::string_view cause) noexcept override { bootstrap_->tell_crash(cause); }
   bool tell_frames(std::span<const std::uintptr_t> frames) noexcept override {
     return bootstrap_->tell_frames(frames);
@@ -131,6 +128,7 @@ class JobRuntime final : public Runtime,
   sync::Stand::Operation begin_operation() noexcept {
     return sync::Stand::Operation(stand_, [this] { return stacks_->in_use() > 1 || !knows_all_threads(); });
   }
+  bool is_on_stack(const void* address) const noexcept;
   void enter_barrier(bool quiescent);
   void leave_barrier();
   void await_flag();
@@ -191,8 +189,9 @@ class JobRuntime final : public Runtime,
   std::unique_ptr<StackSlots> stacks_;
   std::atomic<std::size_t> strangers_{0};
   sync::Stand stand_;
-  StoreWidths store_widths_;
-  std::uint32_t cores_ = 1;  // that the job may use
+  atomics::StoreBounds store_bounds_;
+  bool barrier_was_quiescent_ = false;  // the last one, for who called it
+  std::uint32_t cores_ = 1;             // that the job may use
   std::atomic<std::uint32_t> spin_checks_{0};
   std::atomic<std::uint32_t> yields_{0};
   os::YieldMeter yield_meter_;

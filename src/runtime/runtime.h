@@ -121,9 +121,13 @@ class Runtime {
   // Before the first barrier in which it is to be told; it outlives the runtime.
   virtual void set_release_listener(ReleaseListener* listener) = 0;
 
-  // Code that this rank has hardly run yet is about to write to shared memory: its first store to each block
-  // is to be seen (docs/decisions/merge_unit.md). While no other thread of the rank runs program code.
-  virtual void watch_stores() {}
+  // The rank's threads are about to run the region `function`, called with the address `argument`, and
+  // nothing else until they have met in a barrier that ends it; end_region() follows that. The caller stands
+  // behind the barrier that began the region, on its thread's own stack; no thread of the rank runs program
+  // code. What the region's code stores is looked into once (docs/decisions/merge_unit.md): a millisecond for
+  // 5,000 instructions.
+  virtual void begin_region(std::uintptr_t /*function*/, const void* /*argument*/) {}
+  virtual void end_region() {}
 
   // Mutual exclusion in the job, with acquire at lock and release at unlock. Not recursive. A thread that
   // waits sleeps. try_lock: false when the lock is held anywhere (or its state is not known without waiting).

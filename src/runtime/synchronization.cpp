@@ -106,6 +106,7 @@ void JobRuntime::barrier(BarrierPayload& payload) {
   // any.
   const bool complete = knows_all_threads();
   const bool quiescent = complete && fault_handler_->user_signals().with_handler() == 0;
+  barrier_was_quiescent_ = quiescent;
   enter_barrier(quiescent);
   const bool in_order = flags_->in_use();
   if (in_order) executor().run(flags_->before_barrier(!quiescent));
@@ -131,9 +132,23 @@ void JobRuntime::leave_barrier() {
   keeper_->note_synchronisation();
 }
 
-// Where flushes order what is released, nothing goes out beside them.
-void JobRuntime::watch_stores() {
-  if (ranks_ > 1 && knows_all_threads() && !flags_->in_use()) executor().run(protocol_->watch_stores());
+// A store to a frame is one to a stack only where the threads stand on those of the job.
+bool JobRuntime::is_on_stack(const void* address) const noexcept {
+  const vm::Segment* const segment = plan_.space.segment_at(reinterpret_cast<std::uintptr_t>(address));
+  return segment != nullptr && segment->holds_stacks;
+}
+
+void JobRuntime::begin_region(std::uintptr_t function, const void* argument) {
+  if (ranks_ == 1) return;
+  const bool knows_all_code =
+      barrier_was_quiescent_ && knows_all_threads() && fault_handler_->user_signals().with_handler() == 0;
+  const bool on_stacks =
+      is_on_stack(__builtin_frame_address(0)) && (argument == nullptr || is_on_stack(argument));
+  if (knows_all_code && on_stacks) protocol_->set_store_bound(store_bounds_.of(function));
+}
+
+void JobRuntime::end_region() {
+  if (ranks_ > 1) protocol_->set_store_bound({});
 }
 
 void JobRuntime::lock(LockId lock) {

@@ -1,7 +1,6 @@
 #include "sim/node.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "base/check.h"
@@ -130,16 +129,10 @@ bool Node::is_given_back(BlockId block) const {
   return std::all_of(bytes, bytes + extent.bytes, [](std::byte byte) { return byte == spoiled; });
 }
 
-Task<> Node::open(PendingAccess pending) {
-  const BlockId block = pending.block;
-  const vm::Access wanted = pending.wanted;
+Task<> Node::open(BlockId block, vm::Access wanted) {
   while (!vm().allows(block, wanted)) {
     vm::Access told = wanted;
     if (options_.coarse_faults && !vm().allows(block, vm::Access::read)) told = vm::Access::read;
-    if (told == vm::Access::write) {
-      const bool is_word = std::has_single_bit(pending.count) && pending.count <= sizeof(std::uint64_t);
-      protocol_->note_store(block, pending.begin, is_word ? pending.count : 0);
-    }
     const bool granted = co_await fault(block, told);
     MUSUBI_CHECK(granted, "the protocol refuses block %lu", static_cast<unsigned long>(block.value));
   }
@@ -165,7 +158,7 @@ Task<> Node::access(PendingAccess pending) {
     *link = pending.next;
     if (pending.done) co_return;
   }
-  if (!vm().allows(pending.block, pending.wanted)) co_await open(pending);
+  if (!vm().allows(pending.block, pending.wanted)) co_await open(pending.block, pending.wanted);
   perform(pending);
 }
 

@@ -138,7 +138,7 @@ class Node {
   static NodeOptions completed(NodeOptions options, const vm::Space& space);
   static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
   std::unique_ptr<coherence::Protocol> make_protocol(const coherence::PrivateParts* private_parts);
-  Task<> open(PendingAccess pending);
+  Task<> open(BlockId block, vm::Access wanted);
   Task<bool> fault(BlockId block, vm::Access wanted);
   Task<> access(PendingAccess pending);
   sync::Stand::Operation begin_operation();

@@ -31,8 +31,9 @@ struct Segment {
   Rank home{};
   std::size_t slice_bytes = 0;
   // How many bytes are one value where two ranks have changed parts of the same word: 1, 2, 4, 8, or 0: what
-  // the stores that are seen tell (docs/decisions/merge_unit.md).
+  // is known of the program's stores tells (docs/decisions/merge_unit.md).
   std::uint8_t merge_unit = 0;
+  bool holds_stacks = false;
   // Used densely: memory may come in pages of megabytes where the kernel is set up to give such.
   bool huge_pages = false;
   // Null: all of it. Else the blocks that are in use, of a page each; what lies between them is no shared

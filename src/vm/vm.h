@@ -50,10 +50,6 @@ class FaultSink {
   // thread, inside a signal handler for drivers of real pages.
   virtual bool may_execute(BlockId) noexcept { return false; }
 
-  // Told before that where the driver knows it: the instruction at `code` is about to write at `address`. As
-  // on_fault().
-  virtual void note_store(BlockId /*block*/, std::uintptr_t /*address*/, std::uintptr_t /*code*/) noexcept {}
-
  protected:
   ~FaultSink() = default;
 };

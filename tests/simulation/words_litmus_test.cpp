@@ -1,6 +1,6 @@
 // Words that several ranks store to without an order, as graph codes do: where the merge unit is set to them,
-// what anybody reads, somebody stored. And neighbours smaller than a word, each of which one rank writes:
-// where it is not set, none is lost, whatever else lies in the block.
+// or no store is narrower, what anybody reads, somebody stored. And neighbours smaller than a word, each of
+// which one rank writes: where neither is so, none is lost, whatever else lies in the block.
 #include <algorithm>
 #include <set>
 
@@ -55,15 +55,18 @@ Task<> store_and_look(Stage& stage, Node& node, unsigned seed, Stored* stored) {
   }
 }
 
+enum class Told : std::uint8_t { by_the_setting, by_the_stores, not_at_all };
+
 template <class Word>
-unsigned worlds_with_torn_words(InjectedBug bug) {
+unsigned worlds_with_torn_words(InjectedBug bug, Told told = Told::by_the_setting) {
   unsigned torn = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     Configuration configuration = hostile(seed, 3);
     configuration.protocol.injected_bug = bug;
-    Stage stage(configuration, 1, stage_block_bytes, sizeof(Word));
+    Stage stage(configuration, 1, stage_block_bytes, told == Told::by_the_setting ? sizeof(Word) : 0);
     Stored stored;
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      if (told == Told::by_the_stores) stage.node(rank).protocol().set_store_bound({sizeof(Word)});
       stage.play(rank, store_and_look<Word>(stage, stage.node(rank), static_cast<unsigned>(seed), &stored));
     }
     EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << "seed " << seed;
@@ -78,7 +81,12 @@ TEST(WordsLitmus, IntsAreNeverTorn) {
 TEST(WordsLitmus, DoublesAndPointersAreNeverTorn) {
   EXPECT_EQ(worlds_with_torn_words<std::uint64_t>(InjectedBug::none), 0u);
 }
+TEST(WordsLitmus, WordsAreNeverTornWhereNoStoreIsNarrower) {
+  EXPECT_EQ(worlds_with_torn_words<std::uint32_t>(InjectedBug::none, Told::by_the_stores), 0u);
+  EXPECT_EQ(worlds_with_torn_words<std::uint64_t>(InjectedBug::none, Told::by_the_stores), 0u);
+}
 TEST(WordsLitmus, MergingByByteTearsThem) {
+  EXPECT_GT(worlds_with_torn_words<std::uint32_t>(InjectedBug::none, Told::not_at_all), 0u);
   EXPECT_GT(worlds_with_torn_words<std::uint32_t>(InjectedBug::words_merged_by_byte), 0u);
   EXPECT_GT(worlds_with_torn_words<std::uint64_t>(InjectedBug::words_merged_by_byte), 0u);
 }
@@ -113,6 +121,114 @@ TEST(WordsLitmus, CharsBehindWordsAreKept) {
     EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << "seed " << seed;
   }
   EXPECT_EQ(lost, 0u);
+}
+
+// Regions that store ints, which race, and regions that store chars, each of one rank's own: in turn, in the
+// same words of one block.
+Task<> store_in_turns(Stage& stage, Node& node, bool bound_ends, Stored* stored, unsigned* lost) {
+  constexpr std::size_t chars_per_word = 3, bytes = words * 4;
+  Random random(node.self().value);
+  for (unsigned round = 1; round <= rounds; ++round) {
+    co_await meet(node);
+    node.protocol().set_store_bound({4});
+    for (std::size_t index = 0; index < words; ++index) {
+      const auto value = static_cast<std::uint32_t>(random.between(1, 255))
+                         << 8 * (node.self().value + round) % 32;
+      stored->of_word[index].insert(value);
+      co_await put<std::uint32_t>(node, index, value);
+      co_await idle(stage, 1000);
+    }
+    co_await meet(node);
+    if (bound_ends) node.protocol().set_store_bound({});
+    for (std::size_t index = 0; index < words; ++index) {
+      const auto seen = co_await get<std::uint32_t>(node, index);
+      stored->torn = stored->torn || !stored->of_word[index].contains(seen);
+    }
+    co_await meet(node);
+    for (std::size_t i = node.self().value; i < bytes; i += chars_per_word) {
+      co_await put<std::uint8_t>(node, i, static_cast<std::uint8_t>(round * 7 + i));
+      if (i % 4 == 0) co_await idle(stage, 1000);
+    }
+    co_await meet(node);
+    for (std::size_t i = 0; i < bytes; ++i) {
+      const auto seen = co_await get<std::uint8_t>(node, i);
+      *lost += seen != static_cast<std::uint8_t>(round * 7 + i);
+    }
+    co_await meet(node);
+    if (node.self().value == 0) {
+      for (std::size_t index = 0; index < words; ++index) {
+        stored->of_word[index].clear();
+      }
+    }
+  }
+}
+
+unsigned lost_in_turns(bool bound_ends) {
+  unsigned lost = 0;
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    Stage stage(hostile(seed, 3), 1);
+    Stored stored;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      stage.play(rank, store_in_turns(stage, stage.node(rank), bound_ends, &stored, &lost));
+    }
+    EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << "seed " << seed;
+    EXPECT_TRUE(!bound_ends || !stored.torn) << "seed " << seed;
+  }
+  return lost;
+}
+
+TEST(WordsLitmus, RegionsOfWordsAndOfCharsTakeTurns) {
+  EXPECT_EQ(lost_in_turns(true), 0u);
+}
+TEST(WordsLitmus, ABoundThatOutlivesItsRegionLosesChars) {
+  EXPECT_GT(lost_in_turns(false), 0u);
+}
+
+// One word holds a char of each rank, which no bound covers; the others race meanwhile.
+Task<> store_beside_exception(Stage& stage, Node& node, Stored* stored, unsigned* lost) {
+  const std::uint32_t self = node.self().value;
+  Random random(self);
+  for (unsigned round = 1; round <= rounds; ++round) {
+    co_await put<std::uint8_t>(node, self, static_cast<std::uint8_t>(round + self));
+    for (std::size_t index = 1; index < words; ++index) {
+      const auto value = static_cast<std::uint32_t>(random.between(1, 255)) << 8 * ((self + round) % 4);
+      stored->of_word[index].insert(value);
+      co_await put<std::uint32_t>(node, index, value);
+      co_await idle(stage, 1000);
+    }
+    co_await meet(node);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      const auto seen = co_await get<std::uint8_t>(node, rank);
+      *lost += seen != static_cast<std::uint8_t>(round + rank);
+    }
+    for (std::size_t index = 1; index < words; ++index) {
+      const auto seen = co_await get<std::uint32_t>(node, index);
+      stored->torn = stored->torn || !stored->of_word[index].contains(seen);
+    }
+    co_await meet(node);
+  }
+}
+
+unsigned lost_beside_words(std::span<const NarrowPlace> exceptions) {
+  unsigned lost = 0;
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    Stage stage(hostile(seed, 3), 1);
+    Stored stored;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      stage.node(rank).protocol().set_store_bound({4, exceptions});
+      stage.play(rank, store_beside_exception(stage, stage.node(rank), &stored, &lost));
+    }
+    EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << "seed " << seed;
+    EXPECT_FALSE(stored.torn) << "seed " << seed;
+  }
+  return lost;
+}
+
+TEST(WordsLitmus, ExceptionsGoByByte) {
+  const std::uintptr_t base = stage_space(3, 1, stage_block_bytes, 0).segments().front().base;
+  const NarrowPlace last_of_word[]{{base + 2, 1}};
+  EXPECT_EQ(lost_beside_words(last_of_word), 0u);
+  EXPECT_GT(lost_beside_words({}), 0u);
 }
 
 enum class Shares { cyclic, halves };

@@ -24,7 +24,6 @@ struct BlockWords {
   std::uint64_t write_ts;   // authoritative at the home only
   std::uint64_t read_ts;    // authoritative at the home only; raised by readers with compare-and-swap
   std::uint64_t public_ts;  // write timestamp of the public copy at this rank, 0 = none
-  std::uint64_t stores;     // StoreEvidence: what this rank knows of how the block is written
   // On which of its words ranks have operated atomically, as far as this rank knows: flags, perhaps. Bit
   // i: a word of 8 bytes whose number, modulo 64, is i.
   std::uint64_t atomic_words;
@@ -34,7 +33,7 @@ struct BlockWords {
   // public copy. Who wants it takes the live bytes from the private region.
   bool unpublished() const { return public_ts == 0 && write_ts != 0; }
 };
-static_assert(sizeof(BlockWords) == 64);
+static_assert(sizeof(BlockWords) == 56);
 
 inline constexpr std::uint64_t tail_from_owner = offsetof(BlockWords, tail) - offsetof(BlockWords, owner);
 inline constexpr std::uint64_t one_copy_given_back = std::uint64_t{1} << 32;

@@ -7,8 +7,13 @@ namespace {
 
 constexpr std::size_t int_bytes = 4, double_bytes = 8;
 
-std::size_t word_bytes_for(const vm::Segment& segment, std::size_t narrowest) {
-  const std::size_t unit = segment.merge_unit != 0 ? segment.merge_unit : narrowest;
+// How the stores to frames are was not looked at.
+std::size_t unit_in(const vm::Segment& segment, const StoreBound& bound) {
+  if (segment.merge_unit != 0) return segment.merge_unit;
+  return segment.holds_stacks ? 1 : bound.bytes;
+}
+
+std::size_t word_bytes_for(std::size_t unit) {
   return unit == double_bytes ? double_bytes : int_bytes;
 }
 
@@ -24,32 +29,41 @@ bool is_race(const WordRule::Conflict& conflict, std::size_t bytes) {
 
 }  // namespace
 
-MergeUnit::MergeUnit(const Block& block, StoreEvidence own, StoreEvidence remote, Rank other,
-                     trace::Counters& counters, RaceLog* log)
-    : WordRule(word_bytes_for(block.segment, own.with_widths_of(remote).narrowest())),
+MergeUnit::MergeUnit(const Block& block, StoreBound bound, Rank other, trace::Counters& counters,
+                     RaceLog* log)
+    : WordRule(word_bytes_for(unit_in(block.segment, bound))),
       block_(block),
-      own_(own),
+      bound_(bound),
       other_(other),
       counters_(counters),
       log_(log),
       is_byte_(log == nullptr && block.segment.merge_unit == 1) {}
 
 std::size_t MergeUnit::unit_of(const Conflict& conflict) noexcept {
-  const auto offset = static_cast<std::size_t>(conflict.place - block_.own);
-  any_ = true;
-  const std::size_t unit = decide(conflict, offset);
+  const std::uintptr_t address =
+      block_.extent.address + static_cast<std::size_t>(conflict.place - block_.own);
+  const std::size_t unit = decide(conflict, address);
   const bool whole = unit == word_bytes();
   counters_.add(whole ? trace::Counter::words_kept_whole : trace::Counter::words_joined);
-  if (log_ != nullptr) log_->note(block_.extent.address + offset, word_bytes(), other_, whole);
+  if (log_ != nullptr) log_->note(address, word_bytes(), other_, whole);
   return unit;
 }
 
-std::size_t MergeUnit::decide(const Conflict& conflict, std::size_t offset) const {
+std::size_t MergeUnit::decide(const Conflict& conflict, std::uintptr_t address) const {
   if (block_.segment.merge_unit != 0) return std::min<std::size_t>(block_.segment.merge_unit, word_bytes());
-  // What the other side has changed of a word that one store of this interval wrote, or that has a byte which
-  // both changed, it has changed without an order.
-  const bool is_value = is_race(conflict, word_bytes()) || own_.covers(offset, word_bytes());
-  return is_value ? word_bytes() : 1;
+  // What the other side has changed of a word that this side stored as a whole, or that has a byte which both
+  // changed, it has changed without an order.
+  return is_race(conflict, word_bytes()) || is_stored_whole(address) ? word_bytes() : 1;
+}
+
+bool MergeUnit::is_stored_whole(std::uintptr_t address) const {
+  if (unit_in(block_.segment, bound_) < word_bytes()) return false;
+  const std::uintptr_t end = address + word_bytes();
+  return std::ranges::none_of(bound_.exceptions, [address, end](const NarrowPlace& place) {
+    const std::uintptr_t place_end = place.address + place.bytes;
+    const bool covers = place.address <= address && end <= place_end;
+    return place.address < end && address < place_end && !covers;
+  });
 }
 
 }  // namespace musubi::coherence

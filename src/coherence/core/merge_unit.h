@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/store_bound.h"
 #include "coherence/core/merge.h"
 #include "coherence/core/race_log.h"
-#include "coherence/core/store_evidence.h"
 #include "trace/counters.h"
 #include "vm/space.h"
 
@@ -21,26 +21,24 @@ class MergeUnit final : public WordRule {
     vm::Extent extent;
     const std::byte* own;  // private bytes
   };
-  // `log` may be null: then words are only counted. `other`: from whom the remote bytes come.
-  MergeUnit(const Block& block, StoreEvidence own, StoreEvidence remote, Rank other,
-            trace::Counters& counters, RaceLog* log);
+  // `log` may be null: then words are only counted. `bound`: of all stores that made the private bytes differ
+  // from the twin. `other`: from whom the remote bytes come.
+  MergeUnit(const Block& block, StoreBound bound, Rank other, trace::Counters& counters, RaceLog* log);
 
   // Whether merging by byte is right for the whole block, and nothing is to be noted: no rule is needed.
   bool is_byte() const { return is_byte_; }
-  // Whether there was a conflict.
-  bool any() const { return any_; }
   std::size_t unit_of(const Conflict& conflict) noexcept override;
 
  private:
-  std::size_t decide(const Conflict& conflict, std::size_t offset) const;
+  std::size_t decide(const Conflict& conflict, std::uintptr_t address) const;
+  bool is_stored_whole(std::uintptr_t address) const;
 
   const Block block_;
-  const StoreEvidence own_;
+  const StoreBound bound_;
   const Rank other_;
   trace::Counters& counters_;
   RaceLog* const log_;
   const bool is_byte_;
-  bool any_ = false;
 };
 
 }  // namespace musubi::coherence

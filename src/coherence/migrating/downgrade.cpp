@@ -58,7 +58,6 @@ void Engine::protect(Block& b, bool quiescent) {
 void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
   Entry& e = b.entry;
   note_comparison(b);
-  end_interval_of_stores(b);
   if (e.pinned) return;
   switch (e.state) {
     case State::readable_dirty:
@@ -74,10 +73,7 @@ void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
     default:
       return;
   }
-  // Where two ranks write to the same words, how they do must be seen again and again.
-  const bool shows_stores = seeing_stores_.load() || e.conflicts;
-  e.conflicts = false;
-  const bool stays = (stays_writable(b, changed) && !shows_stores) || (e.unpublished && !quiescent);
+  const bool stays = stays_writable(b, changed) || (e.unpublished && !quiescent);
   if (!stays) {
     protect(b, quiescent);
     if (e.state == State::readable_clean) return;

@@ -67,7 +67,7 @@ bool Engine::differ(const std::byte* a, const std::byte* b, std::size_t bytes) c
 }
 
 bool Engine::differs_from_twin(const Block& b) {
-  const std::byte* const twin = b.entry.held_back ? held_back(b).base->data() : b.published;
+  const std::byte* const twin = b.entry.held_back ? held_back_.of(b.id).base->data() : b.published;
   bool differs = false;
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     differs = differs || differ(twin + at, b.own + at, bytes);
@@ -76,21 +76,34 @@ bool Engine::differs_from_twin(const Block& b) {
 }
 
 // The block has changes of this rank on top of the twin: they stay, the rest becomes `remote`.
-void Engine::merge_remote(const Block& b, const std::byte* remote, bool rebase, Giver giver) {
+void Engine::merge_remote(const Block& b, const std::byte* remote, bool rebase, Rank giver) {
   note_copy(b);
   if (injected(InjectedBug::wrong_twin)) std::memcpy(b.published, remote, b.extent.bytes);
   const bool open = b.entry.pinned || (b.entry.state == State::writable && !runs_no_program_code());
   const auto merge = rebase ? kernels_.merge_and_rebase : kernels_.merge_into_both;
-  learn_stores(b, giver.stores);
-  MergeUnit unit({space_.segment_of(b.id), b.extent, b.own}, stores_of(b), giver.stores, giver.rank,
-                 counters_, parameters_.report_races ? &races_ : nullptr);
+  MergeUnit unit({space_.segment_of(b.id), b.extent, b.own}, store_bound(), giver, counters_,
+                 parameters_.report_races ? &races_ : nullptr);
   const bool by_byte = unit.is_byte() || injected(InjectedBug::words_merged_by_byte);
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     const RaceCount races = merge(b.own + at, b.published + at, remote + at, bytes,
                                   open ? Sharing::open : Sharing::exclusive, by_byte ? nullptr : &unit);
     if (races.bytes != 0) count(Counter::races, races.bytes);
   });
-  b.entry.conflicts = b.entry.conflicts || unit.any();
+}
+
+// Where it becomes wider, no merge is under way of anything that the rank wrote.
+void Engine::set_store_bound(StoreBound bound) noexcept {
+  if (!bound.exceptions.empty()) {
+    narrow_places_.store(bound.exceptions.data());
+    narrow_place_count_.store(bound.exceptions.size());
+  }
+  store_bytes_.store(bound.bytes);
+}
+
+StoreBound Engine::store_bound() const {
+  const std::size_t bytes = store_bytes_.load();
+  const std::size_t count = narrow_place_count_.load();
+  return {bytes, {narrow_places_.load(), count}};
 }
 
 // The block has no changes of this rank: it becomes `remote`.

@@ -2,11 +2,10 @@
 // parts: fetch.cpp (read misses), first_touch.cpp (the first write), run.cpp (blocks that come along),
 // release.cpp (new versions), downgrade.cpp (how long blocks stay writable), unpublished.cpp (blocks without
 // a public copy), copies.cpp (public copies that nobody needs any more), acquire.cpp (notices and leases),
-// words.cpp (what is known of stores), at_once.cpp (barriers at which nothing happens), order.cpp (programs
-// that hand data over by plain flags), held_back.cpp (the same for stacks), migrating.cpp (the façade).
+// at_once.cpp (barriers at which nothing happens), order.cpp (programs that hand data over by plain flags),
+// held_back.cpp (the same for stacks), migrating.cpp (the façade).
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -22,6 +21,7 @@
 #include "coherence/core/race_log.h"
 #include "coherence/core/signature.h"
 #include "coherence/migrating/block_list.h"
+#include "coherence/migrating/held_back.h"
 #include "coherence/migrating/lease_queue.h"
 #include "coherence/migrating/migrating.h"
 #include "coherence/migrating/run_builder.h"
@@ -39,10 +39,9 @@ class Engine {
          const PrivateParts* private_parts, Interruption* interruption);
 
   Task<FaultOutcome> fault(BlockId block, vm::Access wanted, bool in_order);
-  void note_store(BlockId block, std::size_t offset, std::size_t bytes) noexcept;
+  void set_store_bound(StoreBound bound) noexcept;
   const RaceLog* races() const { return parameters_.report_races ? &races_ : nullptr; }
   Task<> release(bool quiescent);
-  Task<> watch_stores();
   Task<> release_as_of_now();
   Task<> end_of_holding();
   bool release_at_once(bool quiescent);
@@ -58,10 +57,7 @@ class Engine {
   Task<> end_of_unordered();
   Task<> hold_openings();
   bool reread_while_held() const { return reread_while_held_.load(); }
-  void allow_openings() {
-    holding_openings_.store(false);
-    openings_held_.reset();
-  }
+  void allow_openings();
   Task<bool> has_released_standing();
   Task<bool> show_held_back(bool regardless);
   void set_program_stands(bool stands) { standing_now_.store(stands ? stop_numbers | ++stop_count_ : 0); }
@@ -112,14 +108,6 @@ class Engine {
     std::byte* place;  // null: the public copy was not asked for
   };
 
-  // A pinned block whose newest version is not shown yet. Guarded by the block's gate, but for `in_use`.
-  struct HeldBack {
-    std::atomic<bool> in_use{false};
-    BlockId block;
-    Giver giver;
-    std::optional<BufferPool::Buffer> base;
-  };
-
   struct Run;
   struct RunLook;
   // Where a block is fetched from: a rank, by its notice or as the home.
@@ -156,17 +144,9 @@ class Engine {
   remote_lock::OwnerWord own_word(const Block& b) const {
     return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(fabric_.self(), b.initial_home);
   }
-  // Until when the version of the previous home, which still holds it, may be held: it has readers.
-  LogicalTime lease_beside_home(Version version) const {
-    return later(version.read_ts, later(version.write_ts, acquired()) + lease());
-  }
+  LogicalTime lease_beside_home(Version version) const;
   std::uint64_t lease() const { return parameters_.lease_ticks == 0 ? 1 : parameters_.lease_ticks; }
-  // The newest notice names a version that may be held now, and its writer is likely to have a copy for
-  // others.
-  bool hint_holds(const Entry& e) const {
-    return e.hint_write_ts > e.write_ts && e.hint_read_ts > e.hint_write_ts && e.hint_read_ts >= acquired() &&
-           !e.hint_live && e.hint_writer != fabric_.self();
-  }
+  bool hint_holds(const Entry& e) const;
   // No newer version than the one here is known of.
   static bool may_be_newest(const Entry& e) { return e.hint_write_ts <= e.write_ts && !e.bytes_lost; }
   // Whether a copy that was read between two looks at its version may have been no copy any more.
@@ -174,10 +154,7 @@ class Engine {
     return copy_given_back_between(version_before, version_after) &&
            !injected(InjectedBug::dropped_copy_not_noticed);
   }
-  bool has_private_parts(const Block& b) const {
-    return private_parts_ != nullptr &&
-           private_parts_->touch(b.extent.offset, b.extent.offset + b.extent.bytes);
-  }
+  bool has_private_parts(const Block& b) const;
   // What is renewed again and again is asked for longer (Tardis 2.0); a change begins anew.
   std::uint64_t lease_for(const Entry& e) const { return lease() << e.lease_doublings; }
   // While order is kept nobody may publish, under the block's lock, what its home has not released.
@@ -207,11 +184,6 @@ class Engine {
     return later(LogicalTime{seen}, time);
   }
 
-  // words.cpp
-  StoreEvidence stores_of(const Block& b) const { return StoreEvidence(shared(b.words.stores).load()); }
-  void learn_stores(const Block& b, StoreEvidence stores);
-  void end_interval_of_stores(const Block& b) noexcept;
-
   // merge and copy, part by part where bytes of the block are private to the rank
   template <class Visit>
   void for_each_part(const Block& b, Visit&& visit);
@@ -220,8 +192,9 @@ class Engine {
   bool publish_changes(const Block& b);
   bool differ(const std::byte* a, const std::byte* b, std::size_t bytes) const;
   bool differs_from_twin(const Block& b);
-  void merge_remote(const Block& b, const std::byte* remote, bool rebase, Giver giver);
+  void merge_remote(const Block& b, const std::byte* remote, bool rebase, Rank giver);
   void take_remote(const Block& b, const std::byte* remote);
+  StoreBound store_bound() const;
   void make_twin(Block& b);
 
   Task<Lock> lock(const Block& b, std::byte* place = nullptr);
@@ -254,9 +227,8 @@ class Engine {
 
   // held_back.cpp
   bool must_hold_back(const Entry& e) const;
-  HeldBack& held_back(const Block& b);
   bool begin_to_hold_back(Block& b);
-  bool hold_back(Block& b, const std::byte* remote, Giver giver);
+  bool hold_back(Block& b, const std::byte* remote, Rank giver);
   void show_part(const Block& b, std::size_t begin, std::size_t end);
   void show_words(const Block& b, bool are_flags);
   void show(Block& b);
@@ -385,12 +357,13 @@ class Engine {
   RunBuilder to_close_;      // while quiet: invalid, and closed before the acquire ends
   RunBuilder to_downgrade_;  // while quiet: no longer writable, and read-only before the release ends
   RaceLog races_;
-  std::atomic<bool> seeing_stores_{false};  // this release protects what is writable
+  std::atomic<std::size_t> store_bytes_{1};  // StoreBound, in force
+  std::atomic<const NarrowPlace*> narrow_places_{nullptr};
+  std::atomic<std::size_t> narrow_place_count_{0};
   StreamDetector read_streams_;
   StreamDetector write_streams_;
   BufferPool scratch_;
-  std::array<HeldBack, 64> held_back_;
-  std::atomic<std::uint32_t> held_back_count_{0};
+  HeldBackBlocks held_back_;
   std::atomic<bool> publish_always_{false};
   std::atomic<bool> ordered_{false};
   std::atomic<std::uint32_t> orders_begun_{1};

@@ -105,6 +105,22 @@ Rank Engine::first_place_to_look(const Block& b) {
   return word.tag() == Ownership::link ? word.target() : fabric_.self();
 }
 
+// The newest notice names a version that may be held now, and its writer is likely to have a copy for others.
+bool Engine::hint_holds(const Entry& e) const {
+  return e.hint_write_ts > e.write_ts && e.hint_read_ts > e.hint_write_ts && e.hint_read_ts >= acquired() &&
+         !e.hint_live && e.hint_writer != fabric_.self();
+}
+
+bool Engine::has_private_parts(const Block& b) const {
+  return private_parts_ != nullptr &&
+         private_parts_->touch(b.extent.offset, b.extent.offset + b.extent.bytes);
+}
+
+// Until when the version of the previous home, which still holds it, may be held: it has readers.
+LogicalTime Engine::lease_beside_home(Version version) const {
+  return later(version.read_ts, later(version.write_ts, acquired()) + lease());
+}
+
 // One link may be right; more lead over all homes of the past. The initial home knows which is the last.
 Rank Engine::place_after(const Block& b, Rank asked, Rank linked) {
   if (asked == b.initial_home) return linked;
@@ -126,8 +142,9 @@ Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
       fabric::get(words_region, version, &version_after, sizeof version_after)};
   co_await fabric::transfer(fabric_, e.hint_writer, steps);
   if (target == b.own) e.bytes_lost = true;
-  if (words.public_ts < e.hint_write_ts.value || is_given_back(version_before, version_after))
+  if (words.public_ts < e.hint_write_ts.value || is_given_back(version_before, version_after)) {
     co_return false;
+  }
   count_fetch(b);
   e.home_was_live = false;
   // The version is called by the notice's name even if the bytes are newer: a newer version may be one
@@ -283,10 +300,10 @@ void Engine::accept(Block& b, Version version, const std::byte* data, Giver give
   bool twin_is_old = false;
   if (data != nullptr) {
     learn_atomic_words(b, giver.atomic_words);
-    if (e.pinned && hold_back(b, data, giver)) {
+    if (e.pinned && hold_back(b, data, giver.rank)) {
       shared(b.words.public_ts).store(version.write_ts.value);
     } else if (note_arrival(b); may_differ_from_twin(e)) {
-      merge_remote(b, data, true, giver);
+      merge_remote(b, data, true, giver.rank);
       shared(b.words.public_ts).store(version.write_ts.value);
     } else {
       if (data != b.own) take_remote(b, data);

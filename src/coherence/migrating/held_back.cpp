@@ -16,31 +16,19 @@ bool Engine::must_hold_back(const Entry& e) const {
          !injected(InjectedBug::shown_before_acquired);
 }
 
-Engine::HeldBack& Engine::held_back(const Block& b) {
-  for (HeldBack& held : held_back_) {
-    if (held.in_use.load() && held.block == b.id) return held;
-  }
-  MUSUBI_CHECK(false, "block %lu: nothing is held back", static_cast<unsigned long>(b.id.value));
-}
-
 // Result: false when too much is held back already.
 bool Engine::begin_to_hold_back(Block& b) {
-  for (HeldBack& held : held_back_) {
-    bool free = false;
-    if (held.in_use.load() || !held.in_use.compare_exchange_strong(free, true)) continue;
-    held.block = b.id;
-    held.base.emplace(scratch_);
-    std::memcpy(held.base->data(), b.published, b.extent.bytes);
-    b.entry.held_back = true;
-    held_back_count_.fetch_add(1);
-    return true;
-  }
-  return false;
+  HeldBack* const held = held_back_.add(b.id);
+  if (held == nullptr) return false;
+  held->base.emplace(scratch_);
+  std::memcpy(held->base->data(), b.published, b.extent.bytes);
+  b.entry.held_back = true;
+  return true;
 }
 
 // The block is always open, and `remote` its newest version. Result: false when it is not held back, and must
 // be merged at once.
-bool Engine::hold_back(Block& b, const std::byte* remote, Giver giver) {
+bool Engine::hold_back(Block& b, const std::byte* remote, Rank giver) {
   Entry& e = b.entry;
   if (!must_hold_back(e)) {
     if (e.held_back) show(b);
@@ -49,15 +37,15 @@ bool Engine::hold_back(Block& b, const std::byte* remote, Giver giver) {
   if (!e.held_back && !begin_to_hold_back(b)) return false;
   for_each_part(
       b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, remote + at, bytes); });
-  held_back(b).giver = giver;
+  held_back_.of(b.id).giver = giver;
   e.came_in = orders_begun_.load();
   return true;
 }
 
 void Engine::show_part(const Block& b, std::size_t begin, std::size_t end) {
-  HeldBack& held = held_back(b);
-  MergeUnit unit({space_.segment_of(b.id), b.extent, b.own}, stores_of(b), held.giver.stores, held.giver.rank,
-                 counters_, parameters_.report_races ? &races_ : nullptr);
+  HeldBack& held = held_back_.of(b.id);
+  MergeUnit unit({space_.segment_of(b.id), b.extent, b.own}, store_bound(), held.giver, counters_,
+                 parameters_.report_races ? &races_ : nullptr);
   WordRule* const rule = unit.is_byte() ? nullptr : &unit;
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     const std::size_t from = std::max(at, begin), to = std::min(at + bytes, end);
@@ -71,7 +59,7 @@ void Engine::show_part(const Block& b, std::size_t begin, std::size_t end) {
 // Of the words that have come those of one kind: flags, if others have operated atomically on them.
 void Engine::show_words(const Block& b, bool are_flags) {
   constexpr std::size_t word = sizeof(std::uint64_t), group = 64 * word;
-  const std::byte* const base = held_back(b).base->data();
+  const std::byte* const base = held_back_.of(b.id).base->data();
   const std::uint64_t flags = shared(b.words.atomic_words).load();
   for (std::size_t at = 0; at < b.extent.bytes; at += group) {
     const std::size_t bytes = std::min(group, b.extent.bytes - at);
@@ -89,12 +77,9 @@ void Engine::show_words(const Block& b, bool are_flags) {
 void Engine::show(Block& b) {
   show_words(b, false);
   show_words(b, true);
-  HeldBack& held = held_back(b);
-  held.base.reset();
+  held_back_.remove(held_back_.of(b.id));
   b.entry.held_back = false;
   b.entry.came_in = 0;
-  held_back_count_.fetch_sub(1);
-  held.in_use.store(false);
 }
 
 std::uint64_t Engine::atomic_words_of(const Modification& modification) {
@@ -116,11 +101,11 @@ void Engine::show_for(Block& b, const Modification& modification) {
 
 // The changes of the program go into the public copy. Result: whether there are any.
 bool Engine::publish_beside_base(const Block& b) {
-  HeldBack& held = held_back(b);
+  HeldBack& held = held_back_.of(b.id);
   const BufferPool::Buffer seen(scratch_), merged(scratch_);
   bool changed = false;
-  MergeUnit unit({space_.segment_of(b.id), b.extent, merged.data()}, stores_of(b), held.giver.stores,
-                 held.giver.rank, counters_, parameters_.report_races ? &races_ : nullptr);
+  MergeUnit unit({space_.segment_of(b.id), b.extent, merged.data()}, store_bound(), held.giver, counters_,
+                 parameters_.report_races ? &races_ : nullptr);
   WordRule* const rule = unit.is_byte() ? nullptr : &unit;
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     std::byte* const base = held.base->data() + at;
@@ -140,15 +125,15 @@ bool Engine::publish_beside_base(const Block& b) {
 
 // `regardless`: also what no acquire in order has covered. Result: whether nothing is held back any more.
 Task<bool> Engine::show_held_back(bool regardless) {
-  if (held_back_count_.load() == 0) co_return true;
-  for (HeldBack& held : held_back_) {
+  if (held_back_.empty()) co_return true;
+  for (HeldBack& held : held_back_.all()) {
     if (!held.in_use.load()) continue;
     const BlockId id = held.block;
     auto pass = co_await gate(id).enter();
     Block b = block(id);
     if (b.entry.held_back && (regardless || !is_unordered(b.entry.came_in))) show(b);
   }
-  co_return held_back_count_.load() == 0;
+  co_return held_back_.empty();
 }
 
 }  // namespace musubi::coherence::migrating

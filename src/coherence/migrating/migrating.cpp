@@ -42,11 +42,8 @@ void Migrating::order_ended(std::uint32_t number) {
 bool Migrating::shows_unordered() const {
   return parts_->engine.shows_unordered();
 }
-void Migrating::note_store(BlockId block, std::size_t offset, std::size_t bytes) noexcept {
-  parts_->engine.note_store(block, offset, bytes);
-}
-Task<> Migrating::watch_stores() {
-  return parts_->engine.watch_stores();
+void Migrating::set_store_bound(StoreBound bound) noexcept {
+  parts_->engine.set_store_bound(bound);
 }
 const RaceLog* Migrating::races() const noexcept {
   return parts_->engine.races();

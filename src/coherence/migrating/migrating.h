@@ -45,8 +45,7 @@ class Migrating final : public Protocol {
   ~Migrating() override;
 
   Task<bool> fault(BlockId block, vm::Access wanted) override;
-  void note_store(BlockId block, std::size_t offset, std::size_t bytes) noexcept override;
-  Task<> watch_stores() override;
+  void set_store_bound(StoreBound bound) noexcept override;
   const RaceLog* races() const noexcept override;
   Task<> release(bool quiescent) override;
   bool release_at_once(bool quiescent) override;

@@ -126,6 +126,11 @@ Task<> Engine::hold_openings() {
   co_await end_of_gated();
 }
 
+void Engine::allow_openings() {
+  holding_openings_.store(false);
+  openings_held_.reset();
+}
+
 Task<> Engine::end_of_holding() {
   { auto pass = co_await release_gate_.enter(); }
   auto opened = co_await openings_gate_.enter();

@@ -181,10 +181,10 @@ Task<Version> Engine::bring_newest(Block& b, Lock& lock) {
   if (is_valid(e) && !may_change_in_place(e)) invalidate(b);
   const Giver giver = giver_of(lock.previous, words);
   learn_atomic_words(b, giver.atomic_words);
-  if (e.pinned && hold_back(b, remote, giver)) {
+  if (e.pinned && hold_back(b, remote, giver.rank)) {
     // The changes of this rank go into it next.
   } else if (note_arrival(b); is_dirty(e)) {
-    merge_remote(b, remote, false, giver);
+    merge_remote(b, remote, false, giver.rank);
   } else {
     take_remote(b, remote);
   }

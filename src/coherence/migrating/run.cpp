@@ -204,12 +204,6 @@ void Engine::open(const Block& leader, bool leader_was_valid, vm::Access wanted,
     }
   };
   set_open(leader, wanted);
-  if (const std::size_t bytes = stores_of(leader).last_bytes(); bytes != 0 && wanted == vm::Access::write) {
-    // The same loop goes on there.
-    for (std::size_t i = 0; i < run.count; ++i) {
-      learn_stores(block(run.id(i)), StoreEvidence{}.with_width(bytes));
-    }
-  }
   for (std::size_t i = 0; i < run.count; ++i) set_open(block(run.id(i)), wanted);
   count(Counter::opened_along, run.count);
   // Before the pages open: another thread of the rank may write to them at once and release.

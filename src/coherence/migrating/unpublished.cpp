@@ -98,7 +98,7 @@ bool Engine::passes_unread(std::span<const BlockId> listed, std::size_t place) {
   Entry& e = memory_.entries[id.value];
   BlockWords& words = memory_.words[id.value];
   if (e.state != State::writable || !may_be_unpublished(e)) return false;
-  if (!e.unpublished || is_look_due(e) || seeing_stores_.load()) return false;
+  if (!e.unpublished || is_look_due(e)) return false;
   if (!injected(InjectedBug::version_not_raised)) shared(words.version).fetch_add(1);
   others_may_act();
   const remote_lock::OwnerWord owner{shared(words.owner).load()};
@@ -126,7 +126,6 @@ void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
     return;
   }
   if (read_now || !may_be_unpublished(e)) {
-    end_interval_of_stores(b);
     publish_changes(b);
     note_comparison(b);
     new_version(b, version, false, PublicCopy::holds_it);
@@ -140,7 +139,6 @@ void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
   // Whether it changed is not known. Blocks that are written no more must not be looked at for ever: two
   // digests, some releases apart, tell; seldom, and less often each time that it has changed.
   const unsigned limit = releases_per_look(e);
-  if (seeing_stores_.load()) return protect_unpublished(b);
   ++e.idle_releases;
   if (e.idle_releases >= limit) {
     const bool unchanged = limit > 1 && e.digest == digest_of(b.own, b.extent.bytes);

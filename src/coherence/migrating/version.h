@@ -1,9 +1,8 @@
-// What comes with the bytes of a block.
+// A version of a block.
 #pragma once
 
 #include "base/ids.h"
 #include "coherence/core/block_words.h"
-#include "coherence/core/store_evidence.h"
 
 namespace musubi::coherence::migrating {
 
@@ -13,14 +12,13 @@ struct Version {
   LogicalTime read_ts;
 };
 
-// From whom bytes come, and what he knows of how the block is written.
+// From whom bytes come, and what he knows of the block.
 struct Giver {
   Rank rank;
-  StoreEvidence stores;
   std::uint64_t atomic_words;  // BlockWords
 };
 inline Giver giver_of(Rank rank, const BlockWords& words) {
-  return {rank, StoreEvidence(words.stores), words.atomic_words};
+  return {rank, words.atomic_words};
 }
 
 }  // namespace musubi::coherence::migrating

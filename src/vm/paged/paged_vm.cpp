@@ -22,10 +22,10 @@ SignalVerdict PagedVm::on_signal(int signal, const siginfo_t& information, ucont
   if (segment == nullptr || !views_.is_mapped(*segment) || views_.is_left_open(*segment)) return {};
   const BlockId block{segment->first_block.value + (address - segment->base) / segment->block_bytes};
   if (source_of_copy_ != nullptr) return copy_block(*segment, block);
-  const Touch touch{*segment, block, address, os::fault_context(context), information.si_code};
+  const Touch touch{*segment, block, os::fault_context(context).access, information.si_code};
   if (signal == SIGBUS) return on_bus_error(touch);
   if (touch.code == SEGV_MAPERR) return {Kind::foreign, "shared memory that the program has unmapped"};
-  if (touch.context.access == os::FaultAccess::execute) return on_fetch(touch);
+  if (touch.access == os::FaultAccess::execute) return on_fetch(touch);
   return on_segmentation_fault(touch);
 }
 
@@ -61,13 +61,6 @@ SignalVerdict PagedVm::on_fetch(const Touch& touch) noexcept {
     return {Kind::fatal, "the system allows no code in shared memory (a security policy like SELinux?)"};
   }
   return {Kind::resolved};
-}
-
-bool PagedVm::ask_sink(const Touch& touch) noexcept {
-  if (touch.wanted() == Access::write) {
-    sink_.note_store(touch.block, touch.address, touch.context.program_counter);
-  }
-  return sink_.on_fault(touch.block, touch.wanted());
 }
 
 const Segment& PagedVm::mapped_segment(BlockRun run) const noexcept {

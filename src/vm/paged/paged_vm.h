@@ -54,12 +54,9 @@ class PagedVm : public Vm, public SignalOwner {
   struct Touch {
     const Segment& segment;
     BlockId block;
-    std::uintptr_t address;
-    os::FaultContext context;
+    os::FaultAccess access;
     int code;  // si_code
-    Access wanted() const noexcept {
-      return context.access == os::FaultAccess::write ? Access::write : Access::read;
-    }
+    Access wanted() const noexcept { return access == os::FaultAccess::write ? Access::write : Access::read; }
   };
   virtual SignalVerdict on_segmentation_fault(const Touch& touch) noexcept = 0;
   virtual SignalVerdict on_bus_error(const Touch& touch) noexcept = 0;
@@ -70,9 +67,6 @@ class PagedVm : public Vm, public SignalOwner {
   bool holds_code(const Segment& segment) const noexcept {
     return (code_segments_.load(std::memory_order_acquire) & views_.bit(segment)) != 0;
   }
-
-  // Result: whether the access may be tried again.
-  bool ask_sink(const Touch& touch) noexcept;
 
   // REQUIRES: the run lies in one mapped segment.
   const Segment& mapped_segment(BlockRun run) const noexcept;

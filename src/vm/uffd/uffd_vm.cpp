@@ -133,14 +133,14 @@ SignalVerdict UffdVm::on_bus_error(const Touch& touch) noexcept {
   using Kind = SignalVerdict::Kind;
   if (touch.code != BUS_ADRERR) return {Kind::foreign, "in shared memory"};
   if (table_.is_left_open(touch.block)) return no_memory_left;
-  if (reopen(touch.segment, touch.block, touch.wanted()) || ask_sink(touch)) return {Kind::resolved};
+  if (reopen(touch.segment, touch.block, touch.wanted()) || sink_.on_fault(touch.block, touch.wanted()))
+    return {Kind::resolved};
   return {Kind::foreign, nullptr, true};
 }
 
 SignalVerdict UffdVm::on_segmentation_fault(const Touch& touch) noexcept {
   using Kind = SignalVerdict::Kind;
-  const bool by_fetch =
-      touch.context.access == os::FaultAccess::execute;  // and meanwhile code is allowed there
+  const bool by_fetch = touch.access == os::FaultAccess::execute;  // and meanwhile code is allowed there
   if (!by_fetch && (watched_segments_ & views_.bit(touch.segment)) != 0)
     return {Kind::foreign, "shared memory whose protection the program has changed"};
   ::sched_yield();  // map_segment is at it

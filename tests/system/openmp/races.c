@@ -1,5 +1,5 @@
 // Words that all threads store to, for the report of races: in static memory, on the heap and on a stack. All
-// have read them before, so each stores to a copy of its own.
+// have read them before, so each stores to a copy of its own, at the same time as the others.
 #include "check.h"
 
 static int counts[100];
@@ -7,10 +7,12 @@ static int counts[100];
 int main(void) {
   int* const on_heap = calloc(100, sizeof *on_heap);
   int on_stack = 0, seen = 0;
+  const double start = omp_get_wtime() + 0.02;
 #pragma omp parallel reduction(+ : seen)
   {
     seen += counts[10] + on_heap[3] + on_stack;
-#pragma omp barrier
+    while (omp_get_wtime() < start) {
+    }
     const int self = omp_get_thread_num();
     const int mine = 1 << 8 * (1 + self) | (1 + self);  // one byte in common, and one of its own
     counts[10] = mine;

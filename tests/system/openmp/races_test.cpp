@@ -8,7 +8,9 @@ namespace {
 
 std::string report_of(const std::string& setting) {
   LaunchedJob::Options options = job_of({2}, "races", {});
-  options.arguments.insert(options.arguments.begin() + 1, {"--set", "report_races=true", "--set", setting});
+  // Without looks in the background, which may bring what the other rank has stored to just before.
+  options.arguments.insert(options.arguments.begin() + 1,
+                           {"--set", "report_races=true", "--set", setting, "--set", "background_sync=0"});
   LaunchedJob job(options);
   EXPECT_EQ(job.wait(), 0) << job.error();
   return job.error();

@@ -8,8 +8,7 @@
 enum { count = 3001, rounds = 12 };
 
 static int static_ints[count];
-// Doubles in one block with ints are not told from them: the middle lies in blocks of its own.
-static double static_doubles[3 * 4096];
+static double static_doubles[count];
 static int single;
 
 // A value per thread, each of other bytes.
@@ -23,14 +22,18 @@ static bool is_whole(uint64_t value, int bytes) {
   return found;
 }
 
+// Not a constant: of that compilers make memset, which writes bytes, and so may all of a region that calls
+// it.
+static volatile int nothing;
+
 #define CHECK_WORDS(words)                                 \
   _Pragma("omp barrier") for (int i = 0; i < count; ++i) { \
     CHECK(is_whole((uint64_t)words[i], sizeof words[i]));  \
   }                                                        \
-  _Pragma("omp barrier") _Pragma("omp for") for (int i = 0; i < count; ++i) words[i] = 0
+  const int none = nothing;                                \
+  _Pragma("omp barrier") _Pragma("omp for") for (int i = 0; i < count; ++i) words[i] = none
 
-// All words in a scattered order, then some of them. (In order they would be stored by vectors, which may be
-// of chars as well.)
+// All words in a scattered order, then some of them.
 #define DEFINE_RACE(name, word)                                                      \
   static void name(word* words) {                                                    \
     _Pragma("omp parallel") for (int round = 0; round < rounds; ++round) {           \
@@ -57,11 +60,13 @@ static void race_for_doubles(double* words) {
     for (int i = 0; i < count; ++i) words[i * 7 % count] = mine;
 #pragma omp barrier
     for (int i = 0; i < count; ++i) {
-      CHECK(words[i] == values[0] || words[i] == values[1] || words[i] == values[2] || words[i] == values[3]);
+      CHECK(words[i] == values[0] || words[i] == values[1] || words[i] == values[2] ||
+            words[i] == values[3] || words[i] == 0);
     }
 #pragma omp barrier
+    const double none = nothing;
 #pragma omp for
-    for (int i = 0; i < count; ++i) words[i] = 0;
+    for (int i = 0; i < count; ++i) words[i] = none;
   }
 }
 
@@ -134,6 +139,7 @@ static void paint(struct pixel* pixels) {
 int main(int argc, char** argv) {
   const bool words = argc < 2 || strcmp(argv[1], "words") == 0;
   const bool neighbours = argc < 2 || strcmp(argv[1], "neighbours") == 0;
+  const bool stack = argc < 2 || strcmp(argv[1], "stack") == 0;
   static unsigned char static_chars[count];
   int on_stack = 0;
   void* memory[8];
@@ -141,13 +147,13 @@ int main(int argc, char** argv) {
   double* const doubles = calloc(1 << 17, sizeof *doubles);
   if (words) {
     race_for_one(&single);
-    race_for_one(&on_stack);
     race_for_ints(static_ints);
     race_for_ints(memory[0]);
     race_for_longs(memory[1]);
-    race_for_doubles(static_doubles + 4096);
+    race_for_doubles(static_doubles);
     race_for_doubles(doubles);
   }
+  if (stack) race_for_one(&on_stack);
   if (neighbours) {
     chars(static_chars);
     chars(memory[3]);

@@ -1,0 +1,97 @@
+#include "atomics/known_calls.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace musubi::atomics {
+namespace {
+
+// They end the process, or the thread's way through the program.
+constexpr std::string_view ends[] = {"exit",
+                                     "_exit",
+                                     "_Exit",
+                                     "quick_exit",
+                                     "abort",
+                                     "__assert_fail",
+                                     "__assert",
+                                     "__stack_chk_fail",
+                                     "_ZSt9terminatev",
+                                     "__chk_fail",
+                                     "__fortify_fail",
+                                     "_gfortran_stop_string",
+                                     "_gfortran_stop_numeric",
+                                     "_gfortran_error_stop_string",
+                                     "_gfortran_error_stop_numeric"};
+
+constexpr std::string_view writes_nothing[] = {
+    // Blocks of the heap are multiples of words, and whoever asks for one is the only one to write there.
+    "malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "aligned_alloc", "posix_memalign",
+    "memalign", "valloc", "malloc_usable_size",
+    // Times and random numbers that are returned; their state is the library's.
+    "clock", "sleep", "usleep", "difftime", "rand", "srand", "random", "srandom", "drand48", "lrand48",
+    "mrand48", "srand48",
+    // Output to streams: their buffers belong to the library, and one rank keeps each.
+    "printf", "fprintf", "vprintf", "vfprintf", "puts", "fputs", "fputc", "putc", "putchar", "_IO_putc",
+    "fwrite", "fflush", "perror", "__printf_chk", "__fprintf_chk", "__vprintf_chk", "__vfprintf_chk", "write",
+    // They only read what is the program's.
+    "strlen", "strnlen", "strcmp", "strncmp", "strcasecmp", "strncasecmp", "strchr", "strrchr", "strstr",
+    "strspn", "strcspn", "strpbrk", "memcmp", "bcmp", "memchr", "atoi", "atol", "atoll", "atof", "abs",
+    "labs", "llabs", "getenv", "secure_getenv", "isalpha", "isdigit", "isalnum", "isspace", "tolower",
+    "toupper", "__ctype_b_loc", "__ctype_tolower_loc", "__ctype_toupper_loc",
+    // The calling thread and its process.
+    "__errno_location", "__tls_get_addr", "sched_yield", "sched_getcpu", "getpid", "gettid", "pthread_self",
+    "sysconf"};
+
+// Times, locks, seeds.
+constexpr std::string_view writes_words[] = {"time",
+                                             "clock_gettime",
+                                             "clock_getres",
+                                             "gettimeofday",
+                                             "nanosleep",
+                                             "rand_r",
+                                             "pthread_mutex_lock",
+                                             "pthread_mutex_trylock",
+                                             "pthread_mutex_unlock",
+                                             "pthread_spin_lock",
+                                             "pthread_spin_trylock",
+                                             "pthread_spin_unlock"};
+
+// operator new and delete in all their forms.
+constexpr std::string_view of_heap[] = {"_Znw", "_Zna", "_Zdl", "_Zda"};
+
+// Ours. Of these some write numbers and locks.
+constexpr std::string_view of_openmp[] = {"GOMP_",       "omp_get_",    "omp_set_", "omp_in_",
+                                          "omp_is_",     "omp_alloc",   "omp_free", "omp_calloc",
+                                          "omp_realloc", "omp_aligned_"};
+constexpr std::string_view of_openmp_writing_words[] = {"omp_get_schedule",
+                                                        "omp_get_partition_place_nums",
+                                                        "omp_get_place_proc_ids",
+                                                        "omp_set_lock",
+                                                        "omp_set_nest_lock",
+                                                        "omp_init_",
+                                                        "omp_test_",
+                                                        "omp_unset_",
+                                                        "omp_destroy_"};
+
+// They copy what they are told to, or write strings.
+constexpr std::string_view copying[] = {"GOMP_target", "omp_get_affinity_format", "omp_set_affinity_format"};
+
+bool is_one_of(std::string_view name, const auto& list) {
+  return std::ranges::find(list, name) != std::end(list);
+}
+bool starts_with_any(std::string_view name, const auto& list) {
+  return std::ranges::any_of(list, [name](std::string_view start) { return name.starts_with(start); });
+}
+
+}  // namespace
+
+KnownCall known_call(std::string_view name) noexcept {
+  if (is_one_of(name, ends)) return KnownCall::ends;
+  if (is_one_of(name, writes_nothing) || starts_with_any(name, of_heap)) return KnownCall::writes_nothing;
+  if (starts_with_any(name, copying)) return KnownCall::unknown;
+  if (is_one_of(name, writes_words) || starts_with_any(name, of_openmp_writing_words))
+    return KnownCall::writes_words;
+  return starts_with_any(name, of_openmp) ? KnownCall::writes_nothing : KnownCall::unknown;
+}
+
+}  // namespace musubi::atomics

@@ -1,0 +1,61 @@
+// The code of this process, as the dynamic linker lists it, and what its calls between objects lead to.
+// Begins as zeros, which take no memory.
+#pragma once
+
+#include <elf.h>
+#include <link.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace musubi::atomics {
+
+class LoadedCode {
+ public:
+  enum class Kind : std::uint8_t {
+    program,      // and its libraries
+    languages,    // of C++ and Fortran: looked into like the program, but for what is known of them by name
+    mathematics,  // writes numbers, no chars
+    unknown,      // the C library, the linker, the kernel's, this library
+  };
+  struct Range {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    Kind kind;
+  };
+
+  // Lists the objects anew. Result: whether some of those known before may be gone. Takes the linker's lock.
+  bool refresh() noexcept;
+
+  // The executable segment that holds `address`; null: it is no code.
+  const Range* range_at(std::uintptr_t address) const noexcept;
+
+  // The function whose address the linker puts or has put into the word at `slot`: its name, null when this
+  // is no such word.
+  const char* imported_name(std::uintptr_t slot) const noexcept;
+  // Where that function lies. 0: not known. `name`: as told by imported_name().
+  std::uintptr_t imported_address(std::uintptr_t slot, const char* name) const noexcept;
+
+ private:
+  static constexpr std::size_t ranges_max = 1024, objects_max = 1024;
+  struct Object {
+    std::uintptr_t begin;  // of all of its segments
+    std::uintptr_t end;
+    std::uintptr_t base;
+    const ElfW(Dyn) * dynamic;
+  };
+
+  static int add_object(dl_phdr_info* info, std::size_t bytes, void* self) noexcept;
+  void add(const dl_phdr_info& info) noexcept;
+  const Object* object_at(std::uintptr_t address) const noexcept;
+
+  std::array<Range, ranges_max> ranges_;
+  std::size_t range_count_;
+  std::array<Object, objects_max> objects_;
+  std::size_t object_count_;
+  unsigned long long loaded_, unloaded_;
+  mutable const Range* last_;  // found
+};
+
+}  // namespace musubi::atomics

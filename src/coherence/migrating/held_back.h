@@ -1,0 +1,56 @@
+// Blocks that are always open, whose newest version is not shown to the program yet (held_back.cpp).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "base/buffer_pool.h"
+#include "base/check.h"
+#include "base/ids.h"
+
+namespace musubi::coherence::migrating {
+
+// Guarded by the block's gate, but for `in_use`.
+struct HeldBack {
+  std::atomic<bool> in_use{false};
+  BlockId block;
+  Rank giver;                              // of the newest version
+  std::optional<BufferPool::Buffer> base;  // what the private bytes were made of
+};
+
+class HeldBackBlocks {
+ public:
+  HeldBack& of(BlockId block) {
+    for (HeldBack& held : all_) {
+      if (held.in_use.load() && held.block == block) return held;
+    }
+    MUSUBI_CHECK(false, "block %lu: nothing is held back", static_cast<unsigned long>(block.value));
+    __builtin_unreachable();
+  }
+  // Null when there are too many.
+  HeldBack* add(BlockId block) {
+    for (HeldBack& held : all_) {
+      bool free = false;
+      if (held.in_use.load() || !held.in_use.compare_exchange_strong(free, true)) continue;
+      held.block = block;
+      count_.fetch_add(1);
+      return &held;
+    }
+    return nullptr;
+  }
+  void remove(HeldBack& held) {
+    held.base.reset();
+    count_.fetch_sub(1);
+    held.in_use.store(false);
+  }
+  bool empty() const { return count_.load() == 0; }
+  std::array<HeldBack, 64>& all() { return all_; }
+
+ private:
+  std::array<HeldBack, 64> all_;
+  std::atomic<std::uint32_t> count_{0};
+};
+
+}  // namespace musubi::coherence::migrating
