@@ -13,6 +13,7 @@
 #include "image/library_choice.h"
 #include "image/mapped_memory.h"
 #include "image/mappings.h"
+#include "image/signals.h"
 #include "image/streams.h"
 #include "runtime/runtime.h"
 
@@ -35,6 +36,7 @@ struct Job {
   Descriptors& descriptors;
   Streams& streams;
   Attributes& attributes;
+  Signals signals;
   LibraryChoice choice;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.
