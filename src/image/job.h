@@ -15,6 +15,7 @@
 #include "image/mappings.h"
 #include "image/signals.h"
 #include "image/streams.h"
+#include "image/timers.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
@@ -37,6 +38,7 @@ struct Job {
   Streams& streams;
   Attributes& attributes;
   Signals signals;
+  Timers timers;
   LibraryChoice choice;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.

@@ -28,6 +28,10 @@ static void count_with_value(int signal, siginfo_t* information, void* context) 
   caught_value = information->si_value.sival_int;
   count_signal(signal);
 }
+static void count_and_install_again(int signal) {
+  CHECK(sysv_signal(signal, count_and_install_again) != SIG_ERR);
+  count_signal(signal);
+}
 static int count(void) {
   return __atomic_load_n(&caught, __ATOMIC_SEQ_CST);
 }
@@ -42,7 +46,7 @@ static int is_last(void) {
 }
 
 static void check_handlers(void) {
-  CHECK(signal(SIGUSR1, count_signal) == SIG_DFL);
+  CHECK(signal(SIGUSR1, count_signal) != SIG_ERR);
 #pragma omp parallel
   CHECK(raise(SIGUSR1) == 0);
   expect(omp_get_max_threads());
@@ -56,7 +60,7 @@ static void check_handlers(void) {
     action.sa_sigaction = count_with_value;
     action.sa_flags = SA_SIGINFO;
     sigaddset(&action.sa_mask, SIGUSR1);
-    CHECK(sigaction(SIGUSR2, &action, NULL) == 0 && sysv_signal(SIGCONT, count_signal) == SIG_DFL);
+    CHECK(sigaction(SIGUSR2, &action, NULL) == 0 && sysv_signal(SIGCONT, count_signal) != SIG_ERR);
   }
 #pragma omp parallel
   {
@@ -75,13 +79,25 @@ static void check_handlers(void) {
   }
   expect(1);
   CHECK(caught_value == 47);
-  CHECK(signal(SIGPIPE, SIG_IGN) == SIG_DFL);
+  CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
 #pragma omp parallel
   {
     int ends[2];
     CHECK(pipe(ends) == 0 && close(ends[0]) == 0);
     CHECK(write(ends[1], "x", 1) == -1 && errno == EPIPE && close(ends[1]) == 0);
   }
+}
+
+// A handler that serves for one signal, and installs itself again.
+static void check_once(void) {
+  CHECK(sysv_signal(SIGUSR1, count_and_install_again) != SIG_ERR);
+#pragma omp parallel
+  for (int i = 0; i < 20; ++i) {
+#pragma omp critical
+    CHECK(raise(SIGUSR1) == 0);
+  }
+  expect(20 * omp_get_max_threads());
+  CHECK(signal(SIGUSR1, count_signal) != SIG_ERR);
 }
 
 static void check_threads(void) {
@@ -126,7 +142,7 @@ static void check_children(void) {
 }
 
 static void check_timers(void) {
-  CHECK(signal(SIGALRM, count_signal) == SIG_DFL);
+  CHECK(signal(SIGALRM, count_signal) != SIG_ERR);
   const struct itimerval soon = {{0, 0}, {0, 20000}};
   struct itimerval left;
 #pragma omp parallel
@@ -211,7 +227,7 @@ static void check_limits(void) {
 
 // It passes on to all ranks what it gets: handled once, and nobody dies.
 static void check_launcher(void) {
-  CHECK(signal(SIGTERM, count_signal) == SIG_DFL);
+  CHECK(signal(SIGTERM, count_signal) != SIG_ERR);
   CHECK(kill(getppid(), SIGTERM) == 0);
   expect(1);
   int threads = 0;
@@ -222,6 +238,7 @@ static void check_launcher(void) {
 
 int main(int argc, char** argv) {
   check_handlers();
+  check_once();
   check_threads();
   check_blocked();
   check_children();
