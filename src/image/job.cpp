@@ -111,6 +111,7 @@ void start_process_objects(Job& job) {
   job.attributes.start(job.runtime);
   job.signals.start(job.runtime);
   job.timers.start(job.runtime);
+  job.children.start(job.runtime);
 }
 
 std::vector<link_map*> private_objects(const LibraryChoice& choice) {

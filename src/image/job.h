@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "image/attributes.h"
+#include "image/children.h"
 #include "image/descriptors.h"
 #include "image/heap_messages.h"
 #include "image/held_constructors.h"
@@ -39,6 +40,7 @@ struct Job {
   Attributes& attributes;
   Signals signals;
   Timers timers;
+  Children children;
   LibraryChoice choice;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.

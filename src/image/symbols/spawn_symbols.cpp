@@ -44,7 +44,10 @@ constinit Next<Spawn> next_spawn("posix_spawn"), next_spawnp("posix_spawnp");
 int spawn(Spawn next, pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   if (job_of_memory() == nullptr) return next(process, path, actions, attributes, arguments, environment);
-  if (Job* const job = current_job()) job->descriptors.make_all_usable();
+  if (Job* const job = current_job()) {
+    job->descriptors.make_all_usable();
+    job->children.note_child();
+  }
   const std::string private_path = path;
   const PrivateTexts private_arguments(arguments), private_environment(environment);
   posix_spawn_file_actions_t private_actions{};

@@ -7,6 +7,7 @@
 #include <cstdarg>
 
 #include "image/heap.h"
+#include "image/refused_call.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/user_signals.h"
 #include "os/signal_calls.h"
@@ -65,6 +66,18 @@ bool is_about_process(long number, const long* given, long& result) {
       return true;
     case SYS_tgkill:
       result = ::tgkill(static_cast<pid_t>(given[0]), static_cast<pid_t>(given[1]), static_cast<int>(given[2]));
+      return true;
+    case SYS_fork:
+      result = ::fork();
+      return true;
+    case SYS_clone:
+    case SYS_clone3:
+    case SYS_vfork:
+      report_refused_call("a process or thread made by syscall(2) was refused: it would work on memory that it "
+                          "does not have alone, and that nobody opens for it",
+                          "call fork, posix_spawn or pthread_create");
+      errno = ENOSYS;
+      result = -1;
       return true;
     default:
       return false;
