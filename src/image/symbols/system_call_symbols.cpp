@@ -1,5 +1,4 @@
 // The wrappers of system_calls.def.
-#include <dirent.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
