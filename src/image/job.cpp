@@ -112,6 +112,7 @@ void start_process_objects(Job& job) {
   job.signals.start(job.runtime);
   job.timers.start(job.runtime);
   job.children.start(job.runtime);
+  job.keys.start(job.runtime);
 }
 
 std::vector<link_map*> private_objects(const LibraryChoice& choice) {

@@ -16,6 +16,7 @@
 #include "image/mappings.h"
 #include "image/signals.h"
 #include "image/streams.h"
+#include "image/thread_keys.h"
 #include "image/timers.h"
 #include "runtime/runtime.h"
 
@@ -41,6 +42,7 @@ struct Job {
   Signals signals;
   Timers timers;
   Children children;
+  ThreadKeys keys;
   LibraryChoice choice;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.

@@ -13,5 +13,6 @@ inline constexpr runtime::ProcedureId kept_mapping{22};
 inline constexpr runtime::ProcedureId signals{23};
 inline constexpr runtime::ProcedureId timers{24};
 inline constexpr runtime::ProcedureId children{25};
+inline constexpr runtime::ProcedureId thread_keys{26};
 
 }  // namespace musubi::image::procedures

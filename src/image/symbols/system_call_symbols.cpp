@@ -4,6 +4,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/select.h>
