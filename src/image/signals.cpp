@@ -23,10 +23,12 @@ pid_t own_process() noexcept {
   return static_cast<pid_t>(os::system_call(SYS_getpid));
 }
 
-bool is_child(pid_t process) noexcept {
+// Whether it is no child of this process, as far as anybody can know: one that is gone may have been one.
+bool is_stranger(pid_t process) noexcept {
   siginfo_t nothing{};
-  return os::system_call(SYS_waitid, P_PID, process, reinterpret_cast<long>(&nothing),
-                         WEXITED | WNOHANG | WNOWAIT, 0) == 0;
+  const bool is_child = os::system_call(SYS_waitid, P_PID, process, reinterpret_cast<long>(&nothing),
+                                        WEXITED | WNOHANG | WNOWAIT, 0) == 0;
+  return !is_child && os::system_call(SYS_kill, process, 0) != -ESRCH;
 }
 
 // Whether rank 0 gets the same signal: it has been sent to all processes of the terminal's or of a group, or
@@ -39,9 +41,9 @@ bool is_for_first_rank(int signal, const siginfo_t& information) noexcept {
       return signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP || signal == SIGHUP ||
              signal == SIGCONT || signal == SIGWINCH;
     case SI_USER:
-      return signal != SIGPIPE && !is_child(information.si_pid);
+      return signal != SIGPIPE && is_stranger(information.si_pid);
     case SI_QUEUE:
-      return information.si_pid != own_process() && !is_child(information.si_pid);
+      return information.si_pid != own_process() && is_stranger(information.si_pid);
     default:
       return false;
   }

@@ -35,9 +35,11 @@ static void count_and_install_again(int signal) {
 static int count(void) {
   return __atomic_load_n(&caught, __ATOMIC_SEQ_CST);
 }
-static void expect(int times) {
+#define expect(times) expect_at(__LINE__, times)
+static void expect_at(int line, int times) {
   for (int i = 0; i < 1000 && count() < times; ++i) usleep(10000);
   usleep(50000);  // for one too many
+  if (count() != times) fprintf(stderr, "line %d: %d signals instead of %d\n", line, count(), times);
   CHECK(count() == times);
   caught = 0;
 }
