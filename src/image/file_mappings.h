@@ -74,8 +74,8 @@ class FileMappings final : private runtime::Procedure {
     int flags;
     off_t offset;
     pid_t process;  // that has the file open
-    int file;  // attach: the segment
-    int access;  // O_RDONLY, ...
+    int file;       // attach: the segment
+    int access;     // O_RDONLY, ...
   };
 
   // Result: 0 or -errno. On a thread of the runtime, for another rank.

@@ -71,9 +71,8 @@ int queue(bool to_thread, int signal, const sigval& value) noexcept {
   information.si_uid = static_cast<uid_t>(os::system_call(SYS_getuid));
   information.si_value = value;
   const long sent = reinterpret_cast<long>(&information);
-  return error_of(to_thread
-                      ? os::system_call(SYS_rt_tgsigqueueinfo, own_process(), ::gettid(), signal, sent)
-                      : os::system_call(SYS_rt_sigqueueinfo, own_process(), signal, sent));
+  return error_of(to_thread ? os::system_call(SYS_rt_tgsigqueueinfo, own_process(), ::gettid(), signal, sent)
+                            : os::system_call(SYS_rt_sigqueueinfo, own_process(), signal, sent));
 }
 
 int send_here(int signal, const sigval* value) noexcept {
@@ -122,17 +121,15 @@ void Signals::spread(int signal, const struct sigaction& action) noexcept {
 
 int Signals::ask(Rank rank, const Message& message) noexcept {
   const os::ErrnoKept errno_kept;
-  return static_cast<int>(
-      runtime_->remote_calls()
-          .call(rank, procedures::signals, std::as_bytes(std::span(&message, 1)), {})
-          .status);
+  return static_cast<int>(runtime_->remote_calls()
+                              .call(rank, procedures::signals, std::as_bytes(std::span(&message, 1)), {})
+                              .status);
 }
 
 int Signals::send_to_process(int signal, const sigval* value) noexcept {
   if (is_taken_here(signal)) {
-    return value != nullptr
-               ? queue(true, signal, *value)
-               : error_of(os::system_call(SYS_tgkill, own_process(), ::gettid(), signal));
+    return value != nullptr ? queue(true, signal, *value)
+                            : error_of(os::system_call(SYS_tgkill, own_process(), ::gettid(), signal));
   }
   if (runtime_->self() == Rank{0}) return send_here(signal, value);
   Message message{};

@@ -20,11 +20,11 @@ void ThreadKeys::start(runtime::Runtime& runtime) {
 int ThreadKeys::create(pthread_key_t* key, Destructor destructor) noexcept {
   pthread_key_t made = 0;
   const Message message{Request::create, 0, destructor};
-  const int error = static_cast<int>(runtime_->remote_calls()
-                                         .call(Rank{0}, procedures::thread_keys,
-                                               std::as_bytes(std::span(&message, 1)),
-                                               std::as_writable_bytes(std::span(&made, 1)))
-                                         .status);
+  const int error =
+      static_cast<int>(runtime_->remote_calls()
+                           .call(Rank{0}, procedures::thread_keys, std::as_bytes(std::span(&message, 1)),
+                                 std::as_writable_bytes(std::span(&made, 1)))
+                           .status);
   if (error == 0) *key = made;
   return error;
 }

@@ -149,11 +149,10 @@ int Timers::ask(Rank rank, const Message& message, Reply& reply) noexcept {
     return -1;
   }
   const int kept_errno = errno;
-  const std::int64_t status =
-      runtime_->remote_calls()
-          .call(rank, procedures::timers, std::as_bytes(std::span(&message, 1)),
-                std::as_writable_bytes(std::span(&reply, 1)))
-          .status;
+  const std::int64_t status = runtime_->remote_calls()
+                                  .call(rank, procedures::timers, std::as_bytes(std::span(&message, 1)),
+                                        std::as_writable_bytes(std::span(&reply, 1)))
+                                  .status;
   errno = status < 0 ? static_cast<int>(-status) : kept_errno;
   return status < 0 ? -1 : static_cast<int>(status);
 }

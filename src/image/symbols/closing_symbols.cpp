@@ -1,4 +1,5 @@
-// fflush and fclose: after them the program may look at the text of a stream in memory (image/memory_streams.h).
+// fflush and fclose: after them the program may look at the text of a stream in memory
+// (image/memory_streams.h).
 #include <stdio.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -44,14 +45,16 @@ std::int64_t operate(FILE* stream, Streams& owner, Operation operation) {
   const std::size_t bytes = memory != nullptr ? text.length * text.character_bytes : 0;
   for (std::size_t offset = 0; offset < bytes; offset += Streams::data_bytes_max) {
     const std::size_t part = std::min(bytes - offset, Streams::data_bytes_max);
-    owner.operate(stream, Operation::text, static_cast<std::int64_t>(offset), id, {}, {memory + offset, part});
+    owner.operate(stream, Operation::text, static_cast<std::int64_t>(offset), id, {},
+                  {memory + offset, part});
   }
   if (operation == Operation::close) owner.operate(stream, Operation::drop_text, 0, id);
   return result;
 }
 
 int flush(FILE* stream, int (*next)(FILE*)) {
-  if (Streams* const owner = owner_of(stream)) return told(operate(stream, *owner, Operation::flush)) == 0 ? 0 : EOF;
+  if (Streams* const owner = owner_of(stream))
+    return told(operate(stream, *owner, Operation::flush)) == 0 ? 0 : EOF;
   const int result = next(stream);
   if (const std::uint64_t id = memory_streams().id_of(stream, false); id != 0) {
     memory_streams().show(memory_streams().text_of(id));

@@ -1,4 +1,5 @@
-// Keys of data of threads (image/thread_keys.h). Those of libraries that each rank has for itself are its own.
+// Keys of data of threads (image/thread_keys.h). Those of libraries that each rank has for itself are its
+// own.
 #include <pthread.h>
 #include <threads.h>
 

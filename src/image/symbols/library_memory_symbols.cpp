@@ -195,8 +195,7 @@ void wrapped_hdestroy() {
 }
 
 // Lists of addresses: an entry and its address are one piece of memory.
-MUSUBI_EXPORT int getaddrinfo(const char* node, const char* service, const addrinfo* hints,
-                              addrinfo** list) {
+MUSUBI_EXPORT int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** list) {
   static constinit Next<int (*)(const char*, const char*, const addrinfo*, addrinfo**)> next("getaddrinfo");
   addrinfo* found = nullptr;
   const int error = next.get()(node, service, hints, &found);

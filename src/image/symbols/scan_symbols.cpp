@@ -20,7 +20,7 @@ using musubi::image::StreamHere;
 using musubi::image::StreamUse;
 
 struct Conversion {
-  char type = '\0';         // '\0': there is none left
+  char type = '\0';  // '\0': there is none left
   bool takes_argument = false;
   bool allocates = false;
   bool is_wide = false;
@@ -93,31 +93,31 @@ int scan(const char* format, va_list arguments, Call call) {
 
 }  // namespace
 
-#define MUSUBI_SCAN_STREAM(name)                                                                         \
-  MUSUBI_EXPORT int wrapped_##name(FILE* stream, const char* format, va_list arguments) __asm__(#name);  \
-  int wrapped_##name(FILE* stream, const char* format, va_list arguments) {                              \
-    static constinit Next<int (*)(FILE*, const char*, va_list)> next(#name);                             \
-    const StreamHere here(stream, StreamUse::reading);                                                   \
-    return scan(format, arguments, [&](va_list list) { return next.get()(here.get(), format, list); });  \
+#define MUSUBI_SCAN_STREAM(name)                                                                        \
+  MUSUBI_EXPORT int wrapped_##name(FILE* stream, const char* format, va_list arguments) __asm__(#name); \
+  int wrapped_##name(FILE* stream, const char* format, va_list arguments) {                             \
+    static constinit Next<int (*)(FILE*, const char*, va_list)> next(#name);                            \
+    const StreamHere here(stream, StreamUse::reading);                                                  \
+    return scan(format, arguments, [&](va_list list) { return next.get()(here.get(), format, list); }); \
   }
 MUSUBI_SCAN_STREAM(vfscanf)
 MUSUBI_SCAN_STREAM(__isoc99_vfscanf)
 MUSUBI_SCAN_STREAM(__isoc23_vfscanf)
 
-#define MUSUBI_SCAN_TEXT(name, list_name)                                                                   \
-  MUSUBI_EXPORT int wrapped_##list_name(const char* text, const char* format, va_list list) __asm__(        \
-      #list_name);                                                                                          \
-  int wrapped_##list_name(const char* text, const char* format, va_list arguments) {                        \
-    static constinit Next<int (*)(const char*, const char*, va_list)> next(#list_name);                     \
-    return scan(format, arguments, [&](va_list list) { return next.get()(text, format, list); });           \
-  }                                                                                                         \
-  MUSUBI_EXPORT int wrapped_##name(const char* text, const char* format, ...) __asm__(#name);               \
-  int wrapped_##name(const char* text, const char* format, ...) {                                           \
-    va_list list;                                                                                           \
-    va_start(list, format);                                                                                 \
-    const int count = wrapped_##list_name(text, format, list);                                              \
-    va_end(list);                                                                                           \
-    return count;                                                                                           \
+#define MUSUBI_SCAN_TEXT(name, list_name)                                                         \
+  MUSUBI_EXPORT int wrapped_##list_name(const char* text, const char* format,                     \
+                                        va_list list) __asm__(#list_name);                        \
+  int wrapped_##list_name(const char* text, const char* format, va_list arguments) {              \
+    static constinit Next<int (*)(const char*, const char*, va_list)> next(#list_name);           \
+    return scan(format, arguments, [&](va_list list) { return next.get()(text, format, list); }); \
+  }                                                                                               \
+  MUSUBI_EXPORT int wrapped_##name(const char* text, const char* format, ...) __asm__(#name);     \
+  int wrapped_##name(const char* text, const char* format, ...) {                                 \
+    va_list list;                                                                                 \
+    va_start(list, format);                                                                       \
+    const int count = wrapped_##list_name(text, format, list);                                    \
+    va_end(list);                                                                                 \
+    return count;                                                                                 \
   }
 MUSUBI_SCAN_TEXT(sscanf, vsscanf)
 MUSUBI_SCAN_TEXT(__isoc99_sscanf, __isoc99_vsscanf)

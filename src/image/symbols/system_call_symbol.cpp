@@ -65,7 +65,8 @@ bool is_about_process(long number, const long* given, long& result) {
       result = ::kill(static_cast<pid_t>(given[0]), static_cast<int>(given[1]));
       return true;
     case SYS_tgkill:
-      result = ::tgkill(static_cast<pid_t>(given[0]), static_cast<pid_t>(given[1]), static_cast<int>(given[2]));
+      result =
+          ::tgkill(static_cast<pid_t>(given[0]), static_cast<pid_t>(given[1]), static_cast<int>(given[2]));
       return true;
     case SYS_fork:
       result = ::fork();
@@ -73,9 +74,10 @@ bool is_about_process(long number, const long* given, long& result) {
     case SYS_clone:
     case SYS_clone3:
     case SYS_vfork:
-      report_refused_call("a process or thread made by syscall(2) was refused: it would work on memory that it "
-                          "does not have alone, and that nobody opens for it",
-                          "call fork, posix_spawn or pthread_create");
+      report_refused_call(
+          "a process or thread made by syscall(2) was refused: it would work on memory that it "
+          "does not have alone, and that nobody opens for it",
+          "call fork, posix_spawn or pthread_create");
       errno = ENOSYS;
       result = -1;
       return true;

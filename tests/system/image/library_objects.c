@@ -131,7 +131,8 @@ static void check_memory_streams(void) {
     CHECK(stream != NULL);
   }
   for (int i = 0; i < 5000; ++i) CHECK(fputs("text", stream) >= 0);
-  CHECK(fclose(stream) == 0 && bytes == 20000 && strlen(text) == bytes && memcmp(text + 19996, "text", 5) == 0);
+  CHECK(fclose(stream) == 0 && bytes == 20000 && strlen(text) == bytes &&
+        memcmp(text + 19996, "text", 5) == 0);
   free(text);
   wchar_t* wide;
 #pragma omp parallel
