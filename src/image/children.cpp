@@ -31,7 +31,12 @@ bool has_come(std::int64_t result, bool with_information, const siginfo_t& infor
 
 void Children::start(runtime::Runtime& runtime) {
   runtime_ = &runtime;
+  process_ = static_cast<pid_t>(os::system_call(SYS_getpid));
   if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::children, *this);
+}
+
+bool Children::is_this_process() const noexcept {
+  return os::system_call(SYS_getpid) == process_;
 }
 
 void Children::note_child() noexcept {

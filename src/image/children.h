@@ -21,6 +21,8 @@ class Children final : private runtime::Procedure {
   // Whether another rank may have made the child, or one of them, that is waited for. Only then the two below
   // are of use. A child of this rank is waited for here alone.
   bool may_be_elsewhere(pid_t process) noexcept;
+  // False in a child made by vfork, which has everything else in common with its parent.
+  bool is_this_process() const noexcept;
   // As wait4(2) in the job. Pointers are to private memory, or null. Looks again and again.
   pid_t wait(pid_t process, int* status, int options, struct rusage* usage) noexcept;
   // As waitid(2) in the job.
@@ -45,6 +47,7 @@ class Children final : private runtime::Procedure {
   std::int64_t look_everywhere(Question question, Found& found) noexcept;
 
   runtime::Runtime* runtime_ = nullptr;
+  pid_t process_ = 0;
 };
 
 }  // namespace musubi::image
