@@ -53,7 +53,7 @@ MUSUBI_EXPORT int clone(int (*function)(void*), void* stack, int flags, void* ar
   musubi::image::report_refused_call(
       "clone was refused: what it makes would work on memory that it does not have alone, and that nobody "
       "opens for it",
-      "call fork, posix_spawn or pthread_create");
+      "call fork or pthread_create, or posix_spawn for another program");
   errno = ENOSYS;
   return -1;
 }
