@@ -2,6 +2,7 @@
 
 #include <locale.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -45,6 +46,16 @@ void add_fork_handlers(const std::string& text) {
   std::memcpy(functions, text.data(), sizeof functions);
   next<int (*)(void*, void*, void*, void*)>("__register_atfork")(functions[0], functions[1], functions[2],
                                                                  functions[3]);
+}
+
+// Each rank keeps the numbers of descriptors that it has.
+void set_limit(int resource, const std::string& text) {
+  rlimit limit{}, now{};
+  MUSUBI_CHECK(text.size() == sizeof limit);
+  std::memcpy(&limit, text.data(), sizeof limit);
+  os::system_call(SYS_prlimit64, 0, resource, 0, reinterpret_cast<long>(&now));
+  if (resource == RLIMIT_NOFILE && limit.rlim_cur < now.rlim_cur) return;
+  os::system_call(SYS_prlimit64, 0, resource, reinterpret_cast<long>(&limit), 0);
 }
 
 }  // namespace
@@ -107,6 +118,9 @@ runtime::Answer Attributes::run(Rank, std::span<const std::byte> request,
       return {};
     case Change::fork_handlers:
       add_fork_handlers(text);
+      return {};
+    case Change::limit:
+      set_limit(head.number, text);
       return {};
     case Change::process_ids: {
       const ProcessIds ids = own_ids();

@@ -18,6 +18,7 @@ class Attributes final : private runtime::Procedure {
     unset_variable,
     clear_variables,
     fork_handlers,  // text: three functions and the object they belong to
+    limit,          // number: resource; text: rlimit
     process_ids,    // asks: of the process and its parent
   };
   struct ProcessIds {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -122,6 +123,13 @@ int FileMappings::carry_out(const Order& order, int file) noexcept {
     case Order::Kind::reuse:
       slice_.give_back(order.address, order.bytes);
       return 0;
+    case Order::Kind::attach:
+      if (::syscall(SYS_shmat, order.file, address, order.flags) == -1) return -errno;
+      note({order.address, order.address + order.bytes, Reach::everywhere, false});
+      return 0;
+    case Order::Kind::detach:
+      forget(order.address, order.bytes);
+      return ::syscall(SYS_shmdt, address) == 0 ? 0 : -errno;
   }
   return -EINVAL;
 }
@@ -216,6 +224,44 @@ int FileMappings::unmap(void* address, std::size_t bytes) noexcept {
     if (part.reach == Reach::everywhere) order_others(order);
     reuse(order.address, order.bytes);
   }
+  return 0;
+}
+
+void* FileMappings::attach(int segment, const void* wanted, int flags) noexcept {
+  shmid_ds state{};
+  if (::syscall(SYS_shmctl, segment, IPC_STAT, &state) != 0) return map_failed(errno);
+  Order order{};
+  order.kind = Order::Kind::attach;
+  order.bytes = (state.shm_segsz + os::page_bytes() - 1) / os::page_bytes() * os::page_bytes();
+  order.file = segment;
+  order.flags = flags & ~(SHM_RND | SHM_REMAP);
+  order.address = number(wanted);
+  if ((flags & SHM_RND) != 0) order.address -= order.address % os::page_bytes();
+  if (order.address == 0) order.address = slice_.take(order.bytes, os::page_bytes());
+  if (order.address == 0) return map_failed(ENOMEM);
+  int error = carry_out(order, -1);
+  if (error == 0) {
+    error = order_others(order);
+    if (error == 0) return pointer(order.address);
+    detach(pointer(order.address));
+    report_refused_call("shmat was refused, because another rank cannot attach the segment there",
+                        "leave the address to shmat");
+    return map_failed(-error);
+  }
+  if (number(wanted) == 0) slice_.give_back(order.address, order.bytes);
+  return map_failed(-error);
+}
+
+int FileMappings::detach(const void* address) noexcept {
+  const std::optional<Area> area = area_at(address);
+  Order order{};
+  order.kind = Order::Kind::detach;
+  order.address = number(address);
+  order.bytes = area ? area->end - area->begin : 0;
+  const int result = carry_out(order, -1);
+  if (result != 0) return fail(-result);
+  order_others(order);
+  reuse(order.address, order.bytes);
   return 0;
 }
 

@@ -44,6 +44,10 @@ class FileMappings final : private runtime::Procedure {
   // Only in this process.
   void* map_here(const MapRequest& request) noexcept;
 
+  // shmat(2): the segment is at one address everywhere. shmdt(2) of what covers().
+  void* attach(int segment, const void* wanted, int flags) noexcept;
+  int detach(const void* address) noexcept;
+
   // Whether one of our mappings is at `address`.
   bool covers(const void* address) const noexcept { return area_at(address).has_value(); }
   // The following: of a range that begins in one of our mappings.
@@ -61,7 +65,7 @@ class FileMappings final : private runtime::Procedure {
   };
   // What every rank is to do; the request of a remote call.
   struct Order {
-    enum class Kind : std::uint64_t { map, unmap, remap, protect, reuse } kind;
+    enum class Kind : std::uint64_t { map, unmap, remap, protect, reuse, attach, detach } kind;
     std::uintptr_t address;
     std::size_t bytes;
     std::uintptr_t new_address;  // remap
@@ -70,8 +74,8 @@ class FileMappings final : private runtime::Procedure {
     int flags;
     off_t offset;
     pid_t process;  // that has the file open
-    int file;
-    int access;  // O_RDONLY, ...
+    int file;       // attach: the segment
+    int access;     // O_RDONLY, ...
   };
 
   // Result: 0 or -errno. On a thread of the runtime, for another rank.

@@ -162,6 +162,7 @@ pid_t wait_for_fork(Job& job, ChildLink& link) {
 
 pid_t fork_rank(Job& job) noexcept {
   job.descriptors.make_all_usable();
+  job.children.note_child();
   Result<ChildLink*> link = ChildLink::make();
   if (!link) {
     errno = ENOMEM;

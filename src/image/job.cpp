@@ -109,6 +109,10 @@ void start_process_objects(Job& job) {
   if (!reserved) job.runtime.abort(status_of_refusal, reserved.error().message);
   job.streams.start(job.runtime);
   job.attributes.start(job.runtime);
+  job.signals.start(job.runtime);
+  job.timers.start(job.runtime);
+  job.children.start(job.runtime);
+  job.keys.start(job.runtime);
 }
 
 std::vector<link_map*> private_objects(const LibraryChoice& choice) {

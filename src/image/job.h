@@ -7,13 +7,17 @@
 #include <utility>
 
 #include "image/attributes.h"
+#include "image/children.h"
 #include "image/descriptors.h"
 #include "image/heap_messages.h"
 #include "image/held_constructors.h"
 #include "image/library_choice.h"
 #include "image/mapped_memory.h"
 #include "image/mappings.h"
+#include "image/signals.h"
 #include "image/streams.h"
+#include "image/thread_keys.h"
+#include "image/timers.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
@@ -35,6 +39,10 @@ struct Job {
   Descriptors& descriptors;
   Streams& streams;
   Attributes& attributes;
+  Signals signals;
+  Timers timers;
+  Children children;
+  ThreadKeys keys;
   LibraryChoice choice;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.

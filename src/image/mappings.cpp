@@ -289,6 +289,18 @@ int Mappings::unlock(const void* address, std::size_t bytes) noexcept {
   return is_shared(address) ? 0 : os::unlock_pages(address, bytes);
 }
 
+void* Mappings::attach(int segment, const void* wanted, int flags) noexcept {
+  if (!is_shared(wanted)) return files_.attach(segment, wanted, flags);
+  report_refused_call("shmat over shared memory was refused", "leave the address to shmat");
+  return map_failed(EINVAL);
+}
+
+int Mappings::detach(const void* address) noexcept {
+  if (files_.covers(address)) return files_.detach(address);
+  errno = EINVAL;
+  return -1;
+}
+
 void* Mappings::move_break(std::intptr_t bytes) noexcept {
   while (true) {
     const std::uint64_t before = runtime_.word_load(Rank{0}, job_words::program_break);

@@ -43,6 +43,8 @@ class Mappings final : private runtime::Procedure {
   int resident(void* address, std::size_t bytes, unsigned char* result) noexcept;
   int lock(const void* address, std::size_t bytes, unsigned flags) noexcept;
   int unlock(const void* address, std::size_t bytes) noexcept;
+  void* attach(int segment, const void* wanted, int flags) noexcept;
+  int detach(const void* address) noexcept;
   // sbrk(2).
   void* move_break(std::intptr_t bytes) noexcept;
   // brk(2).

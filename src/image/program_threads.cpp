@@ -56,11 +56,15 @@ void end_thread(void* rounds) {
   thread_has_ended();
 }
 
+void attach() {
+  end_after(_POSIX_THREAD_DESTRUCTOR_ITERATIONS);  // before a cancellation can end the thread
+  current_job()->runtime.attach_thread();
+}
+
 void* run_attached(void* given) {
   const Start start = *static_cast<Start*>(given);
   delete static_cast<Start*>(given);
-  end_after(_POSIX_THREAD_DESTRUCTOR_ITERATIONS);  // before a cancellation can end the thread
-  current_job()->runtime.attach_thread();
+  attach();
   return start.function(start.argument);
 }
 
@@ -85,6 +89,12 @@ int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, T
     delete given;
   }
   return error;
+}
+
+void begin_program_thread() {
+  running.fetch_add(1);
+  current_job()->runtime.add_stranger();
+  attach();
 }
 
 void wait_for_program_threads() {

@@ -15,7 +15,10 @@ int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, T
 int create_plain_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
                         void* argument);
 
-// Blocks until no thread of create_program_thread is left.
+// Makes a thread that the C library made for the program, and that calls this first, one of the above.
+void begin_program_thread();
+
+// Blocks until none of these threads is left.
 void wait_for_program_threads();
 
 }  // namespace musubi::image

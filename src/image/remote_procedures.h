@@ -10,5 +10,9 @@ inline constexpr runtime::ProcedureId streams{17};
 inline constexpr runtime::ProcedureId attributes{18};
 inline constexpr runtime::ProcedureId file_mappings{21};
 inline constexpr runtime::ProcedureId kept_mapping{22};
+inline constexpr runtime::ProcedureId signals{23};
+inline constexpr runtime::ProcedureId timers{24};
+inline constexpr runtime::ProcedureId children{25};
+inline constexpr runtime::ProcedureId thread_keys{26};
 
 }  // namespace musubi::image::procedures

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "image/memory_streams.h"
 #include "image/streams.h"
 #include "os/thread_pointer.h"
 
@@ -47,6 +48,13 @@ std::int64_t unread(std::FILE* stream, std::span<const char> data) noexcept {
     if (std::ungetc(static_cast<unsigned char>(data[i]), stream) == EOF) return -EIO;
   }
   return 0;
+}
+
+runtime::Answer with_text(std::int64_t status, std::uint64_t id, std::span<char> reply) noexcept {
+  const MemoryStreams::Text text = memory_streams().text_of(id);
+  if (text.id == 0) return {status, 0};
+  std::memcpy(reply.data(), &text, sizeof text);
+  return {status, sizeof text};
 }
 
 }  // namespace
@@ -111,14 +119,27 @@ runtime::Answer Streams::run(Rank caller, std::span<const std::byte> bytes,
   Request request;
   MUSUBI_CHECK(bytes.size() >= sizeof request);
   std::memcpy(&request, bytes.data(), sizeof request);
+  const std::span<char> answered(reinterpret_cast<char*>(reply.data()), reply.size());
+  const auto text_id = static_cast<std::uint64_t>(request.number);
+  if (request.operation == Operation::text) {
+    return {0, memory_streams().read(text_id, static_cast<std::size_t>(request.offset),
+                                     answered.first(data_bytes_max))};
+  }
+  if (request.operation == Operation::drop_text) {
+    memory_streams().drop(text_id);
+    return {};
+  }
   if (request.stream != stdin && request.stream != stdout && !stream_memory.is_in_use(request.stream))
     return {-EBADF, 0};
   const std::span<const char> data(reinterpret_cast<const char*>(bytes.data()) + sizeof request,
                                    bytes.size() - sizeof request);
-  if (request.operation == Operation::close) return {outcome(std::fclose(request.stream)), 0};
+  if (request.operation == Operation::close) {
+    const std::uint64_t id = memory_streams().id_of(request.stream, true);
+    return with_text(outcome(std::fclose(request.stream)), id, answered);
+  }
   if (request.operation == Operation::close_process) return {outcome(::pclose(request.stream)), 0};
   const Entry entry(*this, request, caller);
-  return carry_out(request, data, {reinterpret_cast<char*>(reply.data()), reply.size()});
+  return carry_out(request, data, answered);
 }
 
 runtime::Answer Streams::carry_out(const Request& request, std::span<const char> data,
@@ -141,7 +162,7 @@ runtime::Answer Streams::carry_out(const Request& request, std::span<const char>
     case Operation::tell:
       return {outcome(::ftello(stream)), 0};
     case Operation::flush:
-      return {outcome(std::fflush(stream)), 0};
+      return with_text(outcome(std::fflush(stream)), memory_streams().id_of(stream, false), reply);
     case Operation::state:
       return {(std::feof(stream) != 0 ? 1 : 0) | (std::ferror(stream) != 0 ? 2 : 0), 0};
     case Operation::clear_state:
@@ -162,6 +183,8 @@ runtime::Answer Streams::carry_out(const Request& request, std::span<const char>
     case Operation::lock:
     case Operation::close:
     case Operation::close_process:
+    case Operation::text:
+    case Operation::drop_text:
       return {};
   }
   __builtin_unreachable();

@@ -22,7 +22,7 @@ class Streams final : private runtime::Procedure {
     unread,  // data
     seek,    // by `offset`, `number` as whence
     tell,
-    flush,
+    flush,  // reply of this and the next: MemoryStreams::Text, if it is such a stream
     close,
     close_process,  // pclose
     state,          // result: bit 0 end of file, bit 1 error
@@ -31,6 +31,8 @@ class Streams final : private runtime::Procedure {
     buffer,  // mode `number`, `offset` bytes
     reopen,  // data: mode and path, each ended by zero
     lock,
+    text,       // of a stream in memory, `number` being its id, from `offset` on
+    drop_text,  // of a closed one
   };
   // What becomes of the lock of the stream behind the operation.
   enum class Lock : std::uint32_t { unchanged, keep, let_go };

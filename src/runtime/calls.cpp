@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <vector>
 
 #include "os/signal_calls.h"
 #include "runtime/job_runtime.h"
@@ -45,17 +44,22 @@ std::int64_t JobRuntime::call_others(ProcedureId id, std::span<const std::byte> 
   std::array<std::byte, call_bytes_max> sent;
   MUSUBI_CHECK(request.size() <= sent.size(), "a request of %zu bytes", request.size());
   if (!request.empty()) std::memcpy(sent.data(), request.data(), request.size());
-  std::vector<CallService::Question> questions(ranks_);
-  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-    if (Rank{rank} == self_) continue;
-    executor().run(calls_->send(Rank{rank}, id, std::span<const std::byte>(sent).first(request.size()),
-                                questions[rank]));
-  }
+  // A few at a time, without malloc: a handler of the program may be the caller.
+  constexpr std::size_t at_once = 32;
   std::int64_t smallest = INT64_MAX;
-  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-    if (Rank{rank} == self_) continue;
-    executor().run(CallService::await(questions[rank]));
-    smallest = std::min(smallest, questions[rank].answer.status);
+  for (std::uint32_t next = 0; next < ranks_;) {
+    std::array<CallService::Question, at_once> questions{};
+    std::size_t count = 0;
+    for (; next < ranks_ && count < at_once; ++next) {
+      if (Rank{next} == self_) continue;
+      executor().run(calls_->send(Rank{next}, id, std::span<const std::byte>(sent).first(request.size()),
+                                  questions[count]));
+      ++count;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      executor().run(CallService::await(questions[i]));
+      smallest = std::min(smallest, questions[i].answer.status);
+    }
   }
   return smallest;
 }

@@ -23,10 +23,24 @@ class HandlersHeldBack {
   HandlersHeldBack() noexcept;
   ~HandlersHeldBack() {
     if (any_) os::set_signal_mask(SIG_SETMASK, mask_before_);
+    if (--depth_ == 0 && postponed_ != 0) [[unlikely]] {
+      send_postponed();
+    }
   }
   HandlersHeldBack(const HandlersHeldBack&) = delete;
 
+  // For a handler that another rank has installed since this thread began to hold back what it knew of: true
+  // when the calling thread holds handlers back; then `signal` comes again behind that. Signal-safe.
+  static bool postpone(int signal) noexcept {
+    if (depth_ != 0) postponed_ |= os::signal_bit(signal);
+    return depth_ != 0;
+  }
+
  private:
+  static void send_postponed() noexcept;
+
+  static constinit thread_local int depth_;
+  static constinit thread_local os::SignalBits postponed_;
   bool any_ = false;
   os::SignalBits mask_before_ = 0;
 };

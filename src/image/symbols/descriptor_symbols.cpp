@@ -1,5 +1,4 @@
 // Calls that close descriptors, make new ones of them, or take arguments of several kinds.
-#include <dirent.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
@@ -28,7 +27,6 @@ constinit Next<int (*)(int, int)> next_dup2("dup2");
 constinit Next<int (*)(int, int, int)> next_dup3("dup3");
 constinit Next<int (*)(unsigned, unsigned, int)> next_close_range("close_range");
 constinit Next<void (*)(int)> next_closefrom("closefrom");
-constinit Next<int (*)(DIR*)> next_closedir("closedir");
 constinit Next<int (*)(int, int, ...)> next_fcntl("fcntl");
 constinit Next<int (*)(int, unsigned long, ...)> next_ioctl("ioctl");
 using AddFile = int (*)(posix_spawn_file_actions_t*, int);
@@ -119,16 +117,6 @@ MUSUBI_EXPORT void closefrom(int first) noexcept {
   Job* const job = job_with_descriptors();
   if (job == nullptr) return next_closefrom.get()(first);
   close_all(*job, static_cast<unsigned>(std::max(first, 0)), ~0u);
-}
-
-MUSUBI_EXPORT int closedir(DIR* folder) {
-  Job* const job = job_with_descriptors();
-  if (job == nullptr) return next_closedir.get()(folder);
-  const int number = ::dirfd(folder);
-  job->descriptors.let_go_elsewhere(number);
-  const int result = next_closedir.get()(folder);
-  job->descriptors.let_go_elsewhere(number);
-  return result;
 }
 
 // fcntl.h names fcntl and fcntl64 alike: hence the names of our own.

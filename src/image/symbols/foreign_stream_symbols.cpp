@@ -11,6 +11,7 @@
 #include "image/job.h"
 #include "image/streams.h"
 #include "image/symbols/exported.h"
+#include "image/symbols/foreign_stream.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/next_function.h"
 
@@ -20,46 +21,13 @@ using musubi::image::current_job;
 using musubi::image::Job;
 using musubi::image::KernelAccess;
 using musubi::image::Next;
+using musubi::image::owner_of;
 using musubi::image::StreamHere;
 using musubi::image::Streams;
 using musubi::image::StreamUse;
+using musubi::image::told;
+using musubi::image::while_closing;
 using Operation = Streams::Operation;
-
-// The linker's names for the ends of our code.
-extern "C" const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern "C" const char _end[] __attribute__((visibility("hidden")));
-
-bool is_ours(const void* caller) {
-  return caller >= __ehdr_start && caller < _end;
-}
-
-// Null unless `stream` is another rank's.
-Streams* owner_of(const FILE* stream) {
-  Job* const job = current_job();
-  if (job == nullptr || !job->program_runs || job->runtime.ranks() == 1) return nullptr;
-  return job->streams.is_foreign(stream) ? &job->streams : nullptr;
-}
-
-// The operation's result as the C library tells it.
-std::int64_t told(std::int64_t result) {
-  if (result >= 0) return result;
-  errno = static_cast<int>(-result);
-  return -1;
-}
-
-// The C library closes the descriptor of `stream` in `call`: other ranks let go of it.
-template <class Call>
-auto while_closing(FILE* stream, Call call) {
-  Job* const job = current_job();
-  if (job == nullptr || !job->program_runs) return call();
-  const int kept_errno = errno;
-  const int number = ::fileno(stream);
-  errno = kept_errno;
-  job->descriptors.let_go_elsewhere(number);
-  const auto result = call();
-  job->descriptors.let_go_elsewhere(number);
-  return result;
-}
 
 FILE* reopen(FILE* (*next)(const char*, const char*, FILE*), const char* path, const char* mode,
              FILE* stream) {
@@ -105,8 +73,6 @@ MUSUBI_ON_STREAM_UNLOCKED(int, feof, owner->operate(stream, Operation::state) & 
 MUSUBI_ON_STREAM_UNLOCKED(int, ferror, owner->operate(stream, Operation::state) & 2)
 MUSUBI_ON_STREAM_UNLOCKED(void, clearerr, owner->operate(stream, Operation::clear_state))
 MUSUBI_ON_STREAM_UNLOCKED(int, fileno, told(owner->operate(stream, Operation::number)))
-MUSUBI_ON_STREAM(int, fflush_unlocked, (FILE * stream), (stream),
-                 told(owner->operate(stream, Operation::flush)))
 MUSUBI_ON_STREAM(int, fseek, (FILE * stream, long offset, int whence), (stream, offset, whence),
                  told(owner->operate(stream, Operation::seek, offset, whence)))
 MUSUBI_ON_STREAM(int, fseeko, (FILE * stream, off_t offset, int whence), (stream, offset, whence),
@@ -161,13 +127,6 @@ MUSUBI_EXPORT void rewind(FILE* stream) {
   owner->operate(stream, Operation::clear_state);
 }
 
-MUSUBI_EXPORT int fclose(FILE* stream) {
-  static constinit Next<int (*)(FILE*)> next("fclose");
-  if (Streams* const owner = owner_of(stream)) {
-    return static_cast<int>(told(owner->operate(stream, Operation::close)));
-  }
-  return while_closing(stream, [&] { return next.get()(stream); });
-}
 MUSUBI_EXPORT int pclose(FILE* stream) {
   static constinit Next<int (*)(FILE*)> next("pclose");
   if (Streams* const owner = owner_of(stream)) {
@@ -253,18 +212,6 @@ int wrapped_putchar_unlocked(int value) {
 }
 MUSUBI_EXPORT wint_t putwchar(wchar_t value) {
   return ::putwc(value, stdout);
-}
-
-// Of null: all streams of this rank, and the common output.
-MUSUBI_EXPORT int fflush(FILE* stream) {
-  static constinit Next<int (*)(FILE*)> next("fflush");
-  // When the runtime ends a rank, rank 0 may have gone.
-  if (stream == nullptr && is_ours(MUSUBI_CALLER)) return next.get()(stream);
-  Streams* const owner = owner_of(stream == nullptr ? stdout : stream);
-  const std::int64_t elsewhere =
-      owner == nullptr ? 0 : told(owner->operate(stream == nullptr ? stdout : stream, Operation::flush));
-  if (owner != nullptr && stream != nullptr) return static_cast<int>(elsewhere);
-  return next.get()(stream) == 0 && elsewhere == 0 ? 0 : EOF;
 }
 
 MUSUBI_EXPORT int wrapped_getchar() __asm__("getchar");

@@ -5,11 +5,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
+#include <netdb.h>
 #include <search.h>
+#include <sys/socket.h>
+#include <wordexp.h>
 
 #include <cstring>
 
 #include "image/heap.h"
+#include "image/job.h"
+#include "image/job_words.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/next_function.h"
 
@@ -132,3 +137,97 @@ MUSUBI_EXPORT int glob64(const char* pattern, int flags, int (*on_error)(const c
   }
 MUSUBI_SCAN(scandir, struct dirent)
 MUSUBI_SCAN(scandir64, struct dirent64)
+
+// The one table of hsearch is the job's.
+namespace {
+
+struct hsearch_data* search_table(musubi::image::Job& job) {
+  return reinterpret_cast<struct hsearch_data*>(
+      job.runtime.word_load(musubi::Rank{0}, musubi::image::job_words::search_table));
+}
+
+musubi::image::Job* job_with_table() {
+  musubi::image::Job* const job = musubi::image::current_job();
+  return job != nullptr && job->program_runs ? job : nullptr;
+}
+
+}  // namespace
+
+MUSUBI_EXPORT int wrapped_hcreate(size_t count) __asm__("hcreate");
+int wrapped_hcreate(size_t count) {
+  static constinit Next<int (*)(size_t)> next("hcreate");
+  musubi::image::Job* const job = job_with_table();
+  if (job == nullptr) return next.get()(count);
+  if (search_table(*job) != nullptr) return 0;
+  auto* const table = static_cast<struct hsearch_data*>(heap.allocate_shared(sizeof(struct hsearch_data)));
+  if (table == nullptr) return 0;
+  *table = {};
+  const Heap::LibraryServed library;
+  if (::hcreate_r(count, table) == 0) return 0;
+  job->runtime.word_store(musubi::Rank{0}, musubi::image::job_words::search_table,
+                          reinterpret_cast<std::uint64_t>(table));
+  return 1;
+}
+MUSUBI_EXPORT ENTRY* wrapped_hsearch(ENTRY item, ACTION action) __asm__("hsearch");
+ENTRY* wrapped_hsearch(ENTRY item, ACTION action) {
+  static constinit Next<ENTRY* (*)(ENTRY, ACTION)> next("hsearch");
+  musubi::image::Job* const job = job_with_table();
+  if (job == nullptr) return next.get()(item, action);
+  struct hsearch_data* const table = search_table(*job);
+  ENTRY* found = nullptr;
+  if (table == nullptr) {
+    errno = ESRCH;
+  } else {
+    ::hsearch_r(item, action, &found, table);
+  }
+  return found;
+}
+MUSUBI_EXPORT void wrapped_hdestroy() __asm__("hdestroy");
+void wrapped_hdestroy() {
+  static constinit Next<void (*)()> next("hdestroy");
+  musubi::image::Job* const job = job_with_table();
+  if (job == nullptr) return next.get()();
+  struct hsearch_data* const table = search_table(*job);
+  if (table == nullptr) return;
+  job->runtime.word_store(musubi::Rank{0}, musubi::image::job_words::search_table, 0);
+  ::hdestroy_r(table);
+  heap.release(table);
+}
+
+// Lists of addresses: an entry and its address are one piece of memory.
+MUSUBI_EXPORT int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** list) {
+  static constinit Next<int (*)(const char*, const char*, const addrinfo*, addrinfo**)> next("getaddrinfo");
+  addrinfo* found = nullptr;
+  const int error = next.get()(node, service, hints, &found);
+  if (error != 0) return error;
+  for (addrinfo** place = &found; *place != nullptr; place = &(*place)->ai_next) {
+    void* const shared = move_to_shared(*place, sizeof **place + (*place)->ai_addrlen);
+    if (shared == nullptr) return EAI_MEMORY;
+    *place = static_cast<addrinfo*>(shared);
+    addrinfo& entry = **place;
+    if (entry.ai_addr != nullptr) entry.ai_addr = reinterpret_cast<sockaddr*>(*place + 1);
+    if (entry.ai_canonname == nullptr) continue;
+    void* const name = move_to_shared(entry.ai_canonname, std::strlen(entry.ai_canonname) + 1);
+    if (name == nullptr) return EAI_MEMORY;
+    entry.ai_canonname = static_cast<char*>(name);
+  }
+  *list = found;
+  return 0;
+}
+
+MUSUBI_EXPORT int wordexp(const char* words, wordexp_t* found, int flags) {
+  static constinit Next<int (*)(const char*, wordexp_t*, int)> next("wordexp");
+  const int result = next.get()(words, found, flags);
+  if ((result != 0 && result != WRDE_NOSPACE) || found->we_wordv == nullptr) return result;
+  const std::size_t first = (flags & WRDE_DOOFFS) != 0 ? found->we_offs : 0;
+  const std::size_t end = first + found->we_wordc;
+  void* const list = move_to_shared(found->we_wordv, (end + 1) * sizeof(char*));
+  if (list == nullptr) return WRDE_NOSPACE;
+  found->we_wordv = static_cast<char**>(list);
+  for (std::size_t i = first; i < end; ++i) {
+    void* const word = move_to_shared(found->we_wordv[i], std::strlen(found->we_wordv[i]) + 1);
+    if (word == nullptr) return WRDE_NOSPACE;
+    found->we_wordv[i] = static_cast<char*>(word);
+  }
+  return result;
+}

@@ -1,8 +1,6 @@
 // mmap's family and the program's break. Calls of the C library, of the dynamic linker and of this library
 // are for the process alone: they go to the kernel as they are, and so does everything in a job of one rank.
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,6 +9,7 @@
 #include "image/heap.h"
 #include "image/job.h"
 #include "image/mappings.h"
+#include "image/symbols/calling_library.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/next_function.h"
 #include "os/mapping_calls.h"
@@ -33,16 +32,10 @@ Mappings* mappings_for(const void* caller) {
   return job == nullptr ? nullptr : &job->mappings;
 }
 
-// What drivers and their kin map is of this process.
-bool is_in_private_library(const Job& job, const void* caller) {
-  dl_find_object found;
-  return ::_dl_find_object(const_cast<void*>(caller), &found) == 0 &&
-         job.choice.is_named_private(found.dlfo_link_map->l_name);
-}
-
 void* map(void* wanted, size_t bytes, int protection, int flags, int file, off_t offset, const void* caller) {
   Job* const job = job_for(caller);
-  if (job != nullptr && !is_in_private_library(*job, caller)) {
+  // What drivers and their kin map is of this process.
+  if (job != nullptr && !musubi::image::is_in_private_library(*job, caller)) {
     if ((flags & MAP_ANONYMOUS) == 0) job->descriptors.make_usable(file);
     return job->mappings.map({wanted, bytes, protection, flags, file, offset});
   }
@@ -147,4 +140,15 @@ MUSUBI_EXPORT void* sbrk(intptr_t bytes) noexcept {
 MUSUBI_EXPORT int brk(void* end) noexcept {
   Mappings* const mappings = mappings_for(MUSUBI_CALLER);
   return mappings != nullptr ? mappings->set_break(end) : next_brk.get()(end);
+}
+
+MUSUBI_EXPORT void* shmat(int segment, const void* wanted, int flags) noexcept {
+  static constinit musubi::image::Next<void* (*)(int, const void*, int)> next("shmat");
+  Mappings* const mappings = mappings_for(MUSUBI_CALLER);
+  return mappings != nullptr ? mappings->attach(segment, wanted, flags) : next.get()(segment, wanted, flags);
+}
+MUSUBI_EXPORT int shmdt(const void* address) noexcept {
+  static constinit musubi::image::Next<int (*)(const void*)> next("shmdt");
+  Mappings* const mappings = mappings_for(MUSUBI_CALLER);
+  return mappings != nullptr ? mappings->detach(address) : next.get()(address);
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 
+#include "image/job.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/next_function.h"
 #include "image/symbols/user_signals.h"
@@ -27,8 +28,9 @@ bool is_valid(int signal) {
 }
 
 int set_action(int signal, const struct sigaction* set, struct sigaction* old) {
-  if (UserSignals* const signals = user_signals()) return signals->action(signal, set, old);
-  return next_sigaction.get()(signal, set, old);
+  UserSignals* const signals = user_signals();
+  return signals != nullptr ? set_action_everywhere(*signals, signal, set, old)
+                            : next_sigaction.get()(signal, set, old);
 }
 
 // As signal(3) with these flags.
@@ -51,7 +53,29 @@ Handler set_handler_once(int signal, Handler handler) {
   return set_handler(signal, handler, static_cast<int>(SA_RESETHAND) | SA_NODEFER);
 }
 
+bool is_same(const struct sigaction& one, const struct sigaction& other) {
+  return one.sa_sigaction == other.sa_sigaction && one.sa_flags == other.sa_flags &&
+         os::signal_bits(one.sa_mask) == os::signal_bits(other.sa_mask);
+}
+
 }  // namespace
+
+int set_action_everywhere(UserSignals& signals, int signal, const struct sigaction* set,
+                          struct sigaction* old) noexcept {
+  if (set == nullptr) return signals.action(signal, nullptr, old);
+  const struct sigaction wanted = *set;
+  struct sigaction before {};
+  const int result = signals.action(signal, &wanted, &before);
+  if (result != 0) return result;
+  if (old != nullptr) *old = before;
+  // A handler that installs itself again is the usual case.
+  Job* const job = current_job();
+  if (job != nullptr && job->program_runs && job->runtime.ranks() > 1 && !is_same(wanted, before)) {
+    job->signals.spread(signal, wanted);
+  }
+  return 0;
+}
+
 }  // namespace musubi::image
 
 using musubi::image::Handler;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "image/fork.h"
+#include "image/refused_call.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/next_function.h"
@@ -44,7 +45,10 @@ constinit Next<Spawn> next_spawn("posix_spawn"), next_spawnp("posix_spawnp");
 int spawn(Spawn next, pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   if (job_of_memory() == nullptr) return next(process, path, actions, attributes, arguments, environment);
-  if (Job* const job = current_job()) job->descriptors.make_all_usable();
+  if (Job* const job = current_job()) {
+    job->descriptors.make_all_usable();
+    job->children.note_child();
+  }
   const std::string private_path = path;
   const PrivateTexts private_arguments(arguments), private_environment(environment);
   posix_spawn_file_actions_t private_actions{};
@@ -71,7 +75,18 @@ void open_for_exec(const char* path, char* const* arguments, char* const* enviro
   errno = kept_errno;
 }
 
+// The launcher's invitation is used up, and the other ranks would stay behind.
+void report_end_of_rank() {
+  Job* const job = current_job();
+  if (job == nullptr || job->runtime.ranks() == 1 || !job->children.is_this_process()) return;
+  musubi::image::report_refused_call(
+      "exec replaces this rank by a program that is no part of the job: it runs in one process, and the job "
+      "ends with it",
+      "name that program to musubi run, or start it by a shell script with `exec`");
+}
+
 int exec(Exec next, const char* path, char* const* arguments, char* const* environment) {
+  report_end_of_rank();
   open_for_exec(path, arguments, environment);
   return next(path, arguments, environment);
 }
@@ -120,6 +135,7 @@ MUSUBI_EXPORT int execvp(const char* file, char* const* arguments) noexcept {
   return exec(next_execvpe.get(), file, arguments, environ);
 }
 MUSUBI_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) noexcept {
+  report_end_of_rank();
   open_for_exec(nullptr, arguments, environment);
   return next_fexecve.get()(file, arguments, environment);
 }

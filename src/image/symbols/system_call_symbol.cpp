@@ -1,10 +1,13 @@
-// syscall(2): the calls about signals, by number, end where their named relatives do.
+// syscall(2): the calls about signals and the process, by number, end where their named relatives do.
 #include <signal.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdarg>
 
+#include "image/heap.h"
+#include "image/refused_call.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/user_signals.h"
 #include "os/signal_calls.h"
@@ -29,7 +32,7 @@ long set_action(vm::UserSignals& signals, int signal, const KernelAction* set, K
     wanted.sa_flags = static_cast<int>(set->flags);
     wanted.sa_mask = os::signal_set(set->mask);
   }
-  if (signals.action(signal, set != nullptr ? &wanted : nullptr, &before) != 0) return -1;
+  if (set_action_everywhere(signals, signal, set != nullptr ? &wanted : nullptr, &before) != 0) return -1;
   if (old != nullptr) {
     *old = {before.sa_sigaction, static_cast<unsigned>(before.sa_flags), nullptr,
             os::signal_bits(before.sa_mask)};
@@ -47,6 +50,40 @@ long set_mask_of(vm::UserSignals& signals, int how, const os::SignalBits* set, o
   }
   if (old != nullptr) *old = os::signal_bits(before);
   return 0;
+}
+
+// Of the process, by the id that the program knows. False: as the kernel has it.
+bool is_about_process(long number, const long* given, long& result) {
+  switch (number) {
+    case SYS_getpid:
+      result = ::getpid();
+      return true;
+    case SYS_getppid:
+      result = ::getppid();
+      return true;
+    case SYS_kill:
+      result = ::kill(static_cast<pid_t>(given[0]), static_cast<int>(given[1]));
+      return true;
+    case SYS_tgkill:
+      result =
+          ::tgkill(static_cast<pid_t>(given[0]), static_cast<pid_t>(given[1]), static_cast<int>(given[2]));
+      return true;
+    case SYS_fork:
+      result = ::fork();
+      return true;
+    case SYS_clone:
+    case SYS_clone3:
+    case SYS_vfork:
+      report_refused_call(
+          "a process or thread made by syscall(2) was refused: it would work on memory that it "
+          "does not have alone, and that nobody opens for it",
+          "call fork, posix_spawn or pthread_create");
+      errno = ENOSYS;
+      result = -1;
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
@@ -75,6 +112,12 @@ MUSUBI_EXPORT long syscall(long number, ...) noexcept {
       return signals->alternate_stack(reinterpret_cast<const stack_t*>(given[0]),
                                       reinterpret_cast<stack_t*>(given[1]));
     }
+  }
+  // The runtime's own calls are about this process.
+  long about_process;
+  if (musubi::image::heap.serves(MUSUBI_CALLER) &&
+      musubi::image::is_about_process(number, given, about_process)) {
+    return about_process;
   }
   const long result = os::system_call(number, given[0], given[1], given[2], given[3], given[4], given[5]);
   if (result >= 0 || result < -4095) return result;

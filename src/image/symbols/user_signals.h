@@ -13,6 +13,9 @@ inline vm::UserSignals* user_signals() noexcept {
   return handler == nullptr ? nullptr : &handler->user_signals();
 }
 
+// sigaction(2), at every rank.
+int set_action_everywhere(vm::UserSignals& signals, int signal, const struct sigaction* set,
+                          struct sigaction* old) noexcept;
 // pthread_sigmask(3): 0 or an error number.
 int set_mask(int how, const sigset_t* set, sigset_t* old) noexcept;
 

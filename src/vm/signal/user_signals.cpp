@@ -97,19 +97,46 @@ int UserSignals::action(int signal, const struct sigaction* set, struct sigactio
   return result;
 }
 
+struct sigaction UserSignals::as_installed(const struct sigaction& wanted) const noexcept {
+  struct sigaction altered = wanted;
+  altered.sa_mask = without_protected(wanted.sa_mask);
+  if (!has_handler(wanted)) return altered;
+  altered.sa_flags |= SA_ONSTACK;
+  if (entry_ == nullptr) return altered;
+  altered.sa_sigaction = entry_;
+  altered.sa_flags |= SA_SIGINFO;
+  altered.sa_flags &= ~static_cast<int>(SA_RESETHAND);  // what `entry` leaves uses nothing up
+  return altered;
+}
+
+void UserSignals::run_handler(int signal, siginfo_t* information, void* context) noexcept {
+  struct sigaction action {};
+  {
+    const Hold hold(*this);
+    Record& record = records_[static_cast<std::size_t>(signal)];
+    action = record.action;
+    if (has_handler(action) && (action.sa_flags & SA_RESETHAND)) {
+      record.action.sa_handler = SIG_DFL;
+      os::set_signal_action(signal, &record.action, nullptr);
+    }
+  }
+  if (!has_handler(action)) return;  // changed since the signal came
+  if (action.sa_flags & SA_SIGINFO) {
+    action.sa_sigaction(signal, information, context);
+  } else {
+    action.sa_handler(signal);
+  }
+}
+
 // Holds the lock.
 int UserSignals::forward(int signal, const struct sigaction* set, struct sigaction* old) noexcept {
   Record& record = records_[static_cast<std::size_t>(signal)];
   struct sigaction altered {};
-  if (set != nullptr) {
-    altered = *set;
-    altered.sa_mask = without_protected(set->sa_mask);
-    if (has_handler(*set)) altered.sa_flags |= SA_ONSTACK;
-  }
+  if (set != nullptr) altered = as_installed(*set);
   const int result = os::set_signal_action(signal, set != nullptr ? &altered : nullptr, old);
   if (result != 0) return result;
   // A handler that was to run once may have run: then the kernel knows better than the record.
-  if (record.known && old->sa_handler == record.action.sa_handler) *old = record.action;
+  if (record.known && old->sa_handler == as_installed(record.action).sa_handler) *old = record.action;
   if (set == nullptr) return 0;
   record = Record{*set, true};
   const os::SignalBits bit = os::signal_bit(signal);

@@ -45,9 +45,15 @@ class UserSignals {
     return with_handler_.load(std::memory_order_relaxed) & ~protected_signals;
   }
 
+  using KernelHandler = void (*)(int, siginfo_t*, void*);
+  // The kernel calls `entry` where the program has a handler for a signal that the runtime does not own; the
+  // program need not know. `entry` calls run_handler(), or leaves it. Before the program installs any.
+  void set_entry(KernelHandler entry) noexcept { entry_ = entry; }
+  // Inside of `entry`: the program's handler, as the kernel would have called it.
+  void run_handler(int signal, siginfo_t* information, void* context) noexcept;
+
   // ---- For FaultHandler.
 
-  using KernelHandler = void (*)(int, siginfo_t*, void*);
   // Reads what the program has installed so far. Once, before take().
   void begin(KernelHandler kernel_handler) noexcept;
   // From now on `signal` belongs to the runtime; what was installed becomes the program's record.
@@ -73,12 +79,14 @@ class UserSignals {
 
   bool owns(int signal) const noexcept { return (owned_ & os::signal_bit(signal)) != 0; }
   void install(int signal) noexcept;
+  struct sigaction as_installed(const struct sigaction& wanted) const noexcept;
   int forward(int signal, const struct sigaction* set, struct sigaction* old) noexcept;
 
   static constexpr int signals_end = 65;
 
   SpinLock lock_;
   KernelHandler kernel_handler_ = nullptr;
+  KernelHandler entry_ = nullptr;  // null: the kernel calls the program's handlers itself
   os::SignalBits owned_ = 0;
   std::atomic<os::SignalBits> with_handler_ = 0;
   std::array<Record, signals_end> records_{};

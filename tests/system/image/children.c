@@ -1,13 +1,80 @@
 // Other programs started by this one: they are no ranks, and see arguments that another thread wrote.
+#define _GNU_SOURCE
+#include <errno.h>
 #include <omp.h>
+#include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
 
 extern char** environ;
+
+static int is_last(void) {
+  return omp_get_thread_num() == omp_get_num_threads() - 1;
+}
+
+// By a way that leaves it to the others to wait.
+static pid_t start(int status) {
+  const pid_t child = fork();
+  if (child == 0) _exit(status);
+  return child;
+}
+
+// Whoever made a child, whoever waits for it finds it.
+static void check_waits(void) {
+  pid_t child = -1;
+  int status = -1;
+#pragma omp parallel
+  if (is_last()) child = start(3);
+  CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3);
+  CHECK(waitpid(child, &status, 0) == -1 && errno == ECHILD);
+#pragma omp parallel
+  if (is_last()) child = start(4);
+  siginfo_t information;
+  CHECK(waitid(P_PID, (id_t)child, &information, WEXITED) == 0 && information.si_status == 4);
+  child = start(5);
+#pragma omp parallel
+  if (is_last()) CHECK(wait(&status) == child && WEXITSTATUS(status) == 5);
+  CHECK(wait(&status) == -1 && errno == ECHILD && waitpid(-1, &status, WNOHANG) == -1);
+  // Of each thread one, in any order.
+  int sum = 0, made = 0;
+#pragma omp parallel reduction(+ : made)
+  {
+#pragma omp critical
+    made += start(1 + omp_get_thread_num()) > 0;
+  }
+  for (int i = 0; i < made; ++i) {
+    CHECK(wait3(&status, 0, NULL) > 0);
+    sum += WEXITSTATUS(status);
+  }
+  CHECK(made == omp_get_max_threads() && sum == made * (made + 1) / 2);
+  // Made by the C library's other name, and by number.
+  child = _Fork();
+  if (child == 0) _exit(6);
+  CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 6);
+  child = (pid_t)syscall(SYS_fork);
+  if (child == 0) _exit(7);
+  CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7);
+}
+
+// The shell of a stream is waited for by whoever closes it.
+static void check_streams(void) {
+  FILE* output = popen("echo from main; exit 3", "r");
+  char line[100];
+#pragma omp parallel
+  if (is_last()) {
+    CHECK(fgets(line, sizeof line, output) != NULL && strcmp(line, "from main\n") == 0);
+    CHECK(WEXITSTATUS(pclose(output)) == 3);
+    output = popen("echo from there; exit 4", "r");
+  }
+  CHECK(fgets(line, sizeof line, output) != NULL && strcmp(line, "from there\n") == 0);
+  CHECK(WEXITSTATUS(pclose(output)) == 4);
+}
 
 int main(void) {
   char* command = malloc(100);
@@ -33,6 +100,8 @@ int main(void) {
   CHECK(child > 0 && waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 9);
 #pragma omp parallel
   CHECK(command[0] == 't');
+  check_waits();
+  check_streams();
   printf("children: passed\n");
   return 0;
 }

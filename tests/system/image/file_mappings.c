@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,12 +113,39 @@ static void over_a_reservation(int file) {
   CHECK(munmap(memory, 100 * page) == 0);
 }
 
+// A segment of System V: at one address, attached and given up by any thread.
+static void segments(void) {
+  static int* memory;
+  static int segment;
+#pragma omp parallel
+  if (omp_get_thread_num() == omp_get_num_threads() - 1) {
+    segment = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
+    memory = shmat(segment, NULL, 0);
+    CHECK(segment >= 0 && memory != (void*)-1);
+  }
+  static struct shmid_ds state;
+  CHECK(shmctl(segment, IPC_STAT, &state) == 0 && state.shm_segsz == bytes);
+#pragma omp parallel for
+  for (int i = 0; i < 1000; i++) memory[i * 40] = i;
+  for (int i = 0; i < 1000; i++) CHECK(memory[i * 40] == i);
+  const int* const seen = shmat(segment, NULL, SHM_RDONLY);
+  CHECK(seen != (void*)-1 && shmctl(segment, IPC_RMID, NULL) == 0);
+#pragma omp parallel
+  {
+    CHECK(seen[999 * 40] == 999);
+#pragma omp barrier
+    if (omp_get_thread_num() == omp_get_num_threads() - 1) CHECK(shmdt(memory) == 0 && shmdt(seen) == 0);
+  }
+  CHECK(shmdt(memory) == -1 && errno == EINVAL);
+}
+
 int main(void) {
   const int file = make_file();
   read_only(file);
   private_and_writable(file);
   over_a_reservation(file);
   shared(file);
+  segments();
   // The kernel's own refusals.
   const int read_only_file = open("/proc/self/exe", O_RDONLY);
   CHECK(mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, read_only_file, 0) == MAP_FAILED &&

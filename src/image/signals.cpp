@@ -1,0 +1,189 @@
+#include "image/signals.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "image/job.h"
+#include "image/real_function.h"
+#include "image/remote_procedures.h"
+#include "os/errno_kept.h"
+#include "os/signal_calls.h"
+#include "os/system_call.h"
+#include "runtime/thread_executor.h"
+#include "vm/signal/fault_handler.h"
+
+namespace musubi::image {
+namespace {
+
+pid_t own_process() noexcept {
+  return static_cast<pid_t>(os::system_call(SYS_getpid));
+}
+
+// Whether it is no child of this process, as far as anybody can know: one that is gone may have been one.
+bool is_stranger(pid_t process) noexcept {
+  siginfo_t nothing{};
+  const bool is_child = os::system_call(SYS_waitid, P_PID, process, reinterpret_cast<long>(&nothing),
+                                        WEXITED | WNOHANG | WNOWAIT, 0) == 0;
+  return !is_child && os::system_call(SYS_kill, process, 0) != -ESRCH;
+}
+
+// Whether rank 0 gets the same signal: it has been sent to all processes of the terminal's or of a group, or
+// by the launcher. Nobody outside can mean one of the other ranks but its own children.
+bool is_for_first_rank(int signal, const siginfo_t& information) noexcept {
+  const Job* const job = current_job();
+  if (job == nullptr || job->is_first_rank()) return false;
+  switch (information.si_code) {
+    case SI_KERNEL:
+      return signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP || signal == SIGHUP ||
+             signal == SIGCONT || signal == SIGWINCH;
+    case SI_USER:
+      return signal != SIGPIPE && is_stranger(information.si_pid);
+    case SI_QUEUE:
+      return information.si_pid != own_process() && is_stranger(information.si_pid);
+    default:
+      return false;
+  }
+}
+
+// What the kernel calls in place of the program's handlers.
+void enter_handler(int signal, siginfo_t* information, void* context) {
+  const int kept_errno = errno;
+  const bool leaves = is_for_first_rank(signal, *information);
+  errno = kept_errno;
+  if (leaves || runtime::HandlersHeldBack::postpone(signal)) return;
+  vm::FaultHandler::installed()->user_signals().run_handler(signal, information, context);
+}
+
+int error_of(long result) noexcept {
+  return result < 0 ? static_cast<int>(-result) : 0;
+}
+
+// To the calling thread, or to the process.
+int queue(bool to_thread, int signal, const sigval& value) noexcept {
+  siginfo_t information{};
+  information.si_signo = signal;
+  information.si_code = SI_QUEUE;
+  information.si_pid = own_process();
+  information.si_uid = static_cast<uid_t>(os::system_call(SYS_getuid));
+  information.si_value = value;
+  const long sent = reinterpret_cast<long>(&information);
+  return error_of(to_thread ? os::system_call(SYS_rt_tgsigqueueinfo, own_process(), ::gettid(), signal, sent)
+                            : os::system_call(SYS_rt_sigqueueinfo, own_process(), signal, sent));
+}
+
+int send_here(int signal, const sigval* value) noexcept {
+  return value != nullptr ? queue(false, signal, *value)
+                          : error_of(os::system_call(SYS_kill, own_process(), signal));
+}
+
+// Whether the program's handler would run on this thread now.
+bool is_taken_here(int signal) noexcept {
+  if (signal < 1 || signal > 64) return false;
+  vm::UserSignals& signals = vm::FaultHandler::installed()->user_signals();
+  struct sigaction action {};
+  sigset_t blocked{};
+  const os::ErrnoKept errno_kept;
+  if (signals.action(signal, nullptr, &action) != 0 || action.sa_handler == SIG_DFL ||
+      action.sa_handler == SIG_IGN) {
+    return false;
+  }
+  signals.mask(SIG_BLOCK, nullptr, &blocked);
+  return (os::signal_bits(blocked) & os::signal_bit(signal)) == 0;
+}
+
+int send_to_own_thread(pthread_t thread, int signal) noexcept {
+  using Send = int (*)(pthread_t, int);
+  static const auto next = reinterpret_cast<Send>(next_definition("pthread_kill"));
+  return next(thread, signal);
+}
+
+}  // namespace
+
+void Signals::start(runtime::Runtime& runtime) {
+  runtime_ = &runtime;
+  if (runtime.ranks() == 1) return;
+  runtime.remote_calls().serve(procedures::signals, *this);
+  vm::FaultHandler::installed()->user_signals().set_entry(&enter_handler);
+}
+
+void Signals::spread(int signal, const struct sigaction& action) noexcept {
+  const os::ErrnoKept errno_kept;
+  Message message{};
+  message.request = Request::act;
+  message.signal = signal;
+  message.action = action;
+  runtime_->remote_calls().call_others(procedures::signals, std::as_bytes(std::span(&message, 1)));
+}
+
+int Signals::ask(Rank rank, const Message& message) noexcept {
+  const os::ErrnoKept errno_kept;
+  return static_cast<int>(runtime_->remote_calls()
+                              .call(rank, procedures::signals, std::as_bytes(std::span(&message, 1)), {})
+                              .status);
+}
+
+int Signals::send_to_process(int signal, const sigval* value) noexcept {
+  if (is_taken_here(signal)) {
+    return value != nullptr ? queue(true, signal, *value)
+                            : error_of(os::system_call(SYS_tgkill, own_process(), ::gettid(), signal));
+  }
+  if (runtime_->self() == Rank{0}) return send_here(signal, value);
+  Message message{};
+  message.request = Request::send_to_process;
+  message.signal = signal;
+  message.has_value = value != nullptr;
+  if (value != nullptr) message.value = *value;
+  return ask(Rank{0}, message);
+}
+
+int Signals::send_to_thread(pid_t thread, int signal) noexcept {
+  int error = error_of(os::system_call(SYS_tgkill, own_process(), thread, signal));
+  Message message{};
+  message.request = Request::send_to_thread_id;
+  message.signal = signal;
+  message.thread_id = thread;
+  for (std::uint32_t rank = 0; error == ESRCH && rank < runtime_->ranks(); ++rank) {
+    if (Rank{rank} != runtime_->self()) error = ask(Rank{rank}, message);
+  }
+  return error;
+}
+
+int Signals::send_to_thread(pthread_t thread, int signal) noexcept {
+  const runtime::Layout& layout = runtime_->layout();
+  const std::uintptr_t place = static_cast<std::uintptr_t>(thread) - layout.stacks_base;
+  const std::size_t bytes_per_rank = layout.stack_slot_bytes * layout.stack_slots_per_rank;
+  const Rank rank{static_cast<std::uint32_t>(place / bytes_per_rank)};
+  if (place >= bytes_per_rank * runtime_->ranks() || rank == runtime_->self()) {
+    return send_to_own_thread(thread, signal);
+  }
+  Message message{};
+  message.request = Request::send_to_thread;
+  message.signal = signal;
+  message.thread = thread;
+  return ask(rank, message);
+}
+
+runtime::Answer Signals::run(Rank, std::span<const std::byte> request, std::span<std::byte>) noexcept {
+  Message message;
+  MUSUBI_CHECK(request.size() == sizeof message);
+  std::memcpy(&message, request.data(), sizeof message);
+  switch (message.request) {
+    case Request::act:
+      return {vm::FaultHandler::installed()->user_signals().action(message.signal, &message.action, nullptr),
+              0};
+    case Request::send_to_process:
+      return {send_here(message.signal, message.has_value ? &message.value : nullptr), 0};
+    case Request::send_to_thread_id:
+      return {error_of(os::system_call(SYS_tgkill, own_process(), message.thread_id, message.signal)), 0};
+    case Request::send_to_thread:
+      // The thread's own data is pinned to its rank: this one may read it.
+      return {send_to_own_thread(message.thread, message.signal), 0};
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace musubi::image

@@ -1,0 +1,62 @@
+// Limits on resources (image/attributes.h): those of the process hold for all ranks.
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "image/job.h"
+#include "image/symbols/exported.h"
+#include "os/system_call.h"
+
+namespace {
+
+using musubi::image::Attributes;
+using musubi::image::current_job;
+using musubi::image::Job;
+
+// Of another process it is the kernel's matter. Copies: the kernel cannot open shared memory.
+int change_limit(pid_t process, int resource, const rlimit* wanted, rlimit* before) noexcept {
+  Job* const job = current_job();
+  const bool of_job = job != nullptr && job->program_runs && job->runtime.ranks() > 1;
+  if (of_job && process == job->attributes.process_ids().process) process = 0;
+  rlimit given{}, found{};
+  if (wanted != nullptr) given = *wanted;
+  const long result = musubi::os::system_call(SYS_prlimit64, process, resource,
+                                              wanted != nullptr ? reinterpret_cast<long>(&given) : 0,
+                                              reinterpret_cast<long>(&found));
+  if (result < 0) {
+    errno = static_cast<int>(-result);
+    return -1;
+  }
+  if (before != nullptr) *before = found;
+  if (of_job && process == 0 && wanted != nullptr) {
+    job->attributes.spread(Attributes::Change::limit, resource,
+                           {reinterpret_cast<const char*>(&given), sizeof given});
+  }
+  return 0;
+}
+
+}  // namespace
+
+// sys/resource.h gives a 64-bit limit the same layout and another name.
+static_assert(sizeof(rlimit) == sizeof(rlimit64));
+
+MUSUBI_EXPORT int wrapped_setrlimit(int resource, const rlimit* limit) __asm__("setrlimit");
+int wrapped_setrlimit(int resource, const rlimit* limit) {
+  return change_limit(0, resource, limit, nullptr);
+}
+MUSUBI_EXPORT int wrapped_setrlimit64(int resource, const rlimit* limit) __asm__("setrlimit64");
+int wrapped_setrlimit64(int resource, const rlimit* limit) {
+  return change_limit(0, resource, limit, nullptr);
+}
+MUSUBI_EXPORT int wrapped_prlimit(pid_t process, int resource, const rlimit* wanted,
+                                  rlimit* before) __asm__("prlimit");
+int wrapped_prlimit(pid_t process, int resource, const rlimit* wanted, rlimit* before) {
+  return change_limit(process, resource, wanted, before);
+}
+MUSUBI_EXPORT int wrapped_prlimit64(pid_t process, int resource, const rlimit* wanted,
+                                    rlimit* before) __asm__("prlimit64");
+int wrapped_prlimit64(pid_t process, int resource, const rlimit* wanted, rlimit* before) {
+  return change_limit(process, resource, wanted, before);
+}
