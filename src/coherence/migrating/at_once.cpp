@@ -49,8 +49,8 @@ bool Engine::live_parts_are_unchanged() const {
 
 bool Engine::acquire_at_once(SignatureView signature, Audience audience) {
   const bool is_kept = audience != Audience::everyone && !signature.empty();
-  if (audience <= Audience::unknown_in_order || is_kept || !to_close_.empty() ||
-      !held_back_.empty() || expired_.load() < signature.minimum.value)
+  if (audience <= Audience::unknown_in_order || is_kept || !to_close_.empty() || !held_back_.empty() ||
+      expired_.load() < signature.minimum.value)
     return false;
   LogicalTime newest = signature.minimum;
   for (const Notice& notice : signature.notices) {

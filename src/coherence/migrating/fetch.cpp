@@ -134,12 +134,14 @@ Task<bool> Engine::fetch_by_hint(Block& b, std::byte* target) {
   BlockWords words{};
   const std::uint64_t version = word_offset(b.id, offsetof(BlockWords, version));
   // The timestamp first: bytes of a newer version may come along, but never older ones than it says.
-  std::array<Step, 4> steps{
-      fabric::get(words_region, version, &version_before, sizeof version_before),
-      fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)), &words.public_ts,
-                  offsetof(BlockWords, tail) - offsetof(BlockWords, public_ts)),
-      fabric::get(published_region, b.extent.offset, target, b.extent.bytes),
-      fabric::get(words_region, version, &version_after, sizeof version_after)};
+  const std::size_t word_bytes = sizeof words.public_ts + (e.pinned ? sizeof words.atomic_words : 0);
+  static_assert(offsetof(BlockWords, atomic_words) ==
+                offsetof(BlockWords, public_ts) + sizeof words.public_ts);
+  std::array<Step, 4> steps{fabric::get(words_region, version, &version_before, sizeof version_before),
+                            fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
+                                        &words.public_ts, word_bytes),
+                            fabric::get(published_region, b.extent.offset, target, b.extent.bytes),
+                            fabric::get(words_region, version, &version_after, sizeof version_after)};
   co_await fabric::transfer(fabric_, e.hint_writer, steps);
   if (target == b.own) e.bytes_lost = true;
   if (words.public_ts < e.hint_write_ts.value || is_given_back(version_before, version_after)) {
