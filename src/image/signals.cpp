@@ -1,6 +1,8 @@
 #include "image/signals.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,6 +97,18 @@ bool is_taken_here(int signal) noexcept {
   return (os::signal_bits(blocked) & os::signal_bit(signal)) == 0;
 }
 
+// Every program of gfortran has handlers of its library for signals that kill: they print where it was, and
+// let it die. Without the locks of the loader: a constructor, under them, may call sigaction as well.
+bool reports_an_end([[maybe_unused]] const void* handler) {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+  dl_find_object object;
+  if (::_dl_find_object(const_cast<void*>(handler), &object) != 0) return false;
+  return std::strstr(object.dlfo_link_map->l_name, "/libgfortran.so") != nullptr;
+#else
+  return false;
+#endif
+}
+
 int send_to_own_thread(pthread_t thread, int signal) noexcept {
   using Send = int (*)(pthread_t, int);
   static const auto next = reinterpret_cast<Send>(next_definition("pthread_kill"));
@@ -107,7 +121,9 @@ void Signals::start(runtime::Runtime& runtime) {
   runtime_ = &runtime;
   if (runtime.ranks() == 1) return;
   runtime.remote_calls().serve(procedures::signals, *this);
-  vm::FaultHandler::installed()->user_signals().set_entry(&enter_handler);
+  vm::UserSignals& signals = vm::FaultHandler::installed()->user_signals();
+  signals.set_entry(&enter_handler);
+  signals.set_judge_of_ends(&reports_an_end);
 }
 
 void Signals::spread(int signal, const struct sigaction& action) noexcept {

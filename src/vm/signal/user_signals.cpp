@@ -128,6 +128,12 @@ void UserSignals::run_handler(int signal, siginfo_t* information, void* context)
   }
 }
 
+bool UserSignals::may_go_on(const struct sigaction& action) const noexcept {
+  if (!has_handler(action)) return false;
+  return ends_the_process_ == nullptr ||
+         !ends_the_process_(reinterpret_cast<const void*>(action.sa_sigaction));
+}
+
 // Holds the lock.
 int UserSignals::forward(int signal, const struct sigaction* set, struct sigaction* old) noexcept {
   Record& record = records_[static_cast<std::size_t>(signal)];
@@ -140,7 +146,7 @@ int UserSignals::forward(int signal, const struct sigaction* set, struct sigacti
   if (set == nullptr) return 0;
   record = Record{*set, true};
   const os::SignalBits bit = os::signal_bit(signal);
-  const os::SignalBits with_handler = has_handler(*set) ? with_handler_ | bit : with_handler_ & ~bit;
+  const os::SignalBits with_handler = may_go_on(*set) ? with_handler_ | bit : with_handler_ & ~bit;
   if (with_handler != with_handler_) {
     with_handler_ = with_handler;
     for (int other = 1; other < signals_end; ++other) {

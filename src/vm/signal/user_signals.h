@@ -39,8 +39,9 @@ class UserSignals {
 
   // ---- For the runtime.
 
-  // Signals that it does not own and for which the program has a handler, save the protected ones: those are
-  // never held back, and patched atomics take SIGTRAP in the program's name. Any thread, signal-safe.
+  // Signals that it does not own and for which the program has a handler that may go on with the program,
+  // save the protected ones: those are never held back, and patched atomics take SIGTRAP in the program's
+  // name. Any thread, signal-safe.
   os::SignalBits with_handler() const noexcept {
     return with_handler_.load(std::memory_order_relaxed) & ~protected_signals;
   }
@@ -49,6 +50,9 @@ class UserSignals {
   // The kernel calls `entry` where the program has a handler for a signal that the runtime does not own; the
   // program need not know. `entry` calls run_handler(), or leaves it. Before the program installs any.
   void set_entry(KernelHandler entry) noexcept { entry_ = entry; }
+  // Whether a handler does nothing but report and end the process: the runtime need not mind it. As above.
+  using Judge = bool (*)(const void* handler);
+  void set_judge_of_ends(Judge ends_the_process) noexcept { ends_the_process_ = ends_the_process; }
   // Inside of `entry`: the program's handler, as the kernel would have called it.
   void run_handler(int signal, siginfo_t* information, void* context) noexcept;
 
@@ -77,6 +81,7 @@ class UserSignals {
   // Blocks all signals and takes the lock: a handler on this thread must not meet its own thread's lock.
   class Hold;
 
+  bool may_go_on(const struct sigaction& action) const noexcept;
   bool owns(int signal) const noexcept { return (owned_ & os::signal_bit(signal)) != 0; }
   void install(int signal) noexcept;
   struct sigaction as_installed(const struct sigaction& wanted) const noexcept;
@@ -88,6 +93,7 @@ class UserSignals {
   KernelHandler kernel_handler_ = nullptr;
   KernelHandler entry_ = nullptr;  // null: the kernel calls the program's handlers itself
   os::SignalBits owned_ = 0;
+  Judge ends_the_process_ = nullptr;
   std::atomic<os::SignalBits> with_handler_ = 0;
   std::array<Record, signals_end> records_{};
 };
