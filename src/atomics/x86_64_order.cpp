@@ -26,6 +26,11 @@ Place place_of(ZydisRegister reg) {
 class Places {
  public:
   bool contains(const Place& place) const { return std::find(begin(), end(), place) != end(); }
+  bool empty() const { return count_ == 0; }
+  std::size_t size() const { return count_; }
+  bool contain_all(const Places& other) const {
+    return std::all_of(other.begin(), other.end(), [this](const Place& place) { return contains(place); });
+  }
   bool full() const { return count_ == places_.size(); }
   void add(const Place& place) {
     if (!contains(place) && !full()) places_[count_++] = place;
@@ -52,6 +57,12 @@ struct Step {
   bool loads = false;     // from memory outside of the frame
   bool is_copy = false;   // of one place to another
   bool is_known = false;  // all that it does stands above
+  bool reads_flags = false;
+  bool writes_flags = false;
+  std::size_t length = 0;
+  std::int64_t jump = 0;  // of a conditional one: how far, from its end
+  bool jumps_if_equal = false;
+  bool jumps_if_unequal = false;
 };
 
 bool is_move(ZydisMnemonic mnemonic) {
@@ -81,13 +92,31 @@ void add_memory(const ZydisDecodedOperand& operand, Step& step) {
   if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0 && in_frame) step.writes.add(place);
 }
 
+// What stands before such an instruction is other code.
+bool leads_elsewhere(ZydisInstructionCategory category) {
+  return category == ZYDIS_CATEGORY_CALL || category == ZYDIS_CATEGORY_RET ||
+         category == ZYDIS_CATEGORY_UNCOND_BR || category == ZYDIS_CATEGORY_INTERRUPT;
+}
+
+void add_flow(const ZydisDecodedInstruction& decoded, Step& step) {
+  step.length = decoded.length;
+  step.jumps_if_equal = decoded.mnemonic == ZYDIS_MNEMONIC_JZ;
+  step.jumps_if_unequal = decoded.mnemonic == ZYDIS_MNEMONIC_JNZ;
+  if (decoded.meta.category == ZYDIS_CATEGORY_COND_BR) step.jump = decoded.raw.imm[0].value.s;
+  if (decoded.cpu_flags == nullptr) return;
+  const ZydisAccessedFlags& flags = *decoded.cpu_flags;
+  step.reads_flags = flags.tested != 0;
+  step.writes_flags = (flags.modified | flags.set_0 | flags.set_1 | flags.undefined) != 0;
+}
+
 Step step_at(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t bytes) {
   ZydisDecodedInstruction decoded;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   Step step;
   if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, bytes, &decoded, operands))) return step;
-  if (decoded.meta.category == ZYDIS_CATEGORY_CALL) return step;
+  if (leads_elsewhere(decoded.meta.category)) return step;
   step.is_known = true;
+  add_flow(decoded, step);
   step.is_copy = is_move(decoded.mnemonic);
   const bool clears = decoded.operand_count_visible == 2 && operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
                       operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
@@ -126,6 +155,8 @@ class History {
   // Result: whether the new value is computed from the expected one; nothing: not known yet.
   std::optional<bool> go_back(const Step& step) {
     if (!step.is_known) return is_shared();
+    // A look at the value: a count that must not be zero, a bit that tells.
+    if (step.writes.empty() && step.reads.share_any_with(expected_)) return false;
     const bool makes_expected = step.writes.share_any_with(expected_);
     const bool found = makes_expected && step.loads;
     if (found) return step.writes.share_any_with(inputs_) && inputs_.share_any_with(expected_);
@@ -147,11 +178,8 @@ class History {
   Places expected_, inputs_;
 };
 
-bool computes_from_what_it_finds(const std::uint8_t* code, std::size_t bytes, const Instruction& instruction,
-                                 const Recent& before) {
-  ZydisDecoder decoder;
-  if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
-    return false;
+bool computes_from_what_it_finds(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t bytes,
+                                 const Instruction& instruction, const Recent& before) {
   History history(instruction);
   for (std::size_t back = 0; back < before.count(); ++back) {
     const std::size_t at = before.before(back);
@@ -161,12 +189,63 @@ bool computes_from_what_it_finds(const std::uint8_t* code, std::size_t bytes, co
   return history.is_shared();
 }
 
-// Whether the code at `next` reads the flags at once.
-bool reads_flags(const std::uint8_t* next, std::size_t bytes) {
-  if (bytes < 2) return false;
-  const std::uint8_t first = next[0] == 0x0f ? next[1] : next[0];
-  const std::uint8_t kind = first & 0xf0;
-  return next[0] == 0x0f ? kind == 0x80 || kind == 0x90 || kind == 0x40 : kind == 0x70;
+// Whether the code at `at` reads the flags before it changes them.
+bool reads_flags(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t bytes, std::size_t at) {
+  constexpr unsigned steps_max = 6;
+  for (unsigned i = 0; i < steps_max && at < bytes; ++i) {
+    const Step step = step_at(decoder, code + at, bytes - at);
+    if (step.reads_flags) return true;
+    if (!step.is_known || step.writes_flags) return false;
+    at += step.length;
+  }
+  return false;
+}
+
+// What holds the expected value when a compare-and-exchange begins.
+Places copies_of_expected(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t bytes,
+                          const Recent& before) {
+  Places copies, changed_since;
+  copies.add(place_of(ZYDIS_REGISTER_RAX));
+  for (std::size_t back = 0; back < before.count(); ++back) {
+    const std::size_t at = before.before(back);
+    const Step step = step_at(decoder, code + at, bytes - at);
+    if (!step.is_known) break;
+    const bool makes = step.writes.share_any_with(copies), takes = step.reads.share_any_with(copies);
+    if (makes && (!step.is_copy || step.loads)) break;
+    if (step.is_copy && (makes || takes)) {
+      for (const Place& place : makes ? step.reads : step.writes) {
+        if (!changed_since.contains(place)) copies.add(place);
+      }
+    }
+    for (const Place& place : step.writes) changed_since.add(place);
+  }
+  return copies;
+}
+
+// Whether the code behind a compare-and-exchange, at `at`, looks at what that has found (`found` holds it),
+// once it has succeeded. To move it, and to compare it with itself, is no look: so unoptimised code tells
+// success.
+bool looks_at_result(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t bytes, std::size_t at,
+                     Places found) {
+  constexpr unsigned steps_max = 12;
+  for (unsigned i = 0; i < steps_max && at < bytes; ++i) {
+    const Step step = step_at(decoder, code + at, bytes - at);
+    if (!step.is_known) return false;
+    at += step.length;
+    if (step.jump != 0) {
+      if (!step.jumps_if_equal && !step.jumps_if_unequal) return false;
+      if (step.jumps_if_equal) at += static_cast<std::size_t>(step.jump);
+      continue;
+    }
+    const bool reads = step.reads.share_any_with(found);
+    const bool compares_with_itself =
+        step.writes.empty() && step.writes_flags && step.reads.size() == 2 && found.contain_all(step.reads);
+    const bool moves = step.is_copy && !step.writes.empty();
+    if (reads && !moves && !compares_with_itself) return true;
+    for (const Place& place : step.writes) reads ? found.add(place) : found.remove(place);
+    if (found.empty()) return false;
+  }
+  return false;
 }
 
 }  // namespace
@@ -174,18 +253,22 @@ bool reads_flags(const std::uint8_t* next, std::size_t bytes) {
 bool orders(const std::uint8_t* code, std::size_t bytes, std::size_t at, const Instruction& instruction,
             const Recent& before) noexcept {
   if (instruction.is_fence()) return false;
+  const std::size_t next = at + instruction.length;
+  ZydisDecoder decoder;
+  if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+    return true;
   switch (instruction.mnemonic) {
     case Mnemonic::xadd:
     case Mnemonic::xchg:
     case Mnemonic::cmpxchg_pair:
       return true;
     case Mnemonic::cmpxchg:
-      return !computes_from_what_it_finds(code, bytes, instruction, before);
+      return !computes_from_what_it_finds(decoder, code, bytes, instruction, before) ||
+             looks_at_result(decoder, code, bytes, next, copies_of_expected(decoder, code, bytes, before));
     default:
       break;
   }
-  const std::size_t next = at + instruction.length;
-  return reads_flags(code + next, bytes - std::min(bytes, next));
+  return reads_flags(decoder, code, bytes, next);
 }
 
 }  // namespace musubi::atomics::x86_64

@@ -19,7 +19,7 @@ class Modification {
   // section.
   virtual void apply(std::byte* block) noexcept = 0;
 
-  // Where in the block: it changes nothing else.
+  // Where in the block: it changes nothing else. Unless somebody says so: anywhere (a sum of the two fits).
   std::size_t offset = 0;
   std::size_t bytes = SIZE_MAX / 2;
 

@@ -192,8 +192,7 @@ Task<bool> FlagOrder::fault(BlockId block, vm::Access wanted, bool siblings) {
     if (outcome != coherence::FaultOutcome::not_in_order) co_return outcome == coherence::FaultOutcome::open;
     co_await acquire(siblings);
   }
-  // Others change the block each time. What an acquire closes after the block has been opened would be the
-  // block itself.
+  // Others change the block each time. An acquire now would close it again.
   co_return co_await protocol_.fault(block, wanted);
 }
 

@@ -127,8 +127,8 @@ bool Engine::publish_beside_base(const Block& b) {
 Task<bool> Engine::show_held_back(bool regardless) {
   if (held_back_.empty()) co_return true;
   for (HeldBack& held : held_back_.all()) {
-    if (!held.in_use.load()) continue;
-    const BlockId id = held.block;
+    const BlockId id{held.block.load()};
+    if (id.value == HeldBack::nothing) continue;
     auto pass = co_await gate(id).enter();
     Block b = block(id);
     if (b.entry.held_back && (regardless || !is_unordered(b.entry.came_in))) show(b);

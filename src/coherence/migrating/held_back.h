@@ -12,10 +12,12 @@
 
 namespace musubi::coherence::migrating {
 
-// Guarded by the block's gate, but for `in_use`.
+// Guarded by the block's gate, but for the first two.
 struct HeldBack {
+  static constexpr std::uint64_t nothing = UINT64_MAX;
+
   std::atomic<bool> in_use{false};
-  BlockId block;
+  std::atomic<std::uint64_t> block{nothing};
   Rank giver;                              // of the newest version
   std::optional<BufferPool::Buffer> base;  // what the private bytes were made of
 };
@@ -24,7 +26,7 @@ class HeldBackBlocks {
  public:
   HeldBack& of(BlockId block) {
     for (HeldBack& held : all_) {
-      if (held.in_use.load() && held.block == block) return held;
+      if (held.block.load() == block.value) return held;
     }
     MUSUBI_CHECK(false, "block %lu: nothing is held back", static_cast<unsigned long>(block.value));
     __builtin_unreachable();
@@ -34,13 +36,14 @@ class HeldBackBlocks {
     for (HeldBack& held : all_) {
       bool free = false;
       if (held.in_use.load() || !held.in_use.compare_exchange_strong(free, true)) continue;
-      held.block = block;
+      held.block.store(block.value);
       count_.fetch_add(1);
       return &held;
     }
     return nullptr;
   }
   void remove(HeldBack& held) {
+    held.block.store(HeldBack::nothing);
     held.base.reset();
     count_.fetch_sub(1);
     held.in_use.store(false);

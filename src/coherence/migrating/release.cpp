@@ -133,9 +133,11 @@ Task<> Engine::publish(Block& b, Modification* modification) {
   const Version home = co_await bring_newest(b, taken);
   if (modification != nullptr && b.entry.held_back) show_for(b, *modification);
   const bool was_here = taken.previous == fabric_.self();
-  bool changes = modification == nullptr || modification->takes_writes_along;
+  // Where the newest bytes have just been merged into the twin, it does not tell any more what was changed.
+  const bool twin_tells = was_here || b.entry.held_back;
+  bool changes = modification == nullptr || (modification->takes_writes_along && !twin_tells);
   if (modification != nullptr) changes = apply(b, *modification) || changes;
-  changes = (publish_changes(b) && was_here) || changes;
+  changes = (publish_changes(b) && twin_tells) || changes;
   note_copy(b);
   b.entry.published_equals = true;
   if (changes || must_name_anew(b.entry) || (!was_here && taken.words.unpublished())) {

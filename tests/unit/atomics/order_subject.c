@@ -72,3 +72,17 @@ struct node* FUNCTION(pop)(void) {
   }
   return first;
 }
+// A semaphore, or one more owner of what has some.
+int FUNCTION(take_if_any)(void) {
+  int seen = __atomic_load_n(&count_of_ints, __ATOMIC_RELAXED);
+  while (seen > 0 && !__atomic_compare_exchange_n(&count_of_ints, &seen, seen - 1, 1, __ATOMIC_ACQUIRE,
+                                                  __ATOMIC_RELAXED)) {
+  }
+  return seen > 0;
+}
+int FUNCTION(set_bit_and_look)(void) {
+  return (__atomic_fetch_or(&count_of_ints, 2, __ATOMIC_ACQ_REL) & 4) != 0;
+}
+int* FUNCTION(choose_if_last)(int* last, int* other) {
+  return __atomic_sub_fetch(&word, 1, __ATOMIC_ACQ_REL) == 0 ? last : other;
+}

@@ -15,7 +15,10 @@
   X(try_lock, 1)                 \
   X(claim, 1)                    \
   X(push, 1)                     \
-  X(pop, 1)
+  X(pop, 1)                      \
+  X(take_if_any, 1)              \
+  X(set_bit_and_look, 1)         \
+  X(choose_if_last, 1)
 
 #define FUNCTION_AT(level, name) name##_at_##level
 #define FUNCTION_OF(level, name) FUNCTION_AT(level, name)
