@@ -133,7 +133,8 @@ Task<bool> Engine::show_held_back(bool regardless) {
     Block b = block(id);
     if (b.entry.held_back && (regardless || !is_unordered(b.entry.came_in))) show(b);
   }
-  co_return held_back_.empty();
+  const bool shows_all = held_back_.empty();
+  co_return shows_all;
 }
 
 }  // namespace musubi::coherence::migrating
