@@ -63,6 +63,7 @@ struct Step {
   std::int64_t jump = 0;  // of a conditional one: how far, from its end
   bool jumps_if_equal = false;
   bool jumps_if_unequal = false;
+  bool notes_success = false;  // keeps in a byte what the flags say; a test of it says the opposite
 };
 
 bool is_move(ZydisMnemonic mnemonic) {
@@ -75,6 +76,14 @@ bool is_move(ZydisMnemonic mnemonic) {
     case ZYDIS_MNEMONIC_MOVD:
     case ZYDIS_MNEMONIC_VMOVQ:
     case ZYDIS_MNEMONIC_VMOVD:
+    case ZYDIS_MNEMONIC_MOVSD:
+    case ZYDIS_MNEMONIC_MOVSS:
+    case ZYDIS_MNEMONIC_MOVAPS:
+    case ZYDIS_MNEMONIC_MOVAPD:
+    case ZYDIS_MNEMONIC_VMOVSD:
+    case ZYDIS_MNEMONIC_VMOVSS:
+    case ZYDIS_MNEMONIC_VMOVAPS:
+    case ZYDIS_MNEMONIC_VMOVAPD:
       return true;
     default:
       return false;
@@ -102,6 +111,7 @@ void add_flow(const ZydisDecodedInstruction& decoded, Step& step) {
   step.length = decoded.length;
   step.jumps_if_equal = decoded.mnemonic == ZYDIS_MNEMONIC_JZ;
   step.jumps_if_unequal = decoded.mnemonic == ZYDIS_MNEMONIC_JNZ;
+  step.notes_success = decoded.mnemonic == ZYDIS_MNEMONIC_SETZ;
   if (decoded.meta.category == ZYDIS_CATEGORY_COND_BR) step.jump = decoded.raw.imm[0].value.s;
   if (decoded.cpu_flags == nullptr) return;
   const ZydisAccessedFlags& flags = *decoded.cpu_flags;
@@ -117,6 +127,7 @@ Step step_at(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t 
   if (leads_elsewhere(decoded.meta.category)) return step;
   step.is_known = true;
   add_flow(decoded, step);
+  if (decoded.mnemonic == ZYDIS_MNEMONIC_NOP) return step;  // its operands are padding, too
   step.is_copy = is_move(decoded.mnemonic);
   const bool clears = decoded.operand_count_visible == 2 && operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
                       operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
@@ -227,16 +238,20 @@ Places copies_of_expected(const ZydisDecoder& decoder, const std::uint8_t* code,
 // success.
 bool looks_at_result(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t bytes, std::size_t at,
                      Places found) {
-  constexpr unsigned steps_max = 12;
+  constexpr unsigned steps_max = 24;
+  bool is_noted = false;
   for (unsigned i = 0; i < steps_max && at < bytes; ++i) {
     const Step step = step_at(decoder, code + at, bytes - at);
     if (!step.is_known) return false;
     at += step.length;
     if (step.jump != 0) {
       if (!step.jumps_if_equal && !step.jumps_if_unequal) return false;
-      if (step.jumps_if_equal) at += static_cast<std::size_t>(step.jump);
+      const bool success_jumps = is_noted ? step.jumps_if_unequal : step.jumps_if_equal;
+      if (success_jumps) at += static_cast<std::size_t>(step.jump);
+      is_noted = false;
       continue;
     }
+    is_noted = is_noted || step.notes_success;
     const bool reads = step.reads.share_any_with(found);
     const bool compares_with_itself =
         step.writes.empty() && step.writes_flags && step.reads.size() == 2 && found.contain_all(step.reads);
