@@ -48,7 +48,7 @@ MUSUBI_EXPORT int sigqueue(pid_t process, int signal, const sigval value) noexce
   return job == nullptr ? musubi::image::next_queue.get()(process, signal, value)
                         : musubi::image::as_call(job->signals.send_to_process(signal, &value));
 }
-MUSUBI_EXPORT int tgkill(pid_t process, pid_t thread, int signal) noexcept {
+MUSUBI_EXPORT int tgkill(pid_t process, pid_t thread, int signal) {
   Job* const job = job_addressed_by(process);
   return job == nullptr ? musubi::image::next_thread_kill.get()(process, thread, signal)
                         : musubi::image::as_call(job->signals.send_to_thread(thread, signal));

@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__clang__)
+#define KEEP __attribute__((noinline, used))
+#else
 #define KEEP __attribute__((noinline, noclone, used))
+#endif
 
 static _Bool flag;
 static int counter;
