@@ -106,11 +106,12 @@ class Protocol {
   virtual void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) = 0;
 
   // For programs that hand data over by plain flags: what comes from other ranks stays closed to the program
-  // until an acquire that began after it had come has ended. An acquire in order is whatever the caller does
-  // between order_begins() and order_ended() with its number. fault_in_order() is fault(), which opens
+  // until an acquire that began after it had come has ended; what comes for blocks that are always open is
+  // held back. An acquire in order is whatever the caller does between order_begins() and order_ended() with
+  // its number, which shows what it covers. Result: whether nothing is held back any more.
   virtual std::uint32_t order_begins() { return 0; }
-  virtual void order_ended(std::uint32_t /*number*/) {}
-  // nothing before that while set_ordered() is on.
+  virtual Task<bool> order_ended(std::uint32_t /*number*/) { co_return true; }
+  // fault(), which opens nothing before that while set_ordered() is on.
   virtual Task<FaultOutcome> fault_in_order(BlockId block, vm::Access wanted) {
     const bool opened = co_await fault(block, wanted);
     co_return opened ? FaultOutcome::open : FaultOutcome::refused;
@@ -133,9 +134,9 @@ class Protocol {
   // Whether a thread waits there that had read the block before.
   virtual bool reread_while_held() const { return true; }
   virtual void allow_openings() {}
-  // Shows what came for blocks that are always open and was held back, where an acquire in order has covered
-  // it; or `regardless`. Result: whether nothing is held back any more.
-  virtual Task<bool> show_held_back(bool /*regardless*/) { co_return true; }
+  // Shows all that is held back, and whether anything is.
+  virtual Task<> show_held_back() { co_return; }
+  virtual bool holds_back() const { return false; }
   // Whether the rank stands at a quiescent barrier, and all that it wrote has been released.
   virtual Task<bool> has_released_standing() { co_return false; }
 

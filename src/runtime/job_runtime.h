@@ -133,6 +133,7 @@ class JobRuntime final : public Runtime,
   void leave_barrier();
   void await_flag();
   void step_aside();
+  void show_what_lock_covers();
 
   // Makes the range part of the shared space: zeros, but for private bytes and what has been put into the
   // system view before.

@@ -153,9 +153,17 @@ void JobRuntime::end_region() {
 
 void JobRuntime::lock(LockId lock) {
   executor().run(locks_->lock(lock));
+  show_what_lock_covers();
 }
 bool JobRuntime::try_lock(LockId lock) {
-  return executor().run(locks_->try_lock(lock));
+  const bool taken = executor().run(locks_->try_lock(lock));
+  if (taken) show_what_lock_covers();
+  return taken;
+}
+void JobRuntime::show_what_lock_covers() {
+  if (!flags_->in_use()) return;
+  const sync::Stand::Operation operation = begin_operation();
+  executor().run(flags_->after_lock(operation.siblings()));
 }
 void JobRuntime::unlock(LockId lock) {
   if (!flags_->in_use()) return executor().run(flags_->unlock(*locks_, lock, true));
@@ -186,7 +194,7 @@ void JobRuntime::acquire() {
   } else {
     executor().run(clock_->acquire());
     // A turn in the background may have held back what came for stacks, and then not begun to keep order.
-    (void)executor().run(protocol_->show_held_back(true));
+    executor().run(protocol_->show_held_back());
   }
 }
 // A program that waits for a flag flushes until it changes. One flush that finds nothing says little:
@@ -195,6 +203,7 @@ void JobRuntime::flush() {
   constexpr std::uint32_t looks_before_report = 200;
   if (ranks_ > 1) {
     const LogicalTime before = protocol_->clock();
+    if (flags_->is_due_to_renew()) executor().run(flags_->renew());
     {
       const sync::Stand::Operation operation = begin_operation();
       executor().run(flags_->flush(operation.siblings()));

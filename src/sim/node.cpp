@@ -231,6 +231,7 @@ Task<bool> Node::fault(BlockId block, vm::Access wanted) {
 }
 
 Task<> Node::flush() {
+  co_await flags_.renew();
   const sync::Stand::Operation operation = begin_operation();
   co_await flags_.flush(operation.siblings());
 }
@@ -239,6 +240,23 @@ Task<> Node::modify(BlockId block, coherence::Modification& modification) {
   if (!flags_.in_use()) co_return co_await flags_.modify(block, modification, true);
   const sync::Stand::Operation operation = begin_operation();
   co_await flags_.modify(block, modification, operation.siblings());
+}
+
+Task<> Node::lock(LockId lock) {
+  co_await locks_.lock(lock);
+  co_await after_lock();
+}
+
+Task<bool> Node::try_lock(LockId lock) {
+  const bool taken = co_await locks_.try_lock(lock);
+  if (taken) co_await after_lock();
+  co_return taken;
+}
+
+Task<> Node::after_lock() {
+  if (!flags_.in_use()) co_return;
+  const sync::Stand::Operation operation = begin_operation();
+  co_await flags_.after_lock(operation.siblings());
 }
 
 Task<> Node::unlock(LockId lock) {

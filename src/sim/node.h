@@ -63,6 +63,10 @@ class Node {
   sync::Background& background() { return background_; }
   // omp flush.
   Task<> flush();
+  // Before an operation by which threads may meet.
+  Task<> renew_order() { return flags_.renew(); }
+  Task<> lock(LockId lock);
+  Task<bool> try_lock(LockId lock);
   Task<> modify(BlockId block, coherence::Modification& modification);
   Task<> unlock(LockId lock);
   fabric::sim::SimFabric& fabric() { return fabric_; }
@@ -142,6 +146,7 @@ class Node {
   Task<bool> fault(BlockId block, vm::Access wanted);
   Task<> access(PendingAccess pending);
   sync::Stand::Operation begin_operation();
+  Task<> after_lock();
   void perform(PendingAccess& pending);
   void preempt(vm::BlockRun run) noexcept;
   std::byte* control(std::uint64_t offset) { return control_.data() + offset; }

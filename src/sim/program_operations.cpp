@@ -167,7 +167,7 @@ Task<> Program::add(Actor& actor, Cell cell) {
 Task<> Program::critical_section(Actor& actor, std::uint32_t phase, Cell cell) {
   const std::uint32_t lock = lock_of(phase, cell);
   if (actor.random.chance(10)) {
-    const bool taken = co_await actor.node->locks().try_lock(LockId{lock});
+    const bool taken = co_await actor.node->try_lock(LockId{lock});
     if (!taken) co_return;
     cluster_.world().reached("lock.tried");
     note_entry(actor, lock);
@@ -187,7 +187,7 @@ void Program::note_entry(const Actor& actor, std::uint32_t lock) {
 }
 
 Task<> Program::enter(Actor& actor, std::uint32_t lock) {
-  co_await actor.node->locks().lock(LockId{lock});
+  co_await actor.node->lock(LockId{lock});
   note_entry(actor, lock);
 }
 

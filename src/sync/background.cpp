@@ -75,7 +75,7 @@ Task<bool> Background::first_turn(bool silent) {
   bool keeps = flags_.in_use();
   if (!keeps && found && silent) keeps = co_await somebody_rereads();
   if (!keeps) {
-    protocol_.set_ordered(false);
+    co_await flags_.end_if_unused();
   } else {
     co_await flags_.keep_in_use();
     co_await flags_.settle();

@@ -75,7 +75,12 @@ void FlagOrder::expect() noexcept {
 
 // The ranks pass the same barriers: where there is credit here, there is some elsewhere.
 Task<> FlagOrder::renew() {
-  if (is_due_to_renew()) co_await give_credit(barriers_without_flush);
+  if (!is_due_to_renew()) co_return;
+  const bool begins = !in_use();
+  co_await give_credit(barriers_without_flush);
+  if (!begins) co_return;
+  co_await settle();
+  co_await others_settle();
 }
 
 Task<> FlagOrder::give_credit(std::uint64_t barriers) {
@@ -93,19 +98,21 @@ Task<> FlagOrder::release_announced(bool siblings) {
 }
 
 Task<> FlagOrder::release(bool siblings) {
+  if (must_settle()) co_await settle();
   const ProgramStands stands(protocol_, siblings);
   co_await release_announced(siblings);
   if (!siblings) co_await acquire_what_shows();
 }
 
 Task<> FlagOrder::flush(bool siblings) {
-  co_await renew();
+  if (must_settle()) co_await settle();
   const ProgramStands stands(protocol_, siblings);
   co_await release_announced(siblings);
   co_await acquire_in_order();
 }
 
 Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
+  if (must_settle()) co_await settle();
   const ProgramStands stands(protocol_, siblings);
   announce();
   co_await locks.unlock(lock);
@@ -114,13 +121,17 @@ Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
   if (!siblings) co_await acquire_what_shows();
 }
 
+Task<> FlagOrder::after_lock(bool siblings) {
+  if (in_use() && protocol_.holds_back()) co_await acquire(siblings);
+}
+
 // As a processor's indivisible operations do it: all that was written here before it is seen by whoever sees
 // it, and all that was written before what it finds is seen here after it. What threads beside this one write
 // meanwhile may go out with the block, so a release follows. Only what is followed by a release counts as
 // one, or its end would be taken for that of another.
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
   if (!in_use()) co_return co_await protocol_.modify(block, modification);
-  if (settled() == 0) protocol_.set_ordered(true);
+  if (must_settle()) co_await settle();
   const ProgramStands stands(protocol_, siblings);
   co_await release_announced(siblings);
   AnnouncedModification announced(modification, [this] { announce(); });
@@ -159,6 +170,7 @@ Task<> FlagOrder::acquire_from(Rank peer) {
 }
 
 Task<> FlagOrder::acquire(bool siblings) {
+  if (must_settle()) co_await settle();
   const ProgramStands stands(protocol_, siblings);
   co_await acquire_in_order();
 }
@@ -166,18 +178,20 @@ Task<> FlagOrder::acquire(bool siblings) {
 Task<> FlagOrder::acquire_in_order() {
   // What the acquire itself brings into pages that stay open is acquired by another one. Others may have
   // something new each time: in the end the pages are closed.
+  std::uint32_t number = 0;
   for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
     if (attempt == acquires_in_place_max) protocol_.set_program_stands(false);
-    const std::uint32_t number = protocol_.order_begins();
+    number = protocol_.order_begins();
     for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
       const Rank peer{rank};
       if (peer == fabric_.self()) continue;
       co_await acquire_from(peer);
     }
-    protocol_.order_ended(number);
-    const bool shows_all = co_await protocol_.show_held_back(attempt + 1 == acquires_max);
+    const bool shows_all = co_await protocol_.order_ended(number);
     if (shows_all && !protocol_.shows_unordered()) co_return;
   }
+  co_await protocol_.show_held_back();
+  (void)co_await protocol_.order_ended(number);
 }
 
 // Before the thread goes on that all this was changed for.
@@ -186,7 +200,7 @@ Task<> FlagOrder::acquire_what_shows() {
 }
 
 Task<bool> FlagOrder::fault(BlockId block, vm::Access wanted, bool siblings) {
-  if (in_use() && settled() == 0) protocol_.set_ordered(true);
+  if (must_settle()) co_await settle();
   for (unsigned attempt = 0; attempt < openings_max; ++attempt) {
     const coherence::FaultOutcome outcome = co_await protocol_.fault_in_order(block, wanted);
     if (outcome != coherence::FaultOutcome::not_in_order) co_return outcome == coherence::FaultOutcome::open;
@@ -197,10 +211,7 @@ Task<bool> FlagOrder::fault(BlockId block, vm::Access wanted, bool siblings) {
 }
 
 Task<> FlagOrder::before_barrier(bool siblings) {
-  if (word(credit).fetch_sub(1) == 1) {
-    settled_.store(0);
-    protocol_.set_ordered(false);
-  }
+  if (word(credit).fetch_sub(1) == 1) co_await end_if_unused();
   const ProgramStands stands(protocol_, siblings);
   co_await release_announced(siblings);
 }
@@ -208,7 +219,7 @@ Task<> FlagOrder::before_barrier(bool siblings) {
 // A barrier may have brought more than its notices tell into pages that stayed open; no thread has seen it
 // yet.
 Task<> FlagOrder::after_barrier(bool siblings) {
-  if (protocol_.shows_unordered()) co_await acquire(siblings);
+  if (protocol_.holds_back() || protocol_.shows_unordered()) co_await acquire(siblings);
 }
 
 }  // namespace musubi::sync

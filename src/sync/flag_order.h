@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/event.h"
 #include "base/task.h"
 #include "coherence/core/parameters.h"
 #include "coherence/protocol.h"
@@ -55,15 +56,18 @@ class FlagOrder {
   void set_bell(Bell* bell) noexcept { bell_ = bell; }
 
   // Whether some rank has flushed lately, counted in barriers.
-  bool in_use() const noexcept { return word(credit).load(std::memory_order_relaxed) != 0; }
+  bool in_use() const noexcept { return word(credit).load(std::memory_order_acquire) != 0; }
   // The program has flushes, or waits for plain words: in use from the beginning. Before its first
   // instruction.
   void expect() noexcept;
 
-  // Keeps it in use for some barriers more: a thread has flushed, or operated on a word by which threads may
-  // meet. Cheap while there is no need.
+  // Keeps it in use for some barriers more: a thread is about to flush, or to operate on a word by which
+  // threads may meet. Where it was out of use, all ranks keep order when this ends. Cheap while there is no
+  // need. REQUIRES: the caller is in no operation without siblings.
   bool is_due_to_renew() const noexcept { return word(credit).load(std::memory_order_relaxed) < low_credit; }
   Task<> renew();
+  // Nobody has used it for some barriers: order ends, unless somebody has renewed it meanwhile.
+  Task<> end_if_unused();
 
   // `siblings`: other threads of this rank may run program code before the task ends. All of these may be
   // called while order is not kept, and begin to keep it half-way: then with siblings.
@@ -74,6 +78,8 @@ class FlagOrder {
   Task<> flush(bool siblings);
   // LockTable::unlock(), which brings blocks out in any order. Releases the rest behind it.
   Task<> unlock(LockTable& locks, LockId lock, bool siblings);
+  // A lock has been taken, which covers what its last holder knew. Shows that in blocks that are always open.
+  Task<> after_lock(bool siblings);
   // Protocol::modify(), which brings a block out with the flags that may lie there, and then the rest.
   Task<> modify(BlockId block, coherence::Modification& modification, bool siblings);
   // Acquires what came along with any bytes that are here already.
@@ -88,7 +94,8 @@ class FlagOrder {
   //
   // The number of this rank's entry into use, once whatever began before that has ended; 0: not in use.
   std::uint64_t settled() const noexcept { return settled_.load(); }
-  // Begins to keep order, or ends it, as the job wants. REQUIRES: no operation without siblings under way.
+  // Begins to keep order if the job wants it. REQUIRES: no operation without siblings under way but the
+  // caller's, at its begin.
   Task<> settle();
   // Asks the others without waiting, unless they have been asked already.
   Task<> nudge();
@@ -127,6 +134,8 @@ class FlagOrder {
     if (injected_bug_ != coherence::InjectedBug::release_not_announced) word(finished).fetch_add(1);
   }
   Task<> release_announced(bool siblings);
+  bool must_settle() const noexcept { return in_use() && settled() == 0; }
+  Task<> others_settle();
   Task<> give_credit(std::uint64_t barriers);
   Task<std::uint64_t> request(Rank peer);
   Task<bool> has_answered(Rank peer, std::uint64_t request);
@@ -144,6 +153,7 @@ class FlagOrder {
   std::unique_ptr<std::atomic<std::uint64_t>[]> acquired_;  // sequence words of the others' signatures
   const coherence::InjectedBug injected_bug_;
   Bell* bell_ = nullptr;  // null: nobody answers
+  Gate change_gate_;      // around each beginning and each end of order
   std::atomic<std::uint64_t> settled_{0};
   std::uint64_t entries_ = 0;
   std::uint64_t credit_given_ = 0;             // by the background, last

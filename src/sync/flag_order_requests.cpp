@@ -18,10 +18,35 @@ constexpr unsigned looks_max = 4000;
 }  // namespace
 
 Task<> FlagOrder::settle() {
-  if (!in_use() || settled() != 0) co_return;
+  auto pass = co_await change_gate_.enter();
+  if (!must_settle()) co_return;
   protocol_.set_ordered(true);
   co_await protocol_.end_of_unordered();
   settled_.store(++entries_);
+}
+
+// Whoever finds it in use from here on settles first, and waits at the gate.
+Task<> FlagOrder::end_if_unused() {
+  auto pass = co_await change_gate_.enter();
+  const std::uint64_t entry = settled_.exchange(0);
+  if (in_use()) {
+    settled_.store(entry);
+  } else {
+    protocol_.set_ordered(false);
+  }
+}
+
+// A rank that answers has settled before, or stands at a barrier: then it settles behind it.
+Task<> FlagOrder::others_settle() {
+  for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
+    if (bell_ == nullptr || Rank{rank} == fabric_.self()) continue;
+    const std::uint64_t number = co_await request(Rank{rank});
+    for (unsigned look = 0; look < looks_max; ++look) {
+      const bool is_done = co_await has_answered(Rank{rank}, number);
+      if (is_done) break;
+      co_await pause(look);
+    }
+  }
 }
 
 Task<> FlagOrder::keep_in_use() {

@@ -26,6 +26,8 @@ struct Setup {
   bool flags_on_stacks;
   bool looks_by_atomics;
   InjectedBug bug = InjectedBug::none;
+  bool with_locks = false;  // a thread more on each node takes a lock again and again
+  std::uint64_t times = 1;  // as many worlds
 };
 
 struct Word {
@@ -107,6 +109,15 @@ Task<> count_up(Play& play, std::size_t self) {
   --play.at_work;
 }
 
+Task<> take_locks(Play& play, Node& node) {
+  while (play.at_work != 0) {
+    co_await node.lock(LockId{0});
+    co_await idle(play.stage, 500);
+    co_await node.unlock(LockId{0});
+    co_await idle(play.stage, play.longest_look_ns());
+  }
+}
+
 Task<> work_in_background(Play& play, Node& node) {
   while (play.at_work != 0) {
     (void)co_await node.background().answer();
@@ -126,10 +137,11 @@ void lay_out_stacks(Stage& stage) {
 // Result: in how many worlds a flag came without its data.
 unsigned worlds_with_failures(const Setup& setup) {
   unsigned with_failures = 0;
-  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+  for (std::uint64_t seed = 1; seed <= setup.times * worlds; ++seed) {
     Configuration configuration = hostile(seed, setup.nodes);
     configuration.threads = setup.threads;
     configuration.plain_flags = 1;
+    configuration.outsiders = setup.with_locks ? 1 : 0;
     configuration.background = 1;
     configuration.protocol.injected_bug = setup.bug;
     Random random(seed);
@@ -139,8 +151,10 @@ unsigned worlds_with_failures(const Setup& setup) {
     play.at_work = play.hands.size();
     for (std::size_t i = 0; i < play.hands.size(); ++i)
       stage.play(play.hands[i].node->self().value, count_up(play, i));
-    for (std::uint32_t rank = 0; rank < setup.nodes; ++rank)
+    for (std::uint32_t rank = 0; rank < setup.nodes; ++rank) {
       stage.play(rank, work_in_background(play, stage.node(rank)));
+      if (setup.with_locks) stage.play(rank, take_locks(play, stage.node(rank)));
+    }
     stage.finish(20'000'000);
     if (testing::Test::HasFatalFailure()) break;
     if (play.failures != 0) ++with_failures;
@@ -167,6 +181,73 @@ TEST(AtomicsLitmus, WhoFindsAFlagByALoadFindsTheData) {
 TEST(AtomicsLitmus, FlagsMayLieInStacks) {
   expect_data_with_flags(true, true);
   expect_data_with_flags(true, false);
+}
+
+// Data that an acquire itself brings for a stack is shown before other threads may open the block of the
+// flag.
+TEST(AtomicsLitmus, DataMayLieInStacks) {
+  EXPECT_EQ(worlds_with_failures({3, 2, true, false, InjectedBug::none, false, 8}), 0u);
+}
+
+TEST(AtomicsLitmus, LocksOfOthersShowNoFlagTooSoon) {
+  for (std::uint32_t nodes : {2u, 3u}) {
+    EXPECT_EQ(worlds_with_failures({nodes, 2, true, false, InjectedBug::none, true}), 0u)
+        << nodes << " nodes";
+  }
+}
+
+// Order begins with an operation in the middle of the program. Faults of other ranks are under way then.
+struct LateOrder {
+  Stage& stage;
+  std::size_t at_work = 0;
+  unsigned failures = 0;
+};
+
+Task<> write_and_tell(LateOrder& late, Node& node) {
+  co_await idle(late.stage, 4000);
+  co_await store(node, 0, 1);
+  co_await node.renew_order();
+  Raise raise(0, 1);
+  co_await node.modify(BlockId{1}, raise);
+  --late.at_work;
+}
+
+Task<> look_once(LateOrder& late, Node& node) {
+  (void)co_await load(node, 0);
+  co_await idle(late.stage, 8000);
+  const std::uint64_t flag = co_await load(node, 1);
+  const std::uint64_t data = co_await load(node, 0);
+  if (flag == 1 && data == 0) ++late.failures;
+  --late.at_work;
+}
+
+Task<> answer_others(LateOrder& late, Node& node) {
+  while (late.at_work != 0) {
+    (void)co_await node.background().answer();
+    co_await idle(late.stage, 1000);
+  }
+}
+
+TEST(AtomicsLitmus, OrderMayBeginWithAnyOperation) {
+  constexpr std::uint32_t nodes = 3, threads = 2;
+  unsigned with_failures = 0;
+  for (std::uint64_t seed = 1; seed <= 20 * worlds; ++seed) {
+    Configuration configuration = hostile(seed, nodes);
+    configuration.threads = threads;
+    configuration.background = 1;
+    Stage stage(configuration, blocks, block_bytes);
+    LateOrder late{stage, 1 + (nodes - 1) * threads};
+    stage.play(0, write_and_tell(late, stage.node(0)));
+    for (std::uint32_t i = 0; i < nodes * threads; ++i) {
+      if (i % nodes != 0) stage.play(i % nodes, look_once(late, stage.node(i % nodes)));
+    }
+    for (std::uint32_t rank = 0; rank < nodes; ++rank)
+      stage.play(rank, answer_others(late, stage.node(rank)));
+    stage.finish();
+    if (testing::Test::HasFatalFailure()) return;
+    if (late.failures != 0) ++with_failures;
+  }
+  EXPECT_EQ(with_failures, 0u) << "of " << 20 * worlds;
 }
 
 TEST(AtomicsLitmus, WhatComesForStacksIsHeldBack) {

@@ -78,7 +78,7 @@ Task<> do_something_else(Play& play, Node& node) {
     Increment increment;
     co_await node.modify(BlockId{random.below(blocks)}, increment);
   } else if (what == 1) {
-    co_await node.locks().lock(LockId{0});
+    co_await node.lock(LockId{0});
     co_await node.unlock(LockId{0});
   }
 }

@@ -27,7 +27,10 @@ Task<> Engine::acquire(SignatureView signature, Audience audience) {
   co_await expire_until(signature.minimum);
   if (in_order) co_await refresh_pinned(signature, fetches);
   co_await fetches.drain();
-  if (audience != Audience::unknown_in_order) (void)co_await show_held_back(true);
+  // What the signature covers on stacks is shown beside running threads by the acquire in order that follows.
+  if (audience != Audience::unknown_in_order && (!keeps_order() || runs_no_program_code())) {
+    co_await show_held_back();
+  }
   if (known) {
     to_close_.take_runs([this](vm::BlockRun run) { vm_.close(run); });
     quiet_now_.store(0);

@@ -59,10 +59,11 @@ class Engine {
   bool reread_while_held() const { return reread_while_held_.load(); }
   void allow_openings();
   Task<bool> has_released_standing();
-  Task<bool> show_held_back(bool regardless);
+  Task<> show_held_back();
+  bool holds_back() const { return !held_back_.empty(); }
   void set_program_stands(bool stands) { standing_now_.store(stands ? stop_numbers | ++stop_count_ : 0); }
   std::uint32_t order_begins() { return orders_begun_.fetch_add(1) + 1; }
-  void order_ended(std::uint32_t number);
+  Task<bool> order_ended(std::uint32_t number);
   bool shows_unordered() const {
     return is_unordered(came_open_in_.load()) && !injected(InjectedBug::shown_before_acquired);
   }
@@ -232,6 +233,8 @@ class Engine {
   void show_part(const Block& b, std::size_t begin, std::size_t end);
   void show_words(const Block& b, bool are_flags);
   void show(Block& b);
+  void let_go(Block& b);
+  Task<> show_what_came_before(std::uint32_t number);
   void show_for(Block& b, const Modification& modification);
   bool publish_beside_base(const Block& b);
   static std::uint64_t atomic_words_of(const Modification& modification);

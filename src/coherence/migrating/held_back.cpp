@@ -77,6 +77,10 @@ void Engine::show_words(const Block& b, bool are_flags) {
 void Engine::show(Block& b) {
   show_words(b, false);
   show_words(b, true);
+  let_go(b);
+}
+
+void Engine::let_go(Block& b) {
   held_back_.remove(held_back_.of(b.id));
   b.entry.held_back = false;
   b.entry.came_in = 0;
@@ -123,18 +127,24 @@ bool Engine::publish_beside_base(const Block& b) {
   return changed;
 }
 
-// `regardless`: also what no acquire in order has covered. Result: whether nothing is held back any more.
-Task<bool> Engine::show_held_back(bool regardless) {
-  if (held_back_.empty()) co_return true;
-  for (HeldBack& held : held_back_.all()) {
-    const BlockId id{held.block.load()};
-    if (id.value == HeldBack::nothing) continue;
-    auto pass = co_await gate(id).enter();
-    Block b = block(id);
-    if (b.entry.held_back && (regardless || !is_unordered(b.entry.came_in))) show(b);
+// The flags of all blocks come after the data of all blocks.
+Task<> Engine::show_what_came_before(std::uint32_t number) {
+  if (held_back_.empty()) co_return;
+  for (const bool are_flags : {false, true}) {
+    for (HeldBack& held : held_back_.all()) {
+      const BlockId id{held.block.load()};
+      if (id.value == HeldBack::nothing) continue;
+      auto pass = co_await gate(id).enter();
+      Block b = block(id);
+      if (!b.entry.held_back || static_cast<std::int32_t>(number - b.entry.came_in) <= 0) continue;
+      show_words(b, are_flags);
+      if (are_flags) let_go(b);
+    }
   }
-  const bool shows_all = held_back_.empty();
-  co_return shows_all;
+}
+
+Task<> Engine::show_held_back() {
+  return show_what_came_before(orders_begun_.load() + 1);
 }
 
 }  // namespace musubi::coherence::migrating

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "base/buffer_pool.h"
 #include "base/check.h"
@@ -25,7 +26,7 @@ struct HeldBack {
 class HeldBackBlocks {
  public:
   HeldBack& of(BlockId block) {
-    for (HeldBack& held : all_) {
+    for (HeldBack& held : all()) {
       if (held.block.load() == block.value) return held;
     }
     MUSUBI_CHECK(false, "block %lu: nothing is held back", static_cast<unsigned long>(block.value));
@@ -37,6 +38,9 @@ class HeldBackBlocks {
       bool free = false;
       if (held.in_use.load() || !held.in_use.compare_exchange_strong(free, true)) continue;
       held.block.store(block.value);
+      const auto end = static_cast<std::uint32_t>(&held - all_.data()) + 1;
+      for (std::uint32_t seen = end_.load(); seen < end && !end_.compare_exchange_weak(seen, end);) {
+      }
       count_.fetch_add(1);
       return &held;
     }
@@ -49,10 +53,11 @@ class HeldBackBlocks {
     held.in_use.store(false);
   }
   bool empty() const { return count_.load() == 0; }
-  std::array<HeldBack, 64>& all() { return all_; }
+  std::span<HeldBack> all() { return {all_.data(), end_.load()}; }
 
  private:
-  std::array<HeldBack, 64> all_;
+  std::array<HeldBack, 256> all_;
+  std::atomic<std::uint32_t> end_{0};  // those from here on have never been in use
   std::atomic<std::uint32_t> count_{0};
 };
 

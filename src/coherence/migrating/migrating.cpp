@@ -36,8 +36,8 @@ Task<> Migrating::release_as_of_now() {
 std::uint32_t Migrating::order_begins() {
   return parts_->engine.order_begins();
 }
-void Migrating::order_ended(std::uint32_t number) {
-  parts_->engine.order_ended(number);
+Task<bool> Migrating::order_ended(std::uint32_t number) {
+  return parts_->engine.order_ended(number);
 }
 bool Migrating::shows_unordered() const {
   return parts_->engine.shows_unordered();
@@ -102,8 +102,11 @@ bool Migrating::reread_while_held() const {
 void Migrating::allow_openings() {
   parts_->engine.allow_openings();
 }
-Task<bool> Migrating::show_held_back(bool regardless) {
-  return parts_->engine.show_held_back(regardless);
+Task<> Migrating::show_held_back() {
+  return parts_->engine.show_held_back();
+}
+bool Migrating::holds_back() const {
+  return parts_->engine.holds_back();
 }
 Task<bool> Migrating::has_released_standing() {
   return parts_->engine.has_released_standing();

@@ -62,7 +62,7 @@ class Migrating final : public Protocol {
   void publish_always() override;
   void set_program_stands(bool stands) override;
   std::uint32_t order_begins() override;
-  void order_ended(std::uint32_t number) override;
+  Task<bool> order_ended(std::uint32_t number) override;
   Task<FaultOutcome> fault_in_order(BlockId block, vm::Access wanted) override;
   Task<> release_as_of_now() override;
   bool shows_unordered() const override;
@@ -71,7 +71,8 @@ class Migrating final : public Protocol {
   Task<> hold_openings() override;
   bool reread_while_held() const override;
   void allow_openings() override;
-  Task<bool> show_held_back(bool regardless) override;
+  Task<> show_held_back() override;
+  bool holds_back() const override;
   Task<bool> has_released_standing() override;
 
   // For checkers and tests.

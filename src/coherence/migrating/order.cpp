@@ -15,8 +15,13 @@ void Engine::raise_number(std::atomic<std::uint32_t>& word, std::uint32_t number
   }
 }
 
-void Engine::order_ended(std::uint32_t number) {
-  raise_number(orders_ended_, number);
+// As soon as the number is raised, other threads open blocks with flags. The data may be what the acquire has
+// brought itself for blocks that are always open, and is held back until the next one.
+Task<bool> Engine::order_ended(std::uint32_t number) {
+  co_await show_what_came_before(number);
+  const bool shows_all = held_back_.empty();
+  if (shows_all) raise_number(orders_ended_, number);
+  co_return shows_all;
 }
 
 bool Engine::is_unordered(std::uint32_t came_in) const {
