@@ -55,7 +55,7 @@ int examine_machine(const RunOptions& options, bool as_json) {
 
   doctor::Facts facts = doctor::gather();
   add_processors(facts);
-  auto library = find_library();
+  auto library = find_preloaded_library();
   if (library) {
     facts.library = library.value();
   } else {

@@ -1,11 +1,13 @@
-#include "process_places.h"
-
+// A library of its own: the launcher loads it, and libdw with what that needs, only for a report.
 #include <cxxabi.h>
 #include <elfutils/libdwfl.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+
+#include "base/export.h"
+#include "process_places.h"
 
 namespace musubi::tools {
 namespace {
@@ -92,7 +94,7 @@ class ProcessPlaces final : public bootstrap::Places {
 
 }  // namespace
 
-std::unique_ptr<bootstrap::Places> find_places(pid_t process) {
+extern "C" MUSUBI_EXPORT bootstrap::Places* musubi_find_places(pid_t process) {
   static char* search_path = nullptr;
   static const Dwfl_Callbacks callbacks{&::dwfl_linux_proc_find_elf, &::dwfl_standard_find_debuginfo, nullptr,
                                         &search_path};
@@ -104,7 +106,7 @@ std::unique_ptr<bootstrap::Places> find_places(pid_t process) {
     ::dwfl_end(library);
     return nullptr;
   }
-  return std::make_unique<ProcessPlaces>(library);
+  return std::make_unique<ProcessPlaces>(library).release();
 }
 
 }  // namespace musubi::tools

@@ -14,8 +14,6 @@
 namespace musubi::tools {
 namespace {
 
-constexpr std::string_view library_name = "libmusubi-omp.so";
-
 bool is_regular_file(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
@@ -61,21 +59,25 @@ Result<void> check_preloadable(const std::string& program, FileKind kind) {
 
 }  // namespace
 
-// The command is <prefix>/bin/musubi, the library <prefix>/lib/libmusubi-omp.so: an installation may be
-// moved.
-Result<std::string> find_library() {
+// The command is <prefix>/bin/musubi, its libraries are in <prefix>/lib: an installation may be moved.
+Result<std::string> find_library(std::string_view name) {
   char buffer[PATH_MAX];
   const ssize_t bytes = ::readlink("/proc/self/exe", buffer, sizeof buffer);
   if (bytes <= 0) return Error{"cannot read /proc/self/exe; is /proc mounted?"};
   std::string prefix(buffer, static_cast<std::size_t>(bytes));
   for (int levels = 0; levels < 2; ++levels) prefix.erase(prefix.rfind('/'));
-  std::string path = prefix + "/lib/" + std::string(library_name);
+  std::string path = prefix + "/lib/" + std::string(name);
   if (!is_regular_file(path)) {
     return Error{"cannot find " + path + "; the installation is incomplete, build or install Musubi anew"};
   }
+  return path;
+}
+
+Result<std::string> find_preloaded_library() {
+  auto path = find_library("libmusubi-omp.so");
   // The dynamic linker splits LD_PRELOAD at both, and knows no escape.
-  if (path.find_first_of(" :") != std::string::npos) {
-    return Error{path +
+  if (path && path.value().find_first_of(" :") != std::string::npos) {
+    return Error{path.value() +
                  " cannot be preloaded: its path contains a blank or a colon; install Musubi elsewhere"};
   }
   return path;
@@ -112,7 +114,7 @@ Result<std::string> library_to_preload(const std::string& program, Preload prelo
   const ElfFile& file = read.value();
   if (const auto preloadable = check_preloadable(program, file.kind); !preloadable)
     return preloadable.error();
-  if (preload == Preload::always) return find_library();
+  if (preload == Preload::always) return find_preloaded_library();
   if (starts_one_of(file.needed, "libmusubi")) return std::string();
   if (starts_one_of(file.needed, "libomp.so") || starts_one_of(file.needed, "libiomp5.so")) {
     return Error{
@@ -120,7 +122,7 @@ Result<std::string> library_to_preload(const std::string& program, Preload prelo
         " uses the OpenMP runtime of LLVM, which Musubi cannot replace; compile it with gcc -fopenmp"};
   }
   // A program that shows no OpenMP may load some: interpreters do, and programs with plug-ins.
-  return find_library();
+  return find_preloaded_library();
 }
 
 }  // namespace musubi::tools

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -24,8 +25,10 @@ struct ProgramPath {
 // As execvp looks for it: names without a slash through PATH.
 ProgramPath find_program(const std::string& name);
 
-// What is preloaded into OpenMP programs. Errors: it is not where this command's installation should have it.
-Result<std::string> find_library();
+// A library of Musubi. Errors: it is not where this command's installation should have it.
+Result<std::string> find_library(std::string_view name);
+// What is preloaded into OpenMP programs. Errors: as above; its path cannot be preloaded.
+Result<std::string> find_preloaded_library();
 
 enum class Preload { automatic, always, never };
 

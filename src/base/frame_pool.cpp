@@ -112,9 +112,11 @@ bool has_ended(std::uint32_t thread) noexcept {
 Pool* adopt() noexcept {
   constexpr unsigned looks_max = 64;
   Pool* pool = common.next_look.load();
+  const Pool* first = nullptr;
   for (unsigned look = 0; look < looks_max; ++look) {
     if (pool == nullptr) pool = common.pools.load();
-    if (pool == nullptr) return nullptr;
+    if (pool == nullptr || pool == first) return nullptr;
+    if (first == nullptr) first = pool;
     std::uint64_t owner = pool->owner.load();
     if (has_ended(static_cast<std::uint32_t>(owner))) {
       const std::uint64_t mine = ((owner >> 32) + 1) << 32 | thread_id();

@@ -107,10 +107,11 @@ Result<void> Descriptors::start(runtime::Runtime& runtime) {
   if (ranks_ == 1) return {};
   if (auto opened = mail_.open(); !opened) return opened;
   runtime.remote_calls().serve(procedures::descriptors, *this);
-  internal_ = open_numbers();
-  for (std::size_t number = 0; number < internal_.size(); ++number) {
-    if (contains(before_, number) || !is_own_range(static_cast<int>(number))) internal_[number] = false;
-  }
+  // One by one: the kernel makes a file of /proc for each number that a list of them names.
+  const std::size_t first = numbers_per_rank_ * self_.value;
+  internal_.assign(first + numbers_per_rank_, false);
+  for (std::size_t number = first; number < internal_.size(); ++number)
+    internal_[number] = !contains(before_, number) && flags_of(static_cast<int>(number)) >= 0;
   numbers_ = numbers_per_rank_ * ranks_;
   return {};
 }

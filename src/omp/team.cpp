@@ -333,7 +333,7 @@ std::uint32_t parallel(const RegionRequest& request) {
 bool barrier(Broadcast* broadcast) {
   ImplicitTask& task = current_task();
   task.loops_since_barrier = 0;
-  ++task.barriers;
+  if (cancellation_enabled()) ++task.barriers;  // it lies on a stack: what changes there is released
   if (task.size == 1) return true;
   end_own_single(task);
   task.first_awaited = task.last_awaited;

@@ -60,7 +60,7 @@ struct ImplicitTask {
   std::uint32_t first_awaited = 0;
   std::uint32_t last_awaited = 0;
   std::uint32_t loops_since_barrier = 0;
-  std::uint32_t barriers = 0;  // of the region
+  std::uint32_t barriers = 0;  // of the region, if anything can be cancelled
   bool cancelled = false;      // a team of one; a larger one has a word for it
   RegionDetails details;       // of the region, when its announcement has no room for them
   Loop loop;

@@ -6,6 +6,7 @@
 #include "coherence/core/block_words.h"
 #include "os/clock.h"
 #include "os/futex.h"
+#include "os/sleep.h"
 #include "runtime/thread_executor.h"
 
 namespace musubi::runtime {
@@ -14,8 +15,12 @@ namespace {
 // After a turn that found something the next one may soon find more: data is being handed over. In a program
 // where turns find nothing they become rare.
 constexpr std::uint64_t shortest_ns = 50'000, longest_ns = 64'000'000;
-// A rank spends no more than one part in so many on turns.
-constexpr std::uint64_t share_of_turns = 4;
+// While order is kept, a rank spends no more than one part in so many of a core on turns: what a turn waits
+// for, a core above all, does not count. In a program that keeps none and whose turns find nothing, turns
+// take no more than one part in so many of the time: the others have to release for them.
+constexpr std::uint64_t share_of_turns = 3, share_of_vain_turns = 64;
+// More faults between two looks than a thread takes that is back at what a turn has closed.
+constexpr std::uint64_t faults_of_spins_max = 8;
 
 }  // namespace
 
@@ -58,7 +63,8 @@ void Keeper::ring(Rank peer) noexcept {
 }
 
 void Keeper::work() {
-  ThreadExecutor executor(fabric_, counters_);
+  os::sleep_exactly();
+  ThreadExecutor executor(fabric_, counters_, ThreadExecutor::Pauses::sleep);
   executor_ = &executor;
   std::uint64_t interval_ns = interval_ns_;
   while (!stopping_.load()) {
@@ -83,49 +89,61 @@ bool Keeper::sleep_until(std::uint64_t deadline_ns) {
   }
 }
 
-// Whether every thread of the rank waits in the runtime, for what needs no turn.
-bool Keeper::all_wait() const {
-  if (board_ == nullptr || board_->without_record.load(std::memory_order_relaxed) != 0) return false;
+// How many threads of the rank do not wait in the runtime for what needs no turn.
+std::uint32_t Keeper::running_threads() const {
+  if (board_ == nullptr || board_->without_record.load(std::memory_order_relaxed) != 0) return UINT32_MAX;
   const std::uint32_t count = board_->records.load(std::memory_order_relaxed);
+  std::uint32_t running = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const trace::WaitRecord& record = board_->threads[i];
     if (record.thread_id.load(std::memory_order_relaxed) == 0) continue;
     const trace::Wait wait = record.wait.load(std::memory_order_relaxed);
-    if (wait == trace::Wait::nothing || trace::is_spin(wait)) return false;
+    if (wait == trace::Wait::nothing || trace::is_spin(wait)) ++running;
   }
-  return true;
+  return running;
 }
 
 // Whether threads of this rank run program code, and none has synchronised with all others since the last
 // look. Where some have used locks or atomic operations, a thread that waits for a plain word is possible
-// still, but hardly to be expected.
+// still, but hardly to be expected. So where some have come to pages that were closed; a single thread that
+// does so waits for nothing.
 Keeper::Due Keeper::is_due() {
   const std::uint64_t now = synchronisations_.load(std::memory_order_relaxed);
   const std::uint64_t calls = releases_.load(std::memory_order_relaxed) +
                               counters_.get(trace::Counter::atomics) +
                               counters_.get(trace::Counter::lock_acquisitions);
+  const std::uint64_t faults =
+      counters_.get(trace::Counter::read_faults) + counters_.get(trace::Counter::write_faults);
   const bool synchronised = now != seen_synchronisations_ || now == 0;
   const bool called = calls != seen_calls_;
+  const bool faulted = faults > seen_faults_ + faults_of_spins_max;
   seen_synchronisations_ = now;
   seen_calls_ = calls;
-  if (synchronised || stand_.barrier() != sync::Stand::Barrier::none || all_wait()) return Due::no;
-  return called ? Due::rarely : Due::yes;
+  seen_faults_ = faults;
+  if (synchronised || stand_.barrier() != sync::Stand::Barrier::none) return Due::no;
+  const std::uint32_t running = running_threads();
+  if (running == 0 || (running == 1 && faulted)) return Due::no;
+  return called || faulted ? Due::rarely : Due::yes;
 }
 
 // Result: the interval until the next look.
 std::uint64_t Keeper::turn_if_due(std::uint64_t interval_ns) {
   bool found = false;
-  std::uint64_t took_ns = 0;
+  std::uint64_t rest_ns = 0;
   const Due due = is_due();
   const bool takes = due == Due::yes || (due == Due::rarely && interval_ns >= longest_ns);
   if (takes || (due == Due::rarely && flags_.in_use())) {
-    const std::uint64_t begin_ns = os::monotonic_ns();
+    const std::uint64_t begin_ns = os::monotonic_ns(), used_before_ns = os::thread_time_ns();
     found = executor_->run(background_.turn(due == Due::yes));
-    took_ns = os::monotonic_ns() - begin_ns;
+    rest_ns = found || flags_.in_use() ? share_of_turns * (os::thread_time_ns() - used_before_ns)
+                                       : share_of_vain_turns * (os::monotonic_ns() - begin_ns);
   }
-  const std::uint64_t most_ns = flags_.in_use() ? interval_ns_ : std::max(interval_ns_, longest_ns);
-  const std::uint64_t next_ns = found && due == Due::yes ? shortest_ns : std::min(2 * interval_ns, most_ns);
-  return std::max(next_ns, share_of_turns * took_ns);
+  const bool in_use = flags_.in_use();
+  const std::uint64_t most_ns = in_use ? interval_ns_ : std::max(interval_ns_, longest_ns);
+  // Who waits for a flag waits hardly longer for the next look than it has waited already.
+  const std::uint64_t longer_ns = in_use ? interval_ns + interval_ns / 4 : 2 * interval_ns;
+  const std::uint64_t next_ns = found && due == Due::yes ? shortest_ns : std::min(longer_ns, most_ns);
+  return std::max(next_ns, rest_ns);
 }
 
 }  // namespace musubi::runtime

@@ -44,7 +44,7 @@ class Keeper final : public sync::Bell {
   std::uint64_t turn_if_due(std::uint64_t interval_ns);
   enum class Due : std::uint8_t { no, rarely, yes };
   Due is_due();
-  bool all_wait() const;
+  std::uint32_t running_threads() const;
   const std::atomic<std::uint32_t>* asked_word(Rank rank) noexcept;
 
   fabric::Fabric& fabric_;
@@ -59,6 +59,7 @@ class Keeper final : public sync::Bell {
   std::uint64_t seen_synchronisations_ = 0;
   std::atomic<std::uint64_t> releases_{0};
   std::uint64_t seen_calls_ = 0;
+  std::uint64_t seen_faults_ = 0;
   ThreadExecutor* executor_ = nullptr;
   std::atomic<bool> stopping_{false};
   std::thread thread_;

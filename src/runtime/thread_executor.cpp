@@ -1,5 +1,7 @@
 #include "runtime/thread_executor.h"
 
+#include <algorithm>
+
 #include "base/frame_pool.h"
 #include "os/clock.h"
 #include "os/cpu.h"
@@ -69,19 +71,26 @@ bool ThreadExecutor::resume_ready() noexcept {
   return any;
 }
 
+void ThreadExecutor::pause(unsigned attempt) noexcept {
+  constexpr std::uint64_t first_sleep_ns = 5'000, longest_sleep_ns = 100'000;
+  if (attempt < 4) {
+    os::pause_instruction();
+  } else if (pauses_ == Pauses::sleep) {
+    os::sleep_ns(std::min(first_sleep_ns * (attempt - 3), longest_sleep_ns));
+  } else if (attempt < 100 && yields_.allowed(1) != 0) {
+    yields_.yield();
+  } else {
+    os::sleep_ns(longest_sleep_ns);
+  }
+}
+
 void ThreadExecutor::drive() noexcept {
   if (pause_attempt_ != 0) {
     // Somebody else must get on first: the holder of a lock, the reader of a full mailbox.
     const unsigned attempt = pause_attempt_;
     pause_attempt_ = 0;
     fabric_.progress();
-    if (attempt < 4) {
-      os::pause_instruction();
-    } else if (attempt < 100 && yields_.allowed(1) != 0) {
-      yields_.yield();
-    } else {
-      os::sleep_ns(100'000);
-    }
+    pause(attempt);
   }
   if (resume_ready()) return;
   if (fabric_.progress()) return;

@@ -47,7 +47,12 @@ class HandlersHeldBack {
 
 class ThreadExecutor final : public Executor {
  public:
-  ThreadExecutor(fabric::Fabric& fabric, trace::Counters& counters) : fabric_(fabric), counters_(counters) {}
+  // How pauses let others run. A thread that yields gives its core away for a slice where threads that
+  // compute or spin take all cores; one that has slept comes back at once.
+  enum class Pauses : std::uint8_t { yield, sleep };
+
+  ThreadExecutor(fabric::Fabric& fabric, trace::Counters& counters, Pauses pauses = Pauses::yield)
+      : fabric_(fabric), counters_(counters), pauses_(pauses) {}
 
   void ready(std::coroutine_handle<> task) noexcept override;
   void ready_after_pause(std::coroutine_handle<> task, unsigned attempt) noexcept override;
@@ -68,11 +73,13 @@ class ThreadExecutor final : public Executor {
   };
 
   void drive() noexcept;
+  void pause(unsigned attempt) noexcept;
   bool resume_ready() noexcept;
   void append(std::coroutine_handle<> task) noexcept;
 
   fabric::Fabric& fabric_;
   trace::Counters& counters_;
+  const Pauses pauses_;
   SpinLock lock_;  // of the queue
   Node* first_ = nullptr;
   Node* last_ = nullptr;

@@ -33,7 +33,7 @@ bool Engine::live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std
   const std::uintptr_t low = std::max(live_ranges_[range].low.load(), begin);
   const std::uintptr_t high = std::min(live_ranges_[range].high.load(), end);
   if (low >= high) return true;
-  if (memory_.entries[space_.block_at(low)->value].held_back) return false;
+  if (!held_back_.empty()) return false;
   const vm::Segment& segment = *space_.segment_at(low);
   const std::size_t offset = segment.offset + (low - segment.base);
   return !differ(memory_.private_view + offset, memory_.published + offset, high - low);
