@@ -33,7 +33,7 @@ static double now_ns(void) {
 // stacks, would be work for the barrier that they are to measure.
 static double* map_samples(int count) {
   void* memory = mmap(NULL, (size_t)count * sizeof(double), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | MAP_STACK, -1, 0);  // this process only
   if (memory == MAP_FAILED) {
     perror("omp_costs: mmap");
     exit(2);

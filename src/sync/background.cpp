@@ -54,13 +54,13 @@ Task<bool> Background::turn(bool silent) {
     const std::uint64_t before = changes();
     co_await flags_.acquire_beside();
     found = changes() != before;
+    if (found) counters_.add(trace::Counter::background_finds);
     if (found && silent) co_await flags_.keep_in_use();
   } else {
     found = co_await first_turn(silent);
   }
   certain_in_.store(flags_.settled());
   stand_.end_background();
-  if (found) counters_.add(trace::Counter::background_finds);
   co_return found;
 }
 
@@ -83,7 +83,8 @@ Task<bool> Background::first_turn(bool silent) {
     co_await flags_.acquire_beside();
   }
   protocol_.allow_openings();
-  co_return found;
+  if (found) counters_.add(trace::Counter::background_finds);
+  co_return found&& keeps;
 }
 
 Task<bool> Background::somebody_rereads() {

@@ -30,8 +30,8 @@ class Background {
 
   // Answers the other ranks, if any has asked. Result: whether any had.
   Task<bool> answer();
-  // Result: whether something here had been changed by others. `silent`: no thread of this rank has called
-  // the runtime for a while; only then the turn lets order be kept, or be kept for longer.
+  // Result: whether a thread here may wait for what others have changed. `silent`: no thread of this rank has
+  // called the runtime for a while; only then the turn lets order be kept, or be kept for longer.
   Task<bool> turn(bool silent = true);
   // Whether a turn has ended while order was kept, as it still is: no flag comes before its data any more.
   bool is_certain() const noexcept {

@@ -154,7 +154,7 @@ Task<FaultOutcome> Engine::fault(BlockId id, vm::Access wanted, bool in_order) {
   const bool was_valid = is_valid(e);
   if (wanted == vm::Access::read && was_valid) co_return FaultOutcome::open;
   if (!was_valid && holding_openings_.load()) {
-    if (e.was_invalidated) reread_while_held_.store(true);
+    if (e.was_invalidated && wanted == vm::Access::read) reread_while_held_.store(true);
     co_return FaultOutcome::held;
   }
   e.wanted = e.wanted || e.was_invalidated;
