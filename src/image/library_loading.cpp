@@ -16,11 +16,11 @@
 #include "image/loaded_objects.h"
 #include "image/patched_atomics.h"
 #include "image/real_function.h"
+#include "image/remote_procedures.h"
 
 namespace musubi::image {
 namespace {
 
-constexpr runtime::ProcedureId load_procedure{20};
 // Team word of rank 0: the thread that loads, or 0.
 constexpr std::size_t loading_word = runtime::Runtime::team_words - 8;
 
@@ -215,14 +215,14 @@ void spread(Job& job, const Load& load, std::uintptr_t first_place, const link_m
         1, "the path of a library that the program opens is too long: " + std::string(opened.l_name));
   }
   std::memcpy(request.path.data(), opened.l_name, length);
-  job.runtime.remote_calls().call_others(load_procedure, std::as_bytes(std::span{&request, 1}));
+  job.runtime.remote_calls().call_others(procedures::library_loads, std::as_bytes(std::span{&request, 1}));
 }
 
 }  // namespace
 
 void serve_library_loads(Job& job) {
   if (job.runtime.ranks() == 1) return;
-  job.runtime.remote_calls().serve(load_procedure, *new LoadProcedure(job));
+  job.runtime.remote_calls().serve(procedures::library_loads, *new LoadProcedure(job));
 }
 
 void prepare_library_loads(Job& job) {

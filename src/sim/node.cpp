@@ -242,6 +242,20 @@ Task<> Node::modify(BlockId block, coherence::Modification& modification) {
   co_await flags_.modify(block, modification, operation.siblings());
 }
 
+Task<> Node::release() {
+  const sync::Stand::Operation operation = begin_operation();
+  co_await flags_.release(operation.siblings());
+}
+
+Task<> Node::acquire() {
+  if (!flags_.in_use()) {
+    co_await clock_.acquire();
+    co_return co_await protocol_->show_held_back();
+  }
+  const sync::Stand::Operation operation = begin_operation();
+  co_await flags_.acquire(operation.siblings());
+}
+
 Task<> Node::lock(LockId lock) {
   co_await locks_.lock(lock);
   co_await after_lock();

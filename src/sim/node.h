@@ -63,6 +63,9 @@ class Node {
   sync::Background& background() { return background_; }
   // omp flush.
   Task<> flush();
+  // Without a partner, by the clock.
+  Task<> release();
+  Task<> acquire();
   // Before an operation by which threads may meet.
   Task<> renew_order() { return flags_.renew(); }
   Task<> lock(LockId lock);
