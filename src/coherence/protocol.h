@@ -131,7 +131,7 @@ class Protocol {
   virtual Task<> end_of_unordered() { co_return; }
   // From the end of this task until allow_openings(), no closed block is opened: faults wait. One caller.
   virtual Task<> hold_openings() { co_return; }
-  // Whether a thread waits there that had read the block before.
+  // Whether a thread waits there to read a block again that was closed.
   virtual bool reread_while_held() const { return true; }
   virtual void allow_openings() {}
   // Shows all that is held back, and whether anything is.

@@ -15,10 +15,10 @@ namespace {
 // After a turn that found something the next one may soon find more: data is being handed over. In a program
 // where turns find nothing they become rare.
 constexpr std::uint64_t shortest_ns = 50'000, longest_ns = 64'000'000;
-// While order is kept, a rank spends no more than one part in so many of a core on turns: what a turn waits
-// for, a core above all, does not count. In a program that keeps none and whose turns find nothing, turns
-// take no more than one part in so many of the time: the others have to release for them.
-constexpr std::uint64_t share_of_turns = 3, share_of_vain_turns = 64;
+// Rests after turns. While order is kept, so many times what the turn has used of a core: what it waits for,
+// a core above all, does not count. In a program that keeps none and whose turns find nothing, so many times
+// what it has taken: the others have to release for it. But waits are to end.
+constexpr std::uint64_t rest_per_use = 3, rest_per_vain_turn = 64, longest_rest_ns = 1'000'000'000;
 // More faults between two looks than a thread takes that is back at what a turn has closed.
 constexpr std::uint64_t faults_of_spins_max = 8;
 
@@ -135,15 +135,15 @@ std::uint64_t Keeper::turn_if_due(std::uint64_t interval_ns) {
   if (takes || (due == Due::rarely && flags_.in_use())) {
     const std::uint64_t begin_ns = os::monotonic_ns(), used_before_ns = os::thread_time_ns();
     found = executor_->run(background_.turn(due == Due::yes));
-    rest_ns = found || flags_.in_use() ? share_of_turns * (os::thread_time_ns() - used_before_ns)
-                                       : share_of_vain_turns * (os::monotonic_ns() - begin_ns);
+    rest_ns = found || flags_.in_use() ? rest_per_use * (os::thread_time_ns() - used_before_ns)
+                                       : rest_per_vain_turn * (os::monotonic_ns() - begin_ns);
   }
   const bool in_use = flags_.in_use();
   const std::uint64_t most_ns = in_use ? interval_ns_ : std::max(interval_ns_, longest_ns);
   // Who waits for a flag waits hardly longer for the next look than it has waited already.
   const std::uint64_t longer_ns = in_use ? interval_ns + interval_ns / 4 : 2 * interval_ns;
   const std::uint64_t next_ns = found && due == Due::yes ? shortest_ns : std::min(longer_ns, most_ns);
-  return std::max(next_ns, rest_ns);
+  return std::max(next_ns, std::min(rest_ns, longest_rest_ns));
 }
 
 }  // namespace musubi::runtime

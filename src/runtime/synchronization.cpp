@@ -108,15 +108,15 @@ void JobRuntime::barrier(BarrierPayload& payload) {
   const bool quiescent = complete && fault_handler_->user_signals().with_handler() == 0;
   barrier_was_quiescent_ = quiescent;
   enter_barrier(quiescent);
-  const bool in_order = flags_->in_use();
-  if (in_order) executor().run(flags_->before_barrier(!quiescent));
+  if (flags_->in_use()) executor().run(flags_->before_barrier(!quiescent));
   sync::Barrier::Passage passage(payload, quiescent, complete);
   const HandlersHeldBack handlers;
   if (!barrier_->pass(passage)) {
     TimeSpent time(counters_, Counter::release_ns);
     executor().run(barrier_->finish(passage));
   }
-  if (in_order) executor().run(flags_->after_barrier(!quiescent));
+  // The job may have begun to keep order meanwhile.
+  if (flags_->in_use() || protocol_->holds_back()) executor().run(flags_->after_barrier(!quiescent));
   leave_barrier();
 }
 
@@ -161,7 +161,7 @@ bool JobRuntime::try_lock(LockId lock) {
   return taken;
 }
 void JobRuntime::show_what_lock_covers() {
-  if (!flags_->in_use()) return;
+  if (!protocol_->holds_back()) return;
   const sync::Stand::Operation operation = begin_operation();
   executor().run(flags_->after_lock(operation.siblings()));
 }

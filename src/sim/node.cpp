@@ -268,7 +268,7 @@ Task<bool> Node::try_lock(LockId lock) {
 }
 
 Task<> Node::after_lock() {
-  if (!flags_.in_use()) co_return;
+  if (!protocol_->holds_back()) co_return;
   const sync::Stand::Operation operation = begin_operation();
   co_await flags_.after_lock(operation.siblings());
 }
@@ -293,10 +293,9 @@ Task<> Node::barrier(sync::Barrier::Payload& payload) {
   const bool believed = options_.protocol.injected_bug == coherence::InjectedBug::forgotten_too_early;
   stand_.enter_barrier(complete);
   for (unsigned look = 0; stand_.background_works(); ++look) co_await pause(look);
-  const bool ordered = flags_.in_use();
-  if (ordered) co_await flags_.before_barrier(!complete);
+  if (flags_.in_use()) co_await flags_.before_barrier(!complete);
   co_await barrier_.arrive(payload, complete, complete || believed);
-  if (ordered) co_await flags_.after_barrier(!complete);
+  if (flags_.in_use() || protocol_->holds_back()) co_await flags_.after_barrier(!complete);
   stand_.leave_barrier();
   while (waiting != nullptr) {
     Meeting* next = waiting->next;

@@ -84,7 +84,8 @@ Task<bool> Background::first_turn(bool silent) {
   }
   protocol_.allow_openings();
   if (found) counters_.add(trace::Counter::background_finds);
-  co_return found&& keeps;
+  const bool helps = found && keeps;
+  co_return helps;
 }
 
 Task<bool> Background::somebody_rereads() {

@@ -71,23 +71,30 @@ void FlagOrder::expect() noexcept {
   credit_given_ = barriers_without_flush;
   protocol_.set_ordered(true);
   settled_.store(++entries_);
+  others_settled_in_.store(settled());
 }
 
 // The ranks pass the same barriers: where there is credit here, there is some elsewhere.
 Task<> FlagOrder::renew() {
-  if (!is_due_to_renew()) co_return;
-  const bool begins = !in_use();
-  co_await give_credit(barriers_without_flush);
-  if (!begins) co_return;
+  if (word(credit).load() < low_credit) co_await give_credit(barriers_without_flush);
   co_await settle();
+  const std::uint64_t entry = settled();
+  if (others_settled_in_.load() == entry) co_return;
   co_await others_settle();
+  others_settled_in_.store(entry);
 }
 
 Task<> FlagOrder::give_credit(std::uint64_t barriers) {
   for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
-    std::array<fabric::Step, 1> step{
-        fabric::put(control_region, offset_of(credit), &barriers, sizeof barriers)};
-    co_await fabric::transfer(fabric_, Rank{rank}, step);
+    std::uint64_t expected = 0;
+    for (;;) {
+      std::uint64_t found = 0;
+      std::array<fabric::Step, 1> step{
+          fabric::compare_swap(control_region, offset_of(credit), &found, expected, barriers)};
+      co_await fabric::transfer(fabric_, Rank{rank}, step);
+      if (found == expected || found >= barriers) break;
+      expected = found;
+    }
   }
 }
 
@@ -122,7 +129,7 @@ Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
 }
 
 Task<> FlagOrder::after_lock(bool siblings) {
-  if (in_use() && protocol_.holds_back()) co_await acquire(siblings);
+  if (protocol_.holds_back()) co_await acquire(siblings);
 }
 
 // As a processor's indivisible operations do it: all that was written here before it is seen by whoever sees

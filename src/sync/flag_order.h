@@ -62,9 +62,13 @@ class FlagOrder {
   void expect() noexcept;
 
   // Keeps it in use for some barriers more: a thread is about to flush, or to operate on a word by which
-  // threads may meet. Where it was out of use, all ranks keep order when this ends. Cheap while there is no
-  // need. REQUIRES: the caller is in no operation without siblings.
-  bool is_due_to_renew() const noexcept { return word(credit).load(std::memory_order_relaxed) < low_credit; }
+  // threads may meet. All ranks keep order when this ends; without a bell, those that have come to operate
+  // since; and a rank that does not answer for long is not waited for. Cheap while there is no need.
+  // REQUIRES: the caller is in no operation without siblings.
+  bool is_due_to_renew() const noexcept {
+    return word(credit).load(std::memory_order_relaxed) < low_credit || settled() == 0 ||
+           others_settled_in_.load() != settled();
+  }
   Task<> renew();
   // Nobody has used it for some barriers: order ends, unless somebody has renewed it meanwhile.
   Task<> end_if_unused();
@@ -155,6 +159,7 @@ class FlagOrder {
   Bell* bell_ = nullptr;  // null: nobody answers
   Gate change_gate_;      // around each beginning and each end of order
   std::atomic<std::uint64_t> settled_{0};
+  std::atomic<std::uint64_t> others_settled_in_{0};  // the entry of this rank in which all others keep order
   std::uint64_t entries_ = 0;
   std::uint64_t credit_given_ = 0;             // by the background, last
   std::unique_ptr<std::uint64_t[]> requests_;  // of the background, by rank

@@ -76,13 +76,15 @@ Task<bool> FlagOrder::has_answered(Rank peer, std::uint64_t request) {
 }
 
 Task<> FlagOrder::ask_all() {
+  const std::uint64_t entry = settled();
   co_await request_releases();
   for (unsigned look = 0;; ++look) {
     const bool all_have = co_await have_answered(look);
-    if (all_have) co_return;
+    if (all_have) break;
     co_await answer(true);
     co_await pause(look);
   }
+  others_settled_in_.store(entry);
 }
 
 Task<> FlagOrder::request_releases() {

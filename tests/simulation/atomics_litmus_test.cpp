@@ -203,21 +203,21 @@ struct LateOrder {
   unsigned failures = 0;
 };
 
-Task<> write_and_tell(LateOrder& late, Node& node) {
+Task<> write_and_tell(LateOrder& late, Node& node, std::uint64_t data) {
   co_await idle(late.stage, 4000);
-  co_await store(node, 0, 1);
+  co_await store(node, data, 1);
   co_await node.renew_order();
   Raise raise(0, 1);
-  co_await node.modify(BlockId{1}, raise);
+  co_await node.modify(BlockId{data + 1}, raise);
   --late.at_work;
 }
 
-Task<> look_once(LateOrder& late, Node& node) {
-  (void)co_await load(node, 0);
+Task<> look_once(LateOrder& late, Node& node, std::uint64_t data) {
+  (void)co_await load(node, data);
   co_await idle(late.stage, 8000);
-  const std::uint64_t flag = co_await load(node, 1);
-  const std::uint64_t data = co_await load(node, 0);
-  if (flag == 1 && data == 0) ++late.failures;
+  const std::uint64_t flag = co_await load(node, data + 1);
+  const std::uint64_t found = co_await load(node, data);
+  if (flag == 1 && found == 0) ++late.failures;
   --late.at_work;
 }
 
@@ -228,18 +228,25 @@ Task<> answer_others(LateOrder& late, Node& node) {
   }
 }
 
+// Threads of one rank and of two begin it at the same time; the flag lies behind its data.
 TEST(AtomicsLitmus, OrderMayBeginWithAnyOperation) {
-  constexpr std::uint32_t nodes = 3, threads = 2;
+  constexpr std::uint32_t nodes = 3;
+  constexpr std::uint32_t writers[]{0, 0, 1};
   unsigned with_failures = 0;
   for (std::uint64_t seed = 1; seed <= 20 * worlds; ++seed) {
     Configuration configuration = hostile(seed, nodes);
-    configuration.threads = threads;
+    configuration.threads = 2;
     configuration.background = 1;
     Stage stage(configuration, blocks, block_bytes);
-    LateOrder late{stage, 1 + (nodes - 1) * threads};
-    stage.play(0, write_and_tell(late, stage.node(0)));
-    for (std::uint32_t i = 0; i < nodes * threads; ++i) {
-      if (i % nodes != 0) stage.play(i % nodes, look_once(late, stage.node(i % nodes)));
+    LateOrder late{stage};
+    std::uint64_t data = 0;
+    for (const std::uint32_t writer : writers) {
+      stage.play(writer, write_and_tell(late, stage.node(writer), data));
+      for (std::uint32_t rank = 0; rank < nodes; ++rank) {
+        if (rank != writer) stage.play(rank, look_once(late, stage.node(rank), data));
+      }
+      late.at_work += nodes;
+      data += 2;
     }
     for (std::uint32_t rank = 0; rank < nodes; ++rank)
       stage.play(rank, answer_others(late, stage.node(rank)));
@@ -248,6 +255,34 @@ TEST(AtomicsLitmus, OrderMayBeginWithAnyOperation) {
     if (late.failures != 0) ++with_failures;
   }
   EXPECT_EQ(with_failures, 0u) << "of " << 20 * worlds;
+}
+
+// Blocks go on to be published, and what comes for stacks to be held back.
+Task<> count_under_lock(Node& node, std::uint64_t& sum) {
+  constexpr unsigned barriers_of_order = 70, counts = 5;
+  for (unsigned i = 0; i < barriers_of_order; ++i) co_await meet(node);
+  for (unsigned i = 0; i < counts; ++i) {
+    co_await node.lock(LockId{0});
+    const std::uint64_t before = co_await load(node, 0);
+    co_await store(node, 0, before + 1);
+    co_await node.unlock(LockId{0});
+    ++sum;
+  }
+  co_await meet(node);
+  EXPECT_EQ(co_await load(node, 0), sum);
+}
+
+TEST(AtomicsLitmus, LocksShowStacksWhenOrderHasEnded) {
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    Configuration configuration = hostile(seed, 2);
+    configuration.plain_flags = 1;
+    Stage stage(configuration, blocks, block_bytes);
+    lay_out_stacks(stage);
+    std::uint64_t sum = 0;
+    for (std::uint32_t rank = 0; rank < 2; ++rank) stage.play(rank, count_under_lock(stage.node(rank), sum));
+    stage.finish();
+    if (testing::Test::HasFailure()) return;
+  }
 }
 
 TEST(AtomicsLitmus, WhatComesForStacksIsHeldBack) {

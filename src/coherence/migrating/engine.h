@@ -234,7 +234,7 @@ class Engine {
   void show_words(const Block& b, bool are_flags);
   void show(Block& b);
   void let_go(Block& b);
-  Task<> show_what_came_before(std::uint32_t number);
+  Task<> show_held_back_if(IsDueToShow is_due);
   void show_for(Block& b, const Modification& modification);
   bool publish_beside_base(const Block& b);
   static std::uint64_t atomic_words_of(const Modification& modification);

@@ -127,16 +127,23 @@ bool Engine::publish_beside_base(const Block& b) {
   return changed;
 }
 
-// The flags of all blocks come after the data of all blocks.
-Task<> Engine::show_what_came_before(std::uint32_t number) {
+// The flags of all blocks come after the data of all blocks: none is shown while the data of some block must
+// wait.
+Task<> Engine::show_held_back_if(IsDueToShow is_due) {
   if (held_back_.empty()) co_return;
+  bool some_wait = false;
   for (const bool are_flags : {false, true}) {
+    if (some_wait) co_return;
     for (HeldBack& held : held_back_.all()) {
       const BlockId id{held.block.load()};
       if (id.value == HeldBack::nothing) continue;
       auto pass = co_await gate(id).enter();
       Block b = block(id);
-      if (!b.entry.held_back || static_cast<std::int32_t>(number - b.entry.came_in) <= 0) continue;
+      if (!b.entry.held_back) continue;
+      if (!is_due(b.entry.came_in)) {
+        some_wait = true;
+        continue;
+      }
       show_words(b, are_flags);
       if (are_flags) let_go(b);
     }
@@ -144,7 +151,7 @@ Task<> Engine::show_what_came_before(std::uint32_t number) {
 }
 
 Task<> Engine::show_held_back() {
-  return show_what_came_before(orders_begun_.load() + 1);
+  return show_held_back_if({.regardless = true});
 }
 
 }  // namespace musubi::coherence::migrating

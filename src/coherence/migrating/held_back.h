@@ -23,6 +23,15 @@ struct HeldBack {
   std::optional<BufferPool::Buffer> base;  // what the private bytes were made of
 };
 
+// What came before the acquire in order of that number began; or all.
+struct IsDueToShow {
+  std::uint32_t number = 0;
+  bool regardless = false;
+  bool operator()(std::uint32_t came_in) const {
+    return regardless || static_cast<std::int32_t>(number - came_in) > 0;
+  }
+};
+
 class HeldBackBlocks {
  public:
   HeldBack& of(BlockId block) {

@@ -18,7 +18,7 @@ void Engine::raise_number(std::atomic<std::uint32_t>& word, std::uint32_t number
 // As soon as the number is raised, other threads open blocks with flags. The data may be what the acquire has
 // brought itself for blocks that are always open, and is held back until the next one.
 Task<bool> Engine::order_ended(std::uint32_t number) {
-  co_await show_what_came_before(number);
+  co_await show_held_back_if({.number = number});
   const bool shows_all = held_back_.empty();
   if (shows_all) raise_number(orders_ended_, number);
   co_return shows_all;
