@@ -163,7 +163,7 @@ bool JobRuntime::try_lock(LockId lock) {
 void JobRuntime::show_what_lock_covers() {
   if (!protocol_->holds_back()) return;
   const sync::Stand::Operation operation = begin_operation();
-  executor().run(flags_->after_lock(operation.siblings()));
+  executor().run(flags_->acquire(operation.siblings()));
 }
 void JobRuntime::unlock(LockId lock) {
   if (!flags_->in_use()) return executor().run(flags_->unlock(*locks_, lock, true));

@@ -270,7 +270,7 @@ Task<bool> Node::try_lock(LockId lock) {
 Task<> Node::after_lock() {
   if (!protocol_->holds_back()) co_return;
   const sync::Stand::Operation operation = begin_operation();
-  co_await flags_.after_lock(operation.siblings());
+  co_await flags_.acquire(operation.siblings());
 }
 
 Task<> Node::unlock(LockId lock) {

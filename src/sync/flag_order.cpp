@@ -76,6 +76,7 @@ void FlagOrder::expect() noexcept {
 
 // The ranks pass the same barriers: where there is credit here, there is some elsewhere.
 Task<> FlagOrder::renew() {
+  if (!is_due_to_renew()) co_return;
   if (word(credit).load() < low_credit) co_await give_credit(barriers_without_flush);
   co_await settle();
   const std::uint64_t entry = settled();
@@ -126,10 +127,6 @@ Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
   if (in_use()) co_await clock_.release(siblings);
   note_end();
   if (!siblings) co_await acquire_what_shows();
-}
-
-Task<> FlagOrder::after_lock(bool siblings) {
-  if (protocol_.holds_back()) co_await acquire(siblings);
 }
 
 // As a processor's indivisible operations do it: all that was written here before it is seen by whoever sees

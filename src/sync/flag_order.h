@@ -82,11 +82,10 @@ class FlagOrder {
   Task<> flush(bool siblings);
   // LockTable::unlock(), which brings blocks out in any order. Releases the rest behind it.
   Task<> unlock(LockTable& locks, LockId lock, bool siblings);
-  // A lock has been taken, which covers what its last holder knew. Shows that in blocks that are always open.
-  Task<> after_lock(bool siblings);
   // Protocol::modify(), which brings a block out with the flags that may lie there, and then the rest.
   Task<> modify(BlockId block, coherence::Modification& modification, bool siblings);
-  // Acquires what came along with any bytes that are here already.
+  // Acquires what came along with any bytes that are here already, and shows what was held back: behind a
+  // lock that has been taken, too, where Protocol::holds_back().
   Task<> acquire(bool siblings);
   // As Protocol::fault(); in order while in use.
   Task<bool> fault(BlockId block, vm::Access wanted, bool siblings);
