@@ -28,6 +28,7 @@ struct Setup {
   InjectedBug bug = InjectedBug::none;
   bool with_locks = false;  // a thread more on each node takes a lock again and again
   std::uint64_t times = 1;  // as many worlds
+  std::uint32_t stacks = 1;  // of each node
 };
 
 struct Word {
@@ -54,7 +55,7 @@ struct Play {
 // No two hands share a word. A flag may lie beside its data.
 std::vector<Hand> hands_of(Stage& stage, const Setup& setup, Random& random) {
   std::vector<Hand> hands;
-  const std::uint64_t flag_blocks = setup.flags_on_stacks ? setup.nodes : blocks;
+  const std::uint64_t flag_blocks = setup.flags_on_stacks ? setup.nodes * setup.stacks : blocks;
   for (std::uint32_t i = 0; i < setup.nodes * setup.threads; ++i) {
     hands.push_back({&stage.node(i % setup.nodes),
                      {random.below(blocks), i},
@@ -126,11 +127,13 @@ Task<> work_in_background(Play& play, Node& node) {
   }
 }
 
-void lay_out_stacks(Stage& stage) {
-  for (std::uint32_t rank = 0; rank < stage.cluster().size(); ++rank) {
-    const vm::Extent stack = stage.cluster().space().extent(BlockId{rank});
-    stage.node(rank).protocol().pin(BlockId{rank}, 1);
-    stage.node(rank).protocol().set_live_range(0, stack.address, stack.address + stack.bytes);
+void lay_out_stacks(Stage& stage, std::uint32_t per_node = 1) {
+  const std::uint32_t nodes = stage.cluster().size();
+  for (std::uint32_t i = 0; i < nodes * per_node; ++i) {
+    const vm::Extent stack = stage.cluster().space().extent(BlockId{i});
+    coherence::Protocol& protocol = stage.node(i % nodes).protocol();
+    protocol.pin(BlockId{i}, 1);
+    protocol.set_live_range(i / nodes, stack.address, stack.address + stack.bytes);
   }
 }
 
@@ -146,7 +149,7 @@ unsigned worlds_with_failures(const Setup& setup) {
     configuration.protocol.injected_bug = setup.bug;
     Random random(seed);
     Stage stage(configuration, blocks, block_bytes);
-    if (setup.flags_on_stacks) lay_out_stacks(stage);
+    if (setup.flags_on_stacks) lay_out_stacks(stage, setup.stacks);
     Play play{stage, setup, hands_of(stage, setup, random)};
     play.at_work = play.hands.size();
     for (std::size_t i = 0; i < play.hands.size(); ++i)
@@ -187,6 +190,11 @@ TEST(AtomicsLitmus, FlagsMayLieInStacks) {
 // flag.
 TEST(AtomicsLitmus, DataMayLieInStacks) {
   EXPECT_EQ(worlds_with_failures({3, 2, true, false, InjectedBug::none, false, 8}), 0u);
+}
+
+// The flag in one stack of a rank, its data in another.
+TEST(AtomicsLitmus, FlagsOfOneStackComeAfterTheDataOfAnother) {
+  EXPECT_EQ(worlds_with_failures({3, 2, true, false, InjectedBug::none, false, 8, 2}), 0u);
 }
 
 TEST(AtomicsLitmus, LocksOfOthersShowNoFlagTooSoon) {

@@ -127,18 +127,26 @@ bool Engine::publish_beside_base(const Block& b) {
   return changed;
 }
 
-// The flags of all blocks come after the data of all blocks.
+// The flags of all blocks come after the data of all blocks: none is shown while the data of some block must
+// wait. What has come since the data was shown is shown with the flags, or it would be let go unseen.
 Task<> Engine::show_held_back_if(IsDueToShow is_due) {
   if (held_back_.empty()) co_return;
+  bool some_wait = false;
   for (const bool are_flags : {false, true}) {
+    if (some_wait) co_return;
     for (HeldBack& held : held_back_.all()) {
       const BlockId id{held.block.load()};
       if (id.value == HeldBack::nothing) continue;
       auto pass = co_await gate(id).enter();
       Block b = block(id);
-      if (!b.entry.held_back || !is_due(b.entry.came_in)) continue;
-      show_words(b, are_flags);
-      if (are_flags) let_go(b);
+      if (!b.entry.held_back) continue;
+      if (!is_due(b.entry.came_in)) {
+        some_wait = true;
+      } else if (are_flags) {
+        show(b);
+      } else {
+        show_words(b, false);
+      }
     }
   }
 }
