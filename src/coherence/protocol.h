@@ -48,6 +48,12 @@ enum class Audience : std::uint8_t {
   everyone,        // the end of a barrier: every thread of the job, before it does anything else
 };
 
+// What a fault wants, and whether its instruction may be a look of a thread that waits for the word to change.
+struct Touch {
+  vm::Access wanted;
+  bool may_wait = true;
+};
+
 // How a fault ended.
 enum class FaultOutcome : std::uint8_t {
   open,
@@ -112,8 +118,8 @@ class Protocol {
   virtual std::uint32_t order_begins() { return 0; }
   virtual Task<bool> order_ended(std::uint32_t /*number*/) { co_return true; }
   // fault(), which opens nothing before that while set_ordered() is on.
-  virtual Task<FaultOutcome> fault_in_order(BlockId block, vm::Access wanted) {
-    const bool opened = co_await fault(block, wanted);
+  virtual Task<FaultOutcome> fault_in_order(BlockId block, Touch touch) {
+    const bool opened = co_await fault(block, touch.wanted);
     co_return opened ? FaultOutcome::open : FaultOutcome::refused;
   }
   // After release(): releases what other threads of this rank have written since it looked at their blocks,
@@ -131,7 +137,8 @@ class Protocol {
   virtual Task<> end_of_unordered() { co_return; }
   // From the end of this task until allow_openings(), no closed block is opened: faults wait. One caller.
   virtual Task<> hold_openings() { co_return; }
-  // Whether a thread waits there to read a block again that was closed.
+  virtual bool holds_openings() const { return false; }
+  // Whether a thread that may wait for a word is there, to read a block again that was closed.
   virtual bool reread_while_held() const { return true; }
   virtual void allow_openings() {}
   // Shows all that is held back, and whether anything is.

@@ -14,6 +14,7 @@
 #include "os/control_group.h"
 #include "os/cpu.h"
 #include "os/futex.h"
+#include "os/instruction.h"
 #include "os/touch.h"
 #include "runtime/choose_vm.h"
 #include "runtime/compare_settings.h"
@@ -285,7 +286,8 @@ void JobRuntime::give_back_stack(const ThreadStack& stack) {
   stacks_->give_back(stack);
 }
 
-bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
+bool JobRuntime::on_fault(const vm::Fault& fault) noexcept {
+  const BlockId block = fault.block;
   const vm::Segment& stacks = plan_.space.segments()[plan_.stacks_segment];
   const bool in_stacks = block.value - stacks.first_block.value < stacks.blocks;
   // An own stack is pinned: a fault there is one of its guard, or of a slot that is not in use.
@@ -301,9 +303,19 @@ bool JobRuntime::on_fault(BlockId block, vm::Access wanted) noexcept {
     case MemoryWatch::Verdict::stop:
       abort(1, memory_watch_->limit_message().text);
   }
-  if (!flags_->in_use()) return executor().run(flags_->fault(block, wanted, true));
+  const coherence::Touch touch{fault.wanted, may_wait(fault)};
+  if (!flags_->in_use()) return executor().run(flags_->fault(block, touch, true));
   const sync::Stand::Operation operation = begin_operation();
-  return executor().run(flags_->fault(block, wanted, operation.siblings()));
+  return executor().run(flags_->fault(block, touch, operation.siblings()));
+}
+
+// Only asked where it matters: while a turn of the background looks for threads that wait. Code in shared
+// memory may be closed meanwhile.
+bool JobRuntime::may_wait(const vm::Fault& fault) const noexcept {
+  if (fault.wanted != vm::Access::read) return false;
+  if (!protocol_->holds_openings() || fault.program_counter == 0) return true;
+  if (plan_.space.segment_at(fault.program_counter) != nullptr) return true;
+  return !os::moves_numbers(reinterpret_cast<const unsigned char*>(fault.program_counter));
 }
 
 std::atomic_ref<std::uint64_t> JobRuntime::word(Rank owner, std::size_t index) {

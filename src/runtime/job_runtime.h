@@ -107,7 +107,8 @@ class JobRuntime final : public Runtime,
   [[noreturn]] void abort(int status, std::string_view reason) override;
 
  private:
-  bool on_fault(BlockId block, vm::Access wanted) noexcept override;
+  bool on_fault(const vm::Fault& fault) noexcept override;
+  bool may_wait(const vm::Fault& fault) const noexcept;
   void tell_crash(std::string_view cause) noexcept override { bootstrap_->tell_crash(cause); }
   bool tell_frames(std::span<const std::uintptr_t> frames) noexcept override {
     return bootstrap_->tell_frames(frames);

@@ -225,9 +225,9 @@ sync::Stand::Operation Node::begin_operation() {
 }
 
 Task<bool> Node::fault(BlockId block, vm::Access wanted) {
-  if (!flags_.in_use()) co_return co_await flags_.fault(block, wanted, true);
+  if (!flags_.in_use()) co_return co_await flags_.fault(block, {wanted}, true);
   const sync::Stand::Operation operation = begin_operation();
-  co_return co_await flags_.fault(block, wanted, operation.siblings());
+  co_return co_await flags_.fault(block, {wanted}, operation.siblings());
 }
 
 Task<> Node::flush() {

@@ -203,15 +203,15 @@ Task<> FlagOrder::acquire_what_shows() {
   if (protocol_.shows_unordered()) co_await acquire_in_order();
 }
 
-Task<bool> FlagOrder::fault(BlockId block, vm::Access wanted, bool siblings) {
+Task<bool> FlagOrder::fault(BlockId block, coherence::Touch touch, bool siblings) {
   if (must_settle()) co_await settle();
   for (unsigned attempt = 0; attempt < openings_max; ++attempt) {
-    const coherence::FaultOutcome outcome = co_await protocol_.fault_in_order(block, wanted);
+    const coherence::FaultOutcome outcome = co_await protocol_.fault_in_order(block, touch);
     if (outcome != coherence::FaultOutcome::not_in_order) co_return outcome == coherence::FaultOutcome::open;
     co_await acquire(siblings);
   }
   // Others change the block each time. An acquire now would close it again.
-  co_return co_await protocol_.fault(block, wanted);
+  co_return co_await protocol_.fault(block, touch.wanted);
 }
 
 Task<> FlagOrder::before_barrier(bool siblings) {

@@ -88,7 +88,7 @@ class FlagOrder {
   // lock that has been taken, too, where Protocol::holds_back().
   Task<> acquire(bool siblings);
   // As Protocol::fault(); in order while in use.
-  Task<bool> fault(BlockId block, vm::Access wanted, bool siblings);
+  Task<bool> fault(BlockId block, coherence::Touch touch, bool siblings);
   // Before and after each barrier of the rank, while in use.
   Task<> before_barrier(bool siblings);
   Task<> after_barrier(bool siblings);

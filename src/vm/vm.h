@@ -37,14 +37,22 @@ class Vm {
   virtual void leave_open(BlockRun run) noexcept = 0;
 };
 
+// A touch of `block` without the access it needs. A driver that cannot tell reads from writes says read first
+// and write when the block was readable.
+struct Fault {
+  BlockId block;
+  Access wanted;
+  std::uintptr_t address = 0;          // 0: not known
+  std::uintptr_t program_counter = 0;  // of the instruction that touched it; 0: not known
+};
+
 // Receives faults of the user view.
 class FaultSink {
  public:
-  // The thread touched `block` without the access it needs; returns true when the access may be tried again,
-  // false when the program has no right to it (a guard page of a stack): the driver then treats it as the
-  // user's crash. Runs on the faulting thread, inside a signal handler for drivers of real pages. A driver
-  // that cannot tell reads from writes says read first and write when the block was readable.
-  virtual bool on_fault(BlockId block, Access wanted) noexcept = 0;
+  // Returns true when the access may be tried again, false when the program has no right to it (a guard page
+  // of a stack): the driver then treats it as the user's crash. Runs on the faulting thread, inside a signal
+  // handler for drivers of real pages.
+  virtual bool on_fault(const Fault& fault) noexcept = 0;
 
   // Whether the program may run code in the segment of `block`: asked when it tries to, on the faulting
   // thread, inside a signal handler for drivers of real pages.

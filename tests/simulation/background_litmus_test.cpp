@@ -177,5 +177,39 @@ TEST(BackgroundLitmus, ReleasesMustBeAnnounced) {
   EXPECT_NE(play_worlds(3, 2, InjectedBug::release_not_announced).worlds_with_failures, 0u);
 }
 
+// A thread comes back to a block that was closed while faults are held.
+Task<> come_back(Node& node, coherence::Touch touch) {
+  const coherence::FaultOutcome outcome = co_await node.protocol().fault_in_order(BlockId{0}, touch);
+  EXPECT_EQ(outcome, coherence::FaultOutcome::open);
+}
+
+Task<> hold_while_one_comes_back(Stage& stage, coherence::Touch touch, bool& reread) {
+  Node& node = stage.node(1);
+  EXPECT_EQ(co_await load(node, 0), 0u);
+  co_await store(stage.node(0), 0, 1);
+  co_await stage.node(0).release();
+  co_await node.protocol().hold_openings();
+  co_await node.acquire();
+  EXPECT_FALSE(node.protocol().reread_while_held());
+  stage.play(1, come_back(node, touch));
+  co_await idle(stage, 100'000);
+  reread = node.protocol().reread_while_held();
+  node.protocol().allow_openings();
+}
+
+bool is_taken_for_a_wait(coherence::Touch touch) {
+  Stage stage(calm(2), blocks);
+  bool reread = false;
+  stage.play(0, hold_while_one_comes_back(stage, touch, reread));
+  stage.finish();
+  return reread;
+}
+
+TEST(BackgroundLitmus, OnlyLooksAtWordsAreTakenForWaits) {
+  EXPECT_TRUE(is_taken_for_a_wait({vm::Access::read}));
+  EXPECT_FALSE(is_taken_for_a_wait({vm::Access::write}));
+  EXPECT_FALSE(is_taken_for_a_wait({vm::Access::read, false}));
+}
+
 }  // namespace
 }  // namespace musubi::sim

@@ -145,7 +145,8 @@ Task<> Engine::learn_words(const Block& b, Lock& lock) {
   lock.knows_words = true;
 }
 
-Task<FaultOutcome> Engine::fault(BlockId id, vm::Access wanted, bool in_order) {
+Task<FaultOutcome> Engine::fault(BlockId id, Touch touch, bool in_order) {
+  const vm::Access wanted = touch.wanted;
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   Entry& e = b.entry;
@@ -154,7 +155,7 @@ Task<FaultOutcome> Engine::fault(BlockId id, vm::Access wanted, bool in_order) {
   const bool was_valid = is_valid(e);
   if (wanted == vm::Access::read && was_valid) co_return FaultOutcome::open;
   if (!was_valid && holding_openings_.load()) {
-    if (e.was_invalidated && wanted == vm::Access::read) reread_while_held_.store(true);
+    if (e.was_invalidated && wanted == vm::Access::read && touch.may_wait) reread_while_held_.store(true);
     co_return FaultOutcome::held;
   }
   e.wanted = e.wanted || e.was_invalidated;

@@ -38,7 +38,7 @@ class Engine {
          remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
          const PrivateParts* private_parts, Interruption* interruption);
 
-  Task<FaultOutcome> fault(BlockId block, vm::Access wanted, bool in_order);
+  Task<FaultOutcome> fault(BlockId block, Touch touch, bool in_order);
   void set_store_bound(StoreBound bound) noexcept;
   const RaceLog* races() const { return parameters_.report_races ? &races_ : nullptr; }
   Task<> release(bool quiescent);
@@ -56,6 +56,7 @@ class Engine {
   void set_ordered(bool ordered) { ordered_.store(ordered); }
   Task<> end_of_unordered();
   Task<> hold_openings();
+  bool holds_openings() const { return holding_openings_.load(); }
   bool reread_while_held() const { return reread_while_held_.load(); }
   void allow_openings();
   Task<bool> has_released_standing();

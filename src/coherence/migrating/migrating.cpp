@@ -18,14 +18,14 @@ Migrating::~Migrating() = default;
 
 Task<bool> Migrating::fault(BlockId block, vm::Access wanted) {
   for (;;) {
-    const FaultOutcome outcome = co_await parts_->engine.fault(block, wanted, false);
+    const FaultOutcome outcome = co_await parts_->engine.fault(block, {wanted}, false);
     if (outcome != FaultOutcome::held) co_return outcome == FaultOutcome::open;
     co_await parts_->engine.end_of_holding();
   }
 }
-Task<FaultOutcome> Migrating::fault_in_order(BlockId block, vm::Access wanted) {
+Task<FaultOutcome> Migrating::fault_in_order(BlockId block, Touch touch) {
   for (;;) {
-    const FaultOutcome outcome = co_await parts_->engine.fault(block, wanted, true);
+    const FaultOutcome outcome = co_await parts_->engine.fault(block, touch, true);
     if (outcome != FaultOutcome::held) co_return outcome;
     co_await parts_->engine.end_of_holding();
   }
@@ -95,6 +95,9 @@ Task<> Migrating::end_of_unordered() {
 }
 Task<> Migrating::hold_openings() {
   return parts_->engine.hold_openings();
+}
+bool Migrating::holds_openings() const {
+  return parts_->engine.holds_openings();
 }
 bool Migrating::reread_while_held() const {
   return parts_->engine.reread_while_held();

@@ -63,12 +63,13 @@ class Migrating final : public Protocol {
   void set_program_stands(bool stands) override;
   std::uint32_t order_begins() override;
   Task<bool> order_ended(std::uint32_t number) override;
-  Task<FaultOutcome> fault_in_order(BlockId block, vm::Access wanted) override;
+  Task<FaultOutcome> fault_in_order(BlockId block, Touch touch) override;
   Task<> release_as_of_now() override;
   bool shows_unordered() const override;
   void set_ordered(bool ordered) override;
   Task<> end_of_unordered() override;
   Task<> hold_openings() override;
+  bool holds_openings() const override;
   bool reread_while_held() const override;
   void allow_openings() override;
   Task<> show_held_back() override;

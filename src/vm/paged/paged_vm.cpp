@@ -22,7 +22,8 @@ SignalVerdict PagedVm::on_signal(int signal, const siginfo_t& information, ucont
   if (segment == nullptr || !views_.is_mapped(*segment) || views_.is_left_open(*segment)) return {};
   const BlockId block{segment->first_block.value + (address - segment->base) / segment->block_bytes};
   if (source_of_copy_ != nullptr) return copy_block(*segment, block);
-  const Touch touch{*segment, block, os::fault_context(context).access, information.si_code};
+  const os::FaultContext fault = os::fault_context(context);
+  const Touch touch{*segment, block, fault.access, information.si_code, address, fault.program_counter};
   if (signal == SIGBUS) return on_bus_error(touch);
   if (touch.code == SEGV_MAPERR) return {Kind::foreign, "shared memory that the program has unmapped"};
   if (touch.access == os::FaultAccess::execute) return on_fetch(touch);

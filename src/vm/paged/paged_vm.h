@@ -56,7 +56,10 @@ class PagedVm : public Vm, public SignalOwner {
     BlockId block;
     os::FaultAccess access;
     int code;  // si_code
+    std::uintptr_t address;
+    std::uintptr_t program_counter;
     Access wanted() const noexcept { return access == os::FaultAccess::write ? Access::write : Access::read; }
+    Fault fault() const noexcept { return {block, wanted(), address, program_counter}; }
   };
   virtual SignalVerdict on_segmentation_fault(const Touch& touch) noexcept = 0;
   virtual SignalVerdict on_bus_error(const Touch& touch) noexcept = 0;

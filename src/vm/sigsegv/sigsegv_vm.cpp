@@ -215,7 +215,7 @@ bool SigsegvVm::reopen(const Segment& segment, BlockId block, Access wanted) noe
 }
 
 SignalVerdict SigsegvVm::on_segmentation_fault(const Touch& touch) noexcept {
-  if (reopen(touch.segment, touch.block, touch.wanted()) || sink_.on_fault(touch.block, touch.wanted()))
+  if (reopen(touch.segment, touch.block, touch.wanted()) || sink_.on_fault(touch.fault()))
     return {SignalVerdict::Kind::resolved};
   return {};
 }

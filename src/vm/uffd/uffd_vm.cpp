@@ -133,7 +133,7 @@ SignalVerdict UffdVm::on_bus_error(const Touch& touch) noexcept {
   using Kind = SignalVerdict::Kind;
   if (touch.code != BUS_ADRERR) return {Kind::foreign, "in shared memory"};
   if (table_.is_left_open(touch.block)) return no_memory_left;
-  if (reopen(touch.segment, touch.block, touch.wanted()) || sink_.on_fault(touch.block, touch.wanted()))
+  if (reopen(touch.segment, touch.block, touch.wanted()) || sink_.on_fault(touch.fault()))
     return {Kind::resolved};
   return {Kind::foreign, nullptr, true};
 }

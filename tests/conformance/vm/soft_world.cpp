@@ -16,7 +16,7 @@ class SoftWorld final : public VmWorld {
  private:
   bool touch(BlockId block, Access wanted) {
     while (!vm_.allows(block, wanted)) {
-      if (!on_fault(block, wanted)) return false;
+      if (!on_fault({block, wanted})) return false;
     }
     return true;
   }

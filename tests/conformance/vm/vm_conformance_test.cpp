@@ -20,7 +20,7 @@ class VmConformance : public testing::TestWithParam<VmWorldMaker> {
     world->faults.clear();
     const bool readable = world->try_read(id);
     const bool writable = world->try_write(id);
-    std::vector<Fault> expected;
+    std::vector<SeenFault> expected;
     if (!readable) expected.push_back({id, Access::read});
     if (!writable) expected.push_back({id, Access::write});
     EXPECT_EQ(world->faults, expected) << "block " << id.value;
@@ -73,7 +73,7 @@ TEST_P(VmConformance, TheShortLastBlockAndTheNextSegmentAreApart) {
 }
 
 TEST_P(VmConformance, AnAccessGoesOnWhenTheSinkHasOpenedTheBlock) {
-  world->answer = [this](Fault fault) {
+  world->answer = [this](SeenFault fault) {
     if (fault.wanted == Access::read) {
       vm().open_read({fault.block});
     } else {
@@ -85,7 +85,7 @@ TEST_P(VmConformance, AnAccessGoesOnWhenTheSinkHasOpenedTheBlock) {
   EXPECT_TRUE(world->try_read(block(7)));
   EXPECT_TRUE(world->try_write(block(7)));
   EXPECT_TRUE(world->try_write(block(7)));
-  EXPECT_EQ(world->faults, (std::vector<Fault>{{block(7), Access::read}, {block(7), Access::write}}));
+  EXPECT_EQ(world->faults, (std::vector<SeenFault>{{block(7), Access::read}, {block(7), Access::write}}));
 }
 
 TEST_P(VmConformance, WhatIsLeftOpenIsNeverAskedAbout) {

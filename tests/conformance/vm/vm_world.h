@@ -12,10 +12,10 @@
 
 namespace musubi::vm {
 
-struct Fault {
+struct SeenFault {
   BlockId block;
   Access wanted;
-  friend bool operator==(const Fault&, const Fault&) = default;
+  friend bool operator==(const SeenFault&, const SeenFault&) = default;
 };
 
 // Two segments, the last block of the first one cut short.
@@ -44,12 +44,13 @@ class VmWorld : public FaultSink {
   virtual bool try_read(BlockId block) = 0;
   virtual bool try_write(BlockId block) = 0;
 
-  std::vector<Fault> faults;
-  std::function<bool(Fault)> answer = [](Fault) { return false; };
+  std::vector<SeenFault> faults;
+  std::function<bool(SeenFault)> answer = [](SeenFault) { return false; };
 
-  bool on_fault(BlockId block, Access wanted) noexcept override {
-    faults.push_back({block, wanted});  // the test's memory is not shared: the allocator may run here
-    return answer({block, wanted});
+  bool on_fault(const Fault& fault) noexcept override {
+    const SeenFault seen{fault.block, fault.wanted};
+    faults.push_back(seen);  // the test's memory is not shared: the allocator may run here
+    return answer(seen);
   }
 };
 

@@ -217,7 +217,7 @@ TEST(Owners, ShareASignalInOrder) {
 }
 
 struct BrokenSink final : FaultSink {
-  bool on_fault(BlockId, Access) noexcept override {
+  bool on_fault(const Fault&) noexcept override {
     write_through_null(null_pointer);
     return true;
   }

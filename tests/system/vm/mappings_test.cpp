@@ -65,7 +65,8 @@ class Machine final : public FaultSink {
     handler.install();
     handler.add_owner(SIGSEGV, *vm);
   }
-  bool on_fault(BlockId block, Access wanted) noexcept override {
+  bool on_fault(const Fault& fault) noexcept override {
+    const auto [block, wanted] = std::pair(fault.block, fault.wanted);
     faults.fetch_add(1);
     if (wanted == Access::read) {
       vm->open_read({block});
@@ -214,7 +215,7 @@ TEST(Mappings, AShortMemoryFileIsRefused) {
   space.add(make_segment("heap", 0x510000000000, 4 * page, page));
   const int memory = ::memfd_create("short", MFD_CLOEXEC);
   struct NoSink final : FaultSink {
-    bool on_fault(BlockId, Access) noexcept override { return false; }
+    bool on_fault(const Fault&) noexcept override { return false; }
   } sink;
   trace::Counters counters;
   EXPECT_FALSE(SigsegvVm::create(space, memory, sink, {}, counters).ok());

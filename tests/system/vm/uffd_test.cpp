@@ -47,7 +47,8 @@ class Machine final : public FaultSink {
     for (const int signal : {SIGSEGV, SIGBUS}) handlers.handler.add_owner(signal, *vm);
     MUSUBI_CHECK(vm->map_segment(0, Placement::fresh).ok());
   }
-  bool on_fault(BlockId block, Access wanted) noexcept override {
+  bool on_fault(const Fault& fault) noexcept override {
+    const auto [block, wanted] = std::pair(fault.block, fault.wanted);
     faults.fetch_add(1);
     if (refuses) return false;
     if (wanted == Access::read) {

@@ -10,7 +10,7 @@ namespace musubi::runtime {
 namespace {
 
 struct NoSink final : vm::FaultSink {
-  bool on_fault(BlockId, vm::Access) noexcept override { return false; }
+  bool on_fault(const vm::Fault&) noexcept override { return false; }
 };
 
 class ChooseVm : public testing::Test {
