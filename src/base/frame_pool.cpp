@@ -144,13 +144,16 @@ Pool* make_pool() noexcept {
   return pool;
 }
 
+[[gnu::noinline]] Pool& first_pool_here() noexcept {
+  Pool* pool = adopt();
+  if (pool == nullptr) pool = make_pool();
+  pool_of_thread = pool;
+  return *pool;
+}
+
 Pool& pool_here() noexcept {
-  if (pool_of_thread == nullptr) {
-    Pool* pool = adopt();
-    if (pool == nullptr) pool = make_pool();
-    pool_of_thread = pool;
-  }
-  return *pool_of_thread;
+  Pool* const pool = pool_of_thread;
+  return pool != nullptr ? *pool : first_pool_here();
 }
 
 void give_half_to_common(FrameList& list, std::size_t index) noexcept {

@@ -42,6 +42,7 @@ std::uint64_t widened(std::uint64_t mask, std::size_t unit) {
 
 std::uint64_t merged_word(const std::byte* place, std::uint64_t own, std::uint64_t twin, std::uint64_t remote,
                           WordRule& rule) {
+  if (own == twin) return remote;
   const std::uint64_t changed = differing_bytes(own, twin);
   std::uint64_t result = (own & changed) | (remote & ~changed);
   const std::size_t width = rule.word_bytes();
@@ -57,12 +58,38 @@ std::uint64_t merged_word(const std::byte* place, std::uint64_t own, std::uint64
   return result;
 }
 
+// Another thread may store to bytes beside those that are `changed`. Where these are an aligned piece as a
+// whole one store leaves them alone: most counters and numbers. It waits for no earlier store, as an
+// indivisible exchange does. Result: false when there are bytes between them, and nothing was stored.
+bool store_piece(std::byte* place, std::uint64_t value, std::uint64_t changed) {
+  const int first = __builtin_ctzll(changed) / 8;
+  const std::uint64_t piece = changed >> 8 * first;
+  const std::uint64_t bits = value >> 8 * first;
+  if (piece == 0xff) {
+    __atomic_store_n(reinterpret_cast<std::uint8_t*>(place + first), bits, __ATOMIC_RELAXED);
+  } else if (piece == 0xffff && first % 2 == 0) {
+    __atomic_store_n(reinterpret_cast<std::uint16_t*>(place + first), bits, __ATOMIC_RELAXED);
+  } else if (piece == 0xffffffff && first % 4 == 0) {
+    __atomic_store_n(reinterpret_cast<std::uint32_t*>(place + first), bits, __ATOMIC_RELAXED);
+  } else if (piece == ~std::uint64_t{0}) {
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(place), bits, __ATOMIC_RELAXED);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void merge_word(std::byte* own, std::byte* twin, std::uint64_t twin_value, std::uint64_t remote,
                 Sharing sharing, Rebase rebase, WordRule& rule, RaceCount& races) {
   auto* const place = reinterpret_cast<std::uint64_t*>(own);
   std::uint64_t mine = __atomic_load_n(place, __ATOMIC_RELAXED);
+  if (mine == twin_value && remote != twin_value &&
+      store_piece(own, remote, differing_bytes(remote, twin_value))) {
+    __builtin_memcpy(twin, &remote, sizeof remote);
+    return;
+  }
   std::uint64_t result = merged_word(own, mine, twin_value, remote, rule);
   if (sharing == Sharing::exclusive) {
     __atomic_store_n(place, result, __ATOMIC_RELAXED);
@@ -75,6 +102,7 @@ void merge_word(std::byte* own, std::byte* twin, std::uint64_t twin_value, std::
   }
   const std::uint64_t kept = rebase == Rebase::yes ? remote : result;
   __builtin_memcpy(twin, &kept, sizeof kept);
+  if (mine == twin_value) return;
   const std::uint64_t both = differing_bytes(mine, twin_value) & differing_bytes(remote, twin_value);
   const std::uint64_t unequal = both & differing_bytes(mine, remote);
   races.bytes += bytes_in(unequal);
