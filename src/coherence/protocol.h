@@ -48,10 +48,17 @@ enum class Audience : std::uint8_t {
   everyone,        // the end of a barrier: every thread of the job, before it does anything else
 };
 
-// What a fault wants, and whether its instruction may be a look of a thread that waits for the word to change.
+// What a fault wants, and where.
 struct Touch {
   vm::Access wanted;
-  bool may_wait = true;
+  std::uintptr_t address = 0;  // 0: not known
+};
+
+// What threads that come back to closed blocks find there while faults are held.
+enum class Reread : std::uint8_t {
+  nothing,  // none has come, or its word is as it was
+  looking,  // not known yet
+  change,   // a word that one of them wants to read again is another now: a flag, perhaps
 };
 
 // How a fault ended.
@@ -137,9 +144,7 @@ class Protocol {
   virtual Task<> end_of_unordered() { co_return; }
   // From the end of this task until allow_openings(), no closed block is opened: faults wait. One caller.
   virtual Task<> hold_openings() { co_return; }
-  virtual bool holds_openings() const { return false; }
-  // Whether a thread that may wait for a word is there, to read a block again that was closed.
-  virtual bool reread_while_held() const { return true; }
+  virtual Reread reread_while_held() const { return Reread::change; }
   virtual void allow_openings() {}
   // Shows all that is held back, and whether anything is.
   virtual Task<> show_held_back() { co_return; }

@@ -7,18 +7,21 @@
 
 namespace musubi::os {
 
+// What a clock of the system shows. Signal-safe.
+inline std::uint64_t clock_ns(clockid_t clock) noexcept {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 // Nanoseconds since some fixed moment, never backwards, the same for all processes of the host. Signal-safe.
 inline std::uint64_t monotonic_ns() noexcept {
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+  return clock_ns(CLOCK_MONOTONIC);
 }
 
 // Processor time of the calling thread.
 inline std::uint64_t thread_time_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(now.tv_nsec);
+  return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 }  // namespace musubi::os

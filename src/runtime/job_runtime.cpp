@@ -14,7 +14,6 @@
 #include "os/control_group.h"
 #include "os/cpu.h"
 #include "os/futex.h"
-#include "os/instruction.h"
 #include "os/touch.h"
 #include "runtime/choose_vm.h"
 #include "runtime/compare_settings.h"
@@ -303,19 +302,10 @@ bool JobRuntime::on_fault(const vm::Fault& fault) noexcept {
     case MemoryWatch::Verdict::stop:
       abort(1, memory_watch_->limit_message().text);
   }
-  const coherence::Touch touch{fault.wanted, may_wait(fault)};
+  const coherence::Touch touch{fault.wanted, fault.address};
   if (!flags_->in_use()) return executor().run(flags_->fault(block, touch, true));
   const sync::Stand::Operation operation = begin_operation();
   return executor().run(flags_->fault(block, touch, operation.siblings()));
-}
-
-// Only asked where it matters: while a turn of the background looks for threads that wait. Code in shared
-// memory may be closed meanwhile.
-bool JobRuntime::may_wait(const vm::Fault& fault) const noexcept {
-  if (fault.wanted != vm::Access::read) return false;
-  if (!protocol_->holds_openings() || fault.program_counter == 0) return true;
-  if (plan_.space.segment_at(fault.program_counter) != nullptr) return true;
-  return !os::moves_numbers(reinterpret_cast<const unsigned char*>(fault.program_counter));
 }
 
 std::atomic_ref<std::uint64_t> JobRuntime::word(Rank owner, std::size_t index) {

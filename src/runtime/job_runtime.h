@@ -108,7 +108,6 @@ class JobRuntime final : public Runtime,
 
  private:
   bool on_fault(const vm::Fault& fault) noexcept override;
-  bool may_wait(const vm::Fault& fault) const noexcept;
   void tell_crash(std::string_view cause) noexcept override { bootstrap_->tell_crash(cause); }
   bool tell_frames(std::span<const std::uintptr_t> frames) noexcept override {
     return bootstrap_->tell_frames(frames);

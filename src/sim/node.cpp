@@ -129,11 +129,11 @@ bool Node::is_given_back(BlockId block) const {
   return std::all_of(bytes, bytes + extent.bytes, [](std::byte byte) { return byte == spoiled; });
 }
 
-Task<> Node::open(BlockId block, vm::Access wanted) {
-  while (!vm().allows(block, wanted)) {
-    vm::Access told = wanted;
+Task<> Node::open(BlockId block, coherence::Touch touch) {
+  while (!vm().allows(block, touch.wanted)) {
+    vm::Access told = touch.wanted;
     if (options_.coarse_faults && !vm().allows(block, vm::Access::read)) told = vm::Access::read;
-    const bool granted = co_await fault(block, told);
+    const bool granted = co_await fault(block, {told, touch.address});
     MUSUBI_CHECK(granted, "the protocol refuses block %lu", static_cast<unsigned long>(block.value));
   }
 }
@@ -158,7 +158,10 @@ Task<> Node::access(PendingAccess pending) {
     *link = pending.next;
     if (pending.done) co_return;
   }
-  if (!vm().allows(pending.block, pending.wanted)) co_await open(pending.block, pending.wanted);
+  if (!vm().allows(pending.block, pending.wanted)) {
+    const std::uintptr_t address = space_.extent(pending.block).address + pending.begin;
+    co_await open(pending.block, {pending.wanted, address});
+  }
   perform(pending);
 }
 
@@ -224,10 +227,10 @@ sync::Stand::Operation Node::begin_operation() {
   return sync::Stand::Operation(stand_, [this] { return options_.threads + options_.outsiders > 1; });
 }
 
-Task<bool> Node::fault(BlockId block, vm::Access wanted) {
-  if (!flags_.in_use()) co_return co_await flags_.fault(block, {wanted}, true);
+Task<bool> Node::fault(BlockId block, coherence::Touch touch) {
+  if (!flags_.in_use()) co_return co_await flags_.fault(block, touch, true);
   const sync::Stand::Operation operation = begin_operation();
-  co_return co_await flags_.fault(block, {wanted}, operation.siblings());
+  co_return co_await flags_.fault(block, touch, operation.siblings());
 }
 
 Task<> Node::flush() {

@@ -145,8 +145,8 @@ class Node {
   static NodeOptions completed(NodeOptions options, const vm::Space& space);
   static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
   std::unique_ptr<coherence::Protocol> make_protocol(const coherence::PrivateParts* private_parts);
-  Task<> open(BlockId block, vm::Access wanted);
-  Task<bool> fault(BlockId block, vm::Access wanted);
+  Task<> open(BlockId block, coherence::Touch touch);
+  Task<bool> fault(BlockId block, coherence::Touch touch);
   Task<> access(PendingAccess pending);
   sync::Stand::Operation begin_operation();
   Task<> after_lock();

@@ -49,19 +49,19 @@ Task<bool> Background::turn(bool silent) {
   }
   const bool may_work = co_await begin(Stand::Barrier::none);
   if (!may_work) co_return false;
-  bool found = false;
+  const std::uint64_t before = changes();
+  bool helps = false;
   if (flags_.settled() != 0) {
-    const std::uint64_t before = changes();
     co_await flags_.acquire_beside();
-    found = changes() != before;
-    if (found) counters_.add(trace::Counter::background_finds);
-    if (found && silent) co_await flags_.keep_in_use();
+    helps = changes() != before;
+    if (helps && silent) co_await flags_.keep_in_use();
   } else {
-    found = co_await first_turn(silent);
+    helps = co_await first_turn(silent);
   }
+  if (changes() != before) counters_.add(trace::Counter::background_finds);
   certain_in_.store(flags_.settled());
   stand_.end_background();
-  co_return found;
+  co_return helps;
 }
 
 // Until it is certain that all ranks keep order, no thread sees what has changed. Order has its price: it is
@@ -83,15 +83,19 @@ Task<bool> Background::first_turn(bool silent) {
     co_await flags_.acquire_beside();
   }
   protocol_.allow_openings();
-  if (found) counters_.add(trace::Counter::background_finds);
   const bool helps = found && keeps;
   co_return helps;
 }
 
 Task<bool> Background::somebody_rereads() {
   constexpr unsigned looks = 3, long_pause = 100;
-  for (unsigned look = 0; look < looks && !protocol_.reread_while_held(); ++look) co_await pause(long_pause);
-  co_return protocol_.reread_while_held();
+  using coherence::Reread;
+  for (unsigned look = 0;; ++look) {
+    const Reread reread = protocol_.reread_while_held();
+    if (reread == Reread::change) co_return true;
+    if (reread == Reread::nothing && look >= looks) co_return false;
+    co_await pause(long_pause);
+  }
 }
 
 }  // namespace musubi::sync

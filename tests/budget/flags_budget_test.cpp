@@ -54,6 +54,20 @@ TEST(FlagsBudget, OpeningWhatIsHereCostsNothing) {
   EXPECT_EQ(cost.operations(), 0u);
 }
 
+// One look at each other rank: whether it releases, and what its signature is by now.
+TEST(FlagsBudget, AFlushThatFindsNothingLooksOnceAtEachOtherRank) {
+  for (const std::uint32_t nodes : {2u, 5u}) {
+    Configuration configuration = calm(nodes);
+    configuration.plain_flags = 1;
+    Stage stage(configuration, 2);
+    Node& node = stage.node(1);
+    do_now(stage, node, node.flush());
+    const Cost cost(node);
+    do_now(stage, node, node.flush());
+    EXPECT_EQ(cost.operations(), nodes - 1) << nodes << " nodes";
+  }
+}
+
 // Two ranks change words of one block; node 1 is the second to flush, and brings what node 0 wrote.
 void flush_changes_of_one_block(Stage& stage) {
   Node& first = stage.node(0);

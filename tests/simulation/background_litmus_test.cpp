@@ -183,32 +183,34 @@ Task<> come_back(Node& node, coherence::Touch touch) {
   EXPECT_EQ(outcome, coherence::FaultOutcome::open);
 }
 
-Task<> hold_while_one_comes_back(Stage& stage, coherence::Touch touch, bool& reread) {
+// Node 0 changes word 0 of the block that node 1 has read.
+Task<> hold_while_one_comes_back(Stage& stage, coherence::Touch touch, coherence::Reread& reread) {
   Node& node = stage.node(1);
   EXPECT_EQ(co_await load(node, 0), 0u);
   co_await store(stage.node(0), 0, 1);
   co_await stage.node(0).release();
   co_await node.protocol().hold_openings();
   co_await node.acquire();
-  EXPECT_FALSE(node.protocol().reread_while_held());
+  EXPECT_EQ(node.protocol().reread_while_held(), coherence::Reread::nothing);
   stage.play(1, come_back(node, touch));
   co_await idle(stage, 100'000);
   reread = node.protocol().reread_while_held();
   node.protocol().allow_openings();
 }
 
-bool is_taken_for_a_wait(coherence::Touch touch) {
+coherence::Reread what_is_found(vm::Access wanted, std::size_t word) {
   Stage stage(calm(2), blocks);
-  bool reread = false;
-  stage.play(0, hold_while_one_comes_back(stage, touch, reread));
+  auto reread = coherence::Reread::looking;
+  const std::uintptr_t address = stage.cluster().space().extent(BlockId{0}).address + 8 * word;
+  stage.play(0, hold_while_one_comes_back(stage, {wanted, address}, reread));
   stage.finish();
   return reread;
 }
 
-TEST(BackgroundLitmus, OnlyLooksAtWordsAreTakenForWaits) {
-  EXPECT_TRUE(is_taken_for_a_wait({vm::Access::read}));
-  EXPECT_FALSE(is_taken_for_a_wait({vm::Access::write}));
-  EXPECT_FALSE(is_taken_for_a_wait({vm::Access::read, false}));
+TEST(BackgroundLitmus, OnlyLooksAtWordsThatHaveChangedAreTakenForWaits) {
+  EXPECT_EQ(what_is_found(vm::Access::read, 0), coherence::Reread::change);
+  EXPECT_EQ(what_is_found(vm::Access::read, 1), coherence::Reread::nothing);
+  EXPECT_EQ(what_is_found(vm::Access::write, 0), coherence::Reread::nothing);
 }
 
 }  // namespace

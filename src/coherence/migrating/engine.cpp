@@ -155,7 +155,7 @@ Task<FaultOutcome> Engine::fault(BlockId id, Touch touch, bool in_order) {
   const bool was_valid = is_valid(e);
   if (wanted == vm::Access::read && was_valid) co_return FaultOutcome::open;
   if (!was_valid && holding_openings_.load()) {
-    if (e.was_invalidated && wanted == vm::Access::read && touch.may_wait) reread_while_held_.store(true);
+    if (e.was_invalidated && wanted == vm::Access::read) co_await look_while_held(b, touch.address);
     co_return FaultOutcome::held;
   }
   e.wanted = e.wanted || e.was_invalidated;

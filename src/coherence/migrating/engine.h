@@ -56,8 +56,7 @@ class Engine {
   void set_ordered(bool ordered) { ordered_.store(ordered); }
   Task<> end_of_unordered();
   Task<> hold_openings();
-  bool holds_openings() const { return holding_openings_.load(); }
-  bool reread_while_held() const { return reread_while_held_.load(); }
+  Reread reread_while_held() const;
   void allow_openings();
   Task<bool> has_released_standing();
   Task<> show_held_back();
@@ -222,6 +221,7 @@ class Engine {
   }
   bool may_change_in_place(const Entry& e) const;
   Task<> end_of_gated();
+  Task<> look_while_held(Block& b, std::uintptr_t address);
   bool is_unread(const Block& b) const;
   Task<std::size_t> hold_changed(std::span<BlockId> listed, std::size_t held);
   Task<std::size_t> hold_and_copy_live_parts(std::span<BlockId> listed, TaskGroup& elsewhere);
@@ -375,7 +375,8 @@ class Engine {
   std::atomic<std::uint32_t> came_open_in_{0};
   std::atomic<bool> holding_{false};           // no block may be opened for writing
   std::atomic<bool> holding_openings_{false};  // no closed block may be opened
-  std::atomic<bool> reread_while_held_{false};
+  std::atomic<std::uint32_t> looks_while_held_{0};  // that go on
+  std::atomic<bool> change_while_held_{false};      // one of them has found a change
   Gate openings_gate_;  // for who waits for the end of that
   std::optional<Gate::Pass> openings_held_;
   std::unique_ptr<LiveRange[]> live_ranges_;

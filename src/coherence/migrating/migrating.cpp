@@ -96,10 +96,7 @@ Task<> Migrating::end_of_unordered() {
 Task<> Migrating::hold_openings() {
   return parts_->engine.hold_openings();
 }
-bool Migrating::holds_openings() const {
-  return parts_->engine.holds_openings();
-}
-bool Migrating::reread_while_held() const {
+Reread Migrating::reread_while_held() const {
   return parts_->engine.reread_while_held();
 }
 void Migrating::allow_openings() {

@@ -69,8 +69,7 @@ class Migrating final : public Protocol {
   void set_ordered(bool ordered) override;
   Task<> end_of_unordered() override;
   Task<> hold_openings() override;
-  bool holds_openings() const override;
-  bool reread_while_held() const override;
+  Reread reread_while_held() const override;
   void allow_openings() override;
   Task<> show_held_back() override;
   bool holds_back() const override;

@@ -3,6 +3,7 @@
 // by fetches, and by releases and atomic operations of blocks whose home is elsewhere; of open pages these
 // close the block first. Open pages change in place only while no thread of the rank runs program code (at a
 // barrier, which such an acquire follows), and where the block is pinned.
+#include <cstring>
 #include <utility>
 
 #include "coherence/migrating/engine.h"
@@ -126,9 +127,34 @@ Task<> Engine::end_of_unordered() {
 Task<> Engine::hold_openings() {
   auto pass = co_await openings_gate_.enter();
   openings_held_.emplace(std::move(pass));
-  reread_while_held_.store(false);
+  change_while_held_.store(false);
   holding_openings_.store(true);
   co_await end_of_gated();
+}
+
+// A thread is back at a block that was closed, and waits. The bytes come now, and stay closed. Where its word is
+// as it was, it would do what it did before: it computes beside words that others change, or waits on. Where
+// bytes have come already, what the thread saw is not known any more.
+Task<> Engine::look_while_held(Block& b, std::uintptr_t address) {
+  constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+  const std::size_t at = (address - b.extent.address) / word_bytes * word_bytes;
+  if (address == 0 || at + word_bytes > b.extent.bytes || b.entry.bytes_lost || holds_what_came(b)) {
+    change_while_held_.store(true);
+    co_return;
+  }
+  looks_while_held_.fetch_add(1);
+  std::uint64_t before, after;
+  std::memcpy(&before, b.own + at, word_bytes);
+  co_await fetch(b);
+  std::memcpy(&after, b.own + at, word_bytes);
+  if (before != after) change_while_held_.store(true);
+  looks_while_held_.fetch_sub(1);
+}
+
+Reread Engine::reread_while_held() const {
+  const bool looks_go_on = looks_while_held_.load() != 0;  // before what they find
+  if (change_while_held_.load()) return Reread::change;
+  return looks_go_on ? Reread::looking : Reread::nothing;
 }
 
 void Engine::allow_openings() {
