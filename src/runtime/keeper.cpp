@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "coherence/core/block_words.h"
+#include "coherence/regions.h"
 #include "os/clock.h"
 #include "os/futex.h"
 #include "os/sleep.h"

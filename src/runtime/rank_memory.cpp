@@ -1,6 +1,7 @@
 #include "runtime/rank_memory.h"
 
 #include "coherence/core/block_words.h"
+#include "coherence/regions.h"
 
 namespace musubi::runtime {
 namespace {

@@ -8,6 +8,7 @@
 #include "base/event.h"
 #include "coherence/core/block_words.h"
 #include "coherence/core/signature.h"
+#include "coherence/regions.h"
 #include "fabric/transfer.h"
 
 namespace musubi::sync {

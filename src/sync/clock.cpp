@@ -3,6 +3,7 @@
 #include <array>
 
 #include "coherence/core/block_words.h"
+#include "coherence/regions.h"
 #include "fabric/transfer.h"
 
 namespace musubi::sync {

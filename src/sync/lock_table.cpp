@@ -6,6 +6,7 @@
 
 #include "base/event.h"
 #include "coherence/core/block_words.h"
+#include "coherence/regions.h"
 #include "sync/signature_reader.h"
 
 namespace musubi::sync {

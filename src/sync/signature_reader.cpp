@@ -4,6 +4,7 @@
 
 #include "base/event.h"
 #include "coherence/core/block_words.h"
+#include "coherence/regions.h"
 
 namespace musubi::sync {
 namespace {

@@ -1,10 +1,10 @@
-// The registered words of one block at one rank, and the regions in which a rank's shared state lies.
+// The registered words of one block at one rank.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "fabric/fabric.h"
+#include "base/ids.h"
 
 namespace musubi::coherence {
 
@@ -40,14 +40,6 @@ inline constexpr std::uint64_t one_copy_given_back = std::uint64_t{1} << 32;
 inline constexpr bool copy_given_back_between(std::uint64_t version_before, std::uint64_t version_after) {
   return ((version_before ^ version_after) >> 32) != 0;
 }
-
-// Region numbers of the job. words: BlockWords per block. published: the public copies, private: the live
-// bytes, both laid out by Space offsets. control: signatures, barriers, locks, team words
-// (sync/control_layout.h).
-inline constexpr fabric::RegionId words_region{0};
-inline constexpr fabric::RegionId published_region{1};
-inline constexpr fabric::RegionId control_region{2};
-inline constexpr fabric::RegionId private_region{3};
 
 inline constexpr std::uint64_t word_offset(BlockId block, std::size_t member) {
   return block.value * sizeof(BlockWords) + member;

@@ -70,16 +70,10 @@ Task<bool> Engine::apply_notice(Notice notice, std::size_t& bytes_ahead) {
   auto pass = co_await gate(notice.block).enter();
   Block b = block(notice.block);
   Entry& e = b.entry;
-  if (notice.write_ts > e.write_ts && notice.write_ts > e.hint_write_ts) {
-    e.hint_writer = notice.writer;
-    e.hint_write_ts = notice.write_ts;
-    e.hint_read_ts = notice.read_ts;
-    e.hint_live = notice.live;
-  }
+  rules::hear(e, notice);
   // Who took the lock of an unpublished block has made a copy here.
   if (!e.has_copy && shared(b.words.public_ts).load() != 0) note_copy(b);
-  const std::uint64_t tolerance = injected(InjectedBug::less_for_less_or_equal) ? 1 : 0;
-  if (!is_valid(e) || e.read_ts + tolerance >= notice.write_ts) co_return false;
+  if (!rules::ends_copy(e, notice, parameters_)) co_return false;
   if (e.pinned) co_return true;
   const bool stays_open = may_change_in_place(e) && is_fetched_ahead(b, bytes_ahead);
   if (!stays_open) invalidate(b);
@@ -89,24 +83,18 @@ Task<bool> Engine::apply_notice(Notice notice, std::size_t& bytes_ahead) {
 // Fetched without a fault or a change of protection. But what is more than a cache holds would be gone from
 // it when the program comes to read it: that moves in runs, as it is read.
 bool Engine::is_fetched_ahead(const Block& b, std::size_t& bytes_ahead) {
-  if (!is_trusted(b.entry) || b.extent.bytes > bytes_ahead) return false;
+  if (!rules::is_worth_fetching_ahead(b.entry, parameters_) || b.extent.bytes > bytes_ahead) return false;
   bytes_ahead -= b.extent.bytes;
   ++b.entry.fetches_ahead;
   count(Counter::fetches_ahead);
   return true;
 }
 
-// Whether the block may be fetched before it is missed. Now and then it is left to fault, to learn whether it
-// is still wanted.
-bool Engine::is_trusted(const Entry& e) const {
-  return e.wanted && e.fetches_ahead < parameters_.fetches_ahead_max;
-}
-
 Task<> Engine::refresh(BlockId id) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   Entry& e = b.entry;
-  if (!is_valid(e)) co_return;
+  if (!rules::is_valid(e)) co_return;
   if (!may_change_in_place(e)) co_return invalidate(b);  // not any more
   const LogicalTime needed = e.pinned ? e.hint_write_ts : later(e.hint_write_ts, acquired());
   if (e.read_ts < needed) {
@@ -126,13 +114,10 @@ void Engine::invalidate(Block& b) {
   }
   count(Counter::invalidations);
   e.was_invalidated = true;
-  if (!is_trusted(e)) e.wanted = false;
-  if (e.state == State::readable_clean || (e.state == State::writable && !may_differ_from_twin(e))) {
-    if (e.state == State::writable) e.published_equals = true;
-    e.state = State::invalid_clean;
-  } else {
-    e.state = State::invalid_dirty;
-  }
+  if (!rules::is_worth_fetching_ahead(e, parameters_)) e.wanted = false;
+  const State next = rules::when_invalidated(e.state, may_differ_from_twin(e));
+  if (e.state == State::writable && next == State::invalid_clean) e.published_equals = true;
+  e.state = next;
 }
 
 void Engine::watch_lease(BlockId id, Entry& e) {
@@ -161,7 +146,7 @@ Task<bool> Engine::expire(BlockId id, std::size_t& bytes_ahead) {
   Block b = block(id);
   Entry& e = b.entry;
   e.queued = false;
-  if (e.pinned || !is_valid(e)) co_return false;
+  if (e.pinned || !rules::is_valid(e)) co_return false;
   if (e.read_ts < acquired()) {
     const bool at_home = co_await redate_at_home(b);
     if (!at_home && may_change_in_place(e) && is_fetched_ahead(b, bytes_ahead)) co_return true;
@@ -194,16 +179,20 @@ Task<> Engine::refresh_live_ranges() {
 Task<bool> Engine::redate_at_home(Block& b) {
   Entry& e = b.entry;
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) co_return false;
-  Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
+  Version version = home_version(b);
   others_may_act();
-  const bool has_lapsed = version.read_ts < acquired();
-  if (has_lapsed && version.read_ts == version.write_ts && version.write_ts != LogicalTime{}) {
-    version = {acquired(), acquired()};
-    store_version(b, version, b.words.unpublished() ? PublicCopy::none : PublicCopy::holds_it);
-    end_critical_section(b);
-  } else if (has_lapsed) {
-    // As readers do it, one of whom may have taken a longer one: those who look just now need not look again.
-    version.read_ts = raise(shared(b.words.read_ts), acquired() + lease());
+  switch (rules::redating_of(version, acquired())) {
+    case rules::Redating::none:
+      break;
+    case rules::Redating::named_anew:
+      version = {acquired(), acquired()};
+      store_version(b, version, b.words.unpublished() ? PublicCopy::none : PublicCopy::holds_it);
+      end_critical_section(b);
+      break;
+    case rules::Redating::leased_longer:
+      // As readers do it, one of whom may have taken a longer one: those who look just now need not look
+      // again.
+      version.read_ts = raise(shared(b.words.read_ts), acquired() + rules::shortest_lease(parameters_));
   }
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;

@@ -108,7 +108,7 @@ Engine::CopyUse Engine::look_at_copy(const Block& b) {
   if (own_word(b).tag() == Ownership::link) {
     const std::uint64_t public_ts = shared(b.words.public_ts).load();
     const bool is_old = public_ts != 0 && later(e.write_ts, e.hint_write_ts).value > public_ts;
-    return is_old && !is_dirty(e) ? CopyUse::none_elsewhere : CopyUse::needed;
+    return is_old && !rules::is_dirty(e) ? CopyUse::none_elsewhere : CopyUse::needed;
   }
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) return CopyUse::needed;
   const bool given_up = b.words.unpublished() && e.unpublished;

@@ -29,11 +29,11 @@ bool Engine::stays_writable(const Block& b, bool changed) {
   if (changed) {
     e.last_opening = Opening::changed;
     e.idle_releases = 0;
-    const bool unread = e.unpublished && shared(b.words.read_ts).load() == b.words.write_ts;
-    return !comparisons_cost_ || unread;
+  } else {
+    ++e.idle_releases;
   }
-  ++e.idle_releases;
-  return !comparisons_cost_ && e.idle_releases < parameters_.downgrade_after_releases;
+  const bool is_unread_live = e.unpublished && shared(b.words.read_ts).load() == b.words.write_ts;
+  return rules::stays_writable(e, changed, is_unread_live, comparisons_cost_, parameters_);
 }
 
 // The block is writable, and its bytes were released.
@@ -59,19 +59,11 @@ void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
   Entry& e = b.entry;
   note_comparison(b);
   if (e.pinned) return;
-  switch (e.state) {
-    case State::readable_dirty:
-      e.state = State::readable_clean;
-      e.published_equals = true;
-      return;
-    case State::invalid_dirty:
-      e.state = State::invalid_clean;
-      e.published_equals = true;
-      return;
-    case State::writable:
-      break;
-    default:
-      return;
+  if (e.state != State::writable) {
+    const State next = rules::when_released(e.state);
+    if (next != e.state) e.published_equals = true;
+    e.state = next;
+    return;
   }
   const bool stays = stays_writable(b, changed) || (e.unpublished && !quiescent);
   if (!stays) {

@@ -150,14 +150,11 @@ Task<FaultOutcome> Engine::fault(BlockId id, Touch touch, bool in_order) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   Entry& e = b.entry;
-  if (e.pinned || e.state == State::writable) co_return FaultOutcome::open;  // another thread was faster
-  if (wanted == vm::Access::write && holding_.load()) co_return FaultOutcome::held;
-  const bool was_valid = is_valid(e);
-  if (wanted == vm::Access::read && was_valid) co_return FaultOutcome::open;
-  if (!was_valid && holding_openings_.load()) {
-    if (e.was_invalidated && wanted == vm::Access::read) co_await look_while_held(b, touch.address);
-    co_return FaultOutcome::held;
-  }
+  const rules::FaultStep step = rules::fault_step(e, wanted, {holding_.load(), holding_openings_.load()});
+  if (step == rules::FaultStep::none) co_return FaultOutcome::open;
+  if (step == rules::FaultStep::looks_waits) co_await look_while_held(b, touch.address);
+  if (step == rules::FaultStep::waits || step == rules::FaultStep::looks_waits) co_return FaultOutcome::held;
+  const bool was_valid = step == rules::FaultStep::opens;
   e.wanted = e.wanted || e.was_invalidated;
   e.fetches_ahead = 0;
   e.was_invalidated = false;
@@ -187,7 +184,7 @@ Task<FaultOutcome> Engine::fault(BlockId id, Touch touch, bool in_order) {
 
 // The block is valid, and about to be opened for writing.
 Task<> Engine::make_writable(Block& b) {
-  if (is_dirty(b.entry)) co_return;
+  if (rules::is_dirty(b.entry)) co_return;
   const bool without_twin = co_await leave_unpublished(b);
   if (!without_twin) make_twin(b);
 }
@@ -195,11 +192,8 @@ Task<> Engine::make_writable(Block& b) {
 void Engine::set_open(const Block& b, vm::Access wanted) {
   Entry& e = b.entry;
   e.came_in = 0;
-  if (wanted == vm::Access::read) {
-    e.state = e.state == State::invalid_dirty ? State::readable_dirty : State::readable_clean;
-    return;
-  }
-  e.state = State::writable;
+  e.state = rules::when_opened(e.state, wanted);
+  if (wanted == vm::Access::read) return;
   e.idle_releases = 0;
   e.quiet_mark = 0;
   e.last_opening = e.unpublished ? Opening::changed : Opening::in_vain;

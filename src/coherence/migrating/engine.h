@@ -20,13 +20,19 @@
 #include "coherence/core/private_parts.h"
 #include "coherence/core/race_log.h"
 #include "coherence/core/signature.h"
+#include "coherence/core/version.h"
 #include "coherence/migrating/block_list.h"
 #include "coherence/migrating/held_back.h"
 #include "coherence/migrating/lease_queue.h"
 #include "coherence/migrating/migrating.h"
 #include "coherence/migrating/run_builder.h"
 #include "coherence/migrating/stream_detector.h"
-#include "coherence/migrating/version.h"
+#include "coherence/rules/faults.h"
+#include "coherence/rules/leases.h"
+#include "coherence/rules/naming.h"
+#include "coherence/rules/notices.h"
+#include "coherence/rules/publication.h"
+#include "coherence/rules/states.h"
 
 namespace musubi::coherence::migrating {
 
@@ -125,17 +131,10 @@ class Engine {
   Block block(BlockId id);
   // The blocks of a pinned range that are in use now; none: count 0.
   vm::BlockRun live_blocks(std::size_t range) const;
-  static bool is_dirty(const Entry& e) {
-    return e.pinned || e.state == State::invalid_dirty || e.state == State::readable_dirty ||
-           e.state == State::writable;
-  }
   // Whether a release makes a version even if it finds no difference: who took the live bytes of this rank
   // may have published what it has not released yet.
   bool must_name_anew(const Entry& e) const {
     return e.unpublished && !injected(InjectedBug::taken_change_kept_quiet);
-  }
-  static bool is_valid(const Entry& e) {
-    return e.pinned || (e.state != State::invalid_clean && e.state != State::invalid_dirty);
   }
   // Words that other ranks or other threads of this one may look at or change just now.
   std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const {
@@ -145,22 +144,19 @@ class Engine {
   remote_lock::OwnerWord own_word(const Block& b) const {
     return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(fabric_.self(), b.initial_home);
   }
-  LogicalTime lease_beside_home(Version version) const;
-  std::uint64_t lease() const { return parameters_.lease_ticks == 0 ? 1 : parameters_.lease_ticks; }
-  bool hint_holds(const Entry& e) const;
-  // No newer version than the one here is known of.
-  static bool may_be_newest(const Entry& e) { return e.hint_write_ts <= e.write_ts && !e.bytes_lost; }
+  bool names_a_copy(const Entry& e) const { return rules::names_a_copy(e, acquired(), fabric_.self()); }
   // Whether a copy that was read between two looks at its version may have been no copy any more.
   bool is_given_back(std::uint64_t version_before, std::uint64_t version_after) const {
     return copy_given_back_between(version_before, version_after) &&
            !injected(InjectedBug::dropped_copy_not_noticed);
   }
   bool has_private_parts(const Block& b) const;
-  // What is renewed again and again is asked for longer (Tardis 2.0); a change begins anew.
-  std::uint64_t lease_for(const Entry& e) const { return lease() << e.lease_doublings; }
-  // While order is kept nobody may publish, under the block's lock, what its home has not released.
   bool may_be_unpublished(const Entry& e) const {
-    return parameters_.leave_unpublished && !e.pinned && !keeps_order();
+    return rules::may_be_unpublished(e, keeps_order(), parameters_);
+  }
+  // The home's times, under the block's lock. Readers may raise the lease meanwhile.
+  Version home_version(const Block& b) const {
+    return {LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
   }
   bool injected(InjectedBug bug) const { return parameters_.injected_bug == bug; }
   void touch() const {
@@ -216,7 +212,7 @@ class Engine {
   bool runs_no_program_code() const { return quiet_number() != 0; }
   // Whether private bytes and twin may differ: a release has not just compared them.
   bool may_differ_from_twin(const Entry& e) const {
-    if (e.pinned || e.state != State::writable || e.unpublished) return is_dirty(e);
+    if (e.pinned || e.state != State::writable || e.unpublished) return rules::is_dirty(e);
     return e.quiet_mark == 0 || e.quiet_mark != quiet_number();
   }
   bool may_change_in_place(const Entry& e) const;
@@ -247,7 +243,10 @@ class Engine {
   Task<> make_writable(Block& b);
 
   // run.cpp
-  bool comes_along(const Block& b, vm::Access wanted, bool in_stream) const;
+  bool comes_along(const Block& b, vm::Access wanted, bool in_stream) const {
+    const bool worth_it = rules::is_worth_fetching_ahead(b.entry, parameters_);
+    return !has_private_parts(b) && rules::comes_along(b.entry, wanted, in_stream, worth_it);
+  }
   void gather(const Block& leader, vm::Access wanted, Run& run);
   Task<> make_valid(Run& run, vm::Access wanted);
   Source source_of(const Block& b);
@@ -304,9 +303,8 @@ class Engine {
   void give_up_public_copy(Block& b);
   bool passes_unread(std::span<const BlockId> listed, std::size_t place);
   void release_unpublished(Block& b, Version version, bool quiescent);
+  void pass_live(Block& b);
   void protect_unpublished(Block& b);
-  unsigned releases_per_look(const Entry& e) const;
-  bool is_look_due(const Entry& e) const;
 
   // copies.cpp
   enum class CopyUse : std::uint8_t { needed, needed_and_locked, none_elsewhere, none_at_home };
@@ -331,7 +329,6 @@ class Engine {
   Task<bool> apply_notice(Notice notice, std::size_t& bytes_ahead);
   Task<> refresh_pinned(SignatureView signature, TaskGroup& fetches);
   bool is_fetched_ahead(const Block& b, std::size_t& bytes_ahead);
-  bool is_trusted(const Entry& e) const;
   Task<bool> expire(BlockId id, std::size_t& bytes_ahead);
   Task<> refresh(BlockId id);
   Task<> expire_until(LogicalTime time);
@@ -373,11 +370,11 @@ class Engine {
   std::atomic<std::uint32_t> orders_begun_{1};
   std::atomic<std::uint32_t> orders_ended_{0};  // the newest one that has
   std::atomic<std::uint32_t> came_open_in_{0};
-  std::atomic<bool> holding_{false};           // no block may be opened for writing
-  std::atomic<bool> holding_openings_{false};  // no closed block may be opened
+  std::atomic<bool> holding_{false};                // no block may be opened for writing
+  std::atomic<bool> holding_openings_{false};       // no closed block may be opened
   std::atomic<std::uint32_t> looks_while_held_{0};  // that go on
   std::atomic<bool> change_while_held_{false};      // one of them has found a change
-  Gate openings_gate_;  // for who waits for the end of that
+  Gate openings_gate_;                              // for who waits for the end of that
   std::optional<Gate::Pass> openings_held_;
   std::unique_ptr<LiveRange[]> live_ranges_;
   std::atomic<std::size_t> live_range_end_{0};

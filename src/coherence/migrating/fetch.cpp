@@ -14,10 +14,6 @@ using remote_lock::OwnerWord;
 
 namespace {
 
-// The next write moves the block's clock beyond all leases: too long ones make those of other blocks end
-// early.
-constexpr std::uint8_t lease_doublings_max = 10;
-
 // The links of a home that stands still are fewer, where they are shortened on the way.
 constexpr unsigned links_max(const Parameters& parameters) {
   return 4 + parameters.read_retries_max;
@@ -38,7 +34,7 @@ Task<> Engine::fetch(Block& b) {
 // Where the program may look at the block its bytes change in place, and only at the end: an attempt that
 // fails must not be seen.
 Task<> Engine::fetch_once(Block& b) {
-  const bool in_use = is_valid(b.entry) && !runs_no_program_code();
+  const bool in_use = rules::is_valid(b.entry) && !runs_no_program_code();
   if (may_differ_from_twin(b.entry) || in_use || has_private_parts(b)) {
     BufferPool::Buffer scratch(scratch_);
     co_await fetch_into(b, scratch.data());
@@ -49,7 +45,7 @@ Task<> Engine::fetch_once(Block& b) {
 
 Task<> Engine::fetch_into(Block& b, std::byte* target) {
   Entry& e = b.entry;
-  if (hint_holds(e)) {
+  if (names_a_copy(e)) {
     const bool fetched = co_await fetch_by_hint(b, target);
     if (fetched) co_return;
   }
@@ -105,20 +101,9 @@ Rank Engine::first_place_to_look(const Block& b) {
   return word.tag() == Ownership::link ? word.target() : fabric_.self();
 }
 
-// The newest notice names a version that may be held now, and its writer is likely to have a copy for others.
-bool Engine::hint_holds(const Entry& e) const {
-  return e.hint_write_ts > e.write_ts && e.hint_read_ts > e.hint_write_ts && e.hint_read_ts >= acquired() &&
-         !e.hint_live && e.hint_writer != fabric_.self();
-}
-
 bool Engine::has_private_parts(const Block& b) const {
   return private_parts_ != nullptr &&
          private_parts_->touch(b.extent.offset, b.extent.offset + b.extent.bytes);
-}
-
-// Until when the version of the previous home, which still holds it, may be held: it has readers.
-LogicalTime Engine::lease_beside_home(Version version) const {
-  return later(version.read_ts, later(version.write_ts, acquired()) + lease());
 }
 
 // One link may be right; more lead over all homes of the past. The initial home knows which is the last.
@@ -199,7 +184,7 @@ Task<Engine::LookResult> Engine::fetch_from(Block& b, Rank peer, std::byte* targ
 
   const LogicalTime write_ts{look.words.write_ts};
   LogicalTime read_ts{look.words.read_ts};
-  if (read_ts <= write_ts || read_ts < acquired()) {
+  if (!rules::is_leased_until({write_ts, read_ts}, acquired())) {
     read_ts = co_await extend_lease(b, peer, look);
     if (read_ts == LogicalTime{}) co_return LookResult::changed;
   }
@@ -224,7 +209,8 @@ void Engine::note_home(Block& b, Rank peer) {
 // Raises the home's read timestamp. Result: until when the version of `look` may be held, 0 when it has
 // changed.
 Task<LogicalTime> Engine::extend_lease(Block& b, Rank peer, const Look& look) {
-  const std::uint64_t wanted = later(LogicalTime{look.words.write_ts}, acquired()).value + lease_for(b.entry);
+  const std::uint64_t wanted =
+      rules::wanted_lease(b.entry, LogicalTime{look.words.write_ts}, acquired(), parameters_).value;
   std::uint64_t expected = look.words.read_ts;
   for (;;) {
     std::uint64_t seen = 0, owner = 0, version = 0;
@@ -256,18 +242,14 @@ Task<> Engine::become_home(Block& b, const Lock& lock, std::byte* target) {
   const BlockWords words = co_await take_from_home(b, lock, target);
   if (target == b.own) e.bytes_lost = true;
   count(Counter::home_migrations);
-  // Copies of an unpublished version differ by when they were taken: what is here now needs a name of its
-  // own.
-  const LogicalTime write_ts = words.unpublished() && !injected(InjectedBug::taken_copy_not_renamed)
-                                   ? later(LogicalTime{words.write_ts}, LogicalTime{words.read_ts}) + 1
-                                   : LogicalTime{words.write_ts};
-  const LogicalTime read_ts = lease_beside_home({write_ts, LogicalTime{words.read_ts}});
-  accept(b, {write_ts, read_ts}, target, giver_of(lock.previous, words));
-  if (!is_dirty(e)) {
+  const Version version = rules::name_taken_version({LogicalTime{words.write_ts}, LogicalTime{words.read_ts}},
+                                                    words.unpublished(), acquired(), parameters_);
+  accept(b, version, target, giver_of(lock.previous, words));
+  if (!rules::is_dirty(e)) {
     publish_changes(b);
     e.published_equals = true;
   }
-  store_version(b, {write_ts, read_ts});
+  store_version(b, version);
   end_critical_section(b);
   co_await locks_.unlock(b.id.value);
 }
@@ -317,7 +299,7 @@ void Engine::accept(Block& b, Version version, const std::byte* data, Giver give
   } else {
     // Blocks that are written at every other turn count as ones that change.
     if (e.lease_doublings != 0) e.changes = false;
-    if (e.lease_doublings < lease_doublings_max) ++e.lease_doublings;
+    if (e.lease_doublings < rules::lease_doublings_max) ++e.lease_doublings;
   }
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;

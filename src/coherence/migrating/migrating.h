@@ -13,6 +13,7 @@
 #include "coherence/core/parameters.h"
 #include "coherence/core/public_pages.h"
 #include "coherence/protocol.h"
+#include "coherence/regions.h"
 #include "fabric/fabric.h"
 #include "remote_lock/queue_lock.h"
 #include "trace/counters.h"

@@ -32,7 +32,7 @@ bool Engine::is_unordered(std::uint32_t came_in) const {
 // The private bytes of the block have changed, or are about to, by what another rank wrote.
 void Engine::note_arrival(const Block& b) {
   const std::uint32_t now = orders_begun_.load();
-  if (is_valid(b.entry)) {
+  if (rules::is_valid(b.entry)) {
     came_open_in_.store(now);
   } else {
     b.entry.came_in = now;
@@ -132,9 +132,9 @@ Task<> Engine::hold_openings() {
   co_await end_of_gated();
 }
 
-// A thread is back at a block that was closed, and waits. The bytes come now, and stay closed. Where its word is
-// as it was, it would do what it did before: it computes beside words that others change, or waits on. Where
-// bytes have come already, what the thread saw is not known any more.
+// A thread is back at a block that was closed, and waits. The bytes come now, and stay closed. Where its word
+// is as it was, it would do what it did before: it computes beside words that others change, or waits on.
+// Where bytes have come already, what the thread saw is not known any more.
 Task<> Engine::look_while_held(Block& b, std::uintptr_t address) {
   constexpr std::size_t word_bytes = sizeof(std::uint64_t);
   const std::size_t at = (address - b.extent.address) / word_bytes * word_bytes;

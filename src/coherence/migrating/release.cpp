@@ -77,7 +77,7 @@ Task<> Engine::release_one(BlockId id, bool quiescent, TaskGroup& elsewhere) {
 Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
   Entry& e = b.entry;
   e.listed = false;
-  if (!is_dirty(e)) return AtHome::done;
+  if (!rules::is_dirty(e)) return AtHome::done;
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) {
     // Without a public copy there is no twin yet: whoever has the lock is about to make it.
     if (must_name_anew(e)) return AtHome::not_done;
@@ -86,7 +86,7 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
     after_comparison(b, false, quiescent);
     return AtHome::done;
   }
-  const Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
+  const Version version = home_version(b);
   others_may_act();
   if (b.words.unpublished() && e.state == State::writable) {
     release_unpublished(b, version, quiescent);
@@ -97,11 +97,14 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
   // timestamp.
   const bool changed = publish_changes(b) || must_name_anew(e);
   if (changed) {
-    const bool may_give_up = e.state == State::writable && may_be_unpublished(e);
-    // Readers are told at once where the bytes are.
-    const bool in_phases = may_give_up && quiescent && comparisons_cost_;
-    new_version(b, version, true, in_phases ? PublicCopy::none : PublicCopy::holds_it);
-    if (in_phases || (may_give_up && e.silent_releases >= 2)) give_up_public_copy(b);
+    using rules::AfterPublishing;
+    const AfterPublishing after =
+        rules::after_publishing(e, quiescent, may_be_unpublished(e), comparisons_cost_);
+    const bool now = after == AfterPublishing::gives_up_now;
+    new_version(b, version, true, now ? PublicCopy::none : PublicCopy::holds_it);
+    const bool soon = after == AfterPublishing::gives_up_if_silent &&
+                      e.silent_releases >= rules::silent_releases_to_give_up;
+    if (now || soon) give_up_public_copy(b);
     end_critical_section(b);
   }
   after_comparison(b, changed, quiescent);
@@ -111,7 +114,7 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
 Task<> Engine::release_elsewhere(BlockId id, bool quiescent) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
-  if (!is_dirty(b.entry)) co_return;
+  if (!rules::is_dirty(b.entry)) co_return;
   co_await publish(b, nullptr);
   after_comparison(b, true, quiescent);
 }
@@ -120,13 +123,13 @@ Task<> Engine::modify(BlockId id, Modification& modification) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   count(Counter::atomics);
-  modification.takes_writes_along = is_dirty(b.entry);
+  modification.takes_writes_along = rules::is_dirty(b.entry);
   co_await publish(b, &modification);
 }
 
 Task<> Engine::publish(Block& b, Modification* modification) {
   // Where a notice has told of a newer version its bytes are needed in any case.
-  const bool needs_data = !may_be_newest(b.entry) && !b.entry.hint_live;
+  const bool needs_data = !rules::may_be_newest(b.entry) && !b.entry.hint_live;
   std::optional<BufferPool::Buffer> place;
   if (needs_data && own_word(b).tag() == remote_lock::Ownership::link) place.emplace(scratch_);
   Lock taken = co_await lock(b, place ? place->data() : nullptr);
@@ -143,7 +146,7 @@ Task<> Engine::publish(Block& b, Modification* modification) {
   if (changes || must_name_anew(b.entry) || (!was_here && taken.words.unpublished())) {
     new_version(b, home, was_here, PublicCopy::holds_it);
   } else if (!was_here) {
-    store_version(b, {home.write_ts, lease_beside_home(home)});
+    store_version(b, {home.write_ts, rules::lease_beside_home(home, acquired(), parameters_)});
   }
   end_critical_section(b);
   co_await locks_.unlock(b.id.value);
@@ -164,10 +167,10 @@ bool Engine::apply(const Block& b, Modification& modification) {
 Task<Version> Engine::bring_newest(Block& b, Lock& lock) {
   Entry& e = b.entry;
   if (lock.previous == fabric_.self()) {
-    co_return Version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
+    co_return home_version(b);
   }
   count(Counter::home_migrations);
-  if (may_be_newest(e)) {
+  if (rules::may_be_newest(e)) {
     co_await learn_words(b, lock);
     learn_atomic_words(b, lock.words.atomic_words);
     // Our twin came from the version that the previous home still has: no data need move.
@@ -180,12 +183,12 @@ Task<Version> Engine::bring_newest(Block& b, Lock& lock) {
   std::byte* remote = scratch ? scratch->data() : lock.place;
   lock.words = co_await take_from_home(b, lock, remote);
   const BlockWords& words = lock.words;
-  if (is_valid(e) && !may_change_in_place(e)) invalidate(b);
+  if (rules::is_valid(e) && !may_change_in_place(e)) invalidate(b);
   const Giver giver = giver_of(lock.previous, words);
   learn_atomic_words(b, giver.atomic_words);
   if (e.pinned && hold_back(b, remote, giver.rank)) {
     // The changes of this rank go into it next.
-  } else if (note_arrival(b); is_dirty(e)) {
+  } else if (note_arrival(b); rules::is_dirty(e)) {
     merge_remote(b, remote, false, giver.rank);
   } else {
     take_remote(b, remote);
@@ -198,28 +201,16 @@ Task<Version> Engine::bring_newest(Block& b, Lock& lock) {
 // nobody need be told, and its timestamps may stay.
 void Engine::new_version(Block& b, Version home, bool may_be_silent, PublicCopy copy) {
   Entry& e = b.entry;
-  const bool had_readers = home.read_ts > home.write_ts;
-  // The last lease is the one that this rank took to write here.
-  const bool only_we_read = !may_be_silent && home.read_ts == e.read_ts;
-  const bool silent = may_be_silent && (!had_readers || injected(InjectedBug::silent_after_lease));
-  Version next = home;
-  if (!silent || home.write_ts == LogicalTime{}) {
-    next.write_ts = later(home.write_ts, home.read_ts) + 1;
-    next.read_ts = next.write_ts;
-  }
-  if (!silent && had_readers && !only_we_read) {
-    // Now and then no lease in advance: whoever still reads must then come and take one, and shows that he
-    // does.
-    const bool probe = ++e.leased_releases >= parameters_.lease_probe_releases;
-    if (probe) e.leased_releases = 0;
-    if (!probe) next.read_ts = next.write_ts + lease();
-  }
+  const rules::Naming naming = rules::name_version(e, home, may_be_silent, parameters_);
+  const Version next = naming.version;
+  e.leased_releases = naming.leased_releases;
   store_version(b, next, copy);
   raise(clock_, next.write_ts);
-  count(silent ? Counter::silent_releases : Counter::releases);
+  count(naming.is_silent ? Counter::silent_releases : Counter::releases);
   e.unpublished = copy == PublicCopy::none;
-  e.silent_releases = silent ? static_cast<std::uint8_t>(e.silent_releases % 8 + 1) : std::uint8_t{0};
-  if (!silent && !injected(InjectedBug::notice_forgotten)) {
+  e.silent_releases =
+      naming.is_silent ? static_cast<std::uint8_t>(e.silent_releases % 8 + 1) : std::uint8_t{0};
+  if (!naming.is_silent && !injected(InjectedBug::notice_forgotten)) {
     signature_.add(Notice{b.id, next.write_ts, next.read_ts, fabric_.self(), e.unpublished});
   }
 }

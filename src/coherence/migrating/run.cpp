@@ -19,23 +19,11 @@ using fabric::Step;
 using remote_lock::Ownership;
 using remote_lock::OwnerWord;
 
-// Whether a block that was not missed itself is opened with the one before it.
-bool Engine::comes_along(const Block& b, vm::Access wanted, bool in_stream) const {
-  const Entry& e = b.entry;
-  if (e.pinned || e.state == State::writable || e.state == State::invalid_dirty) return false;
-  if (has_private_parts(b)) return false;
-  if (wanted == vm::Access::write)
-    return e.last_opening == Opening::changed || (e.last_opening == Opening::unknown && in_stream);
-  if (e.state != State::invalid_clean) return false;
-  if (!e.was_invalidated) return in_stream;
-  return is_trusted(e);
-}
-
 // Takes the gates of the blocks that come along with `leader`.
 void Engine::gather(const Block& leader, vm::Access wanted, Run& run) {
   // A plain flag that came along would be read ahead of its data: then only blocks whose bytes are here do.
   const bool valid_only = keeps_order();
-  if (valid_only && !is_valid(leader.entry)) return;
+  if (valid_only && !rules::is_valid(leader.entry)) return;
   const vm::Segment& segment = space_.segment_of(leader.id);
   const std::size_t most = std::min(Run::blocks_max, parameters_.run_bytes_max / segment.block_bytes);
   if (most < 2) return;
@@ -49,11 +37,11 @@ void Engine::gather(const Block& leader, vm::Access wanted, Run& run) {
     std::optional<Gate::Pass> pass = gate(id).try_enter();
     if (!pass) break;
     const Block b = block(id);
-    if (!comes_along(b, wanted, run.count < ahead) || (valid_only && !is_valid(b.entry))) break;
+    if (!comes_along(b, wanted, run.count < ahead) || (valid_only && !rules::is_valid(b.entry))) break;
     if (wanted == vm::Access::read && b.entry.was_invalidated) ++b.entry.fetches_ahead;
     Run::Member& member = run.members[run.count++];
     member.pass.emplace(std::move(*pass));
-    member.was_valid = is_valid(b.entry);
+    member.was_valid = rules::is_valid(b.entry);
   }
   if (run.count != 0) streams.opened(leader.id, run.id(run.count));
 }
@@ -100,7 +88,7 @@ Task<> Engine::make_valid(Run& run, vm::Access wanted) {
 Engine::Source Engine::source_of(const Block& b) {
   const Entry& e = b.entry;
   if (own_word(b).tag() != Ownership::link) return {fabric_.self(), false};
-  if (hint_holds(e)) return {e.hint_writer, true};
+  if (names_a_copy(e)) return {e.hint_writer, true};
   return {first_place_to_look(b), false};
 }
 
@@ -154,8 +142,9 @@ Task<std::size_t> Engine::fetch_run_from_home(Run& run, std::size_t begin, std::
     bytes += b.extent.bytes;
     if (moves) b.entry.bytes_lost = true;
     look.granted[taken] = words.read_ts;
-    if (words.read_ts > words.write_ts && words.read_ts >= acquired().value) continue;
-    look.wanted[taken] = later(LogicalTime{words.write_ts}, acquired()).value + lease_for(b.entry);
+    const LogicalTime write_ts{words.write_ts};
+    if (rules::is_leased_until({write_ts, LogicalTime{words.read_ts}}, acquired())) continue;
+    look.wanted[taken] = rules::wanted_lease(b.entry, write_ts, acquired(), parameters_).value;
     look.steps[steps++] = fabric::compare_swap(words_region, word_offset(b.id, offsetof(BlockWords, read_ts)),
                                                &look.granted[taken], words.read_ts, look.wanted[taken]);
   }

@@ -17,8 +17,6 @@
 namespace musubi::coherence::migrating {
 namespace {
 
-constexpr unsigned patience_max = 11;
-
 // Tells whether a block is still being written, by one line of every few. Where that or a collision makes it
 // look unchanged, it is closed for writing, no more.
 std::uint32_t digest_of(const std::byte* bytes, std::size_t count) {
@@ -41,34 +39,25 @@ Task<bool> Engine::leave_unpublished(Block& b) {
   Entry& e = b.entry;
   if (!parameters_.leave_unpublished || e.pinned) co_return false;
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) co_return false;
-  Version version{LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
+  Version version = home_version(b);
   others_may_act();
-  const bool allowed = may_be_unpublished(e);
-  const bool unread = may_be_unpublished(e) && version.read_ts == version.write_ts;
-  const bool served_live = allowed && b.words.unpublished() && e.unpublished && comparisons_cost_;
-  if (unread) {
+  using rules::FirstWrite;
+  const FirstWrite first = rules::first_write_of(version, b.words.unpublished(), e.unpublished,
+                                                 may_be_unpublished(e), comparisons_cost_);
+  if (first == FirstWrite::leaves_copy) {
     // Timestamp 0 means zeros for good.
     if (version.write_ts == LogicalTime{}) version = {LogicalTime{1}, LogicalTime{1}};
     store_version(b, version, PublicCopy::none);
     raise(clock_, version.write_ts);
     give_up_public_copy(b);
     end_critical_section(b);
-  } else if (b.words.unpublished() && !served_live) {
+  } else if (first == FirstWrite::gets_copy_again) {
     make_twin(b);
     // Live bytes that a reader takes from now on may be newer than this twin.
     if (!injected(InjectedBug::twin_without_version)) end_critical_section(b);
   }
   co_await locks_.unlock(b.id.value);
-  co_return unread || served_live;
-}
-
-unsigned Engine::releases_per_look(const Entry& e) const {
-  return std::min(parameters_.look_after_releases << e.patience, 60000u);
-}
-bool Engine::is_look_due(const Entry& e) const {
-  const unsigned releases = e.idle_releases + 1u;
-  const unsigned limit = releases_per_look(e);
-  return releases >= limit || releases == limit / 2;
+  co_return first == FirstWrite::leaves_copy || first == FirstWrite::stays_live;
 }
 
 // REQUIRES: may_be_unpublished() a moment ago.
@@ -98,7 +87,8 @@ bool Engine::passes_unread(std::span<const BlockId> listed, std::size_t place) {
   Entry& e = memory_.entries[id.value];
   BlockWords& words = memory_.words[id.value];
   if (e.state != State::writable || !may_be_unpublished(e)) return false;
-  if (!e.unpublished || is_look_due(e)) return false;
+  if (!e.unpublished) return false;
+  if (rules::look_at(e, e.idle_releases + 1u, parameters_) != rules::Look::none) return false;
   if (!injected(InjectedBug::version_not_raised)) shared(words.version).fetch_add(1);
   others_may_act();
   const remote_lock::OwnerWord owner{shared(words.owner).load()};
@@ -112,44 +102,45 @@ bool Engine::passes_unread(std::span<const BlockId> listed, std::size_t place) {
 // Under the block's lock, at its home.
 void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
   Entry& e = b.entry;
-  const bool read_now = version.read_ts > version.write_ts;
-  if (read_now && quiescent && comparisons_cost_ && may_be_unpublished(e)) {
-    // It was opened since the last release, so it has changed; until it is opened again its live bytes are as
-    // good as a public copy.
-    new_version(b, version, false, PublicCopy::none);
-    end_critical_section(b);
-    count(Counter::served_live);
-    e.last_opening = Opening::changed;
-    e.idle_releases = 0;
-    note_comparison(b);  // what it would have cost
-    protect(b, true);
-    return;
+  switch (rules::live_release_of(version, quiescent, may_be_unpublished(e), comparisons_cost_)) {
+    case rules::LiveRelease::names_live:
+      // It was opened since the last release, so it has changed.
+      new_version(b, version, false, PublicCopy::none);
+      end_critical_section(b);
+      count(Counter::served_live);
+      e.last_opening = Opening::changed;
+      e.idle_releases = 0;
+      note_comparison(b);  // what it would have cost
+      return protect(b, true);
+    case rules::LiveRelease::publishes:
+      publish_changes(b);
+      note_comparison(b);
+      new_version(b, version, false, PublicCopy::holds_it);
+      end_critical_section(b);
+      e.idle_releases = 0;
+      return list(b.id, e);
+    case rules::LiveRelease::passes:
+      return pass_live(b);
   }
-  if (read_now || !may_be_unpublished(e)) {
-    publish_changes(b);
-    note_comparison(b);
-    new_version(b, version, false, PublicCopy::holds_it);
-    end_critical_section(b);
-    e.idle_releases = 0;
-    list(b.id, e);
-    return;
-  }
+}
+
+// Nobody reads the block. Whether it changed is not known. Blocks that are written no more must not be looked
+// at for ever: two digests, some releases apart, tell; seldom, and less often each time that it has changed.
+void Engine::pass_live(Block& b) {
+  Entry& e = b.entry;
   count(Counter::silent_releases);
   end_critical_section(b);  // whoever reads it just now must look again
-  // Whether it changed is not known. Blocks that are written no more must not be looked at for ever: two
-  // digests, some releases apart, tell; seldom, and less often each time that it has changed.
-  const unsigned limit = releases_per_look(e);
-  ++e.idle_releases;
-  if (e.idle_releases >= limit) {
-    const bool unchanged = limit > 1 && e.digest == digest_of(b.own, b.extent.bytes);
-    e.idle_releases = 0;
-    if (!unchanged) {
-      e.patience = static_cast<std::uint8_t>(std::min(patience_max, e.patience + 1u));
-    } else {
-      return protect_unpublished(b);
-    }
-  } else if (e.idle_releases == limit / 2) {
-    e.digest = digest_of(b.own, b.extent.bytes);
+  switch (rules::look_at(e, ++e.idle_releases, parameters_)) {
+    case rules::Look::none:
+      break;
+    case rules::Look::takes_digest:
+      e.digest = digest_of(b.own, b.extent.bytes);
+      break;
+    case rules::Look::compares_digest:
+      e.idle_releases = 0;
+      if (rules::releases_per_look(e, parameters_) > 1 && e.digest == digest_of(b.own, b.extent.bytes))
+        return protect_unpublished(b);
+      e.patience = static_cast<std::uint8_t>(std::min<unsigned>(rules::patience_max, e.patience + 1u));
   }
   list(b.id, e);
 }

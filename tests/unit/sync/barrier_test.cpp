@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "coherence/core/block_words.h"
+#include "coherence/regions.h"
 #include "shm_ranks.h"
 #include "thread_executor.h"
 

@@ -1,12 +1,12 @@
-// A version of a block.
+// Versions of a block: what its home says of one, and who gives it.
 #pragma once
 
 #include "base/ids.h"
 #include "coherence/core/block_words.h"
 
-namespace musubi::coherence::migrating {
+namespace musubi::coherence {
 
-// A version of a block as its home describes it.
+// From when it is the newest, and until when copies of it may be held.
 struct Version {
   LogicalTime write_ts;
   LogicalTime read_ts;
@@ -21,4 +21,4 @@ inline Giver giver_of(Rank rank, const BlockWords& words) {
   return {rank, words.atomic_words};
 }
 
-}  // namespace musubi::coherence::migrating
+}  // namespace musubi::coherence

@@ -1,0 +1,16 @@
+// The regions in which a rank's shared state lies.
+#pragma once
+
+#include "fabric/fabric.h"
+
+namespace musubi::coherence {
+
+// Region numbers of the job. words: BlockWords per block. published: the public copies, private: the live
+// bytes, both laid out by Space offsets. control: signatures, barriers, locks, team words
+// (sync/control_layout.h).
+inline constexpr fabric::RegionId words_region{0};
+inline constexpr fabric::RegionId published_region{1};
+inline constexpr fabric::RegionId control_region{2};
+inline constexpr fabric::RegionId private_region{3};
+
+}  // namespace musubi::coherence

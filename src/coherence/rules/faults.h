@@ -1,0 +1,43 @@
+// Rules of faults: what a touch of a closed page needs (coherence.md section 4).
+#pragma once
+
+#include <cstdint>
+
+#include "coherence/core/entry.h"
+#include "coherence/rules/states.h"
+#include "vm/vm.h"
+
+namespace musubi::coherence::rules {
+
+// What stops faults at the moment (docs/decisions/plain_flags.md, docs/decisions/background.md).
+struct Holds {
+  bool writes;    // no block may be opened for writing
+  bool openings;  // no closed block may be opened
+};
+
+enum class FaultStep : std::uint8_t {
+  none,         // another thread of the rank was faster
+  waits,        // until what stops it has ended
+  looks_waits,  // the same; whether its word has changed counts
+  opens,        // the bytes are here
+  fetches,
+};
+constexpr FaultStep fault_step(const Entry& e, vm::Access wanted, Holds holds) {
+  if (e.pinned || e.state == State::writable) return FaultStep::none;
+  if (wanted == vm::Access::write && holds.writes) return FaultStep::waits;
+  if (is_valid(e)) return wanted == vm::Access::read ? FaultStep::none : FaultStep::opens;
+  if (!holds.openings) return FaultStep::fetches;
+  return e.was_invalidated && wanted == vm::Access::read ? FaultStep::looks_waits : FaultStep::waits;
+}
+
+// Whether a block that was not missed itself is opened with the one before it: a stream leads there, or it
+// was used the last time. One that came along in vain is left to fault by itself.
+constexpr bool comes_along(const Entry& e, vm::Access wanted, bool in_stream, bool is_worth_fetching_ahead) {
+  if (e.pinned || e.state == State::writable || e.state == State::invalid_dirty) return false;
+  if (wanted == vm::Access::write)
+    return e.last_opening == Opening::changed || (e.last_opening == Opening::unknown && in_stream);
+  if (e.state != State::invalid_clean) return false;
+  return e.was_invalidated ? is_worth_fetching_ahead : in_stream;
+}
+
+}  // namespace musubi::coherence::rules

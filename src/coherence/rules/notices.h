@@ -1,0 +1,41 @@
+// Rules of notices: what they tell of a block, and which copies they end (coherence.md section 5).
+#pragma once
+
+#include <cstdint>
+
+#include "coherence/core/entry.h"
+#include "coherence/core/notice.h"
+#include "coherence/core/parameters.h"
+#include "coherence/rules/states.h"
+
+namespace musubi::coherence::rules {
+
+// Of all notices of a block the newest is kept, if it tells of more than is here.
+constexpr void hear(Entry& e, const Notice& notice) {
+  if (notice.write_ts <= e.write_ts || notice.write_ts <= e.hint_write_ts) return;
+  e.hint_writer = notice.writer;
+  e.hint_write_ts = notice.write_ts;
+  e.hint_read_ts = notice.read_ts;
+  e.hint_live = notice.live;
+}
+
+// Whether the copy here may not be read beside the version that the notice names.
+constexpr bool ends_copy(const Entry& e, const Notice& notice, const Parameters& parameters) {
+  const std::uint64_t tolerance = parameters.injected_bug == InjectedBug::less_for_less_or_equal ? 1 : 0;
+  return is_valid(e) && e.read_ts + tolerance < notice.write_ts;
+}
+
+// Whether the newest notice names a version that may be held at `acquired`, and its writer, another rank, has
+// a public copy of it.
+constexpr bool names_a_copy(const Entry& e, LogicalTime acquired, Rank self) {
+  return e.hint_write_ts > e.write_ts && e.hint_read_ts > e.hint_write_ts && e.hint_read_ts >= acquired &&
+         !e.hint_live && e.hint_writer != self;
+}
+
+// Whether the block may be fetched before it is missed. Now and then it is left to fault, to learn whether it
+// is still wanted.
+constexpr bool is_worth_fetching_ahead(const Entry& e, const Parameters& parameters) {
+  return e.wanted && e.fetches_ahead < parameters.fetches_ahead_max;
+}
+
+}  // namespace musubi::coherence::rules

@@ -1,0 +1,86 @@
+// Rules of publication: whether a block needs a public copy, how long it stays writable, and how often it is
+// looked at (docs/decisions/unpublished_blocks.md, docs/decisions/block_sizes.md).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "coherence/core/entry.h"
+#include "coherence/core/parameters.h"
+#include "coherence/core/version.h"
+#include "coherence/rules/leases.h"
+#include "coherence/rules/states.h"
+
+namespace musubi::coherence::rules {
+
+inline constexpr std::uint8_t patience_max = 11;
+
+// `keeps_order`: then nobody may publish, under the block's lock, what its home has not released.
+constexpr bool may_be_unpublished(const Entry& e, bool keeps_order, const Parameters& parameters) {
+  return parameters.leave_unpublished && !e.pinned && !keeps_order;
+}
+
+// An unpublished block is looked at every so many releases, ever more rarely.
+constexpr unsigned releases_per_look(const Entry& e, const Parameters& parameters) {
+  return std::min(parameters.look_after_releases << e.patience, 60000u);
+}
+
+// Two digests, half of these releases apart, tell whether it still changes.
+enum class Look : std::uint8_t { none, takes_digest, compares_digest };
+constexpr Look look_at(const Entry& e, unsigned idle_releases, const Parameters& parameters) {
+  const unsigned limit = releases_per_look(e, parameters);
+  if (idle_releases >= limit) return Look::compares_digest;
+  return idle_releases == limit / 2 ? Look::takes_digest : Look::none;
+}
+
+// What the first write to a block at its home finds.
+enum class FirstWrite : std::uint8_t {
+  needs_twin,       // others may hold the version
+  leaves_copy,      // nobody does: neither twin nor public copy
+  stays_live,       // readers take the live bytes anyhow
+  gets_copy_again,  // somebody came: the block is published from now on
+};
+constexpr FirstWrite first_write_of(Version home, bool is_unpublished_there, bool is_unpublished_here,
+                                    bool allowed, bool comparisons_cost) {
+  if (allowed && is_unread(home)) return FirstWrite::leaves_copy;
+  if (!is_unpublished_there) return FirstWrite::needs_twin;
+  return allowed && is_unpublished_here && comparisons_cost ? FirstWrite::stays_live
+                                                            : FirstWrite::gets_copy_again;
+}
+
+// What a release of an unpublished block does at its home.
+enum class LiveRelease : std::uint8_t {
+  passes,      // nobody reads it
+  names_live,  // it is closed now: its live bytes are as good as a public copy
+  publishes,   // it gets a public copy
+};
+constexpr LiveRelease live_release_of(Version home, bool quiescent, bool allowed, bool comparisons_cost) {
+  if (!is_unread(home) && quiescent && comparisons_cost && allowed) return LiveRelease::names_live;
+  return !is_unread(home) || !allowed ? LiveRelease::publishes : LiveRelease::passes;
+}
+
+inline constexpr std::uint8_t silent_releases_to_give_up = 2;
+
+// What becomes of the public copy when a home has published a change.
+enum class AfterPublishing : std::uint8_t {
+  keeps_copy,
+  gives_up_if_silent,  // nobody has read it for some releases
+  gives_up_now,        // readers are told at once to take the live bytes
+};
+constexpr AfterPublishing after_publishing(const Entry& e, bool quiescent, bool allowed,
+                                           bool comparisons_cost) {
+  if (e.state != State::writable || !allowed) return AfterPublishing::keeps_copy;
+  if (quiescent && comparisons_cost) return AfterPublishing::gives_up_now;
+  return AfterPublishing::gives_up_if_silent;
+}
+
+// A release has compared the block, or not needed to: whether it stays writable. As long as it does, each
+// release compares it; when it does not, the next write faults. Within the core's cache a comparison costs a
+// fraction of a fault, beyond it more than one.
+constexpr bool stays_writable(const Entry& e, bool changed, bool is_unread_live, bool comparisons_cost,
+                              const Parameters& parameters) {
+  if (changed) return !comparisons_cost || is_unread_live;
+  return !comparisons_cost && e.idle_releases < parameters.downgrade_after_releases;
+}
+
+}  // namespace musubi::coherence::rules

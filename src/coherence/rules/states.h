@@ -1,0 +1,49 @@
+// Rules of states (figure 3 of paper TS): what a state says, and which one follows.
+#pragma once
+
+#include "coherence/core/entry.h"
+#include "vm/vm.h"
+
+namespace musubi::coherence::rules {
+
+// The program may read it: its pages are open.
+constexpr bool is_valid(const Entry& e) {
+  return e.pinned || (e.state != State::invalid_clean && e.state != State::invalid_dirty);
+}
+
+// Private bytes and twin may differ, as far as the state tells.
+constexpr bool is_dirty(const Entry& e) {
+  return e.pinned || e.state == State::invalid_dirty || e.state == State::readable_dirty ||
+         e.state == State::writable;
+}
+
+// No newer version than the one here is known of.
+constexpr bool may_be_newest(const Entry& e) {
+  return e.hint_write_ts <= e.write_ts && !e.bytes_lost;
+}
+
+// Its copy must not be read any more. Changes of this rank stay, for the next miss or release.
+constexpr State when_invalidated(State state, bool may_differ_from_twin) {
+  const bool has_changes =
+      state == State::readable_dirty || (state == State::writable && may_differ_from_twin);
+  return has_changes ? State::invalid_dirty : State::invalid_clean;
+}
+
+constexpr State when_opened(State state, vm::Access wanted) {
+  if (wanted == vm::Access::write) return State::writable;
+  return state == State::invalid_dirty ? State::readable_dirty : State::readable_clean;
+}
+
+// A release has published its changes, or found none; writable blocks may stay so.
+constexpr State when_released(State state) {
+  switch (state) {
+    case State::readable_dirty:
+      return State::readable_clean;
+    case State::invalid_dirty:
+      return State::invalid_clean;
+    default:
+      return state;
+  }
+}
+
+}  // namespace musubi::coherence::rules
