@@ -14,6 +14,7 @@
 
 #include "bootstrap/local/invitation.h"
 #include "config/environment.h"
+#include "os/wait_id.h"
 
 namespace musubi::bootstrap::local {
 namespace {
@@ -189,8 +190,7 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles
 std::optional<Ending> reap(const RankProcess& process) {
   siginfo_t info{};
   const auto which = static_cast<id_t>(process.process.number());
-  constexpr auto by_descriptor = static_cast<idtype_t>(3);  // P_PIDFD, which glibc names from 2.36 on
-  if (::waitid(by_descriptor, which, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0) return std::nullopt;
+  if (::waitid(os::by_descriptor, which, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0) return std::nullopt;
   return Ending{info.si_code != CLD_EXITED, info.si_status};
 }
 

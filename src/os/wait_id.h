@@ -1,0 +1,11 @@
+// What waitid() may wait for besides the names of sys/wait.h.
+#pragma once
+
+#include <sys/wait.h>
+
+namespace musubi::os {
+
+// P_PIDFD, which glibc names from 2.36 on: the process of a descriptor.
+inline constexpr auto by_descriptor = static_cast<idtype_t>(3);
+
+}  // namespace musubi::os
