@@ -1,0 +1,252 @@
+// The protocol's rules as tables: an entry and the home's times in, the decision out.
+#include <gtest/gtest.h>
+
+#include "coherence/rules/faults.h"
+#include "coherence/rules/leases.h"
+#include "coherence/rules/naming.h"
+#include "coherence/rules/notices.h"
+#include "coherence/rules/publication.h"
+#include "coherence/rules/states.h"
+
+namespace musubi::coherence::rules {
+namespace {
+
+constexpr LogicalTime at(std::uint64_t time) {
+  return LogicalTime{time};
+}
+constexpr Version version(std::uint64_t write_ts, std::uint64_t read_ts) {
+  return {at(write_ts), at(read_ts)};
+}
+constexpr Entry in_state(State state) {
+  Entry e{};
+  e.state = state;
+  return e;
+}
+// Holds version `write_ts` until `read_ts`.
+constexpr Entry holding(std::uint64_t write_ts, std::uint64_t read_ts) {
+  Entry e = in_state(State::readable_clean);
+  e.write_ts = at(write_ts);
+  e.read_ts = at(read_ts);
+  return e;
+}
+
+constexpr State all_states[] = {State::invalid_clean, State::invalid_dirty, State::readable_clean,
+                                State::readable_dirty, State::writable};
+
+TEST(States, SayWhatTheProgramMayDoAndWhetherThereAreChanges) {
+  const bool valid[] = {false, false, true, true, true};
+  const bool dirty[] = {false, true, false, true, true};
+  for (std::size_t i = 0; i < std::size(all_states); ++i) {
+    Entry e = in_state(all_states[i]);
+    EXPECT_EQ(is_valid(e), valid[i]) << i;
+    EXPECT_EQ(is_dirty(e), dirty[i]) << i;
+    e.pinned = true;
+    EXPECT_TRUE(is_valid(e) && is_dirty(e)) << i;
+  }
+}
+
+TEST(States, KeepChangesWhenACopyEnds) {
+  EXPECT_EQ(when_invalidated(State::readable_clean, false), State::invalid_clean);
+  EXPECT_EQ(when_invalidated(State::readable_dirty, true), State::invalid_dirty);
+  EXPECT_EQ(when_invalidated(State::writable, true), State::invalid_dirty);
+  EXPECT_EQ(when_invalidated(State::writable, false), State::invalid_clean);
+}
+
+TEST(States, KeepChangesWhenABlockIsOpened) {
+  EXPECT_EQ(when_opened(State::invalid_clean, vm::Access::read), State::readable_clean);
+  EXPECT_EQ(when_opened(State::invalid_dirty, vm::Access::read), State::readable_dirty);
+  for (const State state : all_states) EXPECT_EQ(when_opened(state, vm::Access::write), State::writable);
+}
+
+TEST(States, LoseTheirChangesInARelease) {
+  EXPECT_EQ(when_released(State::readable_dirty), State::readable_clean);
+  EXPECT_EQ(when_released(State::invalid_dirty), State::invalid_clean);
+  EXPECT_EQ(when_released(State::writable), State::writable);
+}
+
+TEST(Leases, AreAskedForFromTheLaterTime) {
+  Parameters parameters;
+  parameters.lease_ticks = 10;
+  Entry e{};
+  EXPECT_EQ(wanted_lease(e, at(5), at(3), parameters), at(15));
+  EXPECT_EQ(wanted_lease(e, at(5), at(8), parameters), at(18));
+  e.lease_doublings = 3;
+  EXPECT_EQ(wanted_lease(e, at(5), at(3), parameters), at(85));
+  parameters.lease_ticks = 0;
+  EXPECT_EQ(wanted_lease(Entry{}, at(5), at(3), parameters), at(6)) << "no lease is shorter than one tick";
+}
+
+TEST(Leases, OfVersionsThatNobodyHoldsMustBeAskedFor) {
+  EXPECT_FALSE(is_leased_until(version(5, 5), at(3)));
+  EXPECT_TRUE(is_leased_until(version(5, 9), at(9)));
+  EXPECT_FALSE(is_leased_until(version(5, 9), at(10)));
+}
+
+TEST(Leases, OfTheHomeItself) {
+  EXPECT_EQ(redating_of(version(5, 9), at(9)), Redating::none);
+  EXPECT_EQ(redating_of(version(5, 9), at(10)), Redating::leased_longer);
+  EXPECT_EQ(redating_of(version(5, 5), at(6)), Redating::named_anew);
+  EXPECT_EQ(redating_of(version(0, 0), at(6)), Redating::leased_longer) << "time 0 means zeros for good";
+}
+
+struct NamingCase {
+  const char* name;
+  Version home;
+  bool may_be_silent;
+  std::uint64_t own_read_ts;
+  Version expected;
+  bool is_silent;
+};
+
+TEST(Naming, GivesANewTimeWhereSomebodyMayHoldTheLastVersion) {
+  const NamingCase cases[] = {
+      {"the home, unread", version(5, 5), true, 5, version(5, 5), true},
+      {"the home, read", version(5, 15), true, 5, version(16, 26), false},
+      {"another rank, unread", version(5, 5), false, 0, version(6, 6), false},
+      {"another rank, read by others", version(5, 15), false, 7, version(16, 26), false},
+      {"another rank, read by this rank alone", version(5, 15), false, 15, version(16, 16), false},
+      {"the first version", version(0, 0), true, 0, version(1, 1), true},
+  };
+  for (const NamingCase& c : cases) {
+    Entry e{};
+    e.read_ts = at(c.own_read_ts);
+    const Naming naming = name_version(e, c.home, c.may_be_silent, Parameters{});
+    EXPECT_EQ(naming.version.write_ts, c.expected.write_ts) << c.name;
+    EXPECT_EQ(naming.version.read_ts, c.expected.read_ts) << c.name;
+    EXPECT_EQ(naming.is_silent, c.is_silent) << c.name;
+  }
+}
+
+TEST(Naming, GivesNoLeaseInAdvanceNowAndThen) {
+  Parameters parameters;
+  parameters.lease_probe_releases = 3;
+  Entry e{};
+  unsigned without = 0;
+  for (unsigned i = 0; i < 9; ++i) {
+    const Naming naming = name_version(e, version(5, 15), true, parameters);
+    e.leased_releases = naming.leased_releases;
+    without += is_unread(naming.version);
+  }
+  EXPECT_EQ(without, 3u);
+}
+
+TEST(Naming, OfWhatIsTakenWithTheLock) {
+  const Parameters parameters;
+  EXPECT_EQ(name_taken_version(version(5, 15), false, at(3), parameters).write_ts, at(5));
+  EXPECT_EQ(name_taken_version(version(5, 15), true, at(3), parameters).write_ts, at(16));
+}
+
+TEST(Notices, TheNewestIsKept) {
+  Entry e = holding(5, 15);
+  hear(e, {BlockId{0}, at(4), at(14), Rank{1}});
+  EXPECT_EQ(e.hint_write_ts, at(0)) << "older than what is here";
+  hear(e, {BlockId{0}, at(16), at(26), Rank{1}});
+  hear(e, {BlockId{0}, at(7), at(17), Rank{2}});
+  EXPECT_EQ(e.hint_write_ts, at(16));
+  EXPECT_EQ(e.hint_writer, Rank{1});
+}
+
+TEST(Notices, EndCopiesWhoseLeaseEndsBeforeTheirVersion) {
+  const Parameters parameters;
+  const Notice notice{BlockId{0}, at(16), at(26), Rank{1}};
+  EXPECT_TRUE(ends_copy(holding(5, 15), notice, parameters));
+  EXPECT_FALSE(ends_copy(holding(5, 16), notice, parameters));
+  EXPECT_FALSE(ends_copy(in_state(State::invalid_clean), notice, parameters));
+}
+
+TEST(Notices, NameACopyThatMayBeHeld) {
+  Entry e = holding(5, 15);
+  hear(e, {BlockId{0}, at(16), at(26), Rank{1}});
+  EXPECT_TRUE(names_a_copy(e, at(26), Rank{0}));
+  EXPECT_FALSE(names_a_copy(e, at(27), Rank{0})) << "it has ended";
+  EXPECT_FALSE(names_a_copy(e, at(26), Rank{1})) << "it is the own one";
+  e.hint_live = true;
+  EXPECT_FALSE(names_a_copy(e, at(26), Rank{0})) << "there is none";
+}
+
+TEST(Publication, IsForBlocksThatOthersRead) {
+  using enum FirstWrite;
+  EXPECT_EQ(first_write_of(version(5, 5), false, false, true, false), leaves_copy);
+  EXPECT_EQ(first_write_of(version(5, 15), false, false, true, false), needs_twin);
+  EXPECT_EQ(first_write_of(version(5, 5), false, false, false, false), needs_twin);
+  EXPECT_EQ(first_write_of(version(5, 15), true, true, true, true), stays_live);
+  EXPECT_EQ(first_write_of(version(5, 15), true, true, true, false), gets_copy_again);
+  EXPECT_EQ(first_write_of(version(5, 15), true, false, true, true), gets_copy_again);
+}
+
+TEST(Publication, OfLiveBlocksAtARelease) {
+  using enum LiveRelease;
+  EXPECT_EQ(live_release_of(version(5, 5), true, true, true), passes);
+  EXPECT_EQ(live_release_of(version(5, 15), true, true, true), names_live);
+  EXPECT_EQ(live_release_of(version(5, 15), false, true, true), publishes)
+      << "a thread could write meanwhile";
+  EXPECT_EQ(live_release_of(version(5, 15), true, true, false), publishes);
+  EXPECT_EQ(live_release_of(version(5, 5), true, false, true), publishes);
+}
+
+TEST(Publication, LooksEverMoreRarely) {
+  Parameters parameters;
+  parameters.look_after_releases = 64;
+  Entry e{};
+  EXPECT_EQ(look_at(e, 31, parameters), Look::none);
+  EXPECT_EQ(look_at(e, 32, parameters), Look::takes_digest);
+  EXPECT_EQ(look_at(e, 64, parameters), Look::compares_digest);
+  e.patience = 1;
+  EXPECT_EQ(look_at(e, 64, parameters), Look::takes_digest);
+  e.patience = patience_max;
+  EXPECT_LE(releases_per_look(e, parameters), 60000u);
+}
+
+TEST(Publication, WritableBlocksAreClosedWhereAFaultIsCheaper) {
+  Parameters parameters;
+  parameters.downgrade_after_releases = 8;
+  Entry e = in_state(State::writable);
+  EXPECT_TRUE(stays_writable(e, true, false, false, parameters));
+  EXPECT_FALSE(stays_writable(e, true, false, true, parameters));
+  EXPECT_TRUE(stays_writable(e, true, true, true, parameters));
+  e.idle_releases = 7;
+  EXPECT_TRUE(stays_writable(e, false, false, false, parameters));
+  e.idle_releases = 8;
+  EXPECT_FALSE(stays_writable(e, false, false, false, parameters));
+}
+
+TEST(Faults, NeedWhatTheStateLacks) {
+  using enum FaultStep;
+  const auto read = vm::Access::read, write = vm::Access::write;
+  EXPECT_EQ(fault_step(in_state(State::invalid_clean), read, {}), fetches);
+  EXPECT_EQ(fault_step(in_state(State::invalid_dirty), write, {}), fetches);
+  EXPECT_EQ(fault_step(in_state(State::readable_clean), read, {}), none);
+  EXPECT_EQ(fault_step(in_state(State::readable_clean), write, {}), opens);
+  EXPECT_EQ(fault_step(in_state(State::writable), write, {}), none);
+}
+
+TEST(Faults, WaitWhileTheyAreHeld) {
+  using enum FaultStep;
+  const auto read = vm::Access::read, write = vm::Access::write;
+  Entry e = in_state(State::invalid_clean);
+  EXPECT_EQ(fault_step(e, write, {.writes = true, .openings = false}), waits);
+  EXPECT_EQ(fault_step(e, read, {.writes = true, .openings = false}), fetches);
+  EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = true}), waits);
+  e.was_invalidated = true;
+  EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = true}), looks_waits);
+  EXPECT_EQ(fault_step(e, write, {.writes = false, .openings = true}), waits);
+  EXPECT_EQ(fault_step(in_state(State::readable_clean), write, {.writes = false, .openings = true}), opens);
+}
+
+TEST(Faults, TakeNeighboursAlongThatWereUsed) {
+  const auto read = vm::Access::read, write = vm::Access::write;
+  Entry e = in_state(State::invalid_clean);
+  EXPECT_TRUE(comes_along(e, read, true, false)) << "a stream leads there";
+  EXPECT_FALSE(comes_along(e, read, false, true));
+  e.was_invalidated = true;
+  EXPECT_TRUE(comes_along(e, read, false, true)) << "it was read again the last time";
+  EXPECT_FALSE(comes_along(e, read, true, false)) << "it came along in vain";
+  e.last_opening = Opening::changed;
+  EXPECT_TRUE(comes_along(e, write, false, false));
+  e.last_opening = Opening::in_vain;
+  EXPECT_FALSE(comes_along(e, write, true, false));
+  EXPECT_FALSE(comes_along(in_state(State::invalid_dirty), write, true, true));
+}
+
+}  // namespace
+}  // namespace musubi::coherence::rules
