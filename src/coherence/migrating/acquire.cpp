@@ -18,7 +18,7 @@ Task<> Engine::acquire(SignatureView signature, Audience audience) {
     newest = later(newest, notice.write_ts);
     if (notice.writer == fabric_.self()) continue;
     // They are shown when all others have been closed.
-    if (in_order && memory_.entries[notice.block.value].pinned) continue;
+    if (in_order && store_.entry(notice.block).pinned) continue;
     const bool stays_open = co_await apply_notice(notice, bytes_ahead);
     if (stays_open) co_await fetches.admit(refresh(notice.block));
   }
@@ -39,7 +39,7 @@ Task<> Engine::acquire(SignatureView signature, Audience audience) {
 
 Task<> Engine::refresh_pinned(SignatureView signature, TaskGroup& fetches) {
   for (const Notice& notice : signature.notices) {
-    const Entry& e = memory_.entries[notice.block.value];
+    const Entry& e = store_.entry(notice.block);
     if (notice.writer == fabric_.self() || !e.pinned || e.read_ts >= notice.write_ts) continue;
     std::size_t bytes_ahead = 0;
     const bool is_due = co_await apply_notice(notice, bytes_ahead);

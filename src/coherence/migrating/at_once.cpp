@@ -36,7 +36,8 @@ bool Engine::live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std
   if (!held_back_.empty()) return false;
   const vm::Segment& segment = *space_.segment_at(low);
   const std::size_t offset = segment.offset + (low - segment.base);
-  return !differ(memory_.private_view + offset, memory_.published + offset, high - low);
+  return !store_.differ(store_.memory().private_view + offset, store_.memory().published + offset,
+                        high - low);
 }
 
 bool Engine::live_parts_are_unchanged() const {

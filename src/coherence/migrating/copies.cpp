@@ -35,7 +35,7 @@ constexpr std::size_t run_blocks_max = 16;
 void Engine::note_copy(const Block& b) {
   Entry& e = b.entry;
   e.copy_used = true;
-  if (e.has_copy || e.pinned || memory_.public_pages == nullptr) return;
+  if (e.has_copy || e.pinned || store_.memory().public_pages == nullptr) return;
   e.has_copy = true;
   copies_.add(b.id);
 }
@@ -87,7 +87,7 @@ Task<std::size_t> Engine::give_back_run(std::size_t end) {
     forget_copy(b, at_home[i]);
   }
   const std::size_t bytes = count * segment.block_bytes;
-  if (memory_.public_pages->give_back(block(first).extent.offset, bytes)) {
+  if (store_.memory().public_pages->give_back(block(first).extent.offset, bytes)) {
     this->count(Counter::given_back_bytes, bytes);
   }
   for (std::size_t i = 0; i < count; ++i) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "coherence/core/merge_unit.h"
-#include "coherence/migrating/parts.h"
 #include "coherence/migrating/run.h"
 #include "fabric/transfer.h"
 
@@ -17,11 +15,8 @@ Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace
       fabric_(fabric),
       vm_(vm),
       counters_(counters),
-      memory_(memory),
       parameters_(parameters),
-      private_parts_(private_parts != nullptr && private_parts->empty() ? nullptr : private_parts),
-      interruption_(interruption),
-      kernels_(merge_kernels()),
+      store_(space, memory, parameters_, private_parts, interruption, counters),
       locks_(fabric, grants,
              {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
               reinterpret_cast<std::byte*>(memory.words)},
@@ -33,82 +28,25 @@ Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace
       leases_(space.blocks()),
       to_close_(space),
       to_downgrade_(space),
-      scratch_(space.largest_block_bytes()),
       live_ranges_(new LiveRange[live_range_count]) {}
-
-Engine::Block Engine::block(BlockId id) {
-  const vm::Extent extent = space_.extent(id);
-  return Block{id,
-               extent,
-               space_.initial_home(id),
-               memory_.entries[id.value],
-               memory_.words[id.value],
-               memory_.private_view + extent.offset,
-               memory_.published + extent.offset};
-}
 
 bool Engine::publish_changes(const Block& b) {
   if (b.entry.held_back) return publish_beside_base(b);
-  bool changed = false;
-  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
-    changed |= kernels_.copy_changes(b.published + at, b.own + at, bytes);
-  });
+  const bool changed = store_.copy_changes(b);
   if (changed) note_copy(b);
   return changed;
 }
 
-bool Engine::differ(const std::byte* a, const std::byte* b, std::size_t bytes) const {
-  if (injected(InjectedBug::difference_seen_twice)) {
-    const std::byte* const first = std::mismatch(a, a + bytes, b).first;
-    others_may_act();
-    return first != a + bytes && *first != b[first - a];
-  }
-  return kernels_.differ(a, b, bytes);
-}
-
 bool Engine::differs_from_twin(const Block& b) {
-  const std::byte* const twin = b.entry.held_back ? held_back_.of(b.id).base->data() : b.published;
-  bool differs = false;
-  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
-    differs = differs || differ(twin + at, b.own + at, bytes);
-  });
-  return differs;
+  return store_.differs_from(b, b.entry.held_back ? held_back_.of(b.id).base->data() : b.published);
 }
 
 // The block has changes of this rank on top of the twin: they stay, the rest becomes `remote`.
-void Engine::merge_remote(const Block& b, const std::byte* remote, bool rebase, Rank giver) {
+void Engine::merge_remote(const Block& b, const std::byte* remote, Rebase rebase, Rank giver) {
   note_copy(b);
   if (injected(InjectedBug::wrong_twin)) std::memcpy(b.published, remote, b.extent.bytes);
   const bool open = b.entry.pinned || (b.entry.state == State::writable && !runs_no_program_code());
-  const auto merge = rebase ? kernels_.merge_and_rebase : kernels_.merge_into_both;
-  MergeUnit unit({space_.segment_of(b.id), b.extent, b.own}, store_bound(), giver, counters_,
-                 parameters_.report_races ? &races_ : nullptr);
-  const bool by_byte = unit.is_byte() || injected(InjectedBug::words_merged_by_byte);
-  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
-    const RaceCount races = merge(b.own + at, b.published + at, remote + at, bytes,
-                                  open ? Sharing::open : Sharing::exclusive, by_byte ? nullptr : &unit);
-    if (races.bytes != 0) count(Counter::races, races.bytes);
-  });
-}
-
-// Where it becomes wider, no merge is under way of anything that the rank wrote.
-void Engine::set_store_bound(StoreBound bound) noexcept {
-  if (!bound.exceptions.empty()) {
-    narrow_places_.store(bound.exceptions.data());
-    narrow_place_count_.store(bound.exceptions.size());
-  }
-  store_bytes_.store(bound.bytes);
-}
-
-StoreBound Engine::store_bound() const {
-  const std::size_t bytes = store_bytes_.load();
-  const std::size_t count = narrow_place_count_.load();
-  return {bytes, {narrow_places_.load(), count}};
-}
-
-// The block has no changes of this rank: it becomes `remote`.
-void Engine::take_remote(const Block& b, const std::byte* remote) {
-  for_each_part(b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.own + at, remote + at, bytes); });
+  store_.merge(b, b.published, remote, rebase, open ? Sharing::open : Sharing::exclusive, giver);
 }
 
 // The public copy becomes the twin of what is about to be written. Where it has the same bytes already (this
@@ -116,8 +54,7 @@ void Engine::take_remote(const Block& b, const std::byte* remote) {
 void Engine::make_twin(Block& b) {
   note_copy(b);
   if (!b.entry.published_equals) {
-    for_each_part(
-        b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, b.own + at, bytes); });
+    store_.copy_to_public(b);
     shared(b.words.public_ts).store(b.entry.write_ts.value);
     b.entry.published_equals = true;
     count(Counter::twins);
@@ -200,7 +137,7 @@ void Engine::set_open(const Block& b, vm::Access wanted) {
 }
 
 void Engine::pin(BlockId first, std::uint64_t blocks) {
-  for (std::uint64_t i = 0; i < blocks; ++i) memory_.entries[first.value + i].pinned = true;
+  for (std::uint64_t i = 0; i < blocks; ++i) store_.entry(BlockId{first.value + i}).pinned = true;
   vm_.leave_open({first, blocks});
 }
 

@@ -11,14 +11,9 @@
 #include <memory>
 #include <optional>
 
-#include "base/buffer_pool.h"
 #include "base/event.h"
 #include "base/task.h"
 #include "base/task_group.h"
-#include "coherence/core/block_gates.h"
-#include "coherence/core/merge.h"
-#include "coherence/core/private_parts.h"
-#include "coherence/core/race_log.h"
 #include "coherence/core/signature.h"
 #include "coherence/core/version.h"
 #include "coherence/migrating/block_list.h"
@@ -33,6 +28,7 @@
 #include "coherence/rules/notices.h"
 #include "coherence/rules/publication.h"
 #include "coherence/rules/states.h"
+#include "coherence/store/block_store.h"
 
 namespace musubi::coherence::migrating {
 
@@ -45,8 +41,8 @@ class Engine {
          const PrivateParts* private_parts, Interruption* interruption);
 
   Task<FaultOutcome> fault(BlockId block, Touch touch, bool in_order);
-  void set_store_bound(StoreBound bound) noexcept;
-  const RaceLog* races() const { return parameters_.report_races ? &races_ : nullptr; }
+  void set_store_bound(StoreBound bound) noexcept { store_.set_store_bound(bound); }
+  const RaceLog* races() const { return store_.races(); }
   Task<> release(bool quiescent);
   Task<> release_as_of_now();
   Task<> end_of_holding();
@@ -75,7 +71,7 @@ class Engine {
   }
 
   Signature& signature() { return signature_; }
-  const Entry& entry(BlockId block) const { return memory_.entries[block.value]; }
+  const Entry& entry(BlockId block) const { return store_.entry(block); }
   LogicalTime acquired() const { return LogicalTime{acquired_.load()}; }
   LogicalTime clock() const { return LogicalTime{clock_.load()}; }
 
@@ -89,16 +85,6 @@ class Engine {
     std::atomic<std::uintptr_t> high{0};
   };
 
-  // One block, with what is needed to work on it; made under the block's gate.
-  struct Block {
-    BlockId id;
-    vm::Extent extent;
-    Rank initial_home;
-    Entry& entry;
-    BlockWords& words;
-    std::byte* own;        // private bytes, system view
-    std::byte* published;  // public copy: what others read, and the twin
-  };
   // What one look at a rank along the owner links gave.
   struct Look {
     std::uint64_t version_before;
@@ -124,11 +110,8 @@ class Engine {
     friend bool operator==(const Source&, const Source&) = default;
   };
 
-  Gate& gate(BlockId id) {
-    touch();
-    return gates_.of(id);
-  }
-  Block block(BlockId id);
+  Gate& gate(BlockId id) { return store_.gate(id); }
+  Block block(BlockId id) const { return store_.block(id); }
   // The blocks of a pinned range that are in use now; none: count 0.
   vm::BlockRun live_blocks(std::size_t range) const;
   // Whether a release makes a version even if it finds no difference: who took the live bytes of this rank
@@ -136,11 +119,7 @@ class Engine {
   bool must_name_anew(const Entry& e) const {
     return e.unpublished && !injected(InjectedBug::taken_change_kept_quiet);
   }
-  // Words that other ranks or other threads of this one may look at or change just now.
-  std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const {
-    touch();
-    return std::atomic_ref<std::uint64_t>(word);
-  }
+  std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const { return store_.shared(word); }
   remote_lock::OwnerWord own_word(const Block& b) const {
     return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(fabric_.self(), b.initial_home);
   }
@@ -150,7 +129,6 @@ class Engine {
     return copy_given_back_between(version_before, version_after) &&
            !injected(InjectedBug::dropped_copy_not_noticed);
   }
-  bool has_private_parts(const Block& b) const;
   bool may_be_unpublished(const Entry& e) const {
     return rules::may_be_unpublished(e, keeps_order(), parameters_);
   }
@@ -159,14 +137,7 @@ class Engine {
     return {LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
   }
   bool injected(InjectedBug bug) const { return parameters_.injected_bug == bug; }
-  void touch() const {
-    if (interruption_ != nullptr) [[unlikely]]
-      interruption_->touch();
-  }
-  void others_may_act() const {
-    if (interruption_ != nullptr) [[unlikely]]
-      interruption_->pass();
-  }
+  void others_may_act() const { store_.others_may_act(); }
   void count_fetch(const Block& b) {
     count(Counter::fetches);
     count(Counter::fetched_bytes, b.extent.bytes);
@@ -181,17 +152,9 @@ class Engine {
     return later(LogicalTime{seen}, time);
   }
 
-  // merge and copy, part by part where bytes of the block are private to the rank
-  template <class Visit>
-  void for_each_part(const Block& b, Visit&& visit);
-  template <class Visit>
-  void for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit);
   bool publish_changes(const Block& b);
-  bool differ(const std::byte* a, const std::byte* b, std::size_t bytes) const;
   bool differs_from_twin(const Block& b);
-  void merge_remote(const Block& b, const std::byte* remote, bool rebase, Rank giver);
-  void take_remote(const Block& b, const std::byte* remote);
-  StoreBound store_bound() const;
+  void merge_remote(const Block& b, const std::byte* remote, Rebase rebase, Rank giver);
   void make_twin(Block& b);
 
   Task<Lock> lock(const Block& b, std::byte* place = nullptr);
@@ -245,7 +208,7 @@ class Engine {
   // run.cpp
   bool comes_along(const Block& b, vm::Access wanted, bool in_stream) const {
     const bool worth_it = rules::is_worth_fetching_ahead(b.entry, parameters_);
-    return !has_private_parts(b) && rules::comes_along(b.entry, wanted, in_stream, worth_it);
+    return !store_.has_private_parts(b) && rules::comes_along(b.entry, wanted, in_stream, worth_it);
   }
   void gather(const Block& leader, vm::Access wanted, Run& run);
   Task<> make_valid(Run& run, vm::Access wanted);
@@ -342,14 +305,10 @@ class Engine {
   fabric::Fabric& fabric_;
   vm::Vm& vm_;
   trace::Counters& counters_;
-  RankMemory memory_;
-  Parameters parameters_;
-  const PrivateParts* private_parts_;
-  Interruption* interruption_;
-  const MergeKernels& kernels_;
+  const Parameters parameters_;
+  BlockStore store_;
   remote_lock::QueueLock locks_;
   Signature signature_;
-  BlockGates<1024> gates_;
   Gate release_gate_;
   Gate expire_gate_;
   BlockList dirty_;
@@ -357,13 +316,8 @@ class Engine {
   LeaseQueue leases_;
   RunBuilder to_close_;      // while quiet: invalid, and closed before the acquire ends
   RunBuilder to_downgrade_;  // while quiet: no longer writable, and read-only before the release ends
-  RaceLog races_;
-  std::atomic<std::size_t> store_bytes_{1};  // StoreBound, in force
-  std::atomic<const NarrowPlace*> narrow_places_{nullptr};
-  std::atomic<std::size_t> narrow_place_count_{0};
   StreamDetector read_streams_;
   StreamDetector write_streams_;
-  BufferPool scratch_;
   HeldBackBlocks held_back_;
   std::atomic<bool> publish_always_{false};
   std::atomic<bool> ordered_{false};

@@ -35,8 +35,8 @@ Task<> Engine::fetch(Block& b) {
 // fails must not be seen.
 Task<> Engine::fetch_once(Block& b) {
   const bool in_use = rules::is_valid(b.entry) && !runs_no_program_code();
-  if (may_differ_from_twin(b.entry) || in_use || has_private_parts(b)) {
-    BufferPool::Buffer scratch(scratch_);
+  if (may_differ_from_twin(b.entry) || in_use || store_.has_private_parts(b)) {
+    BufferPool::Buffer scratch(store_.scratch());
     co_await fetch_into(b, scratch.data());
   } else {
     co_await fetch_into(b, b.own);
@@ -99,11 +99,6 @@ Rank Engine::first_place_to_look(const Block& b) {
   if (e.home_known) return e.home_guess;
   const OwnerWord word = own_word(b);
   return word.tag() == Ownership::link ? word.target() : fabric_.self();
-}
-
-bool Engine::has_private_parts(const Block& b) const {
-  return private_parts_ != nullptr &&
-         private_parts_->touch(b.extent.offset, b.extent.offset + b.extent.bytes);
 }
 
 // One link may be right; more lead over all homes of the past. The initial home knows which is the last.
@@ -287,10 +282,10 @@ void Engine::accept(Block& b, Version version, const std::byte* data, Giver give
     if (e.pinned && hold_back(b, data, giver.rank)) {
       shared(b.words.public_ts).store(version.write_ts.value);
     } else if (note_arrival(b); may_differ_from_twin(e)) {
-      merge_remote(b, data, true, giver.rank);
+      merge_remote(b, data, Rebase::yes, giver.rank);
       shared(b.words.public_ts).store(version.write_ts.value);
     } else {
-      if (data != b.own) take_remote(b, data);
+      if (data != b.own) store_.copy_from(b, data);
       e.published_equals = false;
       twin_is_old = e.state == State::writable;
     }

@@ -23,7 +23,7 @@ Task<> Engine::fetch_for_writing(Block& b) {
   Lock taken = co_await lock(b);
   co_await learn_words(b, taken);
   if (taken.words.write_ts != 0 || taken.words.read_ts != 0) {  // somebody was here before
-    BufferPool::Buffer scratch(scratch_);
+    BufferPool::Buffer scratch(store_.scratch());
     co_await become_home(b, taken, scratch.data());
   } else {
     count(Counter::first_touches);

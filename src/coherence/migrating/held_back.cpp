@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "coherence/core/merge_unit.h"
-#include "coherence/migrating/parts.h"
+#include "coherence/migrating/engine.h"
 
 namespace musubi::coherence::migrating {
 
@@ -20,7 +19,7 @@ bool Engine::must_hold_back(const Entry& e) const {
 bool Engine::begin_to_hold_back(Block& b) {
   HeldBack* const held = held_back_.add(b.id);
   if (held == nullptr) return false;
-  held->base.emplace(scratch_);
+  held->base.emplace(store_.scratch());
   std::memcpy(held->base->data(), b.published, b.extent.bytes);
   b.entry.held_back = true;
   return true;
@@ -35,7 +34,7 @@ bool Engine::hold_back(Block& b, const std::byte* remote, Rank giver) {
     return false;
   }
   if (!e.held_back && !begin_to_hold_back(b)) return false;
-  for_each_part(
+  store_.for_each_part(
       b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, remote + at, bytes); });
   held_back_.of(b.id).giver = giver;
   e.came_in = orders_begun_.load();
@@ -44,15 +43,13 @@ bool Engine::hold_back(Block& b, const std::byte* remote, Rank giver) {
 
 void Engine::show_part(const Block& b, std::size_t begin, std::size_t end) {
   HeldBack& held = held_back_.of(b.id);
-  MergeUnit unit({space_.segment_of(b.id), b.extent, b.own}, store_bound(), held.giver, counters_,
-                 parameters_.report_races ? &races_ : nullptr);
+  MergeUnit unit = store_.unit_of(b, b.own, held.giver);
   WordRule* const rule = unit.is_byte() ? nullptr : &unit;
-  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
+  store_.for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     const std::size_t from = std::max(at, begin), to = std::min(at + bytes, end);
     if (from >= to) return;
-    const RaceCount races = kernels_.merge_and_rebase(b.own + from, held.base->data() + from,
-                                                      b.published + from, to - from, Sharing::open, rule);
-    if (races.bytes != 0) count(Counter::races, races.bytes);
+    store_.merge_part(b.own + from, held.base->data() + from, b.published + from, to - from, Rebase::yes,
+                      Sharing::open, rule);
   });
 }
 
@@ -63,11 +60,12 @@ void Engine::show_words(const Block& b, bool are_flags) {
   const std::uint64_t flags = shared(b.words.atomic_words).load();
   for (std::size_t at = 0; at < b.extent.bytes; at += group) {
     const std::size_t bytes = std::min(group, b.extent.bytes - at);
-    if (!differ(b.published + at, base + at, bytes)) continue;
+    if (!store_.differ(b.published + at, base + at, bytes)) continue;
     for (std::size_t i = 0; i * word < bytes; ++i) {
       const std::size_t from = at + i * word, to = std::min(from + word, b.extent.bytes);
       const bool is_flag = (flags >> i & 1) != 0;
-      if (is_flag == are_flags && differ(b.published + from, base + from, to - from)) show_part(b, from, to);
+      if (is_flag == are_flags && store_.differ(b.published + from, base + from, to - from))
+        show_part(b, from, to);
     }
   }
 }
@@ -106,20 +104,18 @@ void Engine::show_for(Block& b, const Modification& modification) {
 // The changes of the program go into the public copy. Result: whether there are any.
 bool Engine::publish_beside_base(const Block& b) {
   HeldBack& held = held_back_.of(b.id);
-  const BufferPool::Buffer seen(scratch_), merged(scratch_);
+  const BufferPool::Buffer seen(store_.scratch()), merged(store_.scratch());
   bool changed = false;
-  MergeUnit unit({space_.segment_of(b.id), b.extent, merged.data()}, store_bound(), held.giver, counters_,
-                 parameters_.report_races ? &races_ : nullptr);
+  MergeUnit unit = store_.unit_of(b, merged.data(), held.giver);
   WordRule* const rule = unit.is_byte() ? nullptr : &unit;
-  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
+  store_.for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     std::byte* const base = held.base->data() + at;
     std::memcpy(seen.data() + at, b.own + at, bytes);
-    if (!differ(seen.data() + at, base, bytes)) return;
+    if (!store_.differ(seen.data() + at, base, bytes)) return;
     changed = true;
     std::memcpy(merged.data() + at, seen.data() + at, bytes);
-    const RaceCount races =
-        kernels_.merge_into_both(merged.data() + at, base, b.published + at, bytes, Sharing::exclusive, rule);
-    if (races.bytes != 0) count(Counter::races, races.bytes);
+    store_.merge_part(merged.data() + at, base, b.published + at, bytes, Rebase::no, Sharing::exclusive,
+                      rule);
     std::memcpy(b.published + at, merged.data() + at, bytes);
     std::memcpy(base, seen.data() + at, bytes);
   });

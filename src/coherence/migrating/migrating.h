@@ -11,9 +11,9 @@
 #include "coherence/core/entry.h"
 #include "coherence/core/interruption.h"
 #include "coherence/core/parameters.h"
-#include "coherence/core/public_pages.h"
 #include "coherence/protocol.h"
 #include "coherence/regions.h"
+#include "coherence/store/rank_memory.h"
 #include "fabric/fabric.h"
 #include "remote_lock/queue_lock.h"
 #include "trace/counters.h"
@@ -22,18 +22,6 @@
 
 namespace musubi::coherence {
 
-// The memory of one rank, laid out by Space; zero at start. published, words and signature lie in registered
-// regions (published_region, words_region, and control_region at signature_offset).
-struct RankMemory {
-  std::byte* private_view;  // system view of what the program sees
-  std::byte* published;
-  BlockWords* words;
-  Entry* entries;
-  std::byte* signature;                 // signature_bytes(parameters) bytes
-  PublicPages* public_pages = nullptr;  // of `published`; null: what is taken stays
-};
-
-// Parts of a block that are compared, merged and copied; the rest of the block is private to the rank.
 class PrivateParts;
 
 class Migrating final : public Protocol {

@@ -112,7 +112,7 @@ Task<std::size_t> Engine::hold_changed(std::span<BlockId> listed, std::size_t he
 
 // Every task that was at work on a block has left it.
 Task<> Engine::end_of_gated() {
-  for (Gate& gate : gates_) {
+  for (Gate& gate : store_.gates()) {
     if (gate.looks_free()) continue;
     auto opened = co_await gate.enter();
   }

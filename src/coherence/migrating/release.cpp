@@ -131,7 +131,7 @@ Task<> Engine::publish(Block& b, Modification* modification) {
   // Where a notice has told of a newer version its bytes are needed in any case.
   const bool needs_data = !rules::may_be_newest(b.entry) && !b.entry.hint_live;
   std::optional<BufferPool::Buffer> place;
-  if (needs_data && own_word(b).tag() == remote_lock::Ownership::link) place.emplace(scratch_);
+  if (needs_data && own_word(b).tag() == remote_lock::Ownership::link) place.emplace(store_.scratch());
   Lock taken = co_await lock(b, place ? place->data() : nullptr);
   const Version home = co_await bring_newest(b, taken);
   if (modification != nullptr && b.entry.held_back) show_for(b, *modification);
@@ -179,7 +179,7 @@ Task<Version> Engine::bring_newest(Block& b, Lock& lock) {
     }
   }
   std::optional<BufferPool::Buffer> scratch;
-  if (lock.place == nullptr) scratch.emplace(scratch_);
+  if (lock.place == nullptr) scratch.emplace(store_.scratch());
   std::byte* remote = scratch ? scratch->data() : lock.place;
   lock.words = co_await take_from_home(b, lock, remote);
   const BlockWords& words = lock.words;
@@ -189,9 +189,9 @@ Task<Version> Engine::bring_newest(Block& b, Lock& lock) {
   if (e.pinned && hold_back(b, remote, giver.rank)) {
     // The changes of this rank go into it next.
   } else if (note_arrival(b); rules::is_dirty(e)) {
-    merge_remote(b, remote, false, giver.rank);
+    merge_remote(b, remote, Rebase::no, giver.rank);
   } else {
-    take_remote(b, remote);
+    store_.copy_from(b, remote);
   }
   e.bytes_lost = false;
   co_return Version{LogicalTime{words.write_ts}, LogicalTime{words.read_ts}};

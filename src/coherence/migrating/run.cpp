@@ -76,7 +76,7 @@ Task<> Engine::make_valid(Run& run, vm::Access wanted) {
       }
     }
     for (std::size_t i = begin; i < valid; ++i) {
-      Entry& e = memory_.entries[run.id(i).value];
+      Entry& e = store_.entry(run.id(i));
       watch_lease(run.id(i), e);
       if (e.read_ts < acquired()) valid = i;
     }
@@ -105,7 +105,7 @@ Task<std::size_t> Engine::fetch_run_by_hint(Run& run, std::size_t begin, std::si
   std::array<Step, 4> steps{get_words(words_before), get_words(words),
                             fabric::get(published_region, first.extent.offset, first.own, bytes),
                             get_words(words_after)};
-  for (std::size_t i = begin; i < end; ++i) memory_.entries[run.id(i).value].bytes_lost = true;
+  for (std::size_t i = begin; i < end; ++i) store_.entry(run.id(i)).bytes_lost = true;
   co_await fabric::transfer(fabric_, writer, steps);
   std::size_t valid = 0;
   for (; valid < length; ++valid) {
@@ -189,7 +189,7 @@ void Engine::open(const Block& leader, bool leader_was_valid, vm::Access wanted,
   const auto list_all = [&] {
     for (std::size_t i = 0; i <= run.count; ++i) {
       const BlockId id{leader.id.value + i};
-      list(id, memory_.entries[id.value]);
+      list(id, store_.entry(id));
     }
   };
   set_open(leader, wanted);

@@ -78,14 +78,14 @@ bool Engine::passes_unread(std::span<const BlockId> listed, std::size_t place) {
   constexpr std::size_t distance = 8;
   if (place + distance < listed.size()) {
     const BlockId ahead = listed[place + distance];
-    prefetch_for_writing(&memory_.entries[ahead.value]);
-    prefetch_for_writing(&memory_.words[ahead.value]);
+    prefetch_for_writing(&store_.entry(ahead));
+    prefetch_for_writing(&store_.words(ahead));
   }
   const BlockId id = listed[place];
   const std::optional<Gate::Pass> pass = gate(id).try_enter();
   if (!pass) return false;
-  Entry& e = memory_.entries[id.value];
-  BlockWords& words = memory_.words[id.value];
+  Entry& e = store_.entry(id);
+  BlockWords& words = store_.words(id);
   if (e.state != State::writable || !may_be_unpublished(e)) return false;
   if (!e.unpublished) return false;
   if (rules::look_at(e, e.idle_releases + 1u, parameters_) != rules::Look::none) return false;

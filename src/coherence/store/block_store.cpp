@@ -1,0 +1,98 @@
+#include "coherence/store/block_store.h"
+
+namespace musubi::coherence {
+
+BlockStore::BlockStore(const vm::Space& space, const RankMemory& memory, const Parameters& parameters,
+                       const PrivateParts* private_parts, Interruption* interruption,
+                       trace::Counters& counters)
+    : space_(space),
+      memory_(memory),
+      parameters_(parameters),
+      private_parts_(private_parts != nullptr && private_parts->empty() ? nullptr : private_parts),
+      interruption_(interruption),
+      counters_(counters),
+      kernels_(merge_kernels()),
+      scratch_(space.largest_block_bytes()) {}
+
+Block BlockStore::block(BlockId id) const {
+  const vm::Extent extent = space_.extent(id);
+  return Block{id,
+               extent,
+               space_.initial_home(id),
+               memory_.entries[id.value],
+               memory_.words[id.value],
+               memory_.private_view + extent.offset,
+               memory_.published + extent.offset};
+}
+
+bool BlockStore::differ(const std::byte* a, const std::byte* b, std::size_t bytes) const {
+  if (parameters_.injected_bug == InjectedBug::difference_seen_twice) {
+    const std::byte* const first = std::mismatch(a, a + bytes, b).first;
+    others_may_act();
+    return first != a + bytes && *first != b[first - a];
+  }
+  return kernels_.differ(a, b, bytes);
+}
+
+bool BlockStore::differs_from(const Block& b, const std::byte* twin) const {
+  bool differs = false;
+  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
+    differs = differs || differ(twin + at, b.own + at, bytes);
+  });
+  return differs;
+}
+
+bool BlockStore::copy_changes(const Block& b) const {
+  bool changed = false;
+  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
+    changed |= kernels_.copy_changes(b.published + at, b.own + at, bytes);
+  });
+  return changed;
+}
+
+void BlockStore::copy_to_public(const Block& b) const {
+  for_each_part(b,
+                [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, b.own + at, bytes); });
+}
+
+void BlockStore::copy_from(const Block& b, const std::byte* remote) const {
+  for_each_part(b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.own + at, remote + at, bytes); });
+}
+
+MergeUnit BlockStore::unit_of(const Block& b, const std::byte* own, Rank giver) {
+  return MergeUnit({space_.segment_of(b.id), b.extent, own}, store_bound(), giver, counters_,
+                   parameters_.report_races ? &races_ : nullptr);
+}
+
+void BlockStore::merge(const Block& b, std::byte* twin, const std::byte* remote, Rebase rebase,
+                       Sharing sharing, Rank giver) {
+  MergeUnit unit = unit_of(b, b.own, giver);
+  const bool by_byte = unit.is_byte() || parameters_.injected_bug == InjectedBug::words_merged_by_byte;
+  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
+    merge_part(b.own + at, twin + at, remote + at, bytes, rebase, sharing, by_byte ? nullptr : &unit);
+  });
+}
+
+void BlockStore::merge_part(std::byte* own, std::byte* twin, const std::byte* remote, std::size_t bytes,
+                            Rebase rebase, Sharing sharing, WordRule* rule) {
+  const auto merge = rebase == Rebase::yes ? kernels_.merge_and_rebase : kernels_.merge_into_both;
+  const RaceCount races = merge(own, twin, remote, bytes, sharing, rule);
+  if (races.bytes != 0) counters_.add(trace::Counter::races, races.bytes);
+}
+
+// Where it becomes wider, no merge is under way of anything that the rank wrote.
+void BlockStore::set_store_bound(StoreBound bound) noexcept {
+  if (!bound.exceptions.empty()) {
+    narrow_places_.store(bound.exceptions.data());
+    narrow_place_count_.store(bound.exceptions.size());
+  }
+  store_bytes_.store(bound.bytes);
+}
+
+StoreBound BlockStore::store_bound() const {
+  const std::size_t bytes = store_bytes_.load();
+  const std::size_t count = narrow_place_count_.load();
+  return {bytes, {narrow_places_.load(), count}};
+}
+
+}  // namespace musubi::coherence

@@ -1,0 +1,153 @@
+// The blocks of one rank as every policy sees them: bytes, twins, words, entries and gates; comparing,
+// copying and merging. It decides nothing and asks no other rank.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "base/buffer_pool.h"
+#include "base/event.h"
+#include "base/ids.h"
+#include "base/store_bound.h"
+#include "coherence/core/block_gates.h"
+#include "coherence/core/interruption.h"
+#include "coherence/core/merge.h"
+#include "coherence/core/merge_unit.h"
+#include "coherence/core/parameters.h"
+#include "coherence/core/private_parts.h"
+#include "coherence/core/race_log.h"
+#include "coherence/store/rank_memory.h"
+#include "trace/counters.h"
+#include "vm/space.h"
+
+namespace musubi::coherence {
+
+// One block, with what is needed to work on it; made under the block's gate.
+struct Block {
+  BlockId id;
+  vm::Extent extent;
+  Rank initial_home;
+  Entry& entry;
+  BlockWords& words;
+  std::byte* own;        // private bytes, system view
+  std::byte* published;  // public copy: what others read, and the twin
+};
+
+class BlockStore {
+ public:
+  // `private_parts` may be null; so may `interruption`, except in a simulation. All outlive the store.
+  BlockStore(const vm::Space& space, const RankMemory& memory, const Parameters& parameters,
+             const PrivateParts* private_parts, Interruption* interruption, trace::Counters& counters);
+
+  const vm::Space& space() const { return space_; }
+  const RankMemory& memory() const { return memory_; }
+  Block block(BlockId id) const;
+  Entry& entry(BlockId id) const { return memory_.entries[id.value]; }
+  BlockWords& words(BlockId id) const { return memory_.words[id.value]; }
+  // Who works on a block holds its gate. Tasks hold one at a time, or several by trying.
+  Gate& gate(BlockId id) {
+    touch();
+    return gates_.of(id);
+  }
+  auto& gates() { return gates_; }
+  // Buffers of the size of the largest block.
+  BufferPool& scratch() { return scratch_; }
+
+  // Words that other ranks or other threads of this one may look at or change just now.
+  std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const {
+    touch();
+    return std::atomic_ref<std::uint64_t>(word);
+  }
+  void touch() const {
+    if (interruption_ != nullptr) [[unlikely]]
+      interruption_->touch();
+  }
+  void others_may_act() const {
+    if (interruption_ != nullptr) [[unlikely]]
+      interruption_->pass();
+  }
+
+  bool has_private_parts(const Block& b) const {
+    return private_parts_ != nullptr &&
+           private_parts_->touch(b.extent.offset, b.extent.offset + b.extent.bytes);
+  }
+  // Calls visit(at, bytes) for each part of the block that is shared, in stretches between which others may
+  // act (in a simulation).
+  template <class Visit>
+  void for_each_part(const Block& b, Visit&& visit) const;
+
+  // Whether bytes differ, as a thread that writes meanwhile leaves them (MergeKernels::differ).
+  bool differ(const std::byte* a, const std::byte* b, std::size_t bytes) const;
+  bool differs_from(const Block& b, const std::byte* twin) const;
+  // The private bytes go to the public copy, where they differ. Result: whether any did.
+  bool copy_changes(const Block& b) const;
+  void copy_to_public(const Block& b) const;
+  void copy_from(const Block& b, const std::byte* remote) const;
+  // The changes of this rank on top of `twin` stay, the rest becomes `remote`, which comes from `giver`. The
+  // twin becomes the result, or `remote` itself (Rebase::yes).
+  void merge(const Block& b, std::byte* twin, const std::byte* remote, Rebase rebase, Sharing sharing,
+             Rank giver);
+  // One part of a merge that began elsewhere, of bytes whose private address is `own`.
+  void merge_part(std::byte* own, std::byte* twin, const std::byte* remote, std::size_t bytes, Rebase rebase,
+                  Sharing sharing, WordRule* rule);
+  // How words are merged that both sides have changed (docs/decisions/merge_unit.md). `own`: where the
+  // private bytes of the block lie in this merge.
+  MergeUnit unit_of(const Block& b, const std::byte* own, Rank giver);
+
+  // As Protocol::set_store_bound().
+  void set_store_bound(StoreBound bound) noexcept;
+  // Null: races are not noted one by one.
+  const RaceLog* races() const { return parameters_.report_races ? &races_ : nullptr; }
+
+ private:
+  template <class Visit>
+  void for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit) const;
+  StoreBound store_bound() const;
+
+  const vm::Space& space_;
+  const RankMemory memory_;
+  const Parameters& parameters_;
+  const PrivateParts* private_parts_;
+  Interruption* interruption_;
+  trace::Counters& counters_;
+  const MergeKernels& kernels_;
+  BlockGates<1024> gates_;
+  BufferPool scratch_;
+  RaceLog races_;
+  std::atomic<std::size_t> store_bytes_{1};  // StoreBound, in force
+  std::atomic<const NarrowPlace*> narrow_places_{nullptr};
+  std::atomic<std::size_t> narrow_place_count_{0};
+};
+
+template <class Visit>
+void BlockStore::for_each_part(const Block& b, Visit&& visit) const {
+  if (private_parts_ == nullptr) {
+    for_each_stretch(0, b.extent.bytes, visit);
+    return;
+  }
+  const std::size_t begin = b.extent.offset;
+  private_parts_->for_each_shared_part(begin, begin + b.extent.bytes, [&](std::size_t from, std::size_t to) {
+    for_each_stretch(from - begin, to - from, visit);
+  });
+}
+
+template <class Visit>
+void BlockStore::for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit) const {
+  while (interruption_ != nullptr && bytes != 0) {
+    // Words move as a whole, on every machine.
+    constexpr std::size_t word = sizeof(std::uint64_t);
+    const std::size_t end = (at + interruption_->stretch(bytes) + word - 1) / word * word;
+    const std::size_t stretch = std::min(bytes, end - at);
+    visit(at, stretch);
+    at += stretch;
+    bytes -= stretch;
+    interruption_->pass();
+  }
+  if (bytes != 0) visit(at, bytes);
+}
+
+}  // namespace musubi::coherence

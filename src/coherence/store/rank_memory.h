@@ -1,0 +1,23 @@
+// The memory of one rank that a protocol works on.
+#pragma once
+
+#include <cstddef>
+
+#include "coherence/core/block_words.h"
+#include "coherence/core/entry.h"
+#include "coherence/core/public_pages.h"
+
+namespace musubi::coherence {
+
+// Laid out by Space; zero at start. private_view, published, words and signature lie in registered regions
+// (coherence/regions.h).
+struct RankMemory {
+  std::byte* private_view;  // system view of what the program sees
+  std::byte* published;     // public copies, and twins
+  BlockWords* words;
+  Entry* entries;
+  std::byte* signature;                 // signature_bytes(parameters) bytes
+  PublicPages* public_pages = nullptr;  // of `published`; null: what is taken stays
+};
+
+}  // namespace musubi::coherence
