@@ -46,17 +46,15 @@ sync::ControlLayout Node::control_layout(std::uint32_t ranks, const NodeOptions&
 std::unique_ptr<coherence::Protocol> Node::make_protocol(const coherence::PrivateParts* private_parts) {
   trace::Counters& counters = fabric_.counters();
   const coherence::Parameters& parameters = options_.protocol;
+  const coherence::RankMemory memory{private_.data(), published_.data(),          words_.data(),
+                                     entries_.data(), control(layout_.signature), &public_pages_};
   if (options_.policy == Policy::migrating) {
-    const coherence::RankMemory memory{private_.data(), published_.data(),          words_.data(),
-                                       entries_.data(), control(layout_.signature), &public_pages_};
     auto made = std::make_unique<coherence::Migrating>(space_, fabric_, vm_, counters, grants_, memory,
                                                        parameters, private_parts,
                                                        options_.interruption != 0 ? &interrupted_ : nullptr);
     migrating_ = made.get();
     return made;
   }
-  const coherence::HomeBasedMemory memory{private_.data(), published_.data(), words_.data(),
-                                          control(layout_.signature)};
   if (options_.policy == Policy::directory) {
     fabric_.attach({coherence::Directory::sharers_region, reinterpret_cast<std::byte*>(sharers_.data()),
                     sharers_.size() * sizeof(std::uint64_t)});
@@ -83,7 +81,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       private_(space.bytes()),
       published_(space.bytes()),
       words_(space.blocks()),
-      entries_(options.policy == Policy::migrating ? space.blocks() : 0),
+      entries_(space.blocks()),
       sharers_(options.policy == Policy::directory
                    ? space.blocks() * coherence::Directory::sharers_words(fabric.ranks())
                    : 0),

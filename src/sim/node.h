@@ -164,8 +164,8 @@ class Node {
   ZeroArray<std::byte> private_;
   ZeroArray<std::byte> published_;
   ZeroArray<coherence::BlockWords> words_;
-  ZeroArray<coherence::Entry> entries_;  // of the policy migrating
-  ZeroArray<std::uint64_t> sharers_;     // of the policy directory
+  ZeroArray<coherence::Entry> entries_;
+  ZeroArray<std::uint64_t> sharers_;  // of the policy directory
   ZeroArray<std::byte> control_;
   remote_lock::Grants grants_;
   const coherence::Migrating* migrating_ = nullptr;

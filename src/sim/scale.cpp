@@ -109,7 +109,7 @@ Task<> Measurement::play(std::uint32_t rank) {
 std::uint64_t Measurement::metadata_bytes(std::uint32_t rank) {
   Node& node = cluster_.node(rank);
   const std::uint64_t list_bytes = coherence::Directory::sharers_words(run_.nodes) * 8;
-  std::uint64_t per_block = sizeof(coherence::HomeBased::LocalEntry) + 8;  // and the word of its lock
+  std::uint64_t per_block = coherence::HomeBased::entry_bytes + 8;  // and the word of its lock
   switch (run_.policy) {
     case Policy::migrating:
       per_block = sizeof(BlockWords) + sizeof(coherence::Entry);

@@ -12,7 +12,7 @@ namespace musubi::coherence {
 using fabric::Step;
 
 Directory::Directory(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
-                     remote_lock::Grants& grants, const HomeBasedMemory& memory, const Parameters& parameters,
+                     remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
                      const PrivateParts* private_parts)
     : HomeBased(space, fabric, vm, counters, grants, memory, parameters, private_parts),
       words_per_block_(sharers_words(fabric.ranks())),
@@ -33,7 +33,7 @@ Task<bool> Directory::bring(Block& b, std::byte* target) {
         fabric::get(private_region, b.extent.offset, target, b.extent.bytes)};
     const std::size_t skipped = copy.registered ? 1 : 0;
     copy.registered = true;
-    co_await fabric::transfer(fabric_, b.home, std::span<const Step>(steps).subspan(skipped));
+    co_await fabric::transfer(fabric_, b.initial_home, std::span<const Step>(steps).subspan(skipped));
     if (invalidations == copy.invalidations) co_return true;
   }
 }
@@ -44,7 +44,7 @@ Task<> Directory::publish(Block& b, std::vector<Step>& puts) {
   std::vector<std::uint64_t> words(words_per_block_);
   puts.push_back(fabric::get(sharers_region, sharers_offset(b.id, 0), words.data(),
                              words.size() * sizeof(std::uint64_t)));
-  co_await fabric::transfer(fabric_, b.home, puts);
+  co_await fabric::transfer(fabric_, b.initial_home, puts);
   words[own_word()] &= ~own_bit();
   std::vector<Rank> sharers;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -93,7 +93,7 @@ void Directory::on_message(Rank from, std::span<const std::byte> body) noexcept 
 void Directory::give_up(BlockId id) {
   Block b = block(id);
   ++copies_[id.value].invalidations;
-  if (!is_valid(b.entry)) {
+  if (!rules::is_valid(b.entry)) {
     leaving_.push_back(id);
     return;
   }
@@ -120,11 +120,11 @@ Task<> Directory::leave(BlockId id) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   Copy& copy = copies_[id.value];
-  if (is_valid(b.entry) || !copy.registered) co_return;
+  if (rules::is_valid(b.entry) || !copy.registered) co_return;
   std::uint64_t ignored = 0;
   std::array<Step, 1> step{
       fabric::fetch_add(sharers_region, sharers_offset(id, own_word()), &ignored, ~own_bit() + 1)};
-  co_await fabric::transfer(fabric_, b.home, step);
+  co_await fabric::transfer(fabric_, b.initial_home, step);
   copy.registered = false;
 }
 

@@ -20,7 +20,7 @@ class Directory final : public HomeBased, private fabric::Listener {
 
   // Has sharers_words() words per block in sharers_region, and listens to MessageKind::invalidation.
   Directory(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
-            remote_lock::Grants& grants, const HomeBasedMemory& memory, const Parameters& parameters,
+            remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
             const PrivateParts* private_parts);
 
   Task<> acquire(SignatureView signature, Audience audience) override;

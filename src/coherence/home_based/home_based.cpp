@@ -10,65 +10,36 @@ namespace musubi::coherence {
 using fabric::Step;
 
 HomeBased::HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
-                     remote_lock::Grants& grants, const HomeBasedMemory& memory, const Parameters& parameters,
+                     remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
                      const PrivateParts* private_parts)
     : fabric_(fabric),
       parameters_(parameters),
       space_(space),
       vm_(vm),
       counters_(counters),
-      memory_(memory),
-      private_parts_(private_parts),
-      kernels_(merge_kernels()),
+      store_(space, memory, parameters_, private_parts, nullptr, counters),
       locks_(fabric, grants,
              {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
               reinterpret_cast<std::byte*>(memory.words)},
-             false),
-      scratch_(space.largest_block_bytes()),
-      entries_(space.blocks()) {}
-
-HomeBased::Block HomeBased::block(BlockId id) {
-  const vm::Extent extent = space_.extent(id);
-  const Rank home = space_.initial_home(id);
-  return Block{id,
-               extent,
-               home,
-               home == fabric_.self(),
-               entries_[id.value],
-               memory_.words[id.value],
-               memory_.private_view + extent.offset,
-               memory_.twins + extent.offset};
-}
-
-template <class Visit>
-void HomeBased::for_each_part(const Block& b, Visit&& visit) {
-  if (private_parts_ == nullptr) {
-    visit(std::size_t{0}, b.extent.bytes);
-    return;
-  }
-  const std::size_t begin = b.extent.offset;
-  private_parts_->for_each_shared_part(begin, begin + b.extent.bytes, [&](std::size_t from, std::size_t to) {
-    visit(from - begin, to - from);
-  });
-}
+             false) {}
 
 Task<bool> HomeBased::fault(BlockId id, vm::Access wanted) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
-  LocalEntry& e = b.entry;
+  Entry& e = b.entry;
   if (e.pinned || e.state == State::writable) co_return true;  // another task was faster
-  if (wanted == vm::Access::read && is_valid(e)) co_return true;
+  if (wanted == vm::Access::read && rules::is_valid(e)) co_return true;
   count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   e.wanted = e.wanted || e.was_invalidated;
   e.was_invalidated = false;
-  if (!is_valid(e) && !b.at_home) co_await fetch(b);
-  const bool was_valid = is_valid(e);
+  if (!rules::is_valid(e) && !is_at_home(b)) co_await fetch(b);
+  const bool was_valid = rules::is_valid(e);
   if (wanted == vm::Access::read) {
-    e.state = e.state == State::invalid_dirty ? State::readable_dirty : State::readable_clean;
+    e.state = rules::when_opened(e.state, wanted);
     vm_.open_read({id, 1});
   } else {
-    if (!is_dirty(e) && !b.at_home) {
-      for_each_part(b, [&](std::size_t at, std::size_t n) { std::memcpy(b.twin + at, b.own + at, n); });
+    if (!rules::is_dirty(e) && !is_at_home(b)) {
+      store_.copy_to_public(b);
       count(Counter::twins);
     }
     e.state = State::writable;
@@ -79,8 +50,8 @@ Task<bool> HomeBased::fault(BlockId id, vm::Access wanted) {
       vm_.open_write({id, 1});
     }
   }
-  if (is_dirty(e)) list(b);
-  if (!b.at_home) follow(b);
+  if (rules::is_dirty(e)) list(b);
+  if (!is_at_home(b)) follow(b);
   co_return true;
 }
 
@@ -91,13 +62,13 @@ void HomeBased::list(Block& b) {
 }
 
 void HomeBased::follow(Block& b) {
-  if (b.entry.followed) return;
-  b.entry.followed = true;
+  if (b.entry.queued) return;
+  b.entry.queued = true;
   follow_.push_back(b.id);
 }
 
 Task<> HomeBased::fetch(Block& b) {
-  BufferPool::Buffer remote(scratch_);
+  BufferPool::Buffer remote(store_.scratch());
   const bool brought = co_await bring(b, remote.data());
   if (!brought) {
     count(Counter::renewals);
@@ -109,19 +80,11 @@ Task<> HomeBased::fetch(Block& b) {
 }
 
 void HomeBased::accept(Block& b, const std::byte* data) {
-  const bool dirty = is_dirty(b.entry);
-  for_each_part(b, [&](std::size_t at, std::size_t n) {
-    if (!dirty) {
-      std::memcpy(b.own + at, data + at, n);
-      return;
-    }
-    const RaceCount races =
-        kernels_.merge_and_rebase(b.own + at, b.twin + at, data + at, n, Sharing::open, nullptr);
-    if (races.bytes != 0) count(Counter::races, races.bytes);
-  });
+  if (!rules::is_dirty(b.entry)) return store_.copy_from(b, data);
+  store_.merge(b, b.published, data, Rebase::yes, Sharing::open, b.initial_home);
 }
 
-bool HomeBased::worth_fetching_ahead(LocalEntry& e) {
+bool HomeBased::worth_fetching_ahead(Entry& e) {
   if (!e.wanted || e.fetches_ahead >= parameters_.fetches_ahead_max) return false;
   ++e.fetches_ahead;
   count(Counter::fetches_ahead);
@@ -137,11 +100,11 @@ bool HomeBased::invalidate_or_keep(Block& b) {
 }
 
 void HomeBased::invalidate(Block& b) {
-  LocalEntry& e = b.entry;
+  Entry& e = b.entry;
   vm_.close({b.id, 1});
   count(Counter::invalidations);
   e.was_invalidated = true;
-  e.state = is_dirty(e) ? State::invalid_dirty : State::invalid_clean;
+  e.state = rules::is_dirty(e) ? State::invalid_dirty : State::invalid_clean;
 }
 
 Task<> HomeBased::refresh_all(std::span<const BlockId> blocks) {
@@ -155,8 +118,8 @@ Task<> HomeBased::refresh(BlockId id) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   co_await fetch(b);
-  if (!is_valid(b.entry)) {
-    const bool dirty = is_dirty(b.entry);
+  if (!rules::is_valid(b.entry)) {
+    const bool dirty = rules::is_dirty(b.entry);
     b.entry.state = dirty ? State::readable_dirty : State::readable_clean;
     b.entry.was_invalidated = false;
     vm_.open_read({id, 1});
@@ -168,17 +131,17 @@ Task<> HomeBased::refresh(BlockId id) {
 // between them. The twin becomes what is put; `snapshot` keeps it until the puts are done.
 std::vector<Step> HomeBased::collect_changes(Block& b, std::byte* snapshot) {
   std::vector<Step> puts;
-  for_each_part(b, [&](std::size_t begin, std::size_t bytes) {
+  store_.for_each_part(b, [&](std::size_t begin, std::size_t bytes) {
     const std::size_t end = begin + bytes;
     for (std::size_t at = begin; at < end;) {
-      if (b.own[at] == b.twin[at]) {
+      if (b.own[at] == b.published[at]) {
         ++at;
         continue;
       }
       const std::size_t first = at;
-      while (at < end && b.own[at] != b.twin[at]) ++at;
+      while (at < end && b.own[at] != b.published[at]) ++at;
       std::memcpy(snapshot + first, b.own + first, at - first);
-      std::memcpy(b.twin + first, b.own + first, at - first);
+      std::memcpy(b.published + first, b.own + first, at - first);
       puts.push_back(fabric::put(private_region, b.extent.offset + first, snapshot + first, at - first));
     }
   });
@@ -201,10 +164,10 @@ Task<> HomeBased::release(bool) {
 Task<> HomeBased::release_block(BlockId id) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
-  LocalEntry& e = b.entry;
+  Entry& e = b.entry;
   e.listed = false;
   std::vector<Step> puts;
-  if (b.at_home) {
+  if (is_at_home(b)) {
     if (!e.pinned && e.state == State::writable) {
       vm_.downgrade({id, 1});
       e.state = State::readable_clean;
@@ -212,31 +175,30 @@ Task<> HomeBased::release_block(BlockId id) {
     co_await publish(b, puts);
     co_return;
   }
-  if (!is_dirty(e)) co_return;
+  if (!rules::is_dirty(e)) co_return;
   if (e.state == State::writable && e.idle_releases >= parameters_.downgrade_after_releases) {
     vm_.downgrade({id, 1});
     count(Counter::downgrades);
     e.state = State::readable_dirty;
   }
-  BufferPool::Buffer snapshot(scratch_);
+  BufferPool::Buffer snapshot(store_.scratch());
   count(Counter::comparisons);
   puts = collect_changes(b, snapshot.data());
   e.idle_releases = puts.empty() ? static_cast<std::uint16_t>(e.idle_releases + 1) : std::uint16_t{0};
-  if (e.state == State::readable_dirty) e.state = State::readable_clean;
-  if (e.state == State::invalid_dirty) e.state = State::invalid_clean;
+  e.state = rules::when_released(e.state);
   if (!puts.empty()) {
     count(Counter::releases);
     co_await publish(b, puts);
   }
-  if (is_dirty(e)) list(b);
+  if (rules::is_dirty(e)) list(b);
 }
 
 Task<> HomeBased::modify(BlockId id, Modification& modification) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   count(Counter::atomics);
-  co_await locks_.lock(id.value, b.home);
-  if (b.at_home) {
+  co_await locks_.lock(id.value, b.initial_home);
+  if (is_at_home(b)) {
     modification.apply(b.own);
     std::vector<Step> none;
     co_await publish(b, none);
@@ -248,11 +210,11 @@ Task<> HomeBased::modify(BlockId id, Modification& modification) {
 
 Task<> HomeBased::modify_elsewhere(Block& b, Modification& modification) {
   co_await fetch(b);
-  if (!is_dirty(b.entry)) {
-    for_each_part(b, [&](std::size_t at, std::size_t n) { std::memcpy(b.twin + at, b.own + at, n); });
+  if (!rules::is_dirty(b.entry)) {
+    store_.copy_to_public(b);
   }
   modification.apply(b.own);
-  BufferPool::Buffer snapshot(scratch_);
+  BufferPool::Buffer snapshot(store_.scratch());
   std::vector<Step> puts = collect_changes(b, snapshot.data());
   if (!puts.empty()) co_await publish(b, puts);
 }
@@ -261,7 +223,7 @@ void HomeBased::pin(BlockId first, std::uint64_t blocks) {
   for (std::uint64_t i = 0; i < blocks; ++i) {
     const BlockId id{first.value + i};
     MUSUBI_CHECK(space_.initial_home(id) == fabric_.self());
-    entries_[id.value].pinned = true;
+    store_.entry(id).pinned = true;
     pinned_.push_back(id);
   }
   vm_.leave_open({first, blocks});

@@ -12,18 +12,15 @@
 #include <span>
 #include <vector>
 
-#include "base/buffer_pool.h"
 #include "base/event.h"
 #include "base/sparse_array.h"
 #include "base/task.h"
-#include "coherence/core/block_gates.h"
 #include "coherence/core/block_words.h"
-#include "coherence/core/entry.h"
-#include "coherence/core/merge.h"
 #include "coherence/core/parameters.h"
-#include "coherence/core/private_parts.h"
 #include "coherence/protocol.h"
 #include "coherence/regions.h"
+#include "coherence/rules/states.h"
+#include "coherence/store/block_store.h"
 #include "fabric/fabric.h"
 #include "remote_lock/queue_lock.h"
 #include "trace/counters.h"
@@ -31,15 +28,6 @@
 #include "vm/vm.h"
 
 namespace musubi::coherence {
-
-// The memory of one rank, laid out by Space; zero at start. private_view lies in private_region, words in
-// words_region, signature (signature_bytes(parameters) bytes) in control_region.
-struct HomeBasedMemory {
-  std::byte* private_view;
-  std::byte* twins;
-  BlockWords* words;
-  std::byte* signature;
-};
 
 class HomeBased : public Protocol {
  public:
@@ -50,33 +38,14 @@ class HomeBased : public Protocol {
   void set_live_range(std::size_t, std::uintptr_t, std::uintptr_t) override {}
   void adopt(BlockId, std::uint64_t) override {}
 
-  // Local, per block and rank: what the shared part of these policies needs to know.
-  struct LocalEntry {
-    State state;
-    bool pinned;
-    bool listed;                 // among the blocks that a release looks at
-    bool followed;               // among the blocks that follow_ names
-    bool was_invalidated;        // since it was last used
-    bool wanted;                 // read again after an invalidation: worth fetching ahead
-    std::uint8_t fetches_ahead;  // in a row without a fault in between
-    std::uint16_t idle_releases;
-  };
+  // Of an Entry these policies use the state, the flags pinned, listed, queued (here: among the blocks that
+  // follow_ names), was_invalidated and wanted, and two counts.
+  static constexpr std::size_t entry_bytes = 10;
 
  protected:
   using Counter = trace::Counter;
-  struct Block {
-    BlockId id;
-    vm::Extent extent;
-    Rank home;
-    bool at_home;
-    LocalEntry& entry;
-    BlockWords& words;
-    std::byte* own;
-    std::byte* twin;
-  };
-
   HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
-            remote_lock::Grants& grants, const HomeBasedMemory& memory, const Parameters& parameters,
+            remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
             const PrivateParts* private_parts);
   ~HomeBased() override = default;
 
@@ -88,12 +57,9 @@ class HomeBased : public Protocol {
   // to the home, and sees to it that everybody learns of the change who must. May add steps to `puts`.
   virtual Task<> publish(Block& b, std::vector<fabric::Step>& puts) = 0;
 
-  Block block(BlockId id);
-  Gate& gate(BlockId id) { return gates_.of(id); }
-  static bool is_valid(const LocalEntry& e) { return e.state >= State::readable_clean; }
-  static bool is_dirty(const LocalEntry& e) {
-    return e.state == State::writable || e.state == State::readable_dirty || e.state == State::invalid_dirty;
-  }
+  Block block(BlockId id) const { return store_.block(id); }
+  Gate& gate(BlockId id) { return store_.gate(id); }
+  bool is_at_home(const Block& b) const { return b.initial_home == fabric_.self(); }
   static std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) {
     return std::atomic_ref<std::uint64_t>(word);
   }
@@ -103,7 +69,7 @@ class HomeBased : public Protocol {
   // later refresh() by this acquire. Result: whether it is to be refreshed.
   bool invalidate_or_keep(Block& b);
   void invalidate(Block& b);
-  bool worth_fetching_ahead(LocalEntry& e);
+  bool worth_fetching_ahead(Entry& e);
   // Brings the newest bytes of blocks; as many at once as a release has on the way.
   Task<> refresh_all(std::span<const BlockId> blocks);
   Task<> fetch(Block& b);
@@ -124,20 +90,13 @@ class HomeBased : public Protocol {
   void list(Block& b);
   void accept(Block& b, const std::byte* data);
   std::vector<fabric::Step> collect_changes(Block& b, std::byte* snapshot);
-  template <class Visit>
-  void for_each_part(const Block& b, Visit&& visit);
 
   const vm::Space& space_;
   vm::Vm& vm_;
   trace::Counters& counters_;
-  HomeBasedMemory memory_;
-  const PrivateParts* private_parts_;
-  const MergeKernels& kernels_;
+  BlockStore store_;
   remote_lock::QueueLock locks_;  // for modify() alone
-  BufferPool scratch_;
-  BlockGates<256> gates_;
   Gate release_gate_;
-  SparseArray<LocalEntry> entries_;
   std::vector<BlockId> dirty_;
   std::vector<BlockId> pinned_;
   std::vector<BlockId> follow_;
@@ -148,9 +107,9 @@ void HomeBased::for_each_copy(Visit&& visit) {
   std::size_t kept = 0;
   for (const BlockId id : follow_) {
     Block b = block(id);
-    if (is_valid(b.entry)) visit(b);
-    b.entry.followed = is_valid(b.entry);
-    if (b.entry.followed) follow_[kept++] = id;
+    if (rules::is_valid(b.entry)) visit(b);
+    b.entry.queued = rules::is_valid(b.entry);
+    if (b.entry.queued) follow_[kept++] = id;
   }
   follow_.resize(kept);
 }

@@ -7,7 +7,7 @@ namespace musubi::coherence {
 using fabric::Step;
 
 Notices::Notices(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
-                 remote_lock::Grants& grants, const HomeBasedMemory& memory, const Parameters& parameters,
+                 remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
                  const PrivateParts* private_parts)
     : HomeBased(space, fabric, vm, counters, grants, memory, parameters, private_parts),
       signature_(memory.signature, parameters.signature_notices_max, true),
@@ -19,19 +19,19 @@ Task<bool> Notices::bring(Block& b, std::byte* target) {
   std::array<Step, 2> steps{
       fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)), &version, sizeof version),
       fabric::get(private_region, b.extent.offset, target, b.extent.bytes)};
-  co_await fabric::transfer(fabric_, b.home, steps);
+  co_await fabric::transfer(fabric_, b.initial_home, steps);
   versions_[b.id.value] = version;
   co_return true;
 }
 
 Task<> Notices::publish(Block& b, std::vector<Step>& puts) {
   std::uint64_t before = 0;
-  if (b.at_home) {
+  if (is_at_home(b)) {
     before = shared(b.words.version).fetch_add(1);
   } else {
     puts.push_back(
         fabric::fetch_add(words_region, word_offset(b.id, offsetof(BlockWords, version)), &before, 1));
-    co_await fabric::transfer(fabric_, b.home, puts);
+    co_await fabric::transfer(fabric_, b.initial_home, puts);
     // Nobody else changed it since: what is here is the new version.
     if (versions_[b.id.value] == before) versions_[b.id.value] = before + 1;
   }
@@ -51,7 +51,7 @@ Task<> Notices::acquire(SignatureView signature, Audience audience) {
 Task<> Notices::apply(Notice notice, std::vector<BlockId>* to_refresh) {
   auto pass = co_await gate(notice.block).enter();
   Block b = block(notice.block);
-  if (b.at_home || !is_valid(b.entry) || versions_[b.id.value] >= notice.write_ts.value) co_return;
+  if (is_at_home(b) || !rules::is_valid(b.entry) || versions_[b.id.value] >= notice.write_ts.value) co_return;
   if (invalidate_or_keep(b)) to_refresh->push_back(b.id);
 }
 
@@ -61,7 +61,7 @@ Task<> Notices::drop_everything(std::vector<BlockId>* to_refresh) {
   for (const BlockId id : copies) {
     auto pass = co_await gate(id).enter();
     Block b = block(id);
-    if (is_valid(b.entry) && invalidate_or_keep(b)) to_refresh->push_back(id);
+    if (rules::is_valid(b.entry) && invalidate_or_keep(b)) to_refresh->push_back(id);
   }
 }
 

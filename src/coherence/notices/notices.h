@@ -17,7 +17,7 @@ class Notices final : public HomeBased {
 
   // parameters.signature_notices_max should be the number of blocks: one notice per block is enough.
   Notices(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
-          remote_lock::Grants& grants, const HomeBasedMemory& memory, const Parameters& parameters,
+          remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
           const PrivateParts* private_parts);
 
   Task<> acquire(SignatureView signature, Audience audience) override;

@@ -33,8 +33,8 @@ std::uint64_t version_word(BlockId block) {
 }  // namespace
 
 Timestamps::Timestamps(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
-                       remote_lock::Grants& grants, const HomeBasedMemory& memory,
-                       const Parameters& parameters, const PrivateParts* private_parts)
+                       remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
+                       const PrivateParts* private_parts)
     : HomeBased(space, fabric, vm, counters, grants, memory, parameters, private_parts),
       signature_(memory.signature, parameters.signature_notices_max, true),
       copies_(space.blocks()) {}
@@ -63,7 +63,8 @@ Task<bool> Timestamps::bring(Block& b, std::byte* target) {
         fabric::compare_swap(words_region, lease_word(b.id), &seen, expected, leased_until(end)),
         fabric::get(words_region, version_word(b.id), &version, sizeof version),
         fabric::get(private_region, b.extent.offset, target, b.extent.bytes)};
-    co_await fabric::transfer(fabric_, b.home, std::span<const Step>(steps).first(with_bytes ? 3 : 2));
+    co_await fabric::transfer(fabric_, b.initial_home,
+                              std::span<const Step>(steps).first(with_bytes ? 3 : 2));
     copy.home_word = seen == expected ? leased_until(end) : seen;
     const bool holds = is_leased(copy.home_word) && time_of(copy.home_word) > now_;
     if (!holds) continue;
@@ -81,7 +82,7 @@ Task<bool> Timestamps::bring(Block& b, std::byte* target) {
 }
 
 Task<> Timestamps::publish(Block& b, std::vector<Step>& puts) {
-  if (b.at_home) {
+  if (is_at_home(b)) {
     publish_at_home(b);
     co_return;
   }
@@ -89,7 +90,7 @@ Task<> Timestamps::publish(Block& b, std::vector<Step>& puts) {
   std::uint64_t word = 0;
   puts.push_back(fabric::fetch_add(words_region, version_word(b.id), &version, 1));
   puts.push_back(fabric::fetch_add(words_region, lease_word(b.id), &word, one_tick));
-  co_await fabric::transfer(fabric_, b.home, puts);
+  co_await fabric::transfer(fabric_, b.initial_home, puts);
   Copy& copy = copies_[b.id.value];
   if (copy.version == version + 1) copy.version = version + 2;  // nobody else changed it since
   copy.home_word = word + one_tick;
@@ -123,7 +124,7 @@ Task<> Timestamps::acquire_clock(LogicalTime time) {
   for (const BlockId id : lapsed) {
     auto pass_of_block = co_await gate(id).enter();
     Block b = block(id);
-    const bool still = is_valid(b.entry) && copies_[id.value].lease_end < now_;
+    const bool still = rules::is_valid(b.entry) && copies_[id.value].lease_end < now_;
     if (still && invalidate_or_keep(b)) to_refresh.push_back(id);
   }
   co_await refresh_all(to_refresh);

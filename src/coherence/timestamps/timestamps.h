@@ -19,7 +19,7 @@ class Timestamps final : public HomeBased {
   // Of parameters.signature_notices_max at least 1 is needed, and nothing of it used: only the minimum
   // travels.
   Timestamps(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
-             remote_lock::Grants& grants, const HomeBasedMemory& memory, const Parameters& parameters,
+             remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
              const PrivateParts* private_parts);
 
   Task<> acquire(SignatureView signature, Audience audience) override;
