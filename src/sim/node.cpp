@@ -5,9 +5,9 @@
 
 #include "base/check.h"
 #include "coherence/core/signature.h"
-#include "coherence/directory/directory.h"
-#include "coherence/notices/notices.h"
-#include "coherence/timestamps/timestamps.h"
+#include "sim/policies/directory.h"
+#include "sim/policies/notices.h"
+#include "sim/policies/timestamps.h"
 
 namespace musubi::sim {
 namespace {

@@ -4,9 +4,9 @@
 #include <array>
 
 #include "coherence/core/entry.h"
-#include "coherence/directory/directory.h"
-#include "coherence/notices/notices.h"
-#include "coherence/timestamps/timestamps.h"
+#include "sim/policies/directory.h"
+#include "sim/policies/notices.h"
+#include "sim/policies/timestamps.h"
 
 namespace musubi::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "coherence/timestamps/timestamps.h"
+#include "sim/policies/timestamps.h"
 
 #include <algorithm>
 

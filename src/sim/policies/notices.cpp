@@ -1,4 +1,4 @@
-#include "coherence/notices/notices.h"
+#include "sim/policies/notices.h"
 
 #include "fabric/transfer.h"
 

@@ -1,4 +1,4 @@
-#include "coherence/directory/directory.h"
+#include "sim/policies/directory.h"
 
 #include <algorithm>
 #include <bit>
