@@ -8,6 +8,7 @@
 #include "base/task.h"
 #include "coherence/core/notice.h"
 #include "coherence/core/race_log.h"
+#include "coherence/ordering.h"
 #include "vm/vm.h"
 
 namespace musubi::coherence {
@@ -46,27 +47,6 @@ enum class Audience : std::uint8_t {
   unknown_in_order,  // the same; what came for blocks that are always open is shown later
   all_ranks_soon,  // the end of a barrier: every rank, once it has left; threads elsewhere may be ahead of it
   everyone,        // the end of a barrier: every thread of the job, before it does anything else
-};
-
-// What a fault wants, and where.
-struct Touch {
-  vm::Access wanted;
-  std::uintptr_t address = 0;  // 0: not known
-};
-
-// What threads that come back to closed blocks find there while faults are held.
-enum class Reread : std::uint8_t {
-  nothing,  // none has come, or its word is as it was
-  looking,  // not known yet
-  change,   // a word that one of them wants to read again is another now: a flag, perhaps
-};
-
-// How a fault ended.
-enum class FaultOutcome : std::uint8_t {
-  open,
-  refused,       // the rank may not touch the block
-  not_in_order,  // bytes came, and no acquire in order has covered them yet
-  held,          // a release as of one moment is under way, or hold_openings()
 };
 
 // One object per rank. Tasks may run on any thread of the rank; none of them touches the user view.
@@ -118,43 +98,8 @@ class Protocol {
   // `range` is the number of the thread slot whose stack it is. Any thread; cheap.
   virtual void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) = 0;
 
-  // For programs that hand data over by plain flags: what comes from other ranks stays closed to the program
-  // until an acquire that began after it had come has ended; what comes for blocks that are always open is
-  // held back. An acquire in order is whatever the caller does between order_begins() and order_ended() with
-  // its number, which shows what it covers. Result: whether nothing is held back any more.
-  virtual std::uint32_t order_begins() { return 0; }
-  virtual Task<bool> order_ended(std::uint32_t /*number*/) { co_return true; }
-  // fault(), which opens nothing before that while set_ordered() is on.
-  virtual Task<FaultOutcome> fault_in_order(BlockId block, Touch touch) {
-    const bool opened = co_await fault(block, touch.wanted);
-    co_return opened ? FaultOutcome::open : FaultOutcome::refused;
-  }
-  // After release(): releases what other threads of this rank have written since it looked at their blocks,
-  // all as of one moment: nothing without what its thread wrote before it.
-  virtual Task<> release_as_of_now() { return release(false); }
-  // While set, the rank's only thread is in the runtime: open pages may change, as at a barrier. REQUIRES: an
-  // acquire in order that began after they have changed ends before the thread goes on.
-  virtual void set_program_stands(bool /*stands*/) {}
-  // Whether bytes came into open pages after the last acquire in order began.
-  virtual bool shows_unordered() const { return false; }
-
-  // Whether faults keep order from now on. Any thread. After end_of_unordered() no task is under way that has
-  // not seen it, and no release that began before.
-  virtual void set_ordered(bool /*ordered*/) {}
-  virtual Task<> end_of_unordered() { co_return; }
-  // From the end of this task until allow_openings(), no closed block is opened: faults wait. One caller.
-  virtual Task<> hold_openings() { co_return; }
-  virtual Reread reread_while_held() const { return Reread::change; }
-  virtual void allow_openings() {}
-  // Shows all that is held back, and whether anything is.
-  virtual Task<> show_held_back() { co_return; }
-  virtual bool holds_back() const { return false; }
-  // Whether the rank stands at a quiescent barrier, and all that it wrote has been released.
-  virtual Task<bool> has_released_standing() { co_return false; }
-
-  // From now on what others see of this rank's writes is what it has released, never newer bytes: for
-  // programs that hand data over by plain flags. Takes effect with the next release. Any thread.
-  virtual void publish_always() {}
+  // For programs that hand data over by plain flags.
+  virtual Ordering& ordering() = 0;
 
   // The rank's present bytes of the blocks become their first version. Called by their initial home before
   // any other rank touches them; blocks full of zeros stay untouched.

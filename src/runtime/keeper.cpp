@@ -32,7 +32,7 @@ Keeper::Keeper(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protoc
       flags_(flags),
       stand_(stand),
       counters_(counters),
-      background_(flags, protocol, stand, counters),
+      background_(flags, protocol.ordering(), stand, counters),
       interval_ns_(interval_ns),
       asked_offset_(asked_offset),
       board_(board) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/event.h"
-#include "coherence/protocol.h"
+#include "coherence/no_ordering.h"
 #include "vm/space.h"
 #include "vm/vm.h"
 
@@ -30,11 +30,13 @@ class SoloProtocol final : public coherence::Protocol {
   void pin(BlockId first, std::uint64_t count) override { vm_.leave_open({first, count}); }
   void set_live_range(std::size_t, std::uintptr_t, std::uintptr_t) override {}
   void adopt(BlockId, std::uint64_t) override {}
+  coherence::Ordering& ordering() override { return ordering_; }
 
  private:
   const vm::Space& space_;
   vm::Vm& vm_;
   Gate gate_;
+  coherence::NoOrdering ordering_{*this};
 };
 
 }  // namespace musubi::runtime

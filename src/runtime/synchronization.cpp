@@ -116,7 +116,8 @@ void JobRuntime::barrier(BarrierPayload& payload) {
     executor().run(barrier_->finish(passage));
   }
   // The job may have begun to keep order meanwhile.
-  if (flags_->in_use() || protocol_->holds_back()) executor().run(flags_->after_barrier(!quiescent));
+  if (flags_->in_use() || protocol_->ordering().holds_back())
+    executor().run(flags_->after_barrier(!quiescent));
   leave_barrier();
 }
 
@@ -161,7 +162,7 @@ bool JobRuntime::try_lock(LockId lock) {
   return taken;
 }
 void JobRuntime::show_what_lock_covers() {
-  if (!protocol_->holds_back()) return;
+  if (!protocol_->ordering().holds_back()) return;
   const sync::Stand::Operation operation = begin_operation();
   executor().run(flags_->acquire(operation.siblings()));
 }
@@ -172,7 +173,7 @@ void JobRuntime::unlock(LockId lock) {
 }
 
 void JobRuntime::expect_flags() {
-  protocol_->publish_always();
+  protocol_->ordering().publish_always();
   flags_->expect();
 }
 
@@ -194,7 +195,7 @@ void JobRuntime::acquire() {
   } else {
     executor().run(clock_->acquire());
     // A turn in the background may have held back what came for stacks, and then not begun to keep order.
-    executor().run(protocol_->show_held_back());
+    executor().run(protocol_->ordering().show_held_back());
   }
 }
 // A program that waits for a flag flushes until it changes. One flush that finds nothing says little:

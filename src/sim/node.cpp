@@ -94,7 +94,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       clock_(fabric, *protocol_, layout_.clock_word),
       flags_(fabric, *protocol_, clock_, control(layout_.flag_words), layout_.flag_words, layout_.signature,
              options_.protocol.signature_notices_max, options_.protocol.injected_bug),
-      background_(flags_, *protocol_, stand_, fabric.counters()) {
+      background_(flags_, protocol_->ordering(), stand_, fabric.counters()) {
   fabric.attach({words_region, reinterpret_cast<std::byte*>(words_.data()),
                  words_.size() * sizeof(coherence::BlockWords)});
   fabric.attach({published_region, published_.data(), space.bytes()});
@@ -105,7 +105,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
   fabric.listen(MessageKind::barrier, &barrier_);
   if (options.background) flags_.set_bell(&bell_);
   if (options.plain_flags) {
-    protocol_->publish_always();
+    protocol_->ordering().publish_always();
     flags_.expect();
   }
 }
@@ -251,7 +251,7 @@ Task<> Node::release() {
 Task<> Node::acquire() {
   if (!flags_.in_use()) {
     co_await clock_.acquire();
-    co_return co_await protocol_->show_held_back();
+    co_return co_await protocol_->ordering().show_held_back();
   }
   const sync::Stand::Operation operation = begin_operation();
   co_await flags_.acquire(operation.siblings());
@@ -269,7 +269,7 @@ Task<bool> Node::try_lock(LockId lock) {
 }
 
 Task<> Node::after_lock() {
-  if (!protocol_->holds_back()) co_return;
+  if (!protocol_->ordering().holds_back()) co_return;
   const sync::Stand::Operation operation = begin_operation();
   co_await flags_.acquire(operation.siblings());
 }
@@ -296,7 +296,7 @@ Task<> Node::barrier(sync::Barrier::Payload& payload) {
   for (unsigned look = 0; stand_.background_works(); ++look) co_await pause(look);
   if (flags_.in_use()) co_await flags_.before_barrier(!complete);
   co_await barrier_.arrive(payload, complete, complete || believed);
-  if (flags_.in_use() || protocol_->holds_back()) co_await flags_.after_barrier(!complete);
+  if (flags_.in_use() || protocol_->ordering().holds_back()) co_await flags_.after_barrier(!complete);
   stand_.leave_barrier();
   while (waiting != nullptr) {
     Meeting* next = waiting->next;

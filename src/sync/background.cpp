@@ -24,7 +24,7 @@ Task<bool> Background::answer() {
       counters_.add(trace::Counter::background_releases);
       co_return true;
     }
-    const bool has_released = co_await protocol_.has_released_standing();
+    const bool has_released = co_await ordering_.has_released_standing();
     if (has_released) {
       flags_.note_answer(request);
     } else {
@@ -67,9 +67,9 @@ Task<bool> Background::turn(bool silent) {
 // Until it is certain that all ranks keep order, no thread sees what has changed. Order has its price: it is
 // not kept for programs that compute. Who spins is back at what was closed before this has ended.
 Task<bool> Background::first_turn(bool silent) {
-  co_await protocol_.hold_openings();
+  co_await ordering_.hold_openings();
   const std::uint64_t before = changes();
-  protocol_.set_ordered(true);
+  ordering_.set_ordered(true);
   co_await flags_.acquire_beside();
   const bool found = changes() != before;
   bool keeps = flags_.in_use();
@@ -82,7 +82,7 @@ Task<bool> Background::first_turn(bool silent) {
     co_await flags_.ask_all();
     co_await flags_.acquire_beside();
   }
-  protocol_.allow_openings();
+  ordering_.allow_openings();
   const bool helps = found && keeps;
   co_return helps;
 }
@@ -91,7 +91,7 @@ Task<bool> Background::somebody_rereads() {
   constexpr unsigned looks = 3, long_pause = 100;
   using coherence::Reread;
   for (unsigned look = 0;; ++look) {
-    const Reread reread = protocol_.reread_while_held();
+    const Reread reread = ordering_.reread_while_held();
     if (reread == Reread::change) co_return true;
     if (reread == Reread::nothing && look >= looks) co_return false;
     co_await pause(long_pause);

@@ -25,8 +25,8 @@ namespace musubi::sync {
 // One object per rank. Its tasks: one at a time, on a thread that runs no program code.
 class Background {
  public:
-  Background(FlagOrder& flags, coherence::Protocol& protocol, Stand& stand, trace::Counters& counters)
-      : flags_(flags), protocol_(protocol), stand_(stand), counters_(counters) {}
+  Background(FlagOrder& flags, coherence::Ordering& ordering, Stand& stand, trace::Counters& counters)
+      : flags_(flags), ordering_(ordering), stand_(stand), counters_(counters) {}
 
   // Answers the other ranks, if any has asked. Result: whether any had.
   Task<bool> answer();
@@ -45,7 +45,7 @@ class Background {
   std::uint64_t changes() const;
 
   FlagOrder& flags_;
-  coherence::Protocol& protocol_;
+  coherence::Ordering& ordering_;
   Stand& stand_;
   trace::Counters& counters_;
   std::atomic<std::uint64_t> certain_in_{0};

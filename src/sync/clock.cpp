@@ -15,7 +15,7 @@ constexpr Rank keeper{0};
 
 Task<> Clock::release(bool as_of_now) {
   co_await protocol_.release(false);
-  if (as_of_now) co_await protocol_.release_as_of_now();
+  if (as_of_now) co_await protocol_.ordering().release_as_of_now();
   const std::uint64_t wanted = protocol_.clock().value;
   std::uint64_t expected = last_seen_.load(std::memory_order_relaxed);
   while (expected < wanted) {

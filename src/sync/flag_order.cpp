@@ -39,16 +39,16 @@ class AnnouncedModification final : public coherence::Modification {
 // While it lives, blocks change behind open pages, unless siblings would see it.
 class ProgramStands {
  public:
-  ProgramStands(coherence::Protocol& protocol, bool siblings) : protocol_(protocol), stands_(!siblings) {
-    if (stands_) protocol_.set_program_stands(true);
+  ProgramStands(coherence::Ordering& ordering, bool siblings) : ordering_(ordering), stands_(!siblings) {
+    if (stands_) ordering_.set_program_stands(true);
   }
   ~ProgramStands() {
-    if (stands_) protocol_.set_program_stands(false);
+    if (stands_) ordering_.set_program_stands(false);
   }
   ProgramStands(const ProgramStands&) = delete;
 
  private:
-  coherence::Protocol& protocol_;
+  coherence::Ordering& ordering_;
   bool stands_;
 };
 
@@ -59,6 +59,7 @@ FlagOrder::FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Cloc
                      coherence::InjectedBug injected_bug)
     : fabric_(fabric),
       protocol_(protocol),
+      ordering_(protocol.ordering()),
       clock_(clock),
       own_(reinterpret_cast<std::uint64_t*>(own)),
       offset_(offset),
@@ -70,7 +71,7 @@ FlagOrder::FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Cloc
 void FlagOrder::expect() noexcept {
   word(credit).store(barriers_without_flush);
   credit_given_ = barriers_without_flush;
-  protocol_.set_ordered(true);
+  ordering_.set_ordered(true);
   settled_.store(++entries_);
   others_settled_in_.store(settled());
 }
@@ -108,21 +109,21 @@ Task<> FlagOrder::release_announced(bool siblings) {
 
 Task<> FlagOrder::release(bool siblings) {
   if (must_settle()) co_await settle();
-  const ProgramStands stands(protocol_, siblings);
+  const ProgramStands stands(ordering_, siblings);
   co_await release_announced(siblings);
   if (!siblings) co_await acquire_what_shows();
 }
 
 Task<> FlagOrder::flush(bool siblings) {
   if (must_settle()) co_await settle();
-  const ProgramStands stands(protocol_, siblings);
+  const ProgramStands stands(ordering_, siblings);
   co_await release_announced(siblings);
   co_await acquire_in_order();
 }
 
 Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
   if (must_settle()) co_await settle();
-  const ProgramStands stands(protocol_, siblings);
+  const ProgramStands stands(ordering_, siblings);
   announce();
   co_await locks.unlock(lock);
   if (in_use()) co_await clock_.release(siblings);
@@ -137,7 +138,7 @@ Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
   if (!in_use()) co_return co_await protocol_.modify(block, modification);
   if (must_settle()) co_await settle();
-  const ProgramStands stands(protocol_, siblings);
+  const ProgramStands stands(ordering_, siblings);
   co_await release_announced(siblings);
   AnnouncedModification announced(modification, [this] { announce(); });
   co_await protocol_.modify(block, announced);
@@ -176,7 +177,7 @@ Task<> FlagOrder::acquire_from(Rank peer) {
 
 Task<> FlagOrder::acquire(bool siblings) {
   if (must_settle()) co_await settle();
-  const ProgramStands stands(protocol_, siblings);
+  const ProgramStands stands(ordering_, siblings);
   co_await acquire_in_order();
 }
 
@@ -185,29 +186,29 @@ Task<> FlagOrder::acquire_in_order() {
   // something new each time: in the end the pages are closed.
   std::uint32_t number = 0;
   for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
-    if (attempt == acquires_in_place_max) protocol_.set_program_stands(false);
-    number = protocol_.order_begins();
+    if (attempt == acquires_in_place_max) ordering_.set_program_stands(false);
+    number = ordering_.acquire_begins();
     for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
       const Rank peer{rank};
       if (peer == fabric_.self()) continue;
       co_await acquire_from(peer);
     }
-    const bool shows_all = co_await protocol_.order_ended(number);
-    if (shows_all && !protocol_.shows_unordered()) co_return;
+    const bool shows_all = co_await ordering_.acquire_ended(number);
+    if (shows_all && !ordering_.shows_unordered()) co_return;
   }
-  co_await protocol_.show_held_back();
-  (void)co_await protocol_.order_ended(number);
+  co_await ordering_.show_held_back();
+  (void)co_await ordering_.acquire_ended(number);
 }
 
 // Before the thread goes on that all this was changed for.
 Task<> FlagOrder::acquire_what_shows() {
-  if (protocol_.shows_unordered()) co_await acquire_in_order();
+  if (ordering_.shows_unordered()) co_await acquire_in_order();
 }
 
 Task<bool> FlagOrder::fault(BlockId block, coherence::Touch touch, bool siblings) {
   if (must_settle()) co_await settle();
   for (unsigned attempt = 0; attempt < openings_max; ++attempt) {
-    const coherence::FaultOutcome outcome = co_await protocol_.fault_in_order(block, touch);
+    const coherence::FaultOutcome outcome = co_await ordering_.fault(block, touch);
     if (outcome != coherence::FaultOutcome::not_in_order) co_return outcome == coherence::FaultOutcome::open;
     co_await acquire(siblings);
   }
@@ -217,14 +218,14 @@ Task<bool> FlagOrder::fault(BlockId block, coherence::Touch touch, bool siblings
 
 Task<> FlagOrder::before_barrier(bool siblings) {
   if (word(credit).fetch_sub(1) == 1) co_await end_if_unused();
-  const ProgramStands stands(protocol_, siblings);
+  const ProgramStands stands(ordering_, siblings);
   co_await release_announced(siblings);
 }
 
 // A barrier may have brought more than its notices tell into pages that stayed open; no thread has seen it
 // yet.
 Task<> FlagOrder::after_barrier(bool siblings) {
-  if (protocol_.holds_back() || protocol_.shows_unordered()) co_await acquire(siblings);
+  if (ordering_.holds_back() || ordering_.shows_unordered()) co_await acquire(siblings);
 }
 
 }  // namespace musubi::sync

@@ -149,6 +149,7 @@ class FlagOrder {
 
   fabric::Fabric& fabric_;
   coherence::Protocol& protocol_;
+  coherence::Ordering& ordering_;
   Clock& clock_;
   std::uint64_t* own_;
   std::uint64_t offset_;

@@ -21,8 +21,8 @@ constexpr unsigned looks_max = 4000;
 Task<> FlagOrder::settle() {
   auto pass = co_await change_gate_.enter();
   if (!must_settle()) co_return;
-  protocol_.set_ordered(true);
-  co_await protocol_.end_of_unordered();
+  ordering_.set_ordered(true);
+  co_await ordering_.end_of_unordered();
   settled_.store(++entries_);
 }
 
@@ -33,7 +33,7 @@ Task<> FlagOrder::end_if_unused() {
   if (in_use()) {
     settled_.store(entry);
   } else {
-    protocol_.set_ordered(false);
+    ordering_.set_ordered(false);
   }
 }
 

@@ -179,7 +179,7 @@ TEST(BackgroundLitmus, ReleasesMustBeAnnounced) {
 
 // A thread comes back to a block that was closed while faults are held.
 Task<> come_back(Node& node, coherence::Touch touch) {
-  const coherence::FaultOutcome outcome = co_await node.protocol().fault_in_order(BlockId{0}, touch);
+  const coherence::FaultOutcome outcome = co_await node.protocol().ordering().fault(BlockId{0}, touch);
   EXPECT_EQ(outcome, coherence::FaultOutcome::open);
 }
 
@@ -189,13 +189,13 @@ Task<> hold_while_one_comes_back(Stage& stage, coherence::Touch touch, coherence
   EXPECT_EQ(co_await load(node, 0), 0u);
   co_await store(stage.node(0), 0, 1);
   co_await stage.node(0).release();
-  co_await node.protocol().hold_openings();
+  co_await node.protocol().ordering().hold_openings();
   co_await node.acquire();
-  EXPECT_EQ(node.protocol().reread_while_held(), coherence::Reread::nothing);
+  EXPECT_EQ(node.protocol().ordering().reread_while_held(), coherence::Reread::nothing);
   stage.play(1, come_back(node, touch));
   co_await idle(stage, 100'000);
-  reread = node.protocol().reread_while_held();
-  node.protocol().allow_openings();
+  reread = node.protocol().ordering().reread_while_held();
+  node.protocol().ordering().allow_openings();
 }
 
 coherence::Reread what_is_found(vm::Access wanted, std::size_t word) {

@@ -17,6 +17,7 @@
 #include "base/task.h"
 #include "coherence/core/block_words.h"
 #include "coherence/core/parameters.h"
+#include "coherence/no_ordering.h"
 #include "coherence/protocol.h"
 #include "coherence/regions.h"
 #include "coherence/rules/states.h"
@@ -37,6 +38,7 @@ class HomeBased : public Protocol {
   void pin(BlockId first, std::uint64_t count) override;
   void set_live_range(std::size_t, std::uintptr_t, std::uintptr_t) override {}
   void adopt(BlockId, std::uint64_t) override {}
+  Ordering& ordering() override { return ordering_; }
 
   // Of an Entry these policies use the state, the flags pinned, listed, queued (here: among the blocks that
   // follow_ names), was_invalidated and wanted, and two counts.
@@ -100,6 +102,7 @@ class HomeBased : public Protocol {
   std::vector<BlockId> dirty_;
   std::vector<BlockId> pinned_;
   std::vector<BlockId> follow_;
+  NoOrdering ordering_{*this};
 };
 
 template <class Visit>

@@ -82,6 +82,14 @@ Task<> Engine::learn_words(const Block& b, Lock& lock) {
   lock.knows_words = true;
 }
 
+Task<FaultOutcome> Engine::fault_after_holds(BlockId id, Touch touch, bool in_order) {
+  for (;;) {
+    const FaultOutcome outcome = co_await fault(id, touch, in_order);
+    if (outcome != FaultOutcome::held) co_return outcome;
+    co_await end_of_holding();
+  }
+}
+
 Task<FaultOutcome> Engine::fault(BlockId id, Touch touch, bool in_order) {
   const vm::Access wanted = touch.wanted;
   auto pass = co_await gate(id).enter();

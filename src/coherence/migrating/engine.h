@@ -40,12 +40,12 @@ class Engine {
          remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
          const PrivateParts* private_parts, Interruption* interruption);
 
-  Task<FaultOutcome> fault(BlockId block, Touch touch, bool in_order);
+  // Waits for the end of what holds faults, and tries again.
+  Task<FaultOutcome> fault_after_holds(BlockId block, Touch touch, bool in_order);
   void set_store_bound(StoreBound bound) noexcept { store_.set_store_bound(bound); }
   const RaceLog* races() const { return store_.races(); }
   Task<> release(bool quiescent);
   Task<> release_as_of_now();
-  Task<> end_of_holding();
   bool release_at_once(bool quiescent);
   Task<> acquire(SignatureView signature, Audience audience);
   bool acquire_at_once(SignatureView signature, Audience audience);
@@ -202,6 +202,8 @@ class Engine {
     if ((shared(b.words.atomic_words).load() & words) != words) shared(b.words.atomic_words).fetch_or(words);
   }
 
+  Task<FaultOutcome> fault(BlockId block, Touch touch, bool in_order);
+  Task<> end_of_holding();
   void set_open(const Block& b, vm::Access wanted);
   Task<> make_writable(Block& b);
 

@@ -48,21 +48,7 @@ class Migrating final : public Protocol {
   void pin(BlockId first, std::uint64_t count) override;
   void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) override;
   void adopt(BlockId first, std::uint64_t count) override;
-  void publish_always() override;
-  void set_program_stands(bool stands) override;
-  std::uint32_t order_begins() override;
-  Task<bool> order_ended(std::uint32_t number) override;
-  Task<FaultOutcome> fault_in_order(BlockId block, Touch touch) override;
-  Task<> release_as_of_now() override;
-  bool shows_unordered() const override;
-  void set_ordered(bool ordered) override;
-  Task<> end_of_unordered() override;
-  Task<> hold_openings() override;
-  Reread reread_while_held() const override;
-  void allow_openings() override;
-  Task<> show_held_back() override;
-  bool holds_back() const override;
-  Task<bool> has_released_standing() override;
+  Ordering& ordering() override;
 
   // For checkers and tests.
   const Entry& entry(BlockId block) const;

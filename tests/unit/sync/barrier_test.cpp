@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "coherence/core/block_words.h"
+#include "coherence/no_ordering.h"
 #include "coherence/regions.h"
 #include "shm_ranks.h"
 #include "thread_executor.h"
@@ -66,6 +67,7 @@ class RecordingProtocol final : public coherence::Protocol {
   void pin(BlockId, std::uint64_t) override {}
   void set_live_range(std::size_t, std::uintptr_t, std::uintptr_t) override {}
   void adopt(BlockId, std::uint64_t) override {}
+  coherence::Ordering& ordering() override { return ordering_; }
 
   // After each barrier: everything that all ranks gave out for it, each notice once.
   bool has_everything(std::uint32_t ranks) const {
@@ -80,6 +82,7 @@ class RecordingProtocol final : public coherence::Protocol {
   }
 
  private:
+  coherence::NoOrdering ordering_{*this};
   static std::uint64_t block_of(Rank rank, std::size_t i) { return rank.value * 1000 + i; }
   void begin(bool) {
     ++epoch_;

@@ -1,0 +1,35 @@
+// For policies that know no plain flags: nothing is held, and order is what their releases and acquires give.
+#pragma once
+
+#include "coherence/protocol.h"
+
+namespace musubi::coherence {
+
+class NoOrdering final : public Ordering {
+ public:
+  explicit NoOrdering(Protocol& protocol) : protocol_(protocol) {}
+
+  std::uint32_t acquire_begins() override { return 0; }
+  Task<bool> acquire_ended(std::uint32_t) override { co_return true; }
+  bool shows_unordered() const override { return false; }
+  Task<> show_held_back() override { co_return; }
+  bool holds_back() const override { return false; }
+  Task<FaultOutcome> fault(BlockId block, Touch touch) override {
+    const bool opened = co_await protocol_.fault(block, touch.wanted);
+    co_return opened ? FaultOutcome::open : FaultOutcome::refused;
+  }
+  void set_ordered(bool) override {}
+  Task<> end_of_unordered() override { co_return; }
+  void set_program_stands(bool) override {}
+  Task<> hold_openings() override { co_return; }
+  Reread reread_while_held() const override { return Reread::change; }
+  void allow_openings() override {}
+  void publish_always() override {}
+  Task<> release_as_of_now() override { return protocol_.release(false); }
+  Task<bool> has_released_standing() override { co_return false; }
+
+ private:
+  Protocol& protocol_;
+};
+
+}  // namespace musubi::coherence

@@ -1,0 +1,77 @@
+// What a policy offers to programs that hand data over by plain flags, and to the threads that wait for these
+// (docs/decisions/plain_flags.md, docs/decisions/background.md): a flag must not be seen before its data.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.h"
+#include "base/task.h"
+#include "vm/vm.h"
+
+namespace musubi::coherence {
+
+// What a fault wants, and where.
+struct Touch {
+  vm::Access wanted;
+  std::uintptr_t address = 0;  // 0: not known
+};
+
+// What threads that come back to closed blocks find there while faults are held.
+enum class Reread : std::uint8_t {
+  nothing,  // none has come, or its word is as it was
+  looking,  // not known yet
+  change,   // a word that one of them wants to read again is another now: a flag, perhaps
+};
+
+// How a fault ended.
+enum class FaultOutcome : std::uint8_t {
+  open,
+  refused,       // the rank may not touch the block
+  not_in_order,  // bytes came, and no acquire in order has covered them yet
+  held,          // a release as of one moment is under way, or hold_openings()
+};
+
+// One object per rank, a part of its Protocol. While order is kept (set_ordered(), publish_always()), what
+// comes from other ranks stays closed to the program until an acquire that began after it had come has ended;
+// what comes for blocks that are always open is held back.
+class Ordering {
+ public:
+  // An acquire in order is whatever the caller does between acquire_begins() and acquire_ended() with its
+  // number, which shows what it covers. Result: whether nothing is held back any more.
+  virtual std::uint32_t acquire_begins() = 0;
+  virtual Task<bool> acquire_ended(std::uint32_t number) = 0;
+  // Whether bytes came into open pages after the last acquire in order began.
+  virtual bool shows_unordered() const = 0;
+  // Shows all that is held back, and whether anything is.
+  virtual Task<> show_held_back() = 0;
+  virtual bool holds_back() const = 0;
+
+  // Protocol::fault(), which opens nothing out of order.
+  virtual Task<FaultOutcome> fault(BlockId block, Touch touch) = 0;
+  // Whether faults keep order from now on. Any thread. After end_of_unordered() no task is under way that has
+  // not seen it, and no release that began before.
+  virtual void set_ordered(bool ordered) = 0;
+  virtual Task<> end_of_unordered() = 0;
+  // While set, the rank's only thread is in the runtime: open pages may change, as at a barrier. REQUIRES: an
+  // acquire in order that began after they have changed ends before the thread goes on.
+  virtual void set_program_stands(bool stands) = 0;
+
+  // From the end of this task until allow_openings(), no closed block is opened: faults wait. One caller.
+  virtual Task<> hold_openings() = 0;
+  virtual Reread reread_while_held() const = 0;
+  virtual void allow_openings() = 0;
+
+  // From now on what others see of this rank's writes is what it has released, never newer bytes. Takes
+  // effect with the next release. Any thread.
+  virtual void publish_always() = 0;
+  // After Protocol::release(): releases what other threads of this rank have written since it looked at their
+  // blocks, all as of one moment: nothing without what its thread wrote before it.
+  virtual Task<> release_as_of_now() = 0;
+  // Whether the rank stands at a quiescent barrier, and all that it wrote has been released.
+  virtual Task<bool> has_released_standing() = 0;
+
+ protected:
+  ~Ordering() = default;
+};
+
+}  // namespace musubi::coherence
