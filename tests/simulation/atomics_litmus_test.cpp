@@ -26,8 +26,8 @@ struct Setup {
   bool flags_on_stacks;
   bool looks_by_atomics;
   InjectedBug bug = InjectedBug::none;
-  bool with_locks = false;  // a thread more on each node takes a lock again and again
-  std::uint64_t times = 1;  // as many worlds
+  bool with_locks = false;   // a thread more on each node takes a lock again and again
+  std::uint64_t times = 1;   // as many worlds
   std::uint32_t stacks = 1;  // of each node
 };
 

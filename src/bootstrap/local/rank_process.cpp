@@ -190,7 +190,8 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles
 std::optional<Ending> reap(const RankProcess& process) {
   siginfo_t info{};
   const auto which = static_cast<id_t>(process.process.number());
-  if (::waitid(os::by_descriptor, which, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0) return std::nullopt;
+  if (::waitid(os::by_descriptor, which, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0)
+    return std::nullopt;
   return Ending{info.si_code != CLD_EXITED, info.si_status};
 }
 

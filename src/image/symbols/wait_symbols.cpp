@@ -60,9 +60,10 @@ int wrapped_waitid(idtype_t type, id_t id, siginfo_t* information, int options) 
   Job* const job = job_with_children();
   const pid_t process = type == P_PID ? static_cast<pid_t>(id) : -1;
   siginfo_t found{};
-  const int result = job == nullptr || type == musubi::os::by_descriptor || !job->children.may_be_elsewhere(process)
-                         ? next_waitid.get()(type, id, &found, options)
-                         : job->children.wait(type, id, &found, options);
+  const int result =
+      job == nullptr || type == musubi::os::by_descriptor || !job->children.may_be_elsewhere(process)
+          ? next_waitid.get()(type, id, &found, options)
+          : job->children.wait(type, id, &found, options);
   if (result == 0 && information != nullptr) *information = found;
   return result;
 }
