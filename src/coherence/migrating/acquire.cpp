@@ -12,7 +12,7 @@ Task<> Engine::acquire(SignatureView signature, Audience audience) {
   LogicalTime newest = signature.minimum;
   TaskGroup fetches(parameters_.release_window);
   std::size_t bytes_ahead = parameters_.cached_bytes;
-  const bool in_order = keeps_order() && !runs_no_program_code();
+  const bool in_order = keeps_order() && !quiescence_;
   const bool known = audience == Audience::everyone || audience == Audience::all_ranks_soon;
   for (const Notice& notice : signature.notices) {
     newest = later(newest, notice.write_ts);
@@ -28,12 +28,12 @@ Task<> Engine::acquire(SignatureView signature, Audience audience) {
   if (in_order) co_await refresh_pinned(signature, fetches);
   co_await fetches.drain();
   // What the signature covers on stacks is shown beside running threads by the acquire in order that follows.
-  if (audience != Audience::unknown_in_order && (!keeps_order() || runs_no_program_code())) {
+  if (audience != Audience::unknown_in_order && (!keeps_order() || quiescence_)) {
     co_await show_held_back();
   }
   if (known) {
     to_close_.take_runs([this](vm::BlockRun run) { vm_.close(run); });
-    quiet_now_.store(0);
+    quiescence_.end_barrier();
   }
 }
 
@@ -107,7 +107,7 @@ Task<> Engine::refresh(BlockId id) {
 // Changes of this rank stay in the private bytes and are merged at the next miss or release.
 void Engine::invalidate(Block& b) {
   Entry& e = b.entry;
-  if (quiet_now_.load() != 0) {
+  if (quiescence_.is_at_barrier()) {
     to_close_.add(b.id);
   } else {
     vm_.close({b.id, 1});
@@ -160,7 +160,7 @@ Task<bool> Engine::expire(BlockId id, std::size_t& bytes_ahead) {
 }
 
 Task<> Engine::refresh_live_ranges() {
-  const std::size_t end = live_range_end_.load();
+  const std::size_t end = live_ranges_.end();
   for (std::size_t i = 0; i < end; ++i) {
     const vm::BlockRun live = live_blocks(i);
     for (std::uint64_t k = 0; k < live.count; ++k) {

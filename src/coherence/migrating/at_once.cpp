@@ -13,7 +13,7 @@ bool Engine::release_at_once(bool quiescent) {
   if (is_look_at_copies_due()) return false;
   // A block that is writable is listed; pinned ones are not.
   if (!dirty_.empty() && !all_pass_unread()) return false;
-  quiet_now_.store(++quiet_count_, std::memory_order_relaxed);
+  quiescence_.begin_barrier();
   return true;
 }
 
@@ -30,8 +30,7 @@ bool Engine::all_pass_unread() {
 // Whether the bytes in use between `begin` and `end` are those of the public copy. What lies below them in
 // the lowest block is left of calls that have returned, the runtime's own among them.
 bool Engine::live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std::uintptr_t end) const {
-  const std::uintptr_t low = std::max(live_ranges_[range].low.load(), begin);
-  const std::uintptr_t high = std::min(live_ranges_[range].high.load(), end);
+  const auto [low, high] = live_ranges_.within(range, begin, end);
   if (low >= high) return true;
   if (!held_back_.empty()) return false;
   const vm::Segment& segment = *space_.segment_at(low);
@@ -41,7 +40,7 @@ bool Engine::live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std
 }
 
 bool Engine::live_parts_are_unchanged() const {
-  const std::size_t end = live_range_end_.load();
+  const std::size_t end = live_ranges_.end();
   for (std::size_t i = 0; i < end; ++i) {
     if (!live_part_is_unchanged(i, 0, UINTPTR_MAX)) return false;
   }
@@ -60,7 +59,7 @@ bool Engine::acquire_at_once(SignatureView signature, Audience audience) {
   }
   if (!signature.notices.empty()) count(Counter::notices_received, signature.notices.size());
   raise(clock_, newest);
-  quiet_now_.store(0, std::memory_order_relaxed);
+  quiescence_.end_barrier();
   return true;
 }
 

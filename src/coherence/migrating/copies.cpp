@@ -43,14 +43,14 @@ void Engine::note_copy(const Block& b) {
 bool Engine::is_look_at_copies_due() const {
   if (next_copy_ < old_copies_.size()) return true;
   const std::uint32_t releases = parameters_.give_back_after_releases;
-  return releases != 0 && quiet_count_ - copies_taken_at_ >= releases && !copies_.empty();
+  return releases != 0 && quiescence_.barriers() - copies_taken_at_ >= releases && !copies_.empty();
 }
 
 Task<> Engine::give_back_copies() {
   if (next_copy_ == old_copies_.size()) {
     old_copies_ = copies_.take();
     next_copy_ = 0;
-    copies_taken_at_ = quiet_count_;
+    copies_taken_at_ = quiescence_.barriers();
   }
   const std::size_t end = std::min(old_copies_.size(), next_copy_ + looks_max);
   std::size_t bytes = 0;

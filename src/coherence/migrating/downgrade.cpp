@@ -10,19 +10,6 @@
 
 namespace musubi::coherence::migrating {
 
-// Releases differ, those of a program's phases: the largest of the last ones counts.
-void Engine::begin_comparisons() {
-  compared_lately_ = std::max(compared_bytes_, compared_lately_ - compared_lately_ / 8);
-  comparisons_cost_ = compared_lately_ > parameters_.cached_bytes;
-  compared_bytes_ = 0;
-}
-
-// A first large release need not end to be known as one.
-void Engine::note_comparison(const Block& b) {
-  compared_bytes_ += b.extent.bytes;
-  if (compared_bytes_ > parameters_.cached_bytes) comparisons_cost_ = true;
-}
-
 // A release has compared the block: whether it stays writable.
 bool Engine::stays_writable(const Block& b, bool changed) {
   Entry& e = b.entry;
@@ -33,7 +20,7 @@ bool Engine::stays_writable(const Block& b, bool changed) {
     ++e.idle_releases;
   }
   const bool is_unread_live = e.unpublished && shared(b.words.read_ts).load() == b.words.write_ts;
-  return rules::stays_writable(e, changed, is_unread_live, comparisons_cost_, parameters_);
+  return rules::stays_writable(e, changed, is_unread_live, comparison_cost_.is_high(), parameters_);
 }
 
 // The block is writable, and its bytes were released.
@@ -43,7 +30,7 @@ void Engine::protect(Block& b, bool quiescent) {
   if (quiescent) {
     to_downgrade_.add(b.id);
     e.state = State::readable_clean;
-  } else if (runs_no_program_code()) {
+  } else if (quiescence_) {
     vm_.downgrade({b.id, 1});
     e.state = State::readable_clean;
   } else {
@@ -57,7 +44,7 @@ void Engine::protect(Block& b, bool quiescent) {
 // A release has compared the block, and published what changed.
 void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
   Entry& e = b.entry;
-  note_comparison(b);
+  comparison_cost_.add(b.extent.bytes);
   if (e.pinned) return;
   if (e.state != State::writable) {
     const State next = rules::when_released(e.state);
@@ -70,7 +57,7 @@ void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
     protect(b, quiescent);
     if (e.state == State::readable_clean) return;
   } else {
-    e.quiet_mark = quiet_number();
+    e.quiet_mark = quiescence_.number();
   }
   list(b.id, e);
 }

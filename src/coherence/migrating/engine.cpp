@@ -23,12 +23,12 @@ Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace
              false, parameters.injected_bug == InjectedBug::handover_skipped),
       signature_(memory.signature, parameters.signature_notices_max,
                  parameters.injected_bug != InjectedBug::overflow_without_minimum),
+      comparison_cost_(parameters.cached_bytes),
       dirty_(space.blocks()),
       copies_(space.blocks()),
       leases_(space.blocks()),
       to_close_(space),
-      to_downgrade_(space),
-      live_ranges_(new LiveRange[live_range_count]) {}
+      to_downgrade_(space) {}
 
 bool Engine::publish_changes(const Block& b) {
   if (b.entry.held_back) return publish_beside_base(b);
@@ -45,7 +45,7 @@ bool Engine::differs_from_twin(const Block& b) {
 void Engine::merge_remote(const Block& b, const std::byte* remote, Rebase rebase, Rank giver) {
   note_copy(b);
   if (injected(InjectedBug::wrong_twin)) std::memcpy(b.published, remote, b.extent.bytes);
-  const bool open = b.entry.pinned || (b.entry.state == State::writable && !runs_no_program_code());
+  const bool open = b.entry.pinned || (b.entry.state == State::writable && !quiescence_);
   store_.merge(b, b.published, remote, rebase, open ? Sharing::open : Sharing::exclusive, giver);
 }
 
@@ -111,7 +111,7 @@ Task<FaultOutcome> Engine::fault(BlockId id, Touch touch, bool in_order) {
     }
   }
   const bool waits_for_order = in_order && !was_valid && ordered_.load();
-  if (waits_for_order && is_unordered(e.came_in)) co_return FaultOutcome::not_in_order;
+  if (waits_for_order && !acquires_.has_covered(e.came_in)) co_return FaultOutcome::not_in_order;
   count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   Run run;
   gather(b, wanted, run);
@@ -149,18 +149,8 @@ void Engine::pin(BlockId first, std::uint64_t blocks) {
   vm_.leave_open({first, blocks});
 }
 
-void Engine::set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) {
-  MUSUBI_CHECK(range < live_range_count);
-  live_ranges_[range].low.store(low, std::memory_order_relaxed);
-  live_ranges_[range].high.store(high, std::memory_order_relaxed);
-  std::size_t end = live_range_end_.load();
-  while (end <= range && !live_range_end_.compare_exchange_weak(end, range + 1)) {
-  }
-}
-
 vm::BlockRun Engine::live_blocks(std::size_t range) const {
-  const std::uintptr_t low = live_ranges_[range].low.load(std::memory_order_relaxed);
-  const std::uintptr_t high = live_ranges_[range].high.load(std::memory_order_relaxed);
+  const auto [low, high] = live_ranges_.at(range);
   if (low >= high) return {BlockId{}, 0};
   const BlockId first = *space_.block_at(low);
   return {first, space_.block_at(high - 1)->value - first.value + 1};

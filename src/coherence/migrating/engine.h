@@ -16,10 +16,14 @@
 #include "base/task_group.h"
 #include "coherence/core/signature.h"
 #include "coherence/core/version.h"
+#include "coherence/migrating/acquires_in_order.h"
 #include "coherence/migrating/block_list.h"
+#include "coherence/migrating/comparison_cost.h"
 #include "coherence/migrating/held_back.h"
 #include "coherence/migrating/lease_queue.h"
+#include "coherence/migrating/live_ranges.h"
 #include "coherence/migrating/migrating.h"
+#include "coherence/migrating/quiescence.h"
 #include "coherence/migrating/run_builder.h"
 #include "coherence/migrating/stream_detector.h"
 #include "coherence/rules/faults.h"
@@ -52,7 +56,9 @@ class Engine {
   Task<> acquire_clock(LogicalTime time);
   Task<> modify(BlockId block, Modification& modification);
   void pin(BlockId first, std::uint64_t count);
-  void set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high);
+  void set_live_range(std::size_t slot, std::uintptr_t low, std::uintptr_t high) {
+    live_ranges_.set(slot, low, high);
+  }
   void adopt(BlockId first, std::uint64_t count);
   void publish_always() { publish_always_.store(true); }
   void set_ordered(bool ordered) { ordered_.store(ordered); }
@@ -63,11 +69,11 @@ class Engine {
   Task<bool> has_released_standing();
   Task<> show_held_back();
   bool holds_back() const { return !held_back_.empty(); }
-  void set_program_stands(bool stands) { standing_now_.store(stands ? stop_numbers | ++stop_count_ : 0); }
-  std::uint32_t order_begins() { return orders_begun_.fetch_add(1) + 1; }
+  void set_program_stands(bool stands) { quiescence_.set_elsewhere(stands); }
+  std::uint32_t order_begins() { return acquires_.begin(); }
   Task<bool> order_ended(std::uint32_t number);
   bool shows_unordered() const {
-    return is_unordered(came_open_in_.load()) && !injected(InjectedBug::shown_before_acquired);
+    return !acquires_.has_covered(came_open_in_.load()) && !injected(InjectedBug::shown_before_acquired);
   }
 
   Signature& signature() { return signature_; }
@@ -76,15 +82,6 @@ class Engine {
   LogicalTime clock() const { return LogicalTime{clock_.load()}; }
 
  private:
-  static constexpr std::size_t live_range_count = 1024;
-  // From here on: none of them is the number of a quiescent release.
-  static constexpr std::uint32_t stop_numbers = 1u << 31;
-
-  struct LiveRange {
-    std::atomic<std::uintptr_t> low{0};
-    std::atomic<std::uintptr_t> high{0};
-  };
-
   // What one look at a rank along the owner links gave.
   struct Look {
     std::uint64_t version_before;
@@ -161,22 +158,14 @@ class Engine {
   Task<> learn_words(const Block& b, Lock& lock);
 
   // order.cpp
-  static void raise_number(std::atomic<std::uint32_t>& word, std::uint32_t number);
-  bool is_unordered(std::uint32_t came_in) const;
   // What comes from other ranks stays closed until it has been acquired.
   bool keeps_order() const { return publish_always_.load() || ordered_.load(); }
   void note_arrival(const Block& b);
   bool holds_what_came(Block& b);
-  // A number of the time in which no thread of the rank runs program code, or 0: Entry::quiet_mark.
-  std::uint32_t quiet_number() const {
-    const std::uint32_t quiet = quiet_now_.load();
-    return quiet != 0 ? quiet : standing_now_.load();
-  }
-  bool runs_no_program_code() const { return quiet_number() != 0; }
   // Whether private bytes and twin may differ: a release has not just compared them.
   bool may_differ_from_twin(const Entry& e) const {
     if (e.pinned || e.state != State::writable || e.unpublished) return rules::is_dirty(e);
-    return e.quiet_mark == 0 || e.quiet_mark != quiet_number();
+    return e.quiet_mark == 0 || e.quiet_mark != quiescence_.number();
   }
   bool may_change_in_place(const Entry& e) const;
   Task<> end_of_gated();
@@ -285,8 +274,6 @@ class Engine {
   bool live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std::uintptr_t end) const;
 
   // downgrade.cpp
-  void begin_comparisons();
-  void note_comparison(const Block& b);
   bool stays_writable(const Block& b, bool changed);
   void protect(Block& b, bool quiescent);
   void after_comparison(Block& b, bool changed, bool quiescent);
@@ -313,6 +300,8 @@ class Engine {
   Signature signature_;
   Gate release_gate_;
   Gate expire_gate_;
+  Quiescence quiescence_;
+  ComparisonCost comparison_cost_;
   BlockList dirty_;
   BlockList copies_;  // public copies that are kept here
   LeaseQueue leases_;
@@ -323,8 +312,7 @@ class Engine {
   HeldBackBlocks held_back_;
   std::atomic<bool> publish_always_{false};
   std::atomic<bool> ordered_{false};
-  std::atomic<std::uint32_t> orders_begun_{1};
-  std::atomic<std::uint32_t> orders_ended_{0};  // the newest one that has
+  AcquiresInOrder acquires_;
   std::atomic<std::uint32_t> came_open_in_{0};
   std::atomic<bool> holding_{false};                // no block may be opened for writing
   std::atomic<bool> holding_openings_{false};       // no closed block may be opened
@@ -332,21 +320,13 @@ class Engine {
   std::atomic<bool> change_while_held_{false};      // one of them has found a change
   Gate openings_gate_;                              // for who waits for the end of that
   std::optional<Gate::Pass> openings_held_;
-  std::unique_ptr<LiveRange[]> live_ranges_;
-  std::atomic<std::size_t> live_range_end_{0};
+  LiveRanges live_ranges_;
   std::atomic<std::uint64_t> acquired_{0};
   std::atomic<std::uint64_t> expired_{0};  // acquired_, once every copy that had to go is gone
   std::atomic<std::uint64_t> clock_{0};
-  std::size_t compared_bytes_ = 0;  // by this release so far
-  std::size_t compared_lately_ = 0;
-  std::atomic<bool> comparisons_cost_{false};   // they do not fit into the cache; faults look at it, too
-  std::uint32_t quiet_count_ = 0;               // quiescent releases so far
-  std::span<BlockId> old_copies_;               // taken from copies_ some releases ago
-  std::size_t next_copy_ = 0;                   // of them, to be looked at
-  std::uint32_t copies_taken_at_ = 0;           // the quiescent release that took them
-  std::uint32_t stop_count_ = 0;                // times that the program stood outside of barriers
-  std::atomic<std::uint32_t> standing_now_{0};  // its number while it does, or 0
-  std::atomic<std::uint32_t> quiet_now_{0};     // the one that is not yet followed by its acquire's end, or 0
+  std::span<BlockId> old_copies_;      // taken from copies_ some releases ago
+  std::size_t next_copy_ = 0;          // of them, to be looked at
+  std::uint32_t copies_taken_at_ = 0;  // the quiescent release that took them
 };
 
 }  // namespace musubi::coherence::migrating

@@ -34,7 +34,7 @@ Task<> Engine::fetch(Block& b) {
 // Where the program may look at the block its bytes change in place, and only at the end: an attempt that
 // fails must not be seen.
 Task<> Engine::fetch_once(Block& b) {
-  const bool in_use = rules::is_valid(b.entry) && !runs_no_program_code();
+  const bool in_use = rules::is_valid(b.entry) && !quiescence_;
   if (may_differ_from_twin(b.entry) || in_use || store_.has_private_parts(b)) {
     BufferPool::Buffer scratch(store_.scratch());
     co_await fetch_into(b, scratch.data());

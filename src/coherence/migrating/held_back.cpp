@@ -11,8 +11,7 @@
 namespace musubi::coherence::migrating {
 
 bool Engine::must_hold_back(const Entry& e) const {
-  return e.pinned && keeps_order() && !runs_no_program_code() &&
-         !injected(InjectedBug::shown_before_acquired);
+  return e.pinned && keeps_order() && !quiescence_ && !injected(InjectedBug::shown_before_acquired);
 }
 
 // Result: false when too much is held back already.
@@ -37,7 +36,7 @@ bool Engine::hold_back(Block& b, const std::byte* remote, Rank giver) {
   store_.for_each_part(
       b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, remote + at, bytes); });
   held_back_.of(b.id).giver = giver;
-  e.came_in = orders_begun_.load();
+  e.came_in = acquires_.begun();
   return true;
 }
 

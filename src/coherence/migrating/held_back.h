@@ -10,6 +10,7 @@
 #include "base/buffer_pool.h"
 #include "base/check.h"
 #include "base/ids.h"
+#include "coherence/migrating/acquires_in_order.h"
 
 namespace musubi::coherence::migrating {
 
@@ -28,7 +29,7 @@ struct IsDueToShow {
   std::uint32_t number = 0;
   bool regardless = false;
   bool operator()(std::uint32_t came_in) const {
-    return regardless || static_cast<std::int32_t>(number - came_in) > 0;
+    return regardless || AcquiresInOrder::is_later(number, came_in);
   }
 };
 

@@ -10,28 +10,18 @@
 
 namespace musubi::coherence::migrating {
 
-void Engine::raise_number(std::atomic<std::uint32_t>& word, std::uint32_t number) {
-  std::uint32_t seen = word.load();
-  while (static_cast<std::int32_t>(number - seen) > 0 && !word.compare_exchange_weak(seen, number)) {
-  }
-}
-
 // As soon as the number is raised, other threads open blocks with flags. The data may be what the acquire has
 // brought itself for blocks that are always open, and is held back until the next one.
 Task<bool> Engine::order_ended(std::uint32_t number) {
   co_await show_held_back_if({.number = number});
   const bool shows_all = held_back_.empty();
-  if (shows_all) raise_number(orders_ended_, number);
+  if (shows_all) acquires_.end(number);
   co_return shows_all;
-}
-
-bool Engine::is_unordered(std::uint32_t came_in) const {
-  return came_in != 0 && static_cast<std::int32_t>(orders_ended_.load() - came_in) <= 0;
 }
 
 // The private bytes of the block have changed, or are about to, by what another rank wrote.
 void Engine::note_arrival(const Block& b) {
-  const std::uint32_t now = orders_begun_.load();
+  const std::uint32_t now = acquires_.begun();
   if (rules::is_valid(b.entry)) {
     came_open_in_.store(now);
   } else {
@@ -49,7 +39,7 @@ bool Engine::holds_what_came(Block& b) {
 }
 
 bool Engine::may_change_in_place(const Entry& e) const {
-  return e.pinned || runs_no_program_code() || !keeps_order();
+  return e.pinned || quiescence_ || !keeps_order();
 }
 
 // Another thread of this rank may write data, and then its flag, while a release is between the two blocks:
@@ -169,9 +159,9 @@ Task<> Engine::end_of_holding() {
 
 // The release of a barrier says so under its gate, or when it has ended.
 Task<bool> Engine::has_released_standing() {
-  if (quiet_now_.load() == 0) co_return false;
+  if (!quiescence_.is_at_barrier()) co_return false;
   auto pass = co_await release_gate_.enter();
-  co_return quiet_now_.load() != 0;
+  co_return quiescence_.is_at_barrier();
 }
 
 }  // namespace musubi::coherence::migrating

@@ -20,8 +20,8 @@ void Engine::list(BlockId id, Entry& e) {
 
 Task<> Engine::release(bool quiescent) {
   auto pass = co_await release_gate_.enter();
-  if (quiescent) quiet_now_.store(++quiet_count_);
-  begin_comparisons();
+  if (quiescent) quiescence_.begin_barrier();
+  comparison_cost_.begin_release();
   TaskGroup elsewhere(parameters_.release_window);
   const std::span<BlockId> listed = dirty_.take();
   std::size_t kept = 0;
@@ -43,7 +43,7 @@ Task<> Engine::release(bool quiescent) {
 // Not whole blocks: a thread that waits by flushing again and again changes only what lies below. Under the
 // gate: what another thread of this rank is publishing has been released only when it has its name.
 Task<> Engine::release_live_ranges(bool quiescent, TaskGroup& elsewhere) {
-  const std::size_t end = live_range_end_.load();
+  const std::size_t end = live_ranges_.end();
   for (std::size_t i = 0; i < end; ++i) {
     const vm::BlockRun live = live_blocks(i);
     for (std::uint64_t k = 0; k < live.count; ++k) {
@@ -99,7 +99,7 @@ Engine::AtHome Engine::release_at_home(Block& b, bool quiescent) {
   if (changed) {
     using rules::AfterPublishing;
     const AfterPublishing after =
-        rules::after_publishing(e, quiescent, may_be_unpublished(e), comparisons_cost_);
+        rules::after_publishing(e, quiescent, may_be_unpublished(e), comparison_cost_.is_high());
     const bool now = after == AfterPublishing::gives_up_now;
     new_version(b, version, true, now ? PublicCopy::none : PublicCopy::holds_it);
     const bool soon = after == AfterPublishing::gives_up_if_silent &&

@@ -43,7 +43,7 @@ Task<bool> Engine::leave_unpublished(Block& b) {
   others_may_act();
   using rules::FirstWrite;
   const FirstWrite first = rules::first_write_of(version, b.words.unpublished(), e.unpublished,
-                                                 may_be_unpublished(e), comparisons_cost_);
+                                                 may_be_unpublished(e), comparison_cost_.is_high());
   if (first == FirstWrite::leaves_copy) {
     // Timestamp 0 means zeros for good.
     if (version.write_ts == LogicalTime{}) version = {LogicalTime{1}, LogicalTime{1}};
@@ -102,7 +102,7 @@ bool Engine::passes_unread(std::span<const BlockId> listed, std::size_t place) {
 // Under the block's lock, at its home.
 void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
   Entry& e = b.entry;
-  switch (rules::live_release_of(version, quiescent, may_be_unpublished(e), comparisons_cost_)) {
+  switch (rules::live_release_of(version, quiescent, may_be_unpublished(e), comparison_cost_.is_high())) {
     case rules::LiveRelease::names_live:
       // It was opened since the last release, so it has changed.
       new_version(b, version, false, PublicCopy::none);
@@ -110,11 +110,11 @@ void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
       count(Counter::served_live);
       e.last_opening = Opening::changed;
       e.idle_releases = 0;
-      note_comparison(b);  // what it would have cost
+      comparison_cost_.add(b.extent.bytes);  // what it would have cost
       return protect(b, true);
     case rules::LiveRelease::publishes:
       publish_changes(b);
-      note_comparison(b);
+      comparison_cost_.add(b.extent.bytes);
       new_version(b, version, false, PublicCopy::holds_it);
       end_critical_section(b);
       e.idle_releases = 0;
