@@ -31,14 +31,13 @@ Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace
       to_downgrade_(space) {}
 
 bool Engine::publish_changes(const Block& b) {
-  if (b.entry.held_back) return publish_beside_base(b);
-  const bool changed = store_.copy_changes(b);
+  const bool changed = b.entry.held_back ? held_back_.publish_changes(b) : store_.copy_changes(b);
   if (changed) note_copy(b);
   return changed;
 }
 
 bool Engine::differs_from_twin(const Block& b) {
-  return store_.differs_from(b, b.entry.held_back ? held_back_.of(b.id).base->data() : b.published);
+  return store_.differs_from(b, b.entry.held_back ? held_back_.base_of(b) : b.published);
 }
 
 // The block has changes of this rank on top of the twin: they stay, the rest becomes `remote`.

@@ -67,7 +67,7 @@ class Engine {
   Reread reread_while_held() const;
   void allow_openings();
   Task<bool> has_released_standing();
-  Task<> show_held_back();
+  Task<> show_held_back() { return held_back_.show_if({.regardless = true}); }
   bool holds_back() const { return !held_back_.empty(); }
   void set_program_stands(bool stands) { quiescence_.set_elsewhere(stands); }
   std::uint32_t order_begins() { return acquires_.begin(); }
@@ -175,17 +175,9 @@ class Engine {
   Task<std::size_t> hold_and_copy_live_parts(std::span<BlockId> listed, TaskGroup& elsewhere);
   bool live_parts_are_unchanged() const;
 
-  // held_back.cpp
   bool must_hold_back(const Entry& e) const;
-  bool begin_to_hold_back(Block& b);
   bool hold_back(Block& b, const std::byte* remote, Rank giver);
-  void show_part(const Block& b, std::size_t begin, std::size_t end);
-  void show_words(const Block& b, bool are_flags);
-  void show(Block& b);
-  void let_go(Block& b);
-  Task<> show_held_back_if(IsDueToShow is_due);
   void show_for(Block& b, const Modification& modification);
-  bool publish_beside_base(const Block& b);
   static std::uint64_t atomic_words_of(const Modification& modification);
   void learn_atomic_words(const Block& b, std::uint64_t words) {
     if ((shared(b.words.atomic_words).load() & words) != words) shared(b.words.atomic_words).fetch_or(words);
@@ -309,10 +301,10 @@ class Engine {
   RunBuilder to_downgrade_;  // while quiet: no longer writable, and read-only before the release ends
   StreamDetector read_streams_;
   StreamDetector write_streams_;
-  HeldBackBlocks held_back_;
   std::atomic<bool> publish_always_{false};
   std::atomic<bool> ordered_{false};
   AcquiresInOrder acquires_;
+  HeldBackStore held_back_{store_, acquires_};
   std::atomic<std::uint32_t> came_open_in_{0};
   std::atomic<bool> holding_{false};                // no block may be opened for writing
   std::atomic<bool> holding_openings_{false};       // no closed block may be opened

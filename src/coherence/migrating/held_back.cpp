@@ -3,20 +3,15 @@
 // ended. Until then the public copy holds the newest version that is known here, the private bytes what the
 // program may see, and a buffer the base: what the private bytes were made of. So the program's own changes
 // go on to be what differs from the base, and can be released meanwhile.
+#include "coherence/migrating/held_back.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include "coherence/migrating/engine.h"
-
 namespace musubi::coherence::migrating {
 
-bool Engine::must_hold_back(const Entry& e) const {
-  return e.pinned && keeps_order() && !quiescence_ && !injected(InjectedBug::shown_before_acquired);
-}
-
-// Result: false when too much is held back already.
-bool Engine::begin_to_hold_back(Block& b) {
-  HeldBack* const held = held_back_.add(b.id);
+bool HeldBackStore::begin(Block& b) {
+  HeldBack* const held = blocks_.add(b.id);
   if (held == nullptr) return false;
   held->base.emplace(store_.scratch());
   std::memcpy(held->base->data(), b.published, b.extent.bytes);
@@ -24,24 +19,17 @@ bool Engine::begin_to_hold_back(Block& b) {
   return true;
 }
 
-// The block is always open, and `remote` its newest version. Result: false when it is not held back, and must
-// be merged at once.
-bool Engine::hold_back(Block& b, const std::byte* remote, Rank giver) {
-  Entry& e = b.entry;
-  if (!must_hold_back(e)) {
-    if (e.held_back) show(b);
-    return false;
-  }
-  if (!e.held_back && !begin_to_hold_back(b)) return false;
+bool HeldBackStore::hold(Block& b, const std::byte* remote, Rank giver) {
+  if (!b.entry.held_back && !begin(b)) return false;
   store_.for_each_part(
       b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, remote + at, bytes); });
-  held_back_.of(b.id).giver = giver;
-  e.came_in = acquires_.begun();
+  blocks_.of(b.id).giver = giver;
+  b.entry.came_in = acquires_.begun();
   return true;
 }
 
-void Engine::show_part(const Block& b, std::size_t begin, std::size_t end) {
-  HeldBack& held = held_back_.of(b.id);
+void HeldBackStore::show_part(const Block& b, std::size_t begin, std::size_t end) {
+  HeldBack& held = blocks_.of(b.id);
   MergeUnit unit = store_.unit_of(b, b.own, held.giver);
   WordRule* const rule = unit.is_byte() ? nullptr : &unit;
   store_.for_each_part(b, [&](std::size_t at, std::size_t bytes) {
@@ -53,10 +41,10 @@ void Engine::show_part(const Block& b, std::size_t begin, std::size_t end) {
 }
 
 // Of the words that have come those of one kind: flags, if others have operated atomically on them.
-void Engine::show_words(const Block& b, bool are_flags) {
+void HeldBackStore::show_kind(const Block& b, bool are_flags) {
   constexpr std::size_t word = sizeof(std::uint64_t), group = 64 * word;
-  const std::byte* const base = held_back_.of(b.id).base->data();
-  const std::uint64_t flags = shared(b.words.atomic_words).load();
+  const std::byte* const base = blocks_.of(b.id).base->data();
+  const std::uint64_t flags = store_.shared(b.words.atomic_words).load();
   for (std::size_t at = 0; at < b.extent.bytes; at += group) {
     const std::size_t bytes = std::min(group, b.extent.bytes - at);
     if (!store_.differ(b.published + at, base + at, bytes)) continue;
@@ -71,38 +59,27 @@ void Engine::show_words(const Block& b, bool are_flags) {
 
 // A thread may look meanwhile. It finds no flag before the data beside it, where the flag is set by an atomic
 // operation.
-void Engine::show(Block& b) {
-  show_words(b, false);
-  show_words(b, true);
+void HeldBackStore::show(Block& b) {
+  show_kind(b, false);
+  show_kind(b, true);
   let_go(b);
 }
 
-void Engine::let_go(Block& b) {
-  held_back_.remove(held_back_.of(b.id));
+void HeldBackStore::let_go(Block& b) {
+  blocks_.remove(blocks_.of(b.id));
   b.entry.held_back = false;
   b.entry.came_in = 0;
 }
 
-std::uint64_t Engine::atomic_words_of(const Modification& modification) {
-  constexpr std::size_t words = 64, word = sizeof(std::uint64_t);
-  if (modification.bytes > words * word) return ~std::uint64_t{0};
-  std::uint64_t result = 0;
-  const std::size_t last = (modification.offset + modification.bytes - 1) / word;
-  for (std::size_t i = modification.offset / word; i <= last; ++i) result |= std::uint64_t{1} << i % words;
-  return result;
-}
-
-// What an atomic operation finds is the newest; its words alone are shown before it.
-void Engine::show_for(Block& b, const Modification& modification) {
-  if (!must_hold_back(b.entry)) return show(b);
+void HeldBackStore::show_words_of(const Block& b, std::size_t offset, std::size_t bytes) {
   constexpr std::size_t word = sizeof(std::uint64_t);
-  const std::size_t end = std::min(modification.offset + modification.bytes, b.extent.bytes);
-  show_part(b, modification.offset / word * word, (end + word - 1) / word * word);
+  const std::size_t end = std::min(offset + bytes, b.extent.bytes);
+  show_part(b, offset / word * word, (end + word - 1) / word * word);
 }
 
 // The changes of the program go into the public copy. Result: whether there are any.
-bool Engine::publish_beside_base(const Block& b) {
-  HeldBack& held = held_back_.of(b.id);
+bool HeldBackStore::publish_changes(const Block& b) {
+  HeldBack& held = blocks_.of(b.id);
   const BufferPool::Buffer seen(store_.scratch()), merged(store_.scratch());
   bool changed = false;
   MergeUnit unit = store_.unit_of(b, merged.data(), held.giver);
@@ -118,36 +95,31 @@ bool Engine::publish_beside_base(const Block& b) {
     std::memcpy(b.published + at, merged.data() + at, bytes);
     std::memcpy(base, seen.data() + at, bytes);
   });
-  if (changed) note_copy(b);
   return changed;
 }
 
 // The flags of all blocks come after the data of all blocks: none is shown while the data of some block must
 // wait. What has come since the data was shown is shown with the flags, or it would be let go unseen.
-Task<> Engine::show_held_back_if(IsDueToShow is_due) {
-  if (held_back_.empty()) co_return;
+Task<> HeldBackStore::show_if(IsDueToShow is_due) {
+  if (empty()) co_return;
   bool some_wait = false;
   for (const bool are_flags : {false, true}) {
     if (some_wait) co_return;
-    for (HeldBack& held : held_back_.all()) {
+    for (HeldBack& held : blocks_.all()) {
       const BlockId id{held.block.load()};
       if (id.value == HeldBack::nothing) continue;
-      auto pass = co_await gate(id).enter();
-      Block b = block(id);
+      auto pass = co_await store_.gate(id).enter();
+      Block b = store_.block(id);
       if (!b.entry.held_back) continue;
       if (!is_due(b.entry.came_in)) {
         some_wait = true;
       } else if (are_flags) {
         show(b);
       } else {
-        show_words(b, false);
+        show_kind(b, false);
       }
     }
   }
-}
-
-Task<> Engine::show_held_back() {
-  return show_held_back_if({.regardless = true});
 }
 
 }  // namespace musubi::coherence::migrating

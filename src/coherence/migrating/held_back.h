@@ -10,7 +10,9 @@
 #include "base/buffer_pool.h"
 #include "base/check.h"
 #include "base/ids.h"
+#include "base/task.h"
 #include "coherence/migrating/acquires_in_order.h"
+#include "coherence/store/block_store.h"
 
 namespace musubi::coherence::migrating {
 
@@ -69,6 +71,37 @@ class HeldBackBlocks {
   std::array<HeldBack, 256> all_;
   std::atomic<std::uint32_t> end_{0};  // those from here on have never been in use
   std::atomic<std::uint32_t> count_{0};
+};
+
+// Under the gates of the blocks, but for show_if() and empty().
+class HeldBackStore {
+ public:
+  HeldBackStore(BlockStore& store, const AcquiresInOrder& acquires) : store_(store), acquires_(acquires) {}
+
+  bool empty() const { return blocks_.empty(); }
+  // `remote` is the newest version of the block, and comes from `giver`. Result: false when too much is held
+  // back already.
+  bool hold(Block& b, const std::byte* remote, Rank giver);
+  // What the private bytes are made of, as the program sees them. REQUIRES: the block is held back.
+  const std::byte* base_of(const Block& b) { return blocks_.of(b.id).base->data(); }
+  // Shows all of it, data before flags. A thread may look meanwhile.
+  void show(Block& b);
+  // Shows the words that [offset, offset + bytes) lies in.
+  void show_words_of(const Block& b, std::size_t offset, std::size_t bytes);
+  // Of all blocks, those that are due.
+  Task<> show_if(IsDueToShow is_due);
+  // The changes of the program go into the public copy. Result: whether there are any.
+  bool publish_changes(const Block& b);
+
+ private:
+  bool begin(Block& b);
+  void show_part(const Block& b, std::size_t begin, std::size_t end);
+  void show_kind(const Block& b, bool are_flags);
+  void let_go(Block& b);
+
+  BlockStore& store_;
+  const AcquiresInOrder& acquires_;
+  HeldBackBlocks blocks_;
 };
 
 }  // namespace musubi::coherence::migrating

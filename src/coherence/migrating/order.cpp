@@ -13,10 +13,37 @@ namespace musubi::coherence::migrating {
 // As soon as the number is raised, other threads open blocks with flags. The data may be what the acquire has
 // brought itself for blocks that are always open, and is held back until the next one.
 Task<bool> Engine::order_ended(std::uint32_t number) {
-  co_await show_held_back_if({.number = number});
+  co_await held_back_.show_if({.number = number});
   const bool shows_all = held_back_.empty();
   if (shows_all) acquires_.end(number);
   co_return shows_all;
+}
+
+bool Engine::must_hold_back(const Entry& e) const {
+  return e.pinned && keeps_order() && !quiescence_ && !injected(InjectedBug::shown_before_acquired);
+}
+
+// The block is always open, and `remote` its newest version. Result: false when it is not held back, and must
+// be merged at once.
+bool Engine::hold_back(Block& b, const std::byte* remote, Rank giver) {
+  if (must_hold_back(b.entry)) return held_back_.hold(b, remote, giver);
+  if (b.entry.held_back) held_back_.show(b);
+  return false;
+}
+
+// What an atomic operation finds is the newest; its words alone are shown before it.
+void Engine::show_for(Block& b, const Modification& modification) {
+  if (!must_hold_back(b.entry)) return held_back_.show(b);
+  held_back_.show_words_of(b, modification.offset, modification.bytes);
+}
+
+std::uint64_t Engine::atomic_words_of(const Modification& modification) {
+  constexpr std::size_t words = 64, word = sizeof(std::uint64_t);
+  if (modification.bytes > words * word) return ~std::uint64_t{0};
+  std::uint64_t result = 0;
+  const std::size_t last = (modification.offset + modification.bytes - 1) / word;
+  for (std::size_t i = modification.offset / word; i <= last; ++i) result |= std::uint64_t{1} << i % words;
+  return result;
 }
 
 // The private bytes of the block have changed, or are about to, by what another rank wrote.
