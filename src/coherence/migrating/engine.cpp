@@ -60,7 +60,7 @@ void Engine::make_twin(Block& b) {
   }
 }
 
-Task<Engine::Lock> Engine::lock(const Block& b, std::byte* place) {
+Task<Lock> Engine::lock(const Block& b, std::byte* place) {
   Lock lock{};
   lock.place = place;
   const std::array<fabric::Step, 2> steps{
@@ -94,7 +94,7 @@ Task<FaultOutcome> Engine::fault(BlockId id, Touch touch, bool in_order) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   Entry& e = b.entry;
-  const rules::FaultStep step = rules::fault_step(e, wanted, {holding_.load(), holding_openings_.load()});
+  const rules::FaultStep step = rules::fault_step(e, wanted, holds_.now());
   if (step == rules::FaultStep::none) co_return FaultOutcome::open;
   if (step == rules::FaultStep::looks_waits) co_await look_while_held(b, touch.address);
   if (step == rules::FaultStep::waits || step == rules::FaultStep::looks_waits) co_return FaultOutcome::held;

@@ -19,9 +19,11 @@
 #include "coherence/migrating/acquires_in_order.h"
 #include "coherence/migrating/block_list.h"
 #include "coherence/migrating/comparison_cost.h"
+#include "coherence/migrating/fault_holds.h"
 #include "coherence/migrating/held_back.h"
 #include "coherence/migrating/lease_queue.h"
 #include "coherence/migrating/live_ranges.h"
+#include "coherence/migrating/looks.h"
 #include "coherence/migrating/migrating.h"
 #include "coherence/migrating/quiescence.h"
 #include "coherence/migrating/run_builder.h"
@@ -64,8 +66,8 @@ class Engine {
   void set_ordered(bool ordered) { ordered_.store(ordered); }
   Task<> end_of_unordered();
   Task<> hold_openings();
-  Reread reread_while_held() const;
-  void allow_openings();
+  Reread reread_while_held() const { return holds_.found(); }
+  void allow_openings() { holds_.allow_openings(); }
   Task<bool> has_released_standing();
   Task<> show_held_back() { return held_back_.show_if({.regardless = true}); }
   bool holds_back() const { return !held_back_.empty(); }
@@ -82,31 +84,8 @@ class Engine {
   LogicalTime clock() const { return LogicalTime{clock_.load()}; }
 
  private:
-  // What one look at a rank along the owner links gave.
-  struct Look {
-    std::uint64_t version_before;
-    BlockWords words;
-    std::uint64_t owner_after;
-    std::uint64_t version_after;
-  };
-
-  // A block's lock that this rank has just taken, and what has come along from a home that did not hold it.
-  struct Lock {
-    Rank previous;     // the home until now
-    bool knows_words;  // they have come, and after them the public copy into `place`
-    BlockWords words;  // there
-    std::byte* place;  // null: the public copy was not asked for
-  };
-
   struct Run;
   struct RunLook;
-  // Where a block is fetched from: a rank, by its notice or as the home.
-  struct Source {
-    Rank rank;
-    bool by_hint;
-    friend bool operator==(const Source&, const Source&) = default;
-  };
-
   Gate& gate(BlockId id) { return store_.gate(id); }
   Block block(BlockId id) const { return store_.block(id); }
   // The blocks of a pinned range that are in use now; none: count 0.
@@ -306,12 +285,7 @@ class Engine {
   AcquiresInOrder acquires_;
   HeldBackStore held_back_{store_, acquires_};
   std::atomic<std::uint32_t> came_open_in_{0};
-  std::atomic<bool> holding_{false};                // no block may be opened for writing
-  std::atomic<bool> holding_openings_{false};       // no closed block may be opened
-  std::atomic<std::uint32_t> looks_while_held_{0};  // that go on
-  std::atomic<bool> change_while_held_{false};      // one of them has found a change
-  Gate openings_gate_;                              // for who waits for the end of that
-  std::optional<Gate::Pass> openings_held_;
+  FaultHolds holds_;
   LiveRanges live_ranges_;
   std::atomic<std::uint64_t> acquired_{0};
   std::atomic<std::uint64_t> expired_{0};  // acquired_, once every copy that had to go is gone

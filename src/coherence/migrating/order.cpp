@@ -76,7 +76,7 @@ bool Engine::may_change_in_place(const Entry& e) const {
 Task<> Engine::release_as_of_now() {
   if (injected(InjectedBug::not_as_of_now)) co_return;
   auto pass = co_await release_gate_.enter();
-  holding_.store(true);
+  holds_.hold_writes(true);
   co_await end_of_gated();  // whoever looked before that may still open a block, and has listed it then
   TaskGroup elsewhere(parameters_.release_window);
   const std::span<BlockId> listed = dirty_.take();
@@ -84,7 +84,7 @@ Task<> Engine::release_as_of_now() {
   for (const BlockId id : listed.first(held)) co_await release_one(id, false, elsewhere);
   dirty_.add_again(listed.subspan(held));
   co_await elsewhere.drain();
-  holding_.store(false);
+  holds_.hold_writes(false);
 }
 
 // Stacks cannot be stopped. They are copied before the moment at which all others stand, for flags that lie
@@ -142,10 +142,7 @@ Task<> Engine::end_of_unordered() {
 }
 
 Task<> Engine::hold_openings() {
-  auto pass = co_await openings_gate_.enter();
-  openings_held_.emplace(std::move(pass));
-  change_while_held_.store(false);
-  holding_openings_.store(true);
+  co_await holds_.hold_openings();
   co_await end_of_gated();
 }
 
@@ -155,33 +152,21 @@ Task<> Engine::hold_openings() {
 Task<> Engine::look_while_held(Block& b, std::uintptr_t address) {
   constexpr std::size_t word_bytes = sizeof(std::uint64_t);
   const std::size_t at = (address - b.extent.address) / word_bytes * word_bytes;
-  if (address == 0 || at + word_bytes > b.extent.bytes || b.entry.bytes_lost || holds_what_came(b)) {
-    change_while_held_.store(true);
-    co_return;
+  holds_.begin_look();
+  bool is_change = true;
+  if (address != 0 && at + word_bytes <= b.extent.bytes && !b.entry.bytes_lost && !holds_what_came(b)) {
+    std::uint64_t before, after;
+    std::memcpy(&before, b.own + at, word_bytes);
+    co_await fetch(b);
+    std::memcpy(&after, b.own + at, word_bytes);
+    is_change = before != after;
   }
-  looks_while_held_.fetch_add(1);
-  std::uint64_t before, after;
-  std::memcpy(&before, b.own + at, word_bytes);
-  co_await fetch(b);
-  std::memcpy(&after, b.own + at, word_bytes);
-  if (before != after) change_while_held_.store(true);
-  looks_while_held_.fetch_sub(1);
-}
-
-Reread Engine::reread_while_held() const {
-  const bool looks_go_on = looks_while_held_.load() != 0;  // before what they find
-  if (change_while_held_.load()) return Reread::change;
-  return looks_go_on ? Reread::looking : Reread::nothing;
-}
-
-void Engine::allow_openings() {
-  holding_openings_.store(false);
-  openings_held_.reset();
+  holds_.end_look(is_change);
 }
 
 Task<> Engine::end_of_holding() {
   { auto pass = co_await release_gate_.enter(); }
-  auto opened = co_await openings_gate_.enter();
+  co_await holds_.end_of_openings_held();
 }
 
 // The release of a barrier says so under its gate, or when it has ended.

@@ -85,7 +85,7 @@ Task<> Engine::make_valid(Run& run, vm::Access wanted) {
   run.shorten(valid);
 }
 
-Engine::Source Engine::source_of(const Block& b) {
+Source Engine::source_of(const Block& b) {
   const Entry& e = b.entry;
   if (own_word(b).tag() != Ownership::link) return {fabric_.self(), false};
   if (names_a_copy(e)) return {e.hint_writer, true};

@@ -1,0 +1,35 @@
+// What a rank has learned of a block at another one, and where.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/ids.h"
+#include "coherence/core/block_words.h"
+
+namespace musubi::coherence::migrating {
+
+// What one look at a rank along the owner links gave.
+struct Look {
+  std::uint64_t version_before;
+  BlockWords words;
+  std::uint64_t owner_after;
+  std::uint64_t version_after;
+};
+
+// A block's lock that this rank has just taken, and what has come along from a home that did not hold it.
+struct Lock {
+  Rank previous;     // the home until now
+  bool knows_words;  // they have come, and after them the public copy into `place`
+  BlockWords words;  // there
+  std::byte* place;  // null: the public copy was not asked for
+};
+
+// Where a block is fetched from: a rank, by its notice or as the home.
+struct Source {
+  Rank rank;
+  bool by_hint;
+  friend bool operator==(const Source&, const Source&) = default;
+};
+
+}  // namespace musubi::coherence::migrating
