@@ -20,13 +20,13 @@ class NoOrdering final : public Ordering {
   }
   void set_ordered(bool) override {}
   Task<> end_of_unordered() override { co_return; }
-  void set_program_stands(bool) override {}
+  void set_quiescent(bool) override {}
   Task<> hold_openings() override { co_return; }
   Reread reread_while_held() const override { return Reread::change; }
   void allow_openings() override {}
   void publish_always() override {}
   Task<> release_as_of_now() override { return protocol_.release(false); }
-  Task<bool> has_released_standing() override { co_return false; }
+  Task<bool> has_released_at_barrier() override { co_return false; }
 
  private:
   Protocol& protocol_;

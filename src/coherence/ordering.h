@@ -54,7 +54,7 @@ class Ordering {
   virtual Task<> end_of_unordered() = 0;
   // While set, the rank's only thread is in the runtime: open pages may change, as at a barrier. REQUIRES: an
   // acquire in order that began after they have changed ends before the thread goes on.
-  virtual void set_program_stands(bool stands) = 0;
+  virtual void set_quiescent(bool quiescent) = 0;
 
   // From the end of this task until allow_openings(), no closed block is opened: faults wait. One caller.
   virtual Task<> hold_openings() = 0;
@@ -68,7 +68,7 @@ class Ordering {
   // blocks, all as of one moment: nothing without what its thread wrote before it.
   virtual Task<> release_as_of_now() = 0;
   // Whether the rank stands at a quiescent barrier, and all that it wrote has been released.
-  virtual Task<bool> has_released_standing() = 0;
+  virtual Task<bool> has_released_at_barrier() = 0;
 
  protected:
   ~Ordering() = default;

@@ -23,7 +23,7 @@ void HeapMessages::release(Rank owner, std::uintptr_t address, std::size_t bytes
   }
   unsent_lock_.unlock();
   if (count == 0) return;
-  omp::note_frame(__builtin_frame_address(0));
+  omp::note_stack(__builtin_frame_address(0));
   runtime_.release();
   for (const Unsent& free : std::span(full).first(count)) {
     runtime_.send_free(free.owner, free.address, free.bytes);
@@ -41,7 +41,7 @@ void HeapMessages::take_back() noexcept {
   waiting_bytes_ = 0;
   waiting_lock_.unlock();
   if (ready == nullptr) return;
-  omp::note_frame(__builtin_frame_address(0));
+  omp::note_stack(__builtin_frame_address(0));
   runtime_.acquire();
   while (ready != nullptr) {
     if (ready->bytes == 0) {

@@ -39,13 +39,13 @@ class RuntimeSink final : public atomics::AtomicSink {
   }
   AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
     if (is_child_of_rank()) return execute_alone(address, operation);
-    omp::note_frame(__builtin_frame_address(0));
+    omp::note_stack(__builtin_frame_address(0));
     omp::settle_singles(omp::Before::atomic);
     return runtime_.atomic(address, operation);
   }
   void fence() noexcept override {
     if (is_child_of_rank()) return;
-    omp::note_frame(__builtin_frame_address(0));
+    omp::note_stack(__builtin_frame_address(0));
     runtime_.flush();
   }
 
@@ -68,7 +68,7 @@ class FaultSink final : public atomics::AtomicSink {
   FaultSink(runtime::Runtime& runtime, std::uintptr_t stack_low) : runtime_(runtime), stack_low_(stack_low) {}
 
   AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
-    omp::note_frame(reinterpret_cast<const void*>(stack_low_));
+    omp::note_stack(reinterpret_cast<const void*>(stack_low_));
     omp::settle_singles(omp::Before::atomic);
     return runtime_.atomic(address, operation);
   }

@@ -49,7 +49,7 @@ void* Pool::run(void* argument) {
   Pool& pool = *worker.pool;
   pool.runtime_.attach_thread();
   adopt_stack(worker.stack, __builtin_frame_address(0));
-  note_frame(__builtin_frame_address(0));
+  note_stack(__builtin_frame_address(0));
   for (std::uint32_t served = 0;; ++served) {
     {
       const runtime::Waiting wait(runtime::Wait::region);
@@ -57,7 +57,7 @@ void* Pool::run(void* argument) {
         pool.runtime_.wait_local(&worker.orders, served);
     }
     pool.work_(worker.index);
-    note_frame(__builtin_frame_address(0));
+    note_stack(__builtin_frame_address(0));
     const std::uint32_t expected = pool.expected_;
     if (pool.done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected)
       pool.runtime_.wake_local(&pool.done_);

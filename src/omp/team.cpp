@@ -144,7 +144,7 @@ void serve_region(Job& job) {
   begin_code(job);
   job.pool.start(members);
   run_member(0);
-  note_frame(__builtin_frame_address(0));
+  note_stack(__builtin_frame_address(0));
   const runtime::Waiting wait(runtime::Wait::join);
   job.pool.finish(members);
   ImplicitTask of_region;
@@ -286,7 +286,7 @@ std::uint32_t team_size(std::uint32_t threads) {
     if (job.ranks > 1) {
       runtime::BarrierPayload payload = encode_fork(region, job.environment.initial, task.details);
       if (has_details(payload))
-        note_frame(__builtin_frame_address(0));  // `task` may lie in the caller's frame
+        note_stack(__builtin_frame_address(0));  // `task` may lie in the caller's frame
       job.runtime.barrier(payload);
       begin_code(job);
     }
@@ -316,7 +316,7 @@ void end_parallel() {
 std::uint32_t parallel(const RegionRequest& request) {
   ImplicitTask task;
   TaskGroup group{nullptr, nullptr, true};
-  note_frame(__builtin_frame_address(0));
+  note_stack(__builtin_frame_address(0));
   begin_parallel(request, task);
   if (request.reductions) {
     group.reductions = *static_cast<std::uintptr_t**>(request.data);
@@ -325,7 +325,7 @@ std::uint32_t parallel(const RegionRequest& request) {
   const std::uint32_t size = task.size;
   request.function(request.data);
   leave_groups(task, request.reductions ? &group : nullptr);
-  note_frame(__builtin_frame_address(0));
+  note_stack(__builtin_frame_address(0));
   end_parallel();
   return size;
 }

@@ -25,7 +25,7 @@ void forget_stack() noexcept {
   this_thread().has_stack = false;
 }
 
-void note_frame(const void* frame) noexcept {
+void note_stack(const void* frame) noexcept {
   const Thread& thread = this_thread();
   if (!thread.has_stack || frame < thread.stack_low || frame >= thread.stack_end) return;
   Job::current()->runtime.note_stack(thread.stack_slot, frame, thread.stack_end);

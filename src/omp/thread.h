@@ -112,6 +112,6 @@ void forget_stack() noexcept;
 // Tells the runtime how deep the stack of the calling thread is in use, before anything is released: called
 // on entry from the program with the address of the frame. Frames elsewhere (a handler on its own stack)
 // change nothing.
-void note_frame(const void* frame) noexcept;
+void note_stack(const void* frame) noexcept;
 
 }  // namespace musubi::omp

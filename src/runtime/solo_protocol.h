@@ -28,7 +28,7 @@ class SoloProtocol final : public coherence::Protocol {
     modification.apply(reinterpret_cast<std::byte*>(space_.extent(block).address));
   }
   void pin(BlockId first, std::uint64_t count) override { vm_.leave_open({first, count}); }
-  void set_live_range(std::size_t, std::uintptr_t, std::uintptr_t) override {}
+  void note_stack(std::size_t, std::uintptr_t, std::uintptr_t) override {}
   void adopt(BlockId, std::uint64_t) override {}
   coherence::Ordering& ordering() override { return ordering_; }
 

@@ -46,7 +46,7 @@ class StackSlots {
     return true;
   }
   void give_back(const ThreadStack& stack) {
-    protocol_.set_live_range(stack.slot, 0, 0);
+    protocol_.note_stack(stack.slot, 0, 0);
     lock_.lock();
     used_[stack.slot] = Use::before;
     in_use_.fetch_sub(1);
@@ -54,8 +54,7 @@ class StackSlots {
   }
   std::size_t in_use() const { return in_use_.load(); }
   void note(std::size_t slot, const void* low, const void* high) {
-    protocol_.set_live_range(slot, reinterpret_cast<std::uintptr_t>(low),
-                             reinterpret_cast<std::uintptr_t>(high));
+    protocol_.note_stack(slot, reinterpret_cast<std::uintptr_t>(low), reinterpret_cast<std::uintptr_t>(high));
   }
 
  private:

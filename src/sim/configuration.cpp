@@ -118,7 +118,7 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::taken_change_kept_quiet,  InjectedBug::taken_copy_not_renamed,
                              InjectedBug::twin_without_version,     InjectedBug::dropped_copy_not_told,
                              InjectedBug::dropped_copy_not_noticed, InjectedBug::shown_before_acquired,
-                             InjectedBug::live_part_without_gate,   InjectedBug::difference_seen_twice,
+                             InjectedBug::stack_without_gate,       InjectedBug::difference_seen_twice,
                              InjectedBug::words_merged_by_byte};
 
 }  // namespace
@@ -235,8 +235,8 @@ std::string_view name_of(InjectedBug bug) {
       return "dropped_copy_not_noticed";
     case InjectedBug::shown_before_acquired:
       return "shown_before_acquired";
-    case InjectedBug::live_part_without_gate:
-      return "live_part_without_gate";
+    case InjectedBug::stack_without_gate:
+      return "stack_without_gate";
     case InjectedBug::not_as_of_now:
       return "not_as_of_now";
     case InjectedBug::release_not_announced:

@@ -51,7 +51,7 @@ void Program::prepare_block(BlockId block, Random& random) {
   const bool pinned = random.chance(configuration_.pinned_percent);
   if (pinned) {
     home.protocol().pin(block, 1);
-    home.protocol().set_live_range(pinned_++, extent.address, extent.address + extent.bytes);
+    home.protocol().note_stack(pinned_++, extent.address, extent.address + extent.bytes);
   }
   if (!pinned && random.chance(configuration_.adopted_percent)) {
     for (std::size_t i = 0; i < extent.bytes; ++i) bytes[i] = static_cast<std::byte>(random.next());

@@ -24,7 +24,7 @@ Task<bool> Background::answer() {
       counters_.add(trace::Counter::background_releases);
       co_return true;
     }
-    const bool has_released = co_await ordering_.has_released_standing();
+    const bool has_released = co_await ordering_.has_released_at_barrier();
     if (has_released) {
       flags_.note_answer(request);
     } else {

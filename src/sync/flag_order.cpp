@@ -37,15 +37,15 @@ class AnnouncedModification final : public coherence::Modification {
 };
 
 // While it lives, blocks change behind open pages, unless siblings would see it.
-class ProgramStands {
+class QuiescentMeanwhile {
  public:
-  ProgramStands(coherence::Ordering& ordering, bool siblings) : ordering_(ordering), stands_(!siblings) {
-    if (stands_) ordering_.set_program_stands(true);
+  QuiescentMeanwhile(coherence::Ordering& ordering, bool siblings) : ordering_(ordering), stands_(!siblings) {
+    if (stands_) ordering_.set_quiescent(true);
   }
-  ~ProgramStands() {
-    if (stands_) ordering_.set_program_stands(false);
+  ~QuiescentMeanwhile() {
+    if (stands_) ordering_.set_quiescent(false);
   }
-  ProgramStands(const ProgramStands&) = delete;
+  QuiescentMeanwhile(const QuiescentMeanwhile&) = delete;
 
  private:
   coherence::Ordering& ordering_;
@@ -109,21 +109,21 @@ Task<> FlagOrder::release_announced(bool siblings) {
 
 Task<> FlagOrder::release(bool siblings) {
   if (must_settle()) co_await settle();
-  const ProgramStands stands(ordering_, siblings);
+  const QuiescentMeanwhile stands(ordering_, siblings);
   co_await release_announced(siblings);
   if (!siblings) co_await acquire_what_shows();
 }
 
 Task<> FlagOrder::flush(bool siblings) {
   if (must_settle()) co_await settle();
-  const ProgramStands stands(ordering_, siblings);
+  const QuiescentMeanwhile stands(ordering_, siblings);
   co_await release_announced(siblings);
   co_await acquire_in_order();
 }
 
 Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
   if (must_settle()) co_await settle();
-  const ProgramStands stands(ordering_, siblings);
+  const QuiescentMeanwhile stands(ordering_, siblings);
   announce();
   co_await locks.unlock(lock);
   if (in_use()) co_await clock_.release(siblings);
@@ -138,7 +138,7 @@ Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
   if (!in_use()) co_return co_await protocol_.modify(block, modification);
   if (must_settle()) co_await settle();
-  const ProgramStands stands(ordering_, siblings);
+  const QuiescentMeanwhile stands(ordering_, siblings);
   co_await release_announced(siblings);
   AnnouncedModification announced(modification, [this] { announce(); });
   co_await protocol_.modify(block, announced);
@@ -177,7 +177,7 @@ Task<> FlagOrder::acquire_from(Rank peer) {
 
 Task<> FlagOrder::acquire(bool siblings) {
   if (must_settle()) co_await settle();
-  const ProgramStands stands(ordering_, siblings);
+  const QuiescentMeanwhile stands(ordering_, siblings);
   co_await acquire_in_order();
 }
 
@@ -186,7 +186,7 @@ Task<> FlagOrder::acquire_in_order() {
   // something new each time: in the end the pages are closed.
   std::uint32_t number = 0;
   for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
-    if (attempt == acquires_in_place_max) ordering_.set_program_stands(false);
+    if (attempt == acquires_in_place_max) ordering_.set_quiescent(false);
     number = ordering_.acquire_begins();
     for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
       const Rank peer{rank};
@@ -218,7 +218,7 @@ Task<bool> FlagOrder::fault(BlockId block, coherence::Touch touch, bool siblings
 
 Task<> FlagOrder::before_barrier(bool siblings) {
   if (word(credit).fetch_sub(1) == 1) co_await end_if_unused();
-  const ProgramStands stands(ordering_, siblings);
+  const QuiescentMeanwhile stands(ordering_, siblings);
   co_await release_announced(siblings);
 }
 

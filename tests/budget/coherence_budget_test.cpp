@@ -348,7 +348,7 @@ TEST(Budget, AReleaseDoesNotPublishWhatLiesBelowTheStackInUse) {
   Node& home = stage.node(0);
   const vm::Extent extent = stage.cluster().space().extent(BlockId{0});
   home.protocol().pin(BlockId{0}, 1);
-  home.protocol().set_live_range(0, extent.address + 32, extent.address + extent.bytes);
+  home.protocol().note_stack(0, extent.address + 32, extent.address + extent.bytes);
   do_now(stage, home, store(home, 0, 1, 5));
   do_now(stage, home, release(home));
   do_now(stage, stage.node(1), drop_value(stage.node(1), 0));

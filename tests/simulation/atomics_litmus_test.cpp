@@ -133,7 +133,7 @@ void lay_out_stacks(Stage& stage, std::uint32_t per_node = 1) {
     const vm::Extent stack = stage.cluster().space().extent(BlockId{i});
     coherence::Protocol& protocol = stage.node(i % nodes).protocol();
     protocol.pin(BlockId{i}, 1);
-    protocol.set_live_range(i / nodes, stack.address, stack.address + stack.bytes);
+    protocol.note_stack(i / nodes, stack.address, stack.address + stack.bytes);
   }
 }
 

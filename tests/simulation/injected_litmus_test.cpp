@@ -81,7 +81,7 @@ TEST(InjectedLitmus, ATwinRaisesTheVersionOfAnUnpublishedBlock) {
   EXPECT_GT(worlds_that_go_wrong(home_keeps_its_word, InjectedBug::twin_without_version), 0u);
 }
 
-// ---- live_part_without_gate ----
+// ---- stack_without_gate ----
 //
 // A thread counts up under a lock, in the stack of a thread of its rank, while a third one of the rank adds
 // atomically to another word there. That publishes the block, and then names its new version. A release in
@@ -149,7 +149,7 @@ bool count_is_seen_beside(Companion& companion, std::uint64_t seed, InjectedBug 
   Node& owner = stage.node(0);
   const vm::Extent stack = stage.cluster().space().extent(BlockId{0});
   owner.protocol().pin(BlockId{0}, 1);
-  owner.protocol().set_live_range(0, stack.address, stack.address + stack.bytes);
+  owner.protocol().note_stack(0, stack.address, stack.address + stack.bytes);
   std::uint64_t count = 0;
   bool stale = false;
   stage.play(0, count_under_lock(stage, owner, &count, &stale));
@@ -164,7 +164,7 @@ bool seen_beside_atomics(std::uint64_t seed, InjectedBug bug) {
 
 TEST(InjectedLitmus, AReleasePassesNothingThatHasNoNameYet) {
   EXPECT_EQ(worlds_that_go_wrong(seen_beside_atomics, InjectedBug::none), 0u);
-  EXPECT_GT(worlds_that_go_wrong(seen_beside_atomics, InjectedBug::live_part_without_gate), 0u);
+  EXPECT_GT(worlds_that_go_wrong(seen_beside_atomics, InjectedBug::stack_without_gate), 0u);
 }
 
 // ---- difference_seen_twice ----

@@ -180,7 +180,7 @@ void ToldWorld::perform(std::uint32_t rank, const std::vector<std::string>& word
   } else if (verb == "pins") {
     const vm::Extent extent = stage_.cluster().space().extent(BlockId{block()});
     node.protocol().pin(BlockId{block()}, 1);
-    node.protocol().set_live_range(0, extent.address, extent.address + extent.bytes);
+    node.protocol().note_stack(0, extent.address, extent.address + extent.bytes);
   } else {
     throw std::runtime_error("nobody " + verb);
   }

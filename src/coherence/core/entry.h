@@ -42,14 +42,14 @@ struct Entry {
   bool changes : 1;              // looks at the home without a notice find new versions
   bool home_was_live : 1;        // the last of them found no public copy there
   bool held_back : 1;            // pinned: what came last is not shown to the program yet
-  bool unpublished : 1;          // this rank gave up its public copy, and has not released a version since
+  bool gave_up_copy : 1;         // this rank gave up its public copy, and has not released a version since
   std::uint8_t silent_releases;  // in a row, with a change
   std::uint8_t patience;         // how often an unpublished block was found to change after all
   std::uint8_t fetches_ahead;    // in a row without a fault in between
   std::uint8_t lease_doublings;  // renewals in a row that found nothing changed
   std::uint8_t leased_releases;  // in a row with a lease given in advance
   std::uint16_t idle_releases;   // in a row without a change, or without a comparison
-  std::uint32_t quiet_mark;      // the standstill in which private and public were found equal; see Migrating
+  std::uint32_t compared_in;     // the quiescence in which private bytes and twin were found equal; 0: none
   std::uint32_t digest;          // of an unpublished block, some releases ago
   Rank home_guess;               // where the home was last seen
   Rank hint_writer;              // the newest notice; hint_write_ts 0: none

@@ -26,7 +26,7 @@ enum class InjectedBug : std::uint8_t {
   dropped_copy_not_told,     // public_ts still names a public copy whose memory was given back
   dropped_copy_not_noticed,  // a reader does not look whether the copy that it reads is being given back
   shown_before_acquired,     // no acquire follows what came into open pages of a program with plain flags
-  live_part_without_gate,    // a release looks at a live part while another thread publishes the block
+  stack_without_gate,        // a release looks at a live part while another thread publishes the block
   not_as_of_now,          // a release beside running threads is no second look at what they write meanwhile
   release_not_announced,  // readers of plain flags do not hear of releases that are under way
   difference_seen_twice,  // a comparison looks again at the first difference, and believes the second look

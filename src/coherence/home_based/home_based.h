@@ -36,7 +36,7 @@ class HomeBased : public Protocol {
   Task<> release(bool quiescent) override;
   Task<> modify(BlockId block, Modification& modification) override;
   void pin(BlockId first, std::uint64_t count) override;
-  void set_live_range(std::size_t, std::uintptr_t, std::uintptr_t) override {}
+  void note_stack(std::size_t, std::uintptr_t, std::uintptr_t) override {}
   void adopt(BlockId, std::uint64_t) override {}
   Ordering& ordering() override { return ordering_; }
 

@@ -137,7 +137,7 @@ Task<> Engine::expire_leases() {
     if (stays_open) co_await fetches.admit(refresh(id));
   }
   co_await fetches.drain();
-  co_await refresh_live_ranges();
+  co_await refresh_stacks();
 }
 
 // A block that has left the queue. Result: as of apply_notice().
@@ -159,10 +159,10 @@ Task<bool> Engine::expire(BlockId id, std::size_t& bytes_ahead) {
   co_return false;
 }
 
-Task<> Engine::refresh_live_ranges() {
-  const std::size_t end = live_ranges_.end();
+Task<> Engine::refresh_stacks() {
+  const std::size_t end = stacks_.end();
   for (std::size_t i = 0; i < end; ++i) {
-    const vm::BlockRun live = live_blocks(i);
+    const vm::BlockRun live = stack_blocks(i);
     for (std::uint64_t k = 0; k < live.count; ++k) {
       const BlockId id{live.first.value + k};
       auto pass = co_await gate(id).enter();

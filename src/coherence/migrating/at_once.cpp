@@ -9,7 +9,7 @@ namespace musubi::coherence::migrating {
 
 bool Engine::release_at_once(bool quiescent) {
   if (!quiescent) return false;
-  if (!live_parts_are_unchanged()) return false;
+  if (!stacks_are_unchanged()) return false;
   if (is_look_at_copies_due()) return false;
   // A block that is writable is listed; pinned ones are not.
   if (!dirty_.empty() && !all_pass_unread()) return false;
@@ -29,8 +29,8 @@ bool Engine::all_pass_unread() {
 
 // Whether the bytes in use between `begin` and `end` are those of the public copy. What lies below them in
 // the lowest block is left of calls that have returned, the runtime's own among them.
-bool Engine::live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std::uintptr_t end) const {
-  const auto [low, high] = live_ranges_.within(range, begin, end);
+bool Engine::stack_is_unchanged(std::size_t range, std::uintptr_t begin, std::uintptr_t end) const {
+  const auto [low, high] = stacks_.within(range, begin, end);
   if (low >= high) return true;
   if (!held_back_.empty()) return false;
   const vm::Segment& segment = *space_.segment_at(low);
@@ -39,10 +39,10 @@ bool Engine::live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std
                         high - low);
 }
 
-bool Engine::live_parts_are_unchanged() const {
-  const std::size_t end = live_ranges_.end();
+bool Engine::stacks_are_unchanged() const {
+  const std::size_t end = stacks_.end();
   for (std::size_t i = 0; i < end; ++i) {
-    if (!live_part_is_unchanged(i, 0, UINTPTR_MAX)) return false;
+    if (!stack_is_unchanged(i, 0, UINTPTR_MAX)) return false;
   }
   return true;
 }

@@ -111,7 +111,7 @@ Engine::CopyUse Engine::look_at_copy(const Block& b) {
     return is_old && !rules::is_dirty(e) ? CopyUse::none_elsewhere : CopyUse::needed;
   }
   if (!locks_.try_lock_at_home(b.id.value, b.initial_home)) return CopyUse::needed;
-  const bool given_up = b.words.unpublished() && e.unpublished;
+  const bool given_up = b.words.unpublished() && e.gave_up_copy;
   // Of version 0 readers expect zeros in the copy, whatever public_ts says.
   const bool unchanged = e.state == State::readable_clean && may_be_unpublished(e) &&
                          e.write_ts != LogicalTime{} && b.words.write_ts == e.write_ts.value;

@@ -19,7 +19,7 @@ bool Engine::stays_writable(const Block& b, bool changed) {
   } else {
     ++e.idle_releases;
   }
-  const bool is_unread_live = e.unpublished && shared(b.words.read_ts).load() == b.words.write_ts;
+  const bool is_unread_live = e.gave_up_copy && shared(b.words.read_ts).load() == b.words.write_ts;
   return rules::stays_writable(e, changed, is_unread_live, comparison_cost_.is_high(), parameters_);
 }
 
@@ -38,7 +38,7 @@ void Engine::protect(Block& b, bool quiescent) {
     // A thread may have written between the comparison and the downgrade.
     e.state = differs_from_twin(b) ? State::readable_dirty : State::readable_clean;
   }
-  e.published_equals = !e.unpublished;
+  e.published_equals = !e.gave_up_copy;
 }
 
 // A release has compared the block, and published what changed.
@@ -52,12 +52,12 @@ void Engine::after_comparison(Block& b, bool changed, bool quiescent) {
     e.state = next;
     return;
   }
-  const bool stays = stays_writable(b, changed) || (e.unpublished && !quiescent);
+  const bool stays = stays_writable(b, changed) || (e.gave_up_copy && !quiescent);
   if (!stays) {
     protect(b, quiescent);
     if (e.state == State::readable_clean) return;
   } else {
-    e.quiet_mark = quiescence_.number();
+    e.compared_in = quiescence_.number();
   }
   list(b.id, e);
 }

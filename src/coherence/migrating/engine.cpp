@@ -139,8 +139,8 @@ void Engine::set_open(const Block& b, vm::Access wanted) {
   e.state = rules::when_opened(e.state, wanted);
   if (wanted == vm::Access::read) return;
   e.idle_releases = 0;
-  e.quiet_mark = 0;
-  e.last_opening = e.unpublished ? Opening::changed : Opening::in_vain;
+  e.compared_in = 0;
+  e.last_opening = e.gave_up_copy ? Opening::changed : Opening::in_vain;
 }
 
 void Engine::pin(BlockId first, std::uint64_t blocks) {
@@ -148,8 +148,8 @@ void Engine::pin(BlockId first, std::uint64_t blocks) {
   vm_.leave_open({first, blocks});
 }
 
-vm::BlockRun Engine::live_blocks(std::size_t range) const {
-  const auto [low, high] = live_ranges_.at(range);
+vm::BlockRun Engine::stack_blocks(std::size_t range) const {
+  const auto [low, high] = stacks_.at(range);
   if (low >= high) return {BlockId{}, 0};
   const BlockId first = *space_.block_at(low);
   return {first, space_.block_at(high - 1)->value - first.value + 1};

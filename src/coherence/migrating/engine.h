@@ -22,11 +22,11 @@
 #include "coherence/migrating/fault_holds.h"
 #include "coherence/migrating/held_back.h"
 #include "coherence/migrating/lease_queue.h"
-#include "coherence/migrating/live_ranges.h"
 #include "coherence/migrating/looks.h"
 #include "coherence/migrating/migrating.h"
 #include "coherence/migrating/quiescence.h"
 #include "coherence/migrating/run_builder.h"
+#include "coherence/migrating/stacks_in_use.h"
 #include "coherence/migrating/stream_detector.h"
 #include "coherence/rules/faults.h"
 #include "coherence/rules/leases.h"
@@ -58,9 +58,7 @@ class Engine {
   Task<> acquire_clock(LogicalTime time);
   Task<> modify(BlockId block, Modification& modification);
   void pin(BlockId first, std::uint64_t count);
-  void set_live_range(std::size_t slot, std::uintptr_t low, std::uintptr_t high) {
-    live_ranges_.set(slot, low, high);
-  }
+  void note_stack(std::size_t slot, std::uintptr_t low, std::uintptr_t high) { stacks_.set(slot, low, high); }
   void adopt(BlockId first, std::uint64_t count);
   void publish_always() { publish_always_.store(true); }
   void set_ordered(bool ordered) { ordered_.store(ordered); }
@@ -68,10 +66,10 @@ class Engine {
   Task<> hold_openings();
   Reread reread_while_held() const { return holds_.found(); }
   void allow_openings() { holds_.allow_openings(); }
-  Task<bool> has_released_standing();
+  Task<bool> has_released_at_barrier();
   Task<> show_held_back() { return held_back_.show_if({.regardless = true}); }
   bool holds_back() const { return !held_back_.empty(); }
-  void set_program_stands(bool stands) { quiescence_.set_elsewhere(stands); }
+  void set_quiescent(bool quiescent) { quiescence_.set_elsewhere(quiescent); }
   std::uint32_t order_begins() { return acquires_.begin(); }
   Task<bool> order_ended(std::uint32_t number);
   bool shows_unordered() const {
@@ -89,11 +87,11 @@ class Engine {
   Gate& gate(BlockId id) { return store_.gate(id); }
   Block block(BlockId id) const { return store_.block(id); }
   // The blocks of a pinned range that are in use now; none: count 0.
-  vm::BlockRun live_blocks(std::size_t range) const;
+  vm::BlockRun stack_blocks(std::size_t range) const;
   // Whether a release makes a version even if it finds no difference: who took the live bytes of this rank
   // may have published what it has not released yet.
   bool must_name_anew(const Entry& e) const {
-    return e.unpublished && !injected(InjectedBug::taken_change_kept_quiet);
+    return e.gave_up_copy && !injected(InjectedBug::taken_change_kept_quiet);
   }
   std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const { return store_.shared(word); }
   remote_lock::OwnerWord own_word(const Block& b) const {
@@ -143,16 +141,16 @@ class Engine {
   bool holds_what_came(Block& b);
   // Whether private bytes and twin may differ: a release has not just compared them.
   bool may_differ_from_twin(const Entry& e) const {
-    if (e.pinned || e.state != State::writable || e.unpublished) return rules::is_dirty(e);
-    return e.quiet_mark == 0 || e.quiet_mark != quiescence_.number();
+    if (e.pinned || e.state != State::writable || e.gave_up_copy) return rules::is_dirty(e);
+    return e.compared_in == 0 || e.compared_in != quiescence_.number();
   }
   bool may_change_in_place(const Entry& e) const;
   Task<> end_of_gated();
   Task<> look_while_held(Block& b, std::uintptr_t address);
   bool is_unread(const Block& b) const;
   Task<std::size_t> hold_changed(std::span<BlockId> listed, std::size_t held);
-  Task<std::size_t> hold_and_copy_live_parts(std::span<BlockId> listed, TaskGroup& elsewhere);
-  bool live_parts_are_unchanged() const;
+  Task<std::size_t> hold_and_copy_stacks(std::span<BlockId> listed, TaskGroup& elsewhere);
+  bool stacks_are_unchanged() const;
 
   bool must_hold_back(const Entry& e) const;
   bool hold_back(Block& b, const std::byte* remote, Rank giver);
@@ -213,7 +211,7 @@ class Engine {
   AtHome release_at_home(Block& b, bool quiescent);
   Task<> release_one(BlockId id, bool quiescent, TaskGroup& elsewhere);
   Task<> release_elsewhere(BlockId id, bool quiescent);
-  Task<> release_live_ranges(bool quiescent, TaskGroup& elsewhere);
+  Task<> release_stacks(bool quiescent, TaskGroup& elsewhere);
   Task<> publish(Block& b, Modification* modification);
   bool apply(const Block& b, Modification& modification);
   Task<Version> bring_newest(Block& b, Lock& lock);
@@ -242,7 +240,7 @@ class Engine {
 
   // at_once.cpp
   bool all_pass_unread();
-  bool live_part_is_unchanged(std::size_t range, std::uintptr_t begin, std::uintptr_t end) const;
+  bool stack_is_unchanged(std::size_t range, std::uintptr_t begin, std::uintptr_t end) const;
 
   // downgrade.cpp
   bool stays_writable(const Block& b, bool changed);
@@ -256,7 +254,7 @@ class Engine {
   Task<> refresh(BlockId id);
   Task<> expire_until(LogicalTime time);
   Task<> expire_leases();
-  Task<> refresh_live_ranges();
+  Task<> refresh_stacks();
   Task<bool> redate_at_home(Block& b);
   void invalidate(Block& b);
   void watch_lease(BlockId id, Entry& e);
@@ -286,7 +284,7 @@ class Engine {
   HeldBackStore held_back_{store_, acquires_};
   std::atomic<std::uint32_t> came_open_in_{0};
   FaultHolds holds_;
-  LiveRanges live_ranges_;
+  StacksInUse stacks_;
   std::atomic<std::uint64_t> acquired_{0};
   std::atomic<std::uint64_t> expired_{0};  // acquired_, once every copy that had to go is gone
   std::atomic<std::uint64_t> clock_{0};

@@ -19,13 +19,13 @@ class EngineOrdering final : public Ordering {
   }
   void set_ordered(bool ordered) override { engine_.set_ordered(ordered); }
   Task<> end_of_unordered() override { return engine_.end_of_unordered(); }
-  void set_program_stands(bool stands) override { engine_.set_program_stands(stands); }
+  void set_quiescent(bool quiescent) override { engine_.set_quiescent(quiescent); }
   Task<> hold_openings() override { return engine_.hold_openings(); }
   Reread reread_while_held() const override { return engine_.reread_while_held(); }
   void allow_openings() override { engine_.allow_openings(); }
   void publish_always() override { engine_.publish_always(); }
   Task<> release_as_of_now() override { return engine_.release_as_of_now(); }
-  Task<bool> has_released_standing() override { return engine_.has_released_standing(); }
+  Task<bool> has_released_at_barrier() override { return engine_.has_released_at_barrier(); }
 
  private:
   Engine& engine_;

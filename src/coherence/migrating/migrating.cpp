@@ -57,8 +57,8 @@ Task<> Migrating::modify(BlockId block, Modification& modification) {
 void Migrating::pin(BlockId first, std::uint64_t count) {
   parts_->engine.pin(first, count);
 }
-void Migrating::set_live_range(std::size_t range, std::uintptr_t low, std::uintptr_t high) {
-  parts_->engine.set_live_range(range, low, high);
+void Migrating::note_stack(std::size_t range, std::uintptr_t low, std::uintptr_t high) {
+  parts_->engine.note_stack(range, low, high);
 }
 void Migrating::adopt(BlockId first, std::uint64_t count) {
   parts_->engine.adopt(first, count);

@@ -80,7 +80,7 @@ Task<> Engine::release_as_of_now() {
   co_await end_of_gated();  // whoever looked before that may still open a block, and has listed it then
   TaskGroup elsewhere(parameters_.release_window);
   const std::span<BlockId> listed = dirty_.take();
-  const std::size_t held = co_await hold_and_copy_live_parts(listed, elsewhere);
+  const std::size_t held = co_await hold_and_copy_stacks(listed, elsewhere);
   for (const BlockId id : listed.first(held)) co_await release_one(id, false, elsewhere);
   dirty_.add_again(listed.subspan(held));
   co_await elsewhere.drain();
@@ -90,14 +90,14 @@ Task<> Engine::release_as_of_now() {
 // Stacks cannot be stopped. They are copied before the moment at which all others stand, for flags that lie
 // there; and again if they have changed until then, for data that lies there. A stack that changes all the
 // time would keep this from ending.
-Task<std::size_t> Engine::hold_and_copy_live_parts(std::span<BlockId> listed, TaskGroup& elsewhere) {
+Task<std::size_t> Engine::hold_and_copy_stacks(std::span<BlockId> listed, TaskGroup& elsewhere) {
   constexpr unsigned attempts_max = 3;
   std::size_t held = 0;
   for (unsigned attempt = 0;; ++attempt) {
-    co_await release_live_ranges(false, elsewhere);
+    co_await release_stacks(false, elsewhere);
     co_await elsewhere.drain();
     held = co_await hold_changed(listed, held);
-    if (attempt == attempts_max || live_parts_are_unchanged()) co_return held;
+    if (attempt == attempts_max || stacks_are_unchanged()) co_return held;
   }
 }
 
@@ -117,7 +117,7 @@ Task<std::size_t> Engine::hold_changed(std::span<BlockId> listed, std::size_t he
       Block b = block(listed[i]);
       Entry& e = b.entry;
       if (e.state == State::writable) {
-        if (e.unpublished ? is_unread(b) : !differs_from_twin(b)) continue;
+        if (e.gave_up_copy ? is_unread(b) : !differs_from_twin(b)) continue;
         vm_.downgrade({b.id, 1});
         e.state = State::readable_dirty;
       }
@@ -170,7 +170,7 @@ Task<> Engine::end_of_holding() {
 }
 
 // The release of a barrier says so under its gate, or when it has ended.
-Task<bool> Engine::has_released_standing() {
+Task<bool> Engine::has_released_at_barrier() {
   if (!quiescence_.is_at_barrier()) co_return false;
   auto pass = co_await release_gate_.enter();
   co_return quiescence_.is_at_barrier();

@@ -34,7 +34,7 @@ Task<> Engine::release(bool quiescent) {
     }
   }
   dirty_.add_again(listed.first(kept));
-  co_await release_live_ranges(quiescent, elsewhere);
+  co_await release_stacks(quiescent, elsewhere);
   co_await elsewhere.drain();
   if (quiescent) to_downgrade_.take_runs([this](vm::BlockRun run) { vm_.downgrade(run); });
   if (quiescent && is_look_at_copies_due()) co_await give_back_copies();
@@ -42,19 +42,19 @@ Task<> Engine::release(bool quiescent) {
 
 // Not whole blocks: a thread that waits by flushing again and again changes only what lies below. Under the
 // gate: what another thread of this rank is publishing has been released only when it has its name.
-Task<> Engine::release_live_ranges(bool quiescent, TaskGroup& elsewhere) {
-  const std::size_t end = live_ranges_.end();
+Task<> Engine::release_stacks(bool quiescent, TaskGroup& elsewhere) {
+  const std::size_t end = stacks_.end();
   for (std::size_t i = 0; i < end; ++i) {
-    const vm::BlockRun live = live_blocks(i);
+    const vm::BlockRun live = stack_blocks(i);
     for (std::uint64_t k = 0; k < live.count; ++k) {
       const BlockId id{live.first.value + k};
       const vm::Extent extent = space_.extent(id);
       std::optional<Gate::Pass> pass;
-      if (!injected(InjectedBug::live_part_without_gate)) {
+      if (!injected(InjectedBug::stack_without_gate)) {
         auto entered = co_await gate(id).enter();
         pass.emplace(std::move(entered));
       }
-      const bool unchanged = live_part_is_unchanged(i, extent.address, extent.address + extent.bytes);
+      const bool unchanged = stack_is_unchanged(i, extent.address, extent.address + extent.bytes);
       pass.reset();
       if (!unchanged) co_await release_one(id, quiescent, elsewhere);
     }
@@ -207,11 +207,11 @@ void Engine::new_version(Block& b, Version home, bool may_be_silent, PublicCopy 
   store_version(b, next, copy);
   raise(clock_, next.write_ts);
   count(naming.is_silent ? Counter::silent_releases : Counter::releases);
-  e.unpublished = copy == PublicCopy::none;
+  e.gave_up_copy = copy == PublicCopy::none;
   e.silent_releases =
       naming.is_silent ? static_cast<std::uint8_t>(e.silent_releases % 8 + 1) : std::uint8_t{0};
   if (!naming.is_silent && !injected(InjectedBug::notice_forgotten)) {
-    signature_.add(Notice{b.id, next.write_ts, next.read_ts, fabric_.self(), e.unpublished});
+    signature_.add(Notice{b.id, next.write_ts, next.read_ts, fabric_.self(), e.gave_up_copy});
   }
 }
 

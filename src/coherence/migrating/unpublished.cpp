@@ -6,7 +6,7 @@
 // Bytes that the home's program writes while they are read may come along. That is harmless for race-free
 // programs, as with any version newer than the one asked for. But whoever took the lock may so have published
 // changes that the home has not released yet: the home's next release makes a version even if it finds
-// nothing changed (Entry::unpublished).
+// nothing changed (Entry::gave_up_copy).
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -42,7 +42,7 @@ Task<bool> Engine::leave_unpublished(Block& b) {
   Version version = home_version(b);
   others_may_act();
   using rules::FirstWrite;
-  const FirstWrite first = rules::first_write_of(version, b.words.unpublished(), e.unpublished,
+  const FirstWrite first = rules::first_write_of(version, b.words.unpublished(), e.gave_up_copy,
                                                  may_be_unpublished(e), comparison_cost_.is_high());
   if (first == FirstWrite::leaves_copy) {
     // Timestamp 0 means zeros for good.
@@ -64,7 +64,7 @@ Task<bool> Engine::leave_unpublished(Block& b) {
 void Engine::give_up_public_copy(Block& b) {
   shared(b.words.public_ts).store(0);
   others_may_act();
-  b.entry.unpublished = true;
+  b.entry.gave_up_copy = true;
   b.entry.published_equals = false;
   b.entry.silent_releases = 0;
   count(Counter::unpublished);
@@ -87,7 +87,7 @@ bool Engine::passes_unread(std::span<const BlockId> listed, std::size_t place) {
   Entry& e = store_.entry(id);
   BlockWords& words = store_.words(id);
   if (e.state != State::writable || !may_be_unpublished(e)) return false;
-  if (!e.unpublished) return false;
+  if (!e.gave_up_copy) return false;
   if (rules::look_at(e, e.idle_releases + 1u, parameters_) != rules::Look::none) return false;
   if (!injected(InjectedBug::version_not_raised)) shared(words.version).fetch_add(1);
   others_may_act();

@@ -79,7 +79,7 @@ int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* moment) 
 MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   if (is_of_parent(mutex)) return 0;  // of one thread
   if (job_that_shares(mutex) == nullptr) return next_lock.get()(mutex);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   if (!knows_owner(mutex)) {
     musubi::omp::set_lock(word_of(mutex));
     return 0;
@@ -91,14 +91,14 @@ MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
 MUSUBI_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
   if (is_of_parent(mutex)) return 0;  // of one thread
   if (job_that_shares(mutex) == nullptr) return next_trylock.get()(mutex);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   return try_shared(mutex);
 }
 
 MUSUBI_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* moment) noexcept {
   if (is_of_parent(mutex)) return 0;  // of one thread
   if (job_that_shares(mutex) == nullptr) return next_timedlock.get()(mutex, moment);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   return lock_until(mutex, CLOCK_REALTIME, moment);
 }
 
@@ -106,14 +106,14 @@ MUSUBI_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t cloc
                                           const timespec* moment) noexcept {
   if (is_of_parent(mutex)) return 0;  // of one thread
   if (job_that_shares(mutex) == nullptr) return next_clocklock.get()(mutex, clock, moment);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   return lock_until(mutex, clock, moment);
 }
 
 MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   if (is_of_parent(mutex)) return 0;  // of one thread
   if (job_that_shares(mutex) == nullptr) return next_unlock.get()(mutex);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   if (knows_owner(mutex)) {
     musubi::omp::unset_nest_lock(nest_word_of(mutex));
   } else {

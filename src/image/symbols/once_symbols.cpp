@@ -102,7 +102,7 @@ MUSUBI_EXPORT int pthread_once(pthread_once_t* control, void (*function)()) {
   using Once = int (*)(pthread_once_t*, void (*)());
   static constinit Next<Once> next("pthread_once");
   if (job_that_shares(control) == nullptr && !is_of_parent(control)) return next.get()(control, function);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   const SharedWord state(reinterpret_cast<std::uint32_t*>(control));
   if (begin_once(state)) {
     OnceAttempt attempt(state);
@@ -118,7 +118,7 @@ MUSUBI_EXPORT int __cxa_guard_acquire(std::uint32_t* guard) {
   // Zero in the first byte does not say that the program's constructors have not run the initialisation.
   if (known_guards.contains(guard) || (__atomic_load_n(guard, __ATOMIC_ACQUIRE) & private_done) != 0)
     return 0;
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   if (begin_once(SharedWord(guard + 1))) return 1;
   known_guards.add(guard);
   return 0;
@@ -126,13 +126,13 @@ MUSUBI_EXPORT int __cxa_guard_acquire(std::uint32_t* guard) {
 
 MUSUBI_EXPORT void __cxa_guard_release(std::uint32_t* guard) noexcept {
   if (job_that_shares(guard) == nullptr && !is_of_parent(guard)) return end_private(guard, private_done);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   SharedWord(guard + 1).release(done);
   known_guards.add(guard);
 }
 
 MUSUBI_EXPORT void __cxa_guard_abort(std::uint32_t* guard) noexcept {
   if (job_that_shares(guard) == nullptr && !is_of_parent(guard)) return end_private(guard, 0);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   SharedWord(guard + 1).release(untouched);
 }

@@ -39,35 +39,35 @@ int try_to_hold_alone(pthread_rwlock_t* lock) {
 MUSUBI_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) noexcept {
   if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_rdlock.get()(lock);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   return hold_alone(lock);
 }
 
 MUSUBI_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) noexcept {
   if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_wrlock.get()(lock);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   return hold_alone(lock);
 }
 
 MUSUBI_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t* lock) noexcept {
   if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_tryrdlock.get()(lock);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   return try_to_hold_alone(lock);
 }
 
 MUSUBI_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t* lock) noexcept {
   if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_trywrlock.get()(lock);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   return try_to_hold_alone(lock);
 }
 
 MUSUBI_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
   if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_rwunlock.get()(lock);
-  musubi::omp::note_frame(__builtin_frame_address(0));
+  musubi::omp::note_stack(__builtin_frame_address(0));
   musubi::omp::unset_nest_lock(nest_word_of(lock));
   return 0;
 }

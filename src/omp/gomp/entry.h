@@ -9,7 +9,7 @@
 // program, and must be visible to other ranks after whatever the function releases.
 // Notes where the program called, too, for reports.
 #define MUSUBI_GOMP_ENTRY()                               \
-  (::musubi::omp::note_frame(__builtin_frame_address(0)), \
+  (::musubi::omp::note_stack(__builtin_frame_address(0)), \
    ::musubi::runtime::note_call(__builtin_return_address(0)))
 
 // The only prototypes of these functions are those inside gcc: each definition declares itself.

@@ -3,8 +3,8 @@
 
 #include "coherence/migrating/acquires_in_order.h"
 #include "coherence/migrating/comparison_cost.h"
-#include "coherence/migrating/live_ranges.h"
 #include "coherence/migrating/quiescence.h"
+#include "coherence/migrating/stacks_in_use.h"
 
 namespace musubi::coherence::migrating {
 namespace {
@@ -80,8 +80,8 @@ TEST(ComparisonCost, IsForgottenAfterSmallReleases) {
   EXPECT_LT(releases, 100u);
 }
 
-TEST(LiveRanges, KnowTheSlotsThatWereInUse) {
-  LiveRanges ranges;
+TEST(StacksInUse, KnowTheSlotsThatWereInUse) {
+  StacksInUse ranges;
   EXPECT_EQ(ranges.end(), 0u);
   ranges.set(3, 100, 200);
   EXPECT_EQ(ranges.end(), 4u);

@@ -65,7 +65,7 @@ class RecordingProtocol final : public coherence::Protocol {
   Task<> acquire_clock(LogicalTime) override { co_return; }
   Task<> modify(BlockId, coherence::Modification&) override { co_return; }
   void pin(BlockId, std::uint64_t) override {}
-  void set_live_range(std::size_t, std::uintptr_t, std::uintptr_t) override {}
+  void note_stack(std::size_t, std::uintptr_t, std::uintptr_t) override {}
   void adopt(BlockId, std::uint64_t) override {}
   coherence::Ordering& ordering() override { return ordering_; }
 

@@ -12,7 +12,7 @@
 
 namespace musubi::coherence::migrating {
 
-class LiveRanges {
+class StacksInUse {
  public:
   struct Range {
     std::uintptr_t low, high;
