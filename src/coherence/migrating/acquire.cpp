@@ -107,6 +107,8 @@ Task<> Engine::refresh(BlockId id) {
 // Changes of this rank stay in the private bytes and are merged at the next miss or release.
 void Engine::invalidate(Block& b) {
   Entry& e = b.entry;
+  MUSUBI_CHECK(rules::is_valid(e) && !e.pinned, "block %lu has no copy that could end",
+               static_cast<unsigned long>(b.id.value));
   if (quiescence_.is_at_barrier()) {
     to_close_.add(b.id);
   } else {
@@ -145,6 +147,7 @@ Task<bool> Engine::expire(BlockId id, std::size_t& bytes_ahead) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
   Entry& e = b.entry;
+  MUSUBI_CHECK(e.queued);
   e.queued = false;
   if (e.pinned || !rules::is_valid(e)) co_return false;
   if (e.read_ts < acquired()) {

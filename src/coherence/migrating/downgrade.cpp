@@ -26,6 +26,7 @@ bool Engine::stays_writable(const Block& b, bool changed) {
 // The block is writable, and its bytes were released.
 void Engine::protect(Block& b, bool quiescent) {
   Entry& e = b.entry;
+  MUSUBI_CHECK(e.state == State::writable && !e.pinned);
   count(Counter::downgrades);
   if (quiescent) {
     to_downgrade_.add(b.id);

@@ -135,6 +135,7 @@ Task<> Engine::make_writable(Block& b) {
 
 void Engine::set_open(const Block& b, vm::Access wanted) {
   Entry& e = b.entry;
+  MUSUBI_CHECK(!e.pinned && !e.bytes_lost);
   e.came_in = 0;
   e.state = rules::when_opened(e.state, wanted);
   if (wanted == vm::Access::read) return;

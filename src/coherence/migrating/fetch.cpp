@@ -276,6 +276,9 @@ Task<BlockWords> Engine::take_from_home(Block& b, const Lock& lock, std::byte* t
 // The version that `data` (null: the private bytes) holds is here now.
 void Engine::accept(Block& b, Version version, const std::byte* data, Giver giver) {
   Entry& e = b.entry;
+  MUSUBI_CHECK(version.read_ts >= version.write_ts, "block %lu: a version of %lu that ends at %lu",
+               static_cast<unsigned long>(b.id.value), static_cast<unsigned long>(version.write_ts.value),
+               static_cast<unsigned long>(version.read_ts.value));
   bool twin_is_old = false;
   if (data != nullptr) {
     learn_atomic_words(b, giver.atomic_words);

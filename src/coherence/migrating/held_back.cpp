@@ -20,6 +20,7 @@ bool HeldBackStore::begin(Block& b) {
 }
 
 bool HeldBackStore::hold(Block& b, const std::byte* remote, Rank giver) {
+  MUSUBI_CHECK(b.entry.pinned);
   if (!b.entry.held_back && !begin(b)) return false;
   store_.for_each_part(
       b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, remote + at, bytes); });

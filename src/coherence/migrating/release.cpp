@@ -218,6 +218,11 @@ void Engine::new_version(Block& b, Version home, bool may_be_silent, PublicCopy 
 // This rank is the home of `version`; the public copy holds its bytes, or there is none.
 void Engine::store_version(Block& b, Version version, PublicCopy copy) {
   Entry& e = b.entry;
+  MUSUBI_CHECK(version.read_ts >= version.write_ts && version.write_ts.value >= b.words.write_ts,
+               "block %lu: version %lu..%lu after %lu", static_cast<unsigned long>(b.id.value),
+               static_cast<unsigned long>(version.write_ts.value),
+               static_cast<unsigned long>(version.read_ts.value),
+               static_cast<unsigned long>(b.words.write_ts));
   shared(b.words.write_ts).store(version.write_ts.value);
   others_may_act();
   shared(b.words.read_ts).store(version.read_ts.value);

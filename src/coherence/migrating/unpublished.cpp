@@ -62,6 +62,7 @@ Task<bool> Engine::leave_unpublished(Block& b) {
 
 // REQUIRES: may_be_unpublished() a moment ago.
 void Engine::give_up_public_copy(Block& b) {
+  MUSUBI_CHECK(!b.entry.pinned && own_word(b).tag() != remote_lock::Ownership::unlocked);
   shared(b.words.public_ts).store(0);
   others_may_act();
   b.entry.gave_up_copy = true;
@@ -102,6 +103,7 @@ bool Engine::passes_unread(std::span<const BlockId> listed, std::size_t place) {
 // Under the block's lock, at its home.
 void Engine::release_unpublished(Block& b, Version version, bool quiescent) {
   Entry& e = b.entry;
+  MUSUBI_CHECK(e.state == State::writable && !e.pinned);
   switch (rules::live_release_of(version, quiescent, may_be_unpublished(e), comparison_cost_.is_high())) {
     case rules::LiveRelease::names_live:
       // It was opened since the last release, so it has changed.
