@@ -1,0 +1,291 @@
+// The queue lock over a network as bad as the contract of the fabric allows: whatever the ranks do, a lock is
+// held once, comes to everybody who waits for it, and tells who held it before.
+#include "remote_lock/queue_lock.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "fabric/transfer.h"
+#include "seeds.h"
+#include "sim_job.h"
+
+namespace musubi::remote_lock {
+namespace {
+
+using fabric::conformance::draw_behaviour;
+using fabric::conformance::SimBehaviour;
+using fabric::conformance::SimJob;
+
+constexpr fabric::RegionId region{0};
+
+// What a rank keeps of one lock: its words, and in which turn of the lock this rank held it last.
+struct Place {
+  std::uint64_t owner;
+  std::uint64_t tail;
+  std::uint64_t turn;
+};
+
+// The locks of one rank.
+struct Holder {
+  Holder(fabric::sim::SimFabric& node, std::size_t locks, bool skip_handover)
+      : fabric(node),
+        places(locks),
+        gates(locks),
+        lock(node, grants,
+             {region, 0, sizeof(Place), offsetof(Place, tail), reinterpret_cast<std::byte*>(places.data())},
+             true, skip_handover) {
+    node.attach({region, reinterpret_cast<std::byte*>(places.data()), locks * sizeof(Place)});
+    node.listen(fabric::MessageKind::lock_granted, &grants);
+  }
+  Rank self() const { return fabric.self(); }
+  Rank initial_home(std::size_t index) const {
+    return Rank{static_cast<std::uint32_t>(index % fabric.ranks())};
+  }
+  OwnerWord owner(std::size_t index) const {
+    return OwnerWord{places[index].owner}.resolved(self(), initial_home(index));
+  }
+
+  fabric::sim::SimFabric& fabric;
+  Grants grants;
+  std::vector<Place> places;
+  std::vector<Gate> gates;  // one task of the rank at a time
+  QueueLock lock;
+};
+
+// What is true of a lock, told by those who hold it.
+struct Truth {
+  std::optional<Rank> previous;  // held it last
+  unsigned inside = 0;
+  std::uint64_t turns = 0;
+};
+
+struct Job {
+  Job(std::uint64_t seed, std::uint32_t ranks, std::size_t locks, const SimBehaviour& behaviour,
+      bool skip_handover = false)
+      : sim(seed, ranks, behaviour), truths(locks) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      holders.push_back(std::make_unique<Holder>(sim.node(rank), locks, skip_handover));
+    }
+  }
+  Random& random() { return sim.world().random(); }
+  fabric::sim::Think idle(std::uint64_t longest_ns) {
+    return fabric::sim::think(random().below(longest_ns + 1));
+  }
+
+  std::vector<std::unique_ptr<Holder>> holders;  // outlive the tasks
+  SimJob sim;
+  std::vector<Truth> truths;
+  unsigned handed_over = 0;  // locks that came from another rank
+  unsigned came_along = 0;   // with the steps that were sent along
+  unsigned tried = 0;        // locks taken by try_lock()
+  unsigned in_vain = 0;
+};
+
+void enter(Job& job, Holder& holder, std::size_t index, Rank previous) {
+  Truth& truth = job.truths[index];
+  EXPECT_EQ(++truth.inside, 1u) << "lock " << index << " is held twice";
+  EXPECT_EQ(previous, truth.previous.value_or(holder.initial_home(index))) << "lock " << index;
+  if (previous != holder.self()) ++job.handed_over;
+  truth.previous = holder.self();
+  holder.places[index].turn = ++truth.turns;
+}
+
+Task<> stay_and_leave(Job& job, Holder& holder, std::size_t index) {
+  co_await job.idle(2000);
+  --job.truths[index].inside;
+  const bool looks_first = job.random().chance(50);
+  if (looks_first && holder.lock.unlock_unwatched(index)) co_return;
+  co_await holder.lock.unlock(index);
+}
+
+Task<> wait_for(Job& job, Holder& holder, std::size_t index) {
+  const Gate::Pass pass = co_await holder.gates[index].enter();
+  std::uint64_t turns[QueueLock::along_max]{};
+  const std::size_t along = job.random().below(QueueLock::along_max + 1);
+  std::vector<fabric::Step> steps;
+  for (std::size_t i = 0; i < along; ++i) {
+    const std::uint64_t offset = index * sizeof(Place) + offsetof(Place, turn);
+    steps.push_back(fabric::get(region, offset, &turns[i], sizeof turns[i]));
+  }
+  const Taken taken = co_await holder.lock.lock(index, holder.initial_home(index), steps);
+  if (taken.was_along && along != 0) {
+    ++job.came_along;
+    for (std::size_t i = 0; i < along; ++i) {
+      EXPECT_EQ(turns[i], job.truths[index].turns) << "lock " << index << ", step " << i;
+    }
+  }
+  enter(job, holder, index, taken.previous);
+  co_await stay_and_leave(job, holder, index);
+}
+
+Task<> try_once(Job& job, Holder& holder, std::size_t index) {
+  const std::optional<Gate::Pass> pass = holder.gates[index].try_enter();
+  if (!pass) co_return;
+  const std::optional<Taken> taken = co_await holder.lock.try_lock(index, holder.initial_home(index));
+  ++(taken ? job.tried : job.in_vain);
+  if (!taken) co_return;
+  EXPECT_FALSE(taken->was_along);
+  enter(job, holder, index, taken->previous);
+  co_await stay_and_leave(job, holder, index);
+}
+
+Task<> try_at_home(Job& job, Holder& holder, std::size_t index) {
+  const std::optional<Gate::Pass> pass = holder.gates[index].try_enter();
+  if (!pass || !holder.lock.try_lock_at_home(index, holder.initial_home(index))) co_return;
+  enter(job, holder, index, holder.self());
+  co_await stay_and_leave(job, holder, index);
+}
+
+Task<> use_locks(Job& job, Holder& holder, unsigned operations, unsigned trying, std::uint64_t idle_ns) {
+  for (unsigned i = 0; i < operations; ++i) {
+    co_await job.idle(idle_ns);
+    const std::size_t index = job.random().below(job.truths.size());
+    if (job.random().chance(trying)) {
+      co_await try_once(job, holder, index);
+    } else if (job.random().chance(10)) {
+      co_await try_at_home(job, holder, index);
+    } else {
+      co_await wait_for(job, holder, index);
+    }
+  }
+}
+
+// At rest one rank is the home, and all others lead to it.
+void expect_one_home(Job& job, std::size_t index) {
+  const Rank home = job.truths[index].previous.value_or(job.holders[0]->initial_home(index));
+  for (const auto& holder : job.holders) {
+    const OwnerWord own = holder->owner(index);
+    EXPECT_EQ(own == OwnerWord::unlocked(), holder->self() == home) << "rank " << holder->self().value;
+    Rank rank = holder->self();
+    for (std::uint32_t steps = 0; steps < job.sim.ranks() && rank != home; ++steps) {
+      const OwnerWord word = job.holders[rank.value]->owner(index);
+      ASSERT_EQ(word.tag(), Ownership::link) << "rank " << rank.value;
+      rank = word.target();
+    }
+    EXPECT_EQ(rank, home) << "the way from rank " << holder->self().value;
+  }
+  const Rank initial = job.holders[0]->initial_home(index);
+  const TailWord tail{job.holders[initial.value]->places[index].tail};
+  EXPECT_EQ(tail.rank(initial), home);
+}
+
+// Nobody else is there: whoever tries gets the lock.
+Task<> try_for_sure(Job& job, Holder& holder, std::size_t index) {
+  const unsigned before = job.tried;
+  co_await try_once(job, holder, index);
+  EXPECT_EQ(job.tried, before + 1) << "rank " << holder.self().value << " tried a free lock in vain";
+}
+
+TEST(QueueLockProperty, ComesToEverybodyOneAfterTheOther) {
+  unsigned handed_over = 0, came_along = 0, tried = 0, in_vain = 0;
+  property::for_all(1000, [&](Random& random) {
+    const SimBehaviour behaviour = draw_behaviour(random);
+    const std::uint32_t ranks = static_cast<std::uint32_t>(random.between(1, 7));
+    const std::size_t locks = random.between(1, 3);
+    const unsigned threads = static_cast<unsigned>(random.between(1, 3));
+    const unsigned trying = random.chance(30) ? 0 : static_cast<unsigned>(random.below(100));
+    const std::uint64_t idle_ns = random.chance(50) ? 2000 : 30'000;
+    Job job(random.next(), ranks, locks, behaviour);
+    for (std::uint32_t i = 0; i < ranks * threads; ++i) {
+      const unsigned operations = static_cast<unsigned>(random.between(1, 30));
+      job.sim.play(i % ranks, use_locks(job, *job.holders[i % ranks], operations, trying, idle_ns));
+    }
+    ASSERT_TRUE(job.sim.run()) << "no end in sight";
+    ASSERT_EQ(job.sim.waiting(), 0u) << "tasks wait for ever";
+    for (std::size_t index = 0; index < locks; ++index) expect_one_home(job, index);
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      const std::size_t index = random.below(locks);
+      const std::uint32_t rank = static_cast<std::uint32_t>(random.below(ranks));
+      job.sim.play(rank, try_for_sure(job, *job.holders[rank], index));
+      ASSERT_TRUE(job.sim.run());
+      ASSERT_EQ(job.sim.waiting(), 0u);
+      expect_one_home(job, index);
+    }
+    handed_over += job.handed_over;
+    came_along += job.came_along;
+    tried += job.tried;
+    in_vain += job.in_vain;
+  });
+  if (std::getenv("MUSUBI_TEST_SEED") != nullptr) return;
+  EXPECT_GT(handed_over, 10'000u);
+  EXPECT_GT(came_along, 3000u);
+  EXPECT_GT(tried, 3000u);
+  EXPECT_GT(in_vain, 3000u);
+}
+
+Task<> hold_until(Job& job, Holder& holder, Event* let_go, Event* held) {
+  const Taken taken = co_await holder.lock.lock(0, holder.initial_home(0));
+  enter(job, holder, 0, taken.previous);
+  held->set();
+  co_await *let_go;
+  --job.truths[0].inside;
+  co_await holder.lock.unlock(0);
+}
+
+Task<> try_in_vain(Job& job, Holder& holder, unsigned times) {
+  for (unsigned i = 0; i < times; ++i) {
+    co_await job.idle(3000);
+    const std::uint64_t before = holder.fabric.counters().get(trace::Counter::remote_operations);
+    const std::optional<Taken> taken = co_await holder.lock.try_lock(0, holder.initial_home(0));
+    EXPECT_FALSE(taken.has_value());
+    EXPECT_LE(holder.fabric.counters().get(trace::Counter::remote_operations) - before, 3u);
+  }
+}
+
+// While a rank holds the lock, and others wait for it: all that try come back, without the lock and without
+// having moved the queue.
+TEST(QueueLockProperty, ATryWaitsForNobody) {
+  property::for_all(300, [](Random& random) {
+    const std::uint32_t ranks = static_cast<std::uint32_t>(random.between(2, 7));
+    const std::uint32_t holding = static_cast<std::uint32_t>(random.below(ranks));
+    Event let_go;
+    std::vector<Event> held(ranks);
+    Job job(random.next(), ranks, 1, draw_behaviour(random));
+    job.sim.play(holding, hold_until(job, *job.holders[holding], &let_go, &held[holding]));
+    ASSERT_TRUE(job.sim.run());
+    ASSERT_TRUE(held[holding].is_set());
+    unsigned waiters = 0;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      if (rank == holding) continue;
+      const bool waits = random.chance(40);
+      if (waits) ++waiters;
+      Holder& holder = *job.holders[rank];
+      job.sim.play(rank,
+                   waits ? hold_until(job, holder, &let_go, &held[rank]) : try_in_vain(job, holder, 10));
+    }
+    ASSERT_TRUE(job.sim.run()) << "no end in sight";
+    ASSERT_EQ(job.sim.waiting(), 1 + waiters);
+    let_go.set();
+    ASSERT_TRUE(job.sim.run());
+    ASSERT_EQ(job.sim.waiting(), 0u);
+    expect_one_home(job, 0);
+  });
+}
+
+// Rank 1 waits while rank 0 lets the lock go. Result: whether rank 1 got it.
+bool is_handed_over(Random& random, bool skip_handover) {
+  Event let_go, first_held, second_held;
+  Job job(random.next(), 2, 1, draw_behaviour(random), skip_handover);
+  job.sim.play(0, hold_until(job, *job.holders[0], &let_go, &first_held));
+  EXPECT_TRUE(job.sim.run() && first_held.is_set());
+  job.sim.play(1, hold_until(job, *job.holders[1], &let_go, &second_held));
+  EXPECT_TRUE(job.sim.run() && !second_held.is_set());
+  let_go.set();
+  EXPECT_TRUE(job.sim.run());
+  EXPECT_EQ(job.sim.waiting(), second_held.is_set() ? 0u : 1u);
+  return second_held.is_set();
+}
+
+// With the injected fault that is seen: nothing happens any more, and the waiter still waits.
+TEST(QueueLockProperty, OnlyAHandOverGrantsTheLockToAWaiter) {
+  property::for_all(100, [](Random& random) {
+    ASSERT_TRUE(is_handed_over(random, false));
+    ASSERT_FALSE(is_handed_over(random, true));
+  });
+}
+
+}  // namespace
+}  // namespace musubi::remote_lock
