@@ -73,8 +73,9 @@ struct Copies {
   }
 };
 
-bool is_copied(unsigned short kind) {
-  return (kind & map_kind_mask) == map_firstprivate;
+// An argument that the caller left out has no address, and the region sees that.
+bool is_copied(unsigned short kind, const void* address) {
+  return (kind & map_kind_mask) == map_firstprivate && address != nullptr;
 }
 
 std::size_t alignment_of(unsigned short kind) {
@@ -85,7 +86,7 @@ void copy_variables(std::byte* memory, std::size_t count, void** addresses, cons
                     const unsigned short* kinds) {
   Copies copies;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!is_copied(kinds[i])) continue;
+    if (!is_copied(kinds[i], addresses[i])) continue;
     std::byte* copy = memory + copies.place(sizes[i], alignment_of(kinds[i]));
     std::memcpy(copy, addresses[i], sizes[i]);
     addresses[i] = copy;
@@ -142,7 +143,7 @@ MUSUBI_EXPORT void GOMP_target_ext(int device, Function function, std::size_t co
   require_host(device);
   Copies copies;
   for (std::size_t i = 0; i < count; ++i) {
-    if (is_copied(kinds[i])) copies.place(sizes[i], alignment_of(kinds[i]));
+    if (is_copied(kinds[i], addresses[i])) copies.place(sizes[i], alignment_of(kinds[i]));
   }
   if (copies.bytes > 0) {
     const auto start = reinterpret_cast<std::uintptr_t>(alloca(copies.bytes + copies.alignment - 1));
