@@ -52,6 +52,9 @@ void declare_size(CLI::App& command, RunOptions& options) {
 void declare_run(CLI::App& run, RunOptions& options) {
   declare_size(run, options);
   run.add_flag("--stats", options.stats, "Print the counters of the job when it ends");
+  run.add_option("--trace", options.trace,
+                 "Write what the threads did, and when, as a trace for ui.perfetto.dev")
+      ->type_name("FILE");
   run.add_flag("--label-output", options.label_output, "Put the rank before each line of output");
   run.add_flag("--print-config", options.print_config,
                "Print every setting, its value and where it came from");

@@ -13,6 +13,7 @@
 #include "runtime/address_plan.h"
 #include "runtime/reservation.h"
 #include "topology.h"
+#include "trace_file.h"
 
 namespace musubi::tools {
 namespace {
@@ -90,6 +91,7 @@ Result<void> read_settings(const RunOptions& options, Configuration& configurati
   };
   if (auto done = set("threads_per_rank", options.threads_per_rank); !done) return done;
   if (auto done = set("bind", options.bind); !done) return done;
+  if (auto done = set("trace", options.trace); !done) return done;
   if (auto done = set("stats", options.stats ? "true" : ""); !done) return done;
   return set("label_output", options.label_output ? "true" : "");
 }
@@ -115,6 +117,9 @@ int run(const RunOptions& options) {
   if (const auto fit = check_addresses(settings, options.ranks); !options.plain && !fit) {
     return refuse(fit.error().message, status_of_misuse);
   }
+  if (const auto writable = check_trace_file(settings.trace); !settings.trace.empty() && !writable) {
+    return refuse(writable.error().message, status_of_misuse);
+  }
   bootstrap::LaunchPlan plan;
   plan.program = program.path;
   plan.arguments = options.command;
@@ -126,6 +131,10 @@ int run(const RunOptions& options) {
   plan.abort_timeout = settings.abort_timeout;
   plan.stall_report = settings.stall_report;
   plan.find_places = &find_places;
+  if (!settings.trace.empty()) {
+    plan.events_per_thread = settings.trace_events;
+    plan.write_trace = [&](auto logs, auto zero_ns) { write_trace_file(settings.trace, logs, zero_ns); };
+  }
   auto status = bootstrap::LocalLauncher::run(plan);
   if (!status) return refuse(status.error().message, status_of_failed_start);
   return status.value();

@@ -18,6 +18,7 @@ struct RunOptions {
   std::uint32_t ranks = 1;
   std::string threads_per_rank;  // empty: as set
   std::string bind;              // empty: as set
+  std::string trace;             // empty: as set
   bool stats = false;
   bool label_output = false;
   bool print_config = false;

@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "trace/event_log.h"
 #include "trace/wait_records.h"
 
 namespace musubi::bootstrap {
@@ -26,6 +27,9 @@ class Bootstrap {
 
   // Where this rank's threads say what they wait for, for the launcher to read; null when nobody reads.
   virtual trace::WaitBoard* wait_board() noexcept { return nullptr; }
+
+  // Where they record events, for the launcher to write; an empty one when there is no trace.
+  virtual trace::EventLog event_log() noexcept { return {}; }
 
   // For a rank that dies by a signal: has somebody else, who is well, tell the user the cause, and then, by
   // their names, the frames (addresses of instructions, the innermost first). Result of tell_frames: whether

@@ -22,7 +22,8 @@ enum class Kind {
   duration,
   boolean,
   choice,
-  names
+  names,
+  path
 };
 enum class Scope { collective, per_rank };
 
@@ -54,6 +55,10 @@ struct FieldOf<Kind::choice> {
 template <>
 struct FieldOf<Kind::names> {
   using Type = std::string;  // separated by colons, or empty
+};
+template <>
+struct FieldOf<Kind::path> {
+  using Type = std::string;  // of a file, or empty
 };
 
 namespace declaration {

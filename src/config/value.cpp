@@ -87,6 +87,8 @@ std::string_view form_of(Kind kind) {
       return "one of";
     case Kind::names:
       return "names of libraries without a folder, separated by colons";
+    case Kind::path:
+      return "the path of a file, of at most 4095 bytes and without control characters";
   }
   return "";
 }
@@ -96,7 +98,8 @@ Error refusal(const Declaration& declaration, std::string_view text) {
   message += form_of(declaration.kind);
   if (declaration.kind == Kind::choice)
     message += " " + format_range(declaration);
-  else if (declaration.kind != Kind::boolean && declaration.kind != Kind::names)
+  else if (declaration.kind != Kind::boolean && declaration.kind != Kind::names &&
+           declaration.kind != Kind::path)
     message += ", from " + format_range(declaration);
   return Error{message};
 }
@@ -125,6 +128,12 @@ bool are_names(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~' && c != '/'; });
 }
 
+bool is_path(std::string_view text) {
+  constexpr std::size_t text_bytes_max = 4095;
+  return text.size() <= text_bytes_max &&
+         std::none_of(text.begin(), text.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
+}
+
 }  // namespace
 
 Result<Value> parse_value(const Declaration& declaration, std::string_view text) {
@@ -140,6 +149,9 @@ Result<Value> parse_value(const Declaration& declaration, std::string_view text)
       return refusal(declaration, text);
     case Kind::names:
       if (are_names(text)) return Value(std::string(text));
+      return refusal(declaration, text);
+    case Kind::path:
+      if (is_path(text)) return Value(std::string(text));
       return refusal(declaration, text);
     case Kind::automatic_count:
     case Kind::count:
@@ -178,6 +190,7 @@ std::string format_value(const Declaration& declaration, const Value& value) {
 std::string format_range(const Declaration& declaration) {
   if (declaration.kind == Kind::boolean) return "true or false";
   if (declaration.kind == Kind::names) return "names separated by colons";
+  if (declaration.kind == Kind::path) return "path of a file";
   if (declaration.kind == Kind::choice) {
     std::string words(declaration.words);
     for (std::size_t at; (at = words.find('|')) != std::string::npos;) words.replace(at, 1, " or ");

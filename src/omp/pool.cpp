@@ -8,6 +8,7 @@
 #include "omp/job.h"
 #include "omp/private_memory.h"
 #include "omp/thread.h"
+#include "runtime/tracing.h"
 #include "runtime/waiting.h"
 
 namespace musubi::omp {
@@ -48,6 +49,7 @@ void* Pool::run(void* argument) {
   auto& worker = *static_cast<Worker*>(argument);
   Pool& pool = *worker.pool;
   pool.runtime_.attach_thread();
+  runtime::name_thread(runtime::ThreadRole::team, worker.index);
   adopt_stack(worker.stack, __builtin_frame_address(0));
   note_stack(__builtin_frame_address(0));
   for (std::uint32_t served = 0;; ++served) {

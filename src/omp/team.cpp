@@ -15,6 +15,7 @@
 #include "omp/private_memory.h"
 #include "omp/tasks.h"
 #include "omp/worksharing.h"
+#include "runtime/tracing.h"
 #include "runtime/waiting.h"
 
 namespace musubi::omp {
@@ -75,7 +76,11 @@ void run_member(std::uint32_t index) {
     group.reductions = *static_cast<std::uintptr_t**>(region.data);
     task.group = &group;
   }
-  region.function(region.data);
+  {
+    const runtime::Traced traced(runtime::Event::parallel_region,
+                                 reinterpret_cast<std::uintptr_t>(region.function));
+    region.function(region.data);
+  }
   leave_groups(task, region.reductions ? &group : nullptr);
   leave(task);
 }
@@ -223,6 +228,7 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
   adopt_stack(stack, first_frame);
   Thread& thread = this_thread();
   initialise_thread(thread);
+  runtime::name_thread(runtime::ThreadRole::main, 0);
   Job& job = Job::require("omp::adopt_main_thread");
   thread.forks = job.self == 0;
   job.runtime.set_thread_count(job.threads_per_rank);
@@ -323,7 +329,11 @@ std::uint32_t parallel(const RegionRequest& request) {
     task.group = &group;
   }
   const std::uint32_t size = task.size;
-  request.function(request.data);
+  {
+    const runtime::Traced traced(runtime::Event::parallel_region,
+                                 reinterpret_cast<std::uintptr_t>(request.function));
+    request.function(request.data);
+  }
   leave_groups(task, request.reductions ? &group : nullptr);
   note_stack(__builtin_frame_address(0));
   end_parallel();
@@ -340,6 +350,7 @@ bool barrier(Broadcast* broadcast) {
   Job& job = *Job::current();
   const std::uint32_t members = members_here(job);
   const runtime::Waiting wait(runtime::Wait::barrier);
+  const runtime::Traced traced(runtime::Event::team_barrier, task.number);
   LocalBarrier& of_rank = job.pool.barrier();
   const auto meet = [&] { meet_inside(job, broadcast); };
   if (!job.environment.cancellation) {

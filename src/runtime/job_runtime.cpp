@@ -19,6 +19,7 @@
 #include "runtime/compare_settings.h"
 #include "runtime/solo_protocol.h"
 #include "runtime/time_spent.h"
+#include "runtime/tracing.h"
 #include "runtime/waiting.h"
 
 namespace musubi::runtime {
@@ -98,6 +99,7 @@ JobRuntime::~JobRuntime() {
 Result<void> JobRuntime::open() {
   const std::string prefix = "rank " + std::to_string(self_.value);
   set_check_prefix(prefix.c_str());
+  start_tracing(bootstrap_->event_log());
   if (auto counted = count_cores(); !counted) return counted;
   if (auto opened = open_memory(); !opened) return opened;
   if (auto opened = open_protocol(); !opened) return opened;
@@ -255,6 +257,7 @@ bool JobRuntime::attach_thread() {
 void JobRuntime::detach_thread() {
   if (context_of_thread == nullptr) return;
   close_wait_record();
+  close_event_ring();
   delete context_of_thread;
   context_of_thread = nullptr;
 }
@@ -292,6 +295,8 @@ bool JobRuntime::on_fault(const vm::Fault& fault) noexcept {
   // An own stack is pinned: a fault there is one of its guard, or of a slot that is not in use.
   if (in_stacks && plan_.space.initial_home(block) == self_) return false;
   TimeSpent time(counters_, Counter::fault_ns);
+  const Traced traced(fault.wanted == vm::Access::write ? Event::write_fault : Event::read_fault,
+                      fault.address);
   const std::size_t bytes = std::max(plan_.space.segment_of(block).block_bytes, settings_.run_bytes_max);
   switch (memory_watch_->opening(bytes)) {
     case MemoryWatch::Verdict::go_on:
@@ -340,6 +345,11 @@ void JobRuntime::touch(const void* address, std::size_t bytes, bool for_writing)
     for_writing ? os::touch_for_writing(byte) : os::touch_for_reading(byte);
     byte += page - reinterpret_cast<std::uintptr_t>(byte) % page;
   }
+}
+
+Result<void> JobRuntime::become_copy(CopySource& source) {
+  stop_tracing();
+  return vm_->become_copy(source);
 }
 
 void JobRuntime::send_free(Rank owner, std::uintptr_t address, std::size_t bytes) {

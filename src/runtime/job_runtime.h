@@ -90,7 +90,7 @@ class JobRuntime final : public Runtime,
   void store_zeros(void* address, std::size_t bytes) override;
   void touch(const void* address, std::size_t bytes, bool for_writing) override;
 
-  Result<void> become_copy(CopySource& source) override { return vm_->become_copy(source); }
+  Result<void> become_copy(CopySource& source) override;
 
   void set_heap_listener(HeapListener* listener) override { heap_->set_listener(listener); }
   void send_free(Rank owner, std::uintptr_t address, std::size_t bytes) override;
@@ -112,9 +112,7 @@ class JobRuntime final : public Runtime,
   bool tell_frames(std::span<const std::uintptr_t> frames) noexcept override {
     return bootstrap_->tell_frames(frames);
   }
-  void on_released() noexcept override {
-    if (release_listener_ != nullptr) release_listener_->on_released();
-  }
+  void on_released() noexcept override;
   bool may_execute(BlockId block) noexcept override;
 
   void serve(ProcedureId id, Procedure& procedure) noexcept override { calls_->serve(id, procedure); }
@@ -192,6 +190,7 @@ class JobRuntime final : public Runtime,
   sync::Stand stand_;
   atomics::StoreBounds store_bounds_;
   bool barrier_was_quiescent_ = false;  // the last one, for who called it
+  std::uint64_t barrier_part_ns_ = 0;   // when the present part of a barrier began; 0: not traced
   std::uint32_t cores_ = 1;             // that the job may use
   std::atomic<std::uint32_t> spin_checks_{0};
   std::atomic<std::uint32_t> yields_{0};

@@ -9,6 +9,7 @@
 #include "os/futex.h"
 #include "os/sleep.h"
 #include "runtime/thread_executor.h"
+#include "runtime/tracing.h"
 
 namespace musubi::runtime {
 namespace {
@@ -65,6 +66,7 @@ void Keeper::ring(Rank peer) noexcept {
 
 void Keeper::work() {
   os::sleep_exactly();
+  name_thread(ThreadRole::background, 0);
   ThreadExecutor executor(fabric_, counters_, ThreadExecutor::Pauses::sleep);
   executor_ = &executor;
   std::uint64_t interval_ns = interval_ns_;
@@ -135,7 +137,9 @@ std::uint64_t Keeper::turn_if_due(std::uint64_t interval_ns) {
   const bool takes = due == Due::yes || (due == Due::rarely && interval_ns >= longest_ns);
   if (takes || (due == Due::rarely && flags_.in_use())) {
     const std::uint64_t begin_ns = os::monotonic_ns(), used_before_ns = os::thread_time_ns();
+    Traced traced(Event::background_turn);
     found = executor_->run(background_.turn(due == Due::yes));
+    traced.set_argument(found ? 1 : 0);
     rest_ns = found || flags_.in_use() ? rest_per_use * (os::thread_time_ns() - used_before_ns)
                                        : rest_per_vain_turn * (os::monotonic_ns() - begin_ns);
   }

@@ -6,6 +6,7 @@
 #include "os/sleep.h"
 #include "runtime/job_runtime.h"
 #include "runtime/time_spent.h"
+#include "runtime/tracing.h"
 #include "runtime/waiting.h"
 
 namespace musubi::runtime {
@@ -107,6 +108,8 @@ void JobRuntime::barrier(BarrierPayload& payload) {
   const bool complete = knows_all_threads();
   const bool quiescent = complete && fault_handler_->user_signals().with_handler() == 0;
   barrier_was_quiescent_ = quiescent;
+  const Traced traced(Event::barrier, counters_.get(Counter::barriers));
+  barrier_part_ns_ = traced.begin_ns();
   enter_barrier(quiescent);
   if (flags_->in_use()) executor().run(flags_->before_barrier(!quiescent));
   sync::Barrier::Passage passage(payload, quiescent, complete);
@@ -119,6 +122,16 @@ void JobRuntime::barrier(BarrierPayload& payload) {
   if (flags_->in_use() || protocol_->ordering().holds_back())
     executor().run(flags_->after_barrier(!quiescent));
   leave_barrier();
+  if (barrier_part_ns_ != 0) record_event(Event::barrier_acquire, barrier_part_ns_, 0);
+}
+
+// Within barrier().
+void JobRuntime::on_released() noexcept {
+  if (barrier_part_ns_ != 0) {
+    record_event(Event::barrier_release, barrier_part_ns_, 0);
+    barrier_part_ns_ = os::monotonic_ns();
+  }
+  if (release_listener_ != nullptr) release_listener_->on_released();
 }
 
 void JobRuntime::enter_barrier(bool quiescent) {
@@ -153,6 +166,7 @@ void JobRuntime::end_region() {
 }
 
 void JobRuntime::lock(LockId lock) {
+  const Traced traced(Event::lock_wait, lock.value);
   executor().run(locks_->lock(lock));
   show_what_lock_covers();
 }
@@ -167,6 +181,7 @@ void JobRuntime::show_what_lock_covers() {
   executor().run(flags_->acquire(operation.siblings()));
 }
 void JobRuntime::unlock(LockId lock) {
+  const Traced traced(Event::unlock, lock.value);
   if (!flags_->in_use()) return executor().run(flags_->unlock(*locks_, lock, true));
   const sync::Stand::Operation operation = begin_operation();
   executor().run(flags_->unlock(*locks_, lock, operation.siblings()));
@@ -183,12 +198,14 @@ void JobRuntime::suspect_flags() {
 
 void JobRuntime::release() {
   if (ranks_ == 1) return;
+  const Traced traced(Event::release);
   const sync::Stand::Operation operation = begin_operation();
   executor().run(flags_->release(operation.siblings()));
   if (keeper_ != nullptr) keeper_->note_release();
 }
 void JobRuntime::acquire() {
   if (ranks_ == 1) return;
+  const Traced traced(Event::acquire);
   if (flags_->in_use()) {
     const sync::Stand::Operation operation = begin_operation();
     executor().run(flags_->acquire(operation.siblings()));
@@ -203,6 +220,7 @@ void JobRuntime::acquire() {
 void JobRuntime::flush() {
   constexpr std::uint32_t looks_before_report = 200;
   if (ranks_ > 1) {
+    const Traced traced(Event::flush);
     const LogicalTime before = protocol_->clock();
     if (flags_->is_due_to_renew()) executor().run(flags_->renew());
     {
@@ -251,6 +269,7 @@ void JobRuntime::step_aside() {
 AtomicValue JobRuntime::atomic(std::uintptr_t address, const AtomicOperation& operation) {
   const std::optional<BlockId> block = plan_.space.block_at(address);
   if (!block) abort(1, "atomic operation on an address that is not shared");
+  const Traced traced(Event::atomic, address);
   const vm::Extent extent = plan_.space.extent(*block);
   const std::size_t offset = address - extent.address;
   if (offset + operation.bytes > extent.bytes) {

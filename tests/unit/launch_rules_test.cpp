@@ -133,25 +133,26 @@ TEST(LineBuffer, OutputIsTheSameHoweverItArrives) {
 }
 
 TEST(Invitation, FixedWidthAndBack) {
-  const std::string small = format_invitation({3, Rank(0), 1, 5, 4});
-  const std::string large = format_invitation({123456, Rank(4095), 4096, 2147483647, 654321});
+  const std::string small = format_invitation({3, Rank(0), 1, 5, 4, 0});
+  const std::string large = format_invitation({123456, Rank(4095), 4096, 2147483647, 654321, 543210});
   EXPECT_EQ(small.size(), large.size());
   auto parsed = parse_invitation(large);
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed.value().rank, Rank(4095));
   EXPECT_EQ(parsed.value().process_id, 2147483647);
+  EXPECT_EQ(parsed.value().events, 543210);
 }
 
 TEST(Invitation, RubbishIsRefused) {
-  const std::string good = format_invitation({3, Rank(1), 2, 5, 4});
+  const std::string good = format_invitation({3, Rank(1), 2, 5, 4, 0});
   ASSERT_TRUE(parse_invitation(good).ok());
   for (std::size_t cut = 0; cut < good.size(); ++cut)
     EXPECT_FALSE(parse_invitation(good.substr(0, cut)).ok());
   EXPECT_FALSE(parse_invitation(good + "0").ok());
-  EXPECT_FALSE(parse_invitation("000003:0002:0002:0000000005:000004").ok()) << "rank beyond the ranks";
-  EXPECT_FALSE(parse_invitation("000003:0000:0000:0000000005:000004").ok());
-  EXPECT_FALSE(parse_invitation("-00003:0000:0001:0000000005:000004").ok());
-  EXPECT_FALSE(parse_invitation("000003:0000:5000:0000000005:000004").ok());
+  EXPECT_FALSE(parse_invitation("000003:0002:0002:0000000005:000004:000000").ok()) << "rank beyond the ranks";
+  EXPECT_FALSE(parse_invitation("000003:0000:0000:0000000005:000004:000000").ok());
+  EXPECT_FALSE(parse_invitation("-00003:0000:0001:0000000005:000004:000000").ok());
+  EXPECT_FALSE(parse_invitation("000003:0000:5000:0000000005:000004:000000").ok());
 }
 
 Frame piece(std::uint64_t total, std::string body) {

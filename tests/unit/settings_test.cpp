@@ -84,6 +84,9 @@ TEST(Settings, RubbishIsRefused) {
   }
   for (const char* text : {"", "|", "auto|none|core", "cor", "core|", "NONE"})
     EXPECT_FALSE(accepted("bind", text)) << text;
+  for (const std::string& text : {std::string("a\nb"), std::string("a\0b", 3), std::string(4096, 'a')})
+    EXPECT_FALSE(accepted("trace", text)) << text;
+  EXPECT_TRUE(accepted("trace", "../a trace/\xc3\xa9.json"));
   EXPECT_FALSE(accepted("threads_per_rank", std::string_view("1\0", 2)));
   EXPECT_FALSE(accepted("heap_bytes", std::string(1 << 20, '9')));
 }

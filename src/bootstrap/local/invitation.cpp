@@ -18,9 +18,9 @@ bool take_field(std::string_view& text, std::size_t width, char end, int& number
 }  // namespace
 
 std::string format_invitation(const Invitation& invitation) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%06d:%04u:%04u:%010d:%06d", invitation.socket, invitation.rank.value,
-                invitation.ranks, invitation.process_id, invitation.board);
+  char text[80];
+  std::snprintf(text, sizeof text, "%06d:%04u:%04u:%010d:%06d:%06d", invitation.socket, invitation.rank.value,
+                invitation.ranks, invitation.process_id, invitation.board, invitation.events);
   return text;
 }
 
@@ -29,7 +29,8 @@ Result<Invitation> parse_invitation(std::string_view text) {
   int rank = 0, ranks = 0;
   const bool parsed = take_field(text, 6, ':', invitation.socket) && take_field(text, 4, ':', rank) &&
                       take_field(text, 4, ':', ranks) && take_field(text, 10, ':', invitation.process_id) &&
-                      take_field(text, 6, '\0', invitation.board);
+                      take_field(text, 6, ':', invitation.board) &&
+                      take_field(text, 6, '\0', invitation.events);
   if (!parsed || !text.empty() || ranks < 1 || ranks > static_cast<int>(ranks_max) || rank >= ranks) {
     return Error{"MUSUBI_JOB is malformed; it is set by `musubi run` only, never by hand"};
   }

@@ -18,10 +18,12 @@ struct Invitation {
   std::uint32_t ranks = 0;
   int process_id = 0;  // of the rank: what the rank starts inherits the variable, but is no rank
   int board = -1;      // the file of the boards of all ranks (trace/wait_records.h)
+  int events = 0;      // the file of the event logs of all ranks (trace/event_log.h); 0: there is no trace
 };
 
-// `0007:0002:0016:0000004711:000008` (socket, rank, ranks, pid, board). Fixed width: the environment lies at
-// the top of the stack, and its size must not move the stack of one rank against another's.
+// `000007:0002:0016:0000004711:000008:000000` (socket, rank, ranks, pid, board, events). Fixed width: the
+// environment lies at the top of the stack, and its size must not move the stack of one rank against
+// another's.
 std::string format_invitation(const Invitation& invitation);
 Result<Invitation> parse_invitation(std::string_view text);
 

@@ -2,13 +2,20 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "bootstrap/local/places.h"
+#include "trace/event_log.h"
 
 namespace musubi::bootstrap {
+
+// Of all ranks, by rank. Moments count from `zero_ns` (os::monotonic_ns).
+using WriteTrace = std::function<void(std::span<const trace::EventLog> logs, std::uint64_t zero_ns)>;
 
 struct LaunchPlan {
   std::string program;                   // path of the file to execute
@@ -22,6 +29,8 @@ struct LaunchPlan {
   std::chrono::nanoseconds abort_timeout{0};
   std::chrono::nanoseconds stall_report{0};  // 0: never
   FindPlaces find_places;                    // or none: reports show addresses
+  std::size_t events_per_thread = 0;         // that are kept for a trace; 0: there is none
+  WriteTrace write_trace;                    // of the events, when all ranks have ended
 };
 
 }  // namespace musubi::bootstrap

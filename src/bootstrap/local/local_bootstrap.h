@@ -22,6 +22,7 @@ class LocalBootstrap final : public Bootstrap {
   std::uint32_t ranks() const noexcept override { return ranks_; }
   // A blob may have up to 1 MiB. One thread at a time.
   trace::WaitBoard* wait_board() noexcept override { return board_; }
+  trace::EventLog event_log() noexcept override { return events_; }
   Result<std::vector<std::string>> all_gather(std::string_view blob) override;
   bool tells_crashes() const noexcept override { return true; }
   void tell_crash(std::string_view cause) noexcept override;
@@ -30,13 +31,15 @@ class LocalBootstrap final : public Bootstrap {
   [[noreturn]] void abort(int status, std::string_view reason) noexcept override;
 
  private:
-  LocalBootstrap(os::FileDescriptor socket, Rank self, std::uint32_t ranks, trace::WaitBoard* board)
-      : socket_(std::move(socket)), self_(self), ranks_(ranks), board_(board) {}
+  LocalBootstrap(os::FileDescriptor socket, Rank self, std::uint32_t ranks, trace::WaitBoard* board,
+                 trace::EventLog events)
+      : socket_(std::move(socket)), self_(self), ranks_(ranks), board_(board), events_(events) {}
 
   os::FileDescriptor socket_;
   Rank self_;
   std::uint32_t ranks_;
   trace::WaitBoard* board_;
+  trace::EventLog events_;
 };
 
 }  // namespace musubi::bootstrap

@@ -4,10 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bootstrap/local/event_memory.h"
 #include "bootstrap/local/rank_process.h"
 #include "bootstrap/local/supervisor.h"
 #include "bootstrap/local/user_signals.h"
 #include "bootstrap/local/wait_boards.h"
+#include "os/clock.h"
 
 namespace musubi::bootstrap {
 namespace {
@@ -46,16 +48,26 @@ Result<int> LocalLauncher::run(const LaunchPlan& plan) {
   const os::FileDescriptor socket_slot(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   auto boards = WaitBoards::make(plan.ranks);
   if (!boards) return boards.error();
+  EventMemory events;
+  if (plan.events_per_thread != 0) {
+    auto made = EventMemory::make(plan.ranks, plan.events_per_thread);
+    if (!made) return made.error();
+    events = std::move(made).value();
+  }
+  const std::uint64_t begin_ns = os::monotonic_ns();
   std::vector<RankProcess> ranks;
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
-    auto started = start_rank(plan, Rank(rank), {socket_slot.number(), boards.value().file()}, inherited);
+    auto started =
+        start_rank(plan, Rank(rank), {socket_slot.number(), boards.value().file(), events.file()}, inherited);
     if (!started) {
       kill_and_reap(ranks);
       return started.error();
     }
     ranks.push_back(std::move(started).value());
   }
-  return Supervisor(plan, signals, std::move(ranks), boards.value()).run();
+  const int status = Supervisor(plan, signals, std::move(ranks), boards.value()).run();
+  if (plan.events_per_thread != 0) plan.write_trace(events.logs(), begin_ns);
+  return status;
 }
 
 }  // namespace musubi::bootstrap

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -114,11 +115,13 @@ class Child {
       if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) return false;
     }
     return ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(error, STDERR_FILENO) >= 0 &&
-           ::dup2(socket, files_.socket_slot) >= 0 && ::fcntl(files_.board, F_SETFD, 0) == 0;
+           ::dup2(socket, files_.socket_slot) >= 0 && ::fcntl(files_.board, F_SETFD, 0) == 0 &&
+           (files_.events < 0 || ::fcntl(files_.events, F_SETFD, 0) == 0);
   }
 
   void execute() {
-    const Invitation invitation{files_.socket_slot, rank_, plan_.ranks, ::getpid(), files_.board};
+    const Invitation invitation{files_.socket_slot, rank_,        plan_.ranks,
+                                ::getpid(),         files_.board, std::max(files_.events, 0)};
     const std::string variable = std::string(config::job_variable) + "=";
     std::vector<std::string> environment = plan_.environment;
     std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(variable); });

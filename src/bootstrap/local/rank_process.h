@@ -31,10 +31,11 @@ struct InheritedState {
 };
 
 // Files of the launcher that a rank inherits, and whose numbers are the same in all ranks: of the socket, a
-// file that holds the number; of the board, the file itself.
+// file that holds the number; of boards and event logs, the files themselves.
 struct InheritedFiles {
   int socket_slot;
   int board;
+  int events;  // -1: there is no trace
 };
 
 // Starts rank `rank` of the plan and returns when it runs the program. Errors: out of processes or files, the

@@ -6,18 +6,20 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
-#include <string_view>
+
+#include "bootstrap/local/inherited_file.h"
 
 namespace musubi::bootstrap::local {
 namespace {
 
+constexpr const char* file_name = "musubi-waits";
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t board_bytes = (sizeof(trace::WaitBoard) + page_bytes - 1) / page_bytes * page_bytes;
 
 }  // namespace
 
 Result<WaitBoards> WaitBoards::make(std::uint32_t ranks) {
-  os::FileDescriptor file(::memfd_create("musubi-waits", MFD_CLOEXEC));
+  os::FileDescriptor file(::memfd_create(file_name, MFD_CLOEXEC));
   const std::size_t bytes = ranks * board_bytes;
   if (file.number() >= 0 && ::ftruncate(file.number(), static_cast<off_t>(bytes)) == 0) {
     void* mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file.number(), 0);
@@ -38,13 +40,8 @@ const trace::WaitBoard& WaitBoards::operator[](Rank rank) const {
   return *reinterpret_cast<const trace::WaitBoard*>(boards_ + rank.value * board_bytes);
 }
 
-// Whoever started the program may have closed the file, and the number may be that of another by now.
 trace::WaitBoard* WaitBoards::open(int file, Rank rank) noexcept {
-  constexpr std::string_view expected = "/memfd:musubi-waits";
-  char name[expected.size()];
-  const std::string link = "/proc/self/fd/" + std::to_string(file);
-  const ssize_t length = ::readlink(link.c_str(), name, sizeof name);
-  if (length < 0 || std::string_view(name, static_cast<std::size_t>(length)) != expected) return nullptr;
+  if (!is_memory_file(file, file_name)) return nullptr;
   os::FileDescriptor descriptor(file);
   void* mapped = ::mmap(nullptr, board_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
                         static_cast<off_t>(rank.value * board_bytes));

@@ -1,0 +1,46 @@
+#include "bootstrap/local/event_memory.h"
+
+#include <sys/stat.h>
+
+#include "bootstrap/local/inherited_file.h"
+
+namespace musubi::bootstrap::local {
+namespace {
+
+constexpr const char* file_name = "musubi-events";
+
+}  // namespace
+
+Result<EventMemory> EventMemory::make(std::uint32_t ranks, std::size_t events_per_thread) {
+  EventMemory events;
+  const std::size_t bytes = ranks * trace::EventLog::bytes(events_per_thread);
+  auto file = os::create_memory_file(file_name, bytes);
+  if (!file) return file.error();
+  events.file_ = std::move(file).value();
+  auto memory = os::Mapping::anywhere(bytes, os::Protection::read_write, {events.file_.number(), 0});
+  if (!memory) return memory.error();
+  events.memory_ = std::move(memory).value();
+  events.ranks_ = ranks;
+  events.events_per_thread_ = events_per_thread;
+  return events;
+}
+
+std::vector<trace::EventLog> EventMemory::logs() const {
+  std::vector<trace::EventLog> logs;
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    logs.emplace_back(memory_.data() + rank * trace::EventLog::bytes(events_per_thread_), events_per_thread_);
+  }
+  return logs;
+}
+
+trace::EventLog EventMemory::open(int file, Rank rank, std::uint32_t ranks) noexcept {
+  struct stat status {};
+  if (!is_memory_file(file, file_name) || ::fstat(file, &status) != 0) return {};
+  const os::FileDescriptor descriptor(file);
+  const std::size_t bytes = static_cast<std::size_t>(status.st_size) / ranks;
+  auto memory = os::Mapping::anywhere(bytes, os::Protection::read_write, {file, rank.value * bytes});
+  if (!memory) return {};
+  return {memory.value().release(), trace::EventLog::events_in(bytes)};
+}
+
+}  // namespace musubi::bootstrap::local

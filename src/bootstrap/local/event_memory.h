@@ -1,0 +1,37 @@
+// The memory in which the ranks of a job record their events for a trace: made by the launcher, mapped by
+// each rank for its own part. It outlives the ranks, and needs no file on disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "os/memory.h"
+#include "trace/event_log.h"
+
+namespace musubi::bootstrap::local {
+
+class EventMemory {
+ public:
+  EventMemory() = default;  // no trace
+
+  // Errors: no memory file.
+  static Result<EventMemory> make(std::uint32_t ranks, std::size_t events_per_thread);
+
+  int file() const { return file_.number(); }  // -1 when there is no trace
+  // By rank.
+  std::vector<trace::EventLog> logs() const;
+
+  // In a rank: maps its own part, and closes the file. Empty when it cannot be mapped.
+  static trace::EventLog open(int file, Rank rank, std::uint32_t ranks) noexcept;
+
+ private:
+  os::FileDescriptor file_;
+  os::Mapping memory_;
+  std::uint32_t ranks_ = 0;
+  std::size_t events_per_thread_ = 0;
+};
+
+}  // namespace musubi::bootstrap::local
