@@ -25,7 +25,7 @@ class NoOrdering final : public Ordering {
   Reread reread_while_held() const override { return Reread::change; }
   void allow_openings() override {}
   void publish_always() override {}
-  Task<> release_as_of_now() override { return protocol_.release(false); }
+  Task<> release_as_of_now() override { return protocol_.release(Scope::everything(), false); }
   Task<bool> has_released_at_barrier() override { co_return false; }
 
  private:

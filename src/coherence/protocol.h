@@ -9,6 +9,7 @@
 #include "coherence/core/notice.h"
 #include "coherence/core/race_log.h"
 #include "coherence/ordering.h"
+#include "coherence/scope.h"
 #include "vm/vm.h"
 
 namespace musubi::coherence {
@@ -49,7 +50,11 @@ enum class Audience : std::uint8_t {
   everyone,        // the end of a barrier: every thread of the job, before it does anything else
 };
 
-// One object per rank. Tasks may run on any thread of the rank; none of them touches the user view.
+// One object per rank, and policy of its segments (policies.h). Tasks may run on any thread of the rank; none
+// of them touches the user view.
+//
+// What locks and barriers carry from rank to rank is a signature. It names blocks of all policies, each of
+// which knows its own; a policy with more to hand over fetches it from the giver when it acquires.
 class Protocol {
  public:
   virtual ~Protocol() = default;
@@ -64,17 +69,17 @@ class Protocol {
   // Words that this rank found changed by two ranks; null: not asked for, or not noted by this policy.
   virtual const RaceLog* races() const noexcept { return nullptr; }
 
-  // Makes everything that this rank wrote before visible to whoever acquires the rank's signature afterwards.
+  // Makes what this rank wrote before in `scope` visible to whoever acquires the rank's signature afterwards.
   // `quiescent`: no thread of the rank runs program code until the matching acquire has ended (a barrier).
-  virtual Task<> release(bool quiescent) = 0;
-  // The same without a task, where there is next to nothing to do. Result: false when release() is needed;
-  // then nothing has been released.
+  virtual Task<> release(Scope scope, bool quiescent) = 0;
+  // The same of everything, without a task, where there is next to nothing to do. Result: false when
+  // release() is needed; what has been released until then is only early.
   virtual bool release_at_once(bool /*quiescent*/) { return false; }
 
-  // Makes everything visible here that the signature covers. Unless everyone has it, it is merged into the
+  // Makes visible here what the signature covers in `scope`. Unless everyone has it, it is merged into the
   // rank's own: what this rank releases later covers it too.
-  virtual Task<> acquire(SignatureView signature, Audience audience) = 0;
-  // The same without a task, as release_at_once().
+  virtual Task<> acquire(SignatureView signature, Audience audience, Scope scope) = 0;
+  // The same of everything, without a task, as release_at_once().
   virtual bool acquire_at_once(SignatureView /*signature*/, Audience /*audience*/) { return false; }
 
   // Copies the rank's own signature out. Result: a mark for forget().

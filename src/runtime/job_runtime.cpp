@@ -170,12 +170,9 @@ Result<void> JobRuntime::open_protocol() {
     // Stacks are opened one by one, above their guards.
     if (auto opened = vm_->leave_segment_open(plan_.heap_segment); !opened) return opened;
   } else {
-    const coherence::RankMemory memory{vm_->system_view(),
-                                       memory_->published(),
-                                       memory_->words(),
-                                       memory_->entries(),
-                                       memory_->control() + control_layout_.signature,
-                                       memory_.get()};
+    signature_.emplace(memory_->control() + control_layout_.signature, notices_max_, true);
+    const coherence::RankMemory memory{vm_->system_view(), memory_->published(), memory_->words(),
+                                       memory_->entries(), &*signature_,         memory_.get()};
     protocol_ =
         std::make_unique<coherence::Migrating>(plan_.space, *fabric_, *vm_, counters_, grants_, memory,
                                                parameters_from(settings_, notices_max_), &private_parts_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -176,6 +177,7 @@ class JobRuntime final : public Runtime,
   std::unique_ptr<vm::PagedVm> vm_;
   std::string_view vm_driver_;  // its name
   remote_lock::Grants grants_;
+  std::optional<coherence::Signature> signature_;
   std::unique_ptr<coherence::Protocol> protocol_;
   std::unique_ptr<sync::Barrier> barrier_;
   Runtime::ReleaseListener* release_listener_ = nullptr;

@@ -14,8 +14,8 @@ class SoloProtocol final : public coherence::Protocol {
   SoloProtocol(const vm::Space& space, vm::Vm& vm) : space_(space), vm_(vm) {}
 
   Task<bool> fault(BlockId, vm::Access) override { co_return true; }
-  Task<> release(bool) override { co_return; }
-  Task<> acquire(coherence::SignatureView, coherence::Audience) override { co_return; }
+  Task<> release(coherence::Scope, bool) override { co_return; }
+  Task<> acquire(coherence::SignatureView, coherence::Audience, coherence::Scope) override { co_return; }
   std::uint64_t signature(coherence::SignatureSink& sink) override {
     sink.take({});
     return 0;

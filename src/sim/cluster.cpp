@@ -20,6 +20,7 @@ vm::Space random_space(const Configuration& c) {
     segment.initial_home = static_cast<vm::InitialHome>(random.below(3));
     segment.home = Rank{static_cast<std::uint32_t>(random.below(c.nodes))};
     segment.slice_bytes = segment.block_bytes * ((c.blocks + c.nodes - 1) / c.nodes);
+    if (c.policy == Policy::mixed) segment.policy = static_cast<std::uint8_t>(i % 2);
     space.add(segment);
     base += 0x1000000;
   }
@@ -65,6 +66,11 @@ void Cluster::add_nodes() {
   for (std::uint32_t rank = 0; rank < configuration_.nodes; ++rank) {
     nodes_.push_back(std::make_unique<Node>(network_.node(Rank{rank}), space_, parts, options));
   }
+}
+
+bool Cluster::has_fixed_home(BlockId block) const {
+  if (configuration_.policy == Policy::home_based) return true;
+  return configuration_.policy == Policy::mixed && space_.segment_of(block).policy != 0;
 }
 
 std::uint64_t Cluster::total(trace::Counter counter) {

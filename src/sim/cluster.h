@@ -27,6 +27,8 @@ class Cluster {
   fabric::sim::Network& network() { return network_; }
   const vm::Space& space() const { return space_; }
   const coherence::PrivateParts& private_parts() const { return private_parts_; }
+  // Whether the block belongs to the policy home_based.
+  bool has_fixed_home(BlockId block) const;
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   Node& node(std::uint32_t rank) { return *nodes_[rank]; }
   std::uint64_t total(trace::Counter counter);

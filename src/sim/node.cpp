@@ -28,7 +28,7 @@ using fabric::MessageKind;
 // are made for one thread per rank, where nobody gets in between two steps.
 NodeOptions Node::completed(NodeOptions options, const vm::Space& space) {
   std::size_t& notices_max = options.protocol.signature_notices_max;
-  if (options.policy != Policy::migrating) options.interruption = 0;
+  if (is_for_comparison(options.policy)) options.interruption = 0;
   if (options.policy == Policy::notices) notices_max = space.blocks();
   if (options.policy == Policy::directory || options.policy == Policy::timestamps) notices_max = 1;
   return options;
@@ -43,30 +43,21 @@ sync::ControlLayout Node::control_layout(std::uint32_t ranks, const NodeOptions&
   return sync::ControlLayout::of(sizes);
 }
 
-std::unique_ptr<coherence::Protocol> Node::make_protocol(const coherence::PrivateParts* private_parts) {
-  trace::Counters& counters = fabric_.counters();
-  const coherence::Parameters& parameters = options_.protocol;
-  const coherence::RankMemory memory{private_.data(), published_.data(),          words_.data(),
-                                     entries_.data(), control(layout_.signature), &public_pages_};
-  if (options_.policy == Policy::migrating) {
-    auto made = std::make_unique<coherence::Migrating>(space_, fabric_, vm_, counters, grants_, memory,
-                                                       parameters, private_parts,
-                                                       options_.interruption != 0 ? &interrupted_ : nullptr);
-    migrating_ = made.get();
-    return made;
-  }
+MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
   if (options_.policy == Policy::directory) {
     fabric_.attach({coherence::Directory::sharers_region, reinterpret_cast<std::byte*>(sharers_.data()),
                     sharers_.size() * sizeof(std::uint64_t)});
-    return std::make_unique<coherence::Directory>(space_, fabric_, vm_, counters, grants_, memory, parameters,
-                                                  private_parts);
   }
-  if (options_.policy == Policy::notices) {
-    return std::make_unique<coherence::Notices>(space_, fabric_, vm_, counters, grants_, memory, parameters,
-                                                private_parts);
-  }
-  return std::make_unique<coherence::Timestamps>(space_, fabric_, vm_, counters, grants_, memory, parameters,
-                                                 private_parts);
+  return sim::make_protocol(options_.policy, {space_,
+                                              fabric_,
+                                              vm_,
+                                              fabric_.counters(),
+                                              grants_,
+                                              {private_.data(), published_.data(), words_.data(),
+                                               entries_.data(), &signature_, &public_pages_},
+                                              options_.protocol,
+                                              private_parts,
+                                              options_.interruption != 0 ? &interrupted_ : nullptr});
 }
 
 Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
@@ -86,7 +77,10 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
                    ? space.blocks() * coherence::Directory::sharers_words(fabric.ranks())
                    : 0),
       control_(layout_.bytes),
-      protocol_(make_protocol(private_parts)),
+      signature_(control(layout_.signature), options_.protocol.signature_notices_max,
+                 options_.protocol.injected_bug != coherence::InjectedBug::overflow_without_minimum),
+      made_(make_protocol(private_parts)),
+      protocol_(made_.protocol.get()),
       barrier_(fabric, *protocol_, fabric.counters(), control(layout_.barrier_board), layout_.barrier_board,
                options_.protocol.signature_notices_max),
       locks_(fabric, *protocol_, fabric.counters(), grants_, control(layout_.lock_words), layout_.lock_words,

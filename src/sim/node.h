@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "coherence/core/private_parts.h"
-#include "coherence/migrating/migrating.h"
+#include "coherence/core/signature.h"
 #include "coherence/protocol.h"
 #include "fabric/sim/sim_fabric.h"
 #include "remote_lock/queue_lock.h"
+#include "sim/make_protocol.h"
 #include "sim/policy.h"
 #include "sim/zero_array.h"
 #include "sync/background.h"
@@ -56,8 +57,8 @@ class Node {
   Task<> barrier(sync::Barrier::Payload& payload);
 
   coherence::Protocol& protocol() { return *protocol_; }
-  // Null for other policies.
-  const coherence::Migrating* migrating() const { return migrating_; }
+  // Null where no segment has that policy.
+  const coherence::Migrating* migrating() const { return made_.migrating; }
   sync::LockTable& locks() { return locks_; }
   sync::Clock& clock() { return clock_; }
   sync::Background& background() { return background_; }
@@ -82,6 +83,7 @@ class Node {
 
   std::byte* private_bytes(BlockId block) { return private_.data() + space_.extent(block).offset; }
   const coherence::BlockWords& words(BlockId block) const { return words_[block.value]; }
+  const coherence::Entry& entry(BlockId block) const { return entries_[block.value]; }
   // Whether the memory of its public copy was given back, and nothing written there since.
   bool is_given_back(BlockId block) const;
 
@@ -144,7 +146,7 @@ class Node {
   };
   static NodeOptions completed(NodeOptions options, const vm::Space& space);
   static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
-  std::unique_ptr<coherence::Protocol> make_protocol(const coherence::PrivateParts* private_parts);
+  MadeProtocol make_protocol(const coherence::PrivateParts* private_parts);
   Task<> open(BlockId block, coherence::Touch touch);
   Task<bool> fault(BlockId block, coherence::Touch touch);
   Task<> access(PendingAccess pending);
@@ -168,8 +170,9 @@ class Node {
   ZeroArray<std::uint64_t> sharers_;  // of the policy directory
   ZeroArray<std::byte> control_;
   remote_lock::Grants grants_;
-  const coherence::Migrating* migrating_ = nullptr;
-  std::unique_ptr<coherence::Protocol> protocol_;
+  coherence::Signature signature_;
+  MadeProtocol made_;
+  coherence::Protocol* const protocol_;
   sync::Barrier barrier_;
   sync::LockTable locks_;
   sync::Clock clock_;

@@ -6,8 +6,9 @@
 
 namespace musubi::sim {
 
-// All but `migrating` are there to be compared with it (docs/decisions/baselines.md).
-enum class Policy : std::uint8_t { migrating, directory, notices, timestamps, count };
+// `migrating` and `home_based` are those of real jobs, `mixed` has them by turns, segment by segment. The
+// others are there to be compared with (docs/decisions/baselines.md).
+enum class Policy : std::uint8_t { migrating, directory, notices, timestamps, home_based, mixed, count };
 
 constexpr std::string_view name_of(Policy policy) {
   switch (policy) {
@@ -19,10 +20,19 @@ constexpr std::string_view name_of(Policy policy) {
       return "notices";
     case Policy::timestamps:
       return "timestamps";
+    case Policy::home_based:
+      return "home_based";
+    case Policy::mixed:
+      return "mixed";
     case Policy::count:
       break;
   }
   return "unknown";
+}
+
+// Made for one thread per rank, where nobody gets in between two steps.
+constexpr bool is_for_comparison(Policy policy) {
+  return policy == Policy::directory || policy == Policy::notices || policy == Policy::timestamps;
 }
 
 }  // namespace musubi::sim

@@ -109,9 +109,11 @@ Task<> Measurement::play(std::uint32_t rank) {
 std::uint64_t Measurement::metadata_bytes(std::uint32_t rank) {
   Node& node = cluster_.node(rank);
   const std::uint64_t list_bytes = coherence::Directory::sharers_words(run_.nodes) * 8;
-  std::uint64_t per_block = coherence::HomeBased::entry_bytes + 8;  // and the word of its lock
+  std::uint64_t per_block = coherence::FixedHome::entry_bytes + 8;  // and the word of its lock
   switch (run_.policy) {
     case Policy::migrating:
+    case Policy::home_based:
+    case Policy::mixed:
       per_block = sizeof(BlockWords) + sizeof(coherence::Entry);
       break;
     case Policy::directory:

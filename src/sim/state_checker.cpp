@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "coherence/rules/home_words.h"
 #include "remote_lock/owner_word.h"
 
 namespace musubi::sim {
@@ -10,6 +11,7 @@ namespace musubi::sim {
 using coherence::BlockWords;
 using coherence::Entry;
 using coherence::State;
+using coherence::rules::HomeWord;
 using remote_lock::Ownership;
 using remote_lock::OwnerWord;
 using remote_lock::TailWord;
@@ -35,7 +37,7 @@ StateChecker::StateChecker(Cluster& cluster, std::uint32_t check_every)
     : cluster_(cluster),
       world_(cluster.world()),
       check_every_(std::max(1u, check_every)),
-      blocks_to_check_(cluster.configuration().policy == Policy::migrating ? cluster.space().blocks() : 0),
+      blocks_to_check_(is_for_comparison(cluster.configuration().policy) ? 0 : cluster.space().blocks()),
       homes_(cluster.space().blocks()),
       acquired_(cluster.size()),
       depth_(cluster.size()) {}
@@ -85,7 +87,26 @@ StateChecker::Chains StateChecker::follow(BlockId block) {
   return chains;
 }
 
+// A block of the policy home_based: no copy may be held longer than its home knows, nor beside a version that
+// the home has released since nobody held the one before.
+void StateChecker::check_block_of_fixed_home(BlockId block) {
+  const Rank home = cluster_.space().initial_home(block);
+  const HomeWord word{cluster_.node(home.value).words(block).read_ts};
+  for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) {
+    const Entry& entry = cluster_.node(rank).entry(block);
+    if (Rank{rank} == home || entry.pinned || entry.state < State::readable_clean) continue;
+    const bool is_known =
+        word.is_leased() ? entry.read_ts <= word.time() : entry.read_ts < later(word.time(), LogicalTime{1});
+    if (is_known) continue;
+    return cluster_.violate("block %lu: node %u holds a copy until %lu, its home %u %s until %lu",
+                            number(block), rank, number(entry.read_ts), home.value,
+                            word.is_leased() ? "has leased it" : "has a version that nobody may hold",
+                            number(word.time()));
+  }
+}
+
 void StateChecker::check_block(BlockId block) {
+  if (cluster_.has_fixed_home(block)) return check_block_of_fixed_home(block);
   const Chains chains = follow(block);
   if (chains.cyclic) return cluster_.violate("the owner words of block %lu form a cycle", number(block));
   if (chains.ends == 0) return cluster_.violate("block %lu has no home", number(block));
@@ -121,7 +142,7 @@ void StateChecker::check_copy(BlockId block, std::uint32_t rank, std::uint32_t h
   const std::uint64_t write_ts = home_words.write_ts;
   const std::uint64_t read_ts = home_words.read_ts;
   const std::uint64_t public_ts = node.words(block).public_ts;
-  const Entry& entry = node.migrating()->entry(block);
+  const Entry& entry = node.entry(block);
   if (public_ts > write_ts || entry.hint_write_ts.value > write_ts || entry.write_ts.value > write_ts) {
     return cluster_.violate(
         "block %lu at node %u: a version newer than that of its home %u (%lu %lu %lu > %lu)", number(block),
@@ -147,11 +168,13 @@ void StateChecker::check_copy(BlockId block, std::uint32_t rank, std::uint32_t h
 
 void StateChecker::check_node(std::uint32_t rank) {
   Node& node = cluster_.node(rank);
-  const std::uint64_t acquired = node.migrating()->acquired().value;
-  if (acquired < acquired_[rank]) {
-    return cluster_.violate("node %u: acquired fell from %lu to %lu", rank, acquired_[rank], acquired);
+  if (node.migrating() != nullptr) {
+    const std::uint64_t acquired = node.migrating()->acquired().value;
+    if (acquired < acquired_[rank]) {
+      return cluster_.violate("node %u: acquired fell from %lu to %lu", rank, acquired_[rank], acquired);
+    }
+    acquired_[rank] = acquired;
   }
-  acquired_[rank] = acquired;
   if (turns_ % 16 != 0) return;
   SizeSink sink;
   node.protocol().signature(sink);
@@ -166,6 +189,7 @@ void StateChecker::check_at_rest() {
     const BlockId block{i};
     check_block(block);
     if (cluster_.violated()) return;
+    if (cluster_.has_fixed_home(block)) continue;
     const Chains chains = follow(block);
     if (chains.ends != 1 || chains.free_ends != 1) {
       return cluster_.violate("at rest block %lu has %u chain ends, %u of them free", number(block),

@@ -307,7 +307,7 @@ Task<> Barrier::finish(Passage& passage) {
       case Need::nothing:
         co_return;
       case Need::release:
-        co_await p.protocol.release(passage.quiescent_);
+        co_await p.protocol.release(coherence::Scope::everything(), passage.quiescent_);
         p.begin(passage);
         break;
       case Need::room:
@@ -322,7 +322,8 @@ Task<> Barrier::finish(Passage& passage) {
         passage.has_notices_ = true;
         break;
       case Need::acquire:
-        co_await p.protocol.acquire(p.gathered.view(), Parts::audience_of(passage));
+        co_await p.protocol.acquire(p.gathered.view(), Parts::audience_of(passage),
+                                    coherence::Scope::everything());
         p.end(passage);
         break;
     }

@@ -14,7 +14,7 @@ constexpr Rank keeper{0};
 }  // namespace
 
 Task<> Clock::release(bool as_of_now) {
-  co_await protocol_.release(false);
+  co_await protocol_.release(coherence::Scope::everything(), false);
   if (as_of_now) co_await protocol_.ordering().release_as_of_now();
   const std::uint64_t wanted = protocol_.clock().value;
   std::uint64_t expected = last_seen_.load(std::memory_order_relaxed);

@@ -12,6 +12,7 @@
 namespace musubi::sync {
 namespace {
 
+using coherence::Scope;
 using fabric::Step;
 
 // One lock as the tasks of this rank share it.
@@ -73,7 +74,7 @@ Task<> LockTable::lock_from_elsewhere(LockId lock) {
   const remote_lock::Taken taken = co_await p.queue.lock(lock.value, p.initial_home(lock), steps);
   if (taken.previous == p.fabric.self()) co_return;
   p.counters.add(trace::Counter::lock_handovers);
-  co_await p.signatures.acquire(look, taken.previous, taken.was_along);
+  co_await p.signatures.acquire(look, Scope::of_lock(lock, taken.previous), taken.was_along);
 }
 
 Task<> LockTable::lock(LockId lock) {
@@ -95,7 +96,7 @@ Task<bool> LockTable::try_lock(LockId lock) {
   if (taken->previous != p.fabric.self()) {
     p.counters.add(trace::Counter::lock_handovers);
     SignatureReader::Look look(p.signatures);
-    co_await p.signatures.acquire(look, taken->previous, false);
+    co_await p.signatures.acquire(look, Scope::of_lock(lock, taken->previous), false);
   }
   p.counters.add(trace::Counter::lock_acquisitions);
   local.pass.emplace(std::move(*pass));
@@ -104,7 +105,7 @@ Task<bool> LockTable::try_lock(LockId lock) {
 
 Task<> LockTable::unlock(LockId lock) {
   Parts& p = *parts_;
-  co_await p.protocol.release(false);
+  co_await p.protocol.release(Scope::of_lock(lock, p.fabric.self()), false);
   co_await p.queue.unlock(lock.value);
   LocalLock& local = p.local(lock);
   // Out of its place before it is given up: the next holder puts his own pass there.

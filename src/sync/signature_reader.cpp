@@ -57,15 +57,17 @@ Step SignatureReader::sequence_step(std::uint64_t& sequence) const {
 
 Task<std::uint64_t> SignatureReader::acquire_from(Rank peer, coherence::Audience audience) {
   Look look(*this);
-  co_return co_await acquire(look, peer, false, audience);
+  coherence::Scope scope = coherence::Scope::everything();
+  scope.giver = peer;
+  co_return co_await acquire(look, scope, false, audience);
 }
 
-Task<std::uint64_t> SignatureReader::acquire(Look& look, Rank peer, bool is_done,
+Task<std::uint64_t> SignatureReader::acquire(Look& look, coherence::Scope scope, bool is_done,
                                              coherence::Audience audience) {
   for (unsigned attempt = 0;; is_done = false) {
     if (!is_done) {
       std::array<Step, 3> steps = look.steps();
-      co_await fabric::transfer(fabric_, peer, steps);
+      co_await fabric::transfer(fabric_, scope.giver, steps);
     }
     const Look::Result result = look.result();
     if (result == Look::Result::whole) break;
@@ -74,7 +76,7 @@ Task<std::uint64_t> SignatureReader::acquire(Look& look, Rank peer, bool is_done
       co_await pause(attempt);
     }
   }
-  co_await protocol_.acquire(look.signature(), audience);
+  co_await protocol_.acquire(look.signature(), audience, scope);
   co_return look.sequence();
 }
 

@@ -47,8 +47,8 @@ class SignatureReader {
 
   // Result: the sequence word of what was acquired: as long as the peer has that, there is nothing new.
   Task<std::uint64_t> acquire_from(Rank peer, coherence::Audience audience = coherence::Audience::unknown);
-  // The same by `look`; `is_done`: its steps have been done at the peer.
-  Task<std::uint64_t> acquire(Look& look, Rank peer, bool is_done,
+  // The same by `look`, from `scope.giver`; `is_done`: its steps have been done there.
+  Task<std::uint64_t> acquire(Look& look, coherence::Scope scope, bool is_done,
                               coherence::Audience audience = coherence::Audience::unknown);
   // Reads the sequence word alone.
   fabric::Step sequence_step(std::uint64_t& sequence) const;

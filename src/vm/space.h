@@ -34,6 +34,8 @@ struct Segment {
   // is known of the program's stores tells (docs/decisions/merge_unit.md).
   std::uint8_t merge_unit = 0;
   bool holds_stacks = false;
+  // Number of its coherence policy among those of the job (coherence/policies.h).
+  std::uint8_t policy = 0;
   // Used densely: memory may come in pages of megabytes where the kernel is set up to give such.
   bool huge_pages = false;
   // Null: all of it. Else the blocks that are in use, of a page each; what lies between them is no shared

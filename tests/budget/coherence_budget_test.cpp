@@ -50,7 +50,7 @@ void expect_cost(const Cost& cost, std::uint64_t operations, std::uint64_t fault
 }
 
 Task<> release(Node& node) {
-  co_await node.protocol().release(false);
+  co_await node.protocol().release(coherence::Scope::everything(), false);
 }
 Task<> acquire_clock(Node& node, std::uint64_t time) {
   co_await node.protocol().acquire_clock(LogicalTime{time});
@@ -71,7 +71,8 @@ class Copy final : public coherence::SignatureSink {
 Task<> acquire_from(Node& to, Node& from) {
   Copy copy;
   from.protocol().signature(copy);
-  co_await to.protocol().acquire({copy.minimum, copy.notices}, coherence::Audience::unknown);
+  co_await to.protocol().acquire({copy.minimum, copy.notices}, coherence::Audience::unknown,
+                                 coherence::Scope::everything());
 }
 
 TEST(Budget, AReleaseByTheHomeOfABlockThatStaysWritableIsFree) {

@@ -1,232 +1,194 @@
 #include "coherence/home_based/home_based.h"
 
-#include <algorithm>
-#include <cstring>
+#include <array>
+#include <optional>
 
-#include "base/task_group.h"
+#include "coherence/rules/home_words.h"
+#include "coherence/rules/notices.h"
+#include "fabric/transfer.h"
 
 namespace musubi::coherence {
 
 using fabric::Step;
+using rules::HomeWord;
+
+namespace {
+
+std::uint64_t lease_word(BlockId block) {
+  return word_offset(block, offsetof(BlockWords, read_ts));
+}
+std::uint64_t version_word(BlockId block) {
+  return word_offset(block, offsetof(BlockWords, version));
+}
+
+// The home's word as it is if one release has ended the lease.
+void foresee_release(Entry& e) {
+  const HomeWord seen{e.hint_write_ts.value};
+  if (seen.is_leased()) e.hint_write_ts = LogicalTime{HomeWord::unread_since(seen.time() + 1).raw()};
+}
+
+LogicalTime raise(std::atomic<std::uint64_t>& word, LogicalTime time) {
+  std::uint64_t seen = word.load();
+  while (seen < time.value && !word.compare_exchange_weak(seen, time.value)) {
+  }
+  return later(LogicalTime{seen}, time);
+}
+
+}  // namespace
 
 HomeBased::HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                      remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
-                     const PrivateParts* private_parts)
-    : fabric_(fabric),
-      parameters_(parameters),
-      space_(space),
-      vm_(vm),
-      counters_(counters),
-      store_(space, memory, parameters_, private_parts, nullptr, counters),
-      locks_(fabric, grants,
-             {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
-              reinterpret_cast<std::byte*>(memory.words)},
-             false) {}
+                     const PrivateParts* private_parts, Interruption* interruption)
+    : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts, interruption),
+      signature_(*memory.signature),
+      leases_(space.blocks()) {}
 
-Task<bool> HomeBased::fault(BlockId id, vm::Access wanted) {
-  auto pass = co_await gate(id).enter();
-  Block b = block(id);
+// The lease first, then version and bytes: a writer that comes after the lease gets a later time than its
+// end, one that came before it has raised the version already. If the home's word is not what we believed,
+// either the lease that it shows is long enough for us too, or it is tried again.
+//
+// The copy is in the queue before its lease is compared with `acquired`: an acquire that ends meanwhile finds
+// it there, or is seen here.
+Task<bool> HomeBased::bring(Block& b, std::byte* target) {
   Entry& e = b.entry;
-  if (e.pinned || e.state == State::writable) co_return true;  // another task was faster
-  if (wanted == vm::Access::read && rules::is_valid(e)) co_return true;
-  count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
-  e.wanted = e.wanted || e.was_invalidated;
-  e.was_invalidated = false;
-  if (!rules::is_valid(e) && !is_at_home(b)) co_await fetch(b);
-  const bool was_valid = rules::is_valid(e);
-  if (wanted == vm::Access::read) {
-    e.state = rules::when_opened(e.state, wanted);
-    vm_.open_read({id, 1});
-  } else {
-    if (!rules::is_dirty(e) && !is_at_home(b)) {
-      store_.copy_to_public(b);
-      count(Counter::twins);
-    }
-    e.state = State::writable;
-    e.idle_releases = 0;
-    if (was_valid) {
-      vm_.upgrade({id, 1});
-    } else {
-      vm_.open_write({id, 1});
-    }
+  bool with_bytes = e.write_ts == LogicalTime{} || e.changes;
+  // Where the home changes it all the time, it has most likely ended our lease by one release.
+  if (e.changes) foresee_release(e);
+  for (;;) {
+    const HomeWord believed{e.hint_write_ts.value};
+    const HomeWord wanted = rules::wanted_word(e, believed, LogicalTime{acquired_.load()}, parameters_);
+    std::uint64_t seen = 0;
+    std::uint64_t version = 0;
+    std::array<Step, 3> steps{
+        fabric::compare_swap(words_region, lease_word(b.id), &seen, believed.raw(), wanted.raw()),
+        fabric::get(words_region, version_word(b.id), &version, sizeof version),
+        fabric::get(private_region, b.extent.offset, target, b.extent.bytes)};
+    co_await fabric::transfer(fabric_, b.initial_home,
+                              std::span<const Step>(steps).first(with_bytes ? 3 : 2));
+    const HomeWord now = seen == believed.raw() ? wanted : HomeWord{seen};
+    e.hint_write_ts = LogicalTime{now.raw()};
+    const bool is_changed = version + 1 != e.write_ts.value;
+    const bool needs_bytes = is_changed && !with_bytes;
+    with_bytes = with_bytes || is_changed;
+    if (needs_bytes || !now.is_leased()) continue;
+    e.read_ts = now.time();
+    watch_lease(b);
+    const bool is_checked = parameters_.injected_bug != InjectedBug::lease_not_rechecked;
+    if (is_checked && !rules::grants_lease(now, LogicalTime{acquired_.load()})) continue;
+    e.write_ts = LogicalTime{version + 1};
+    e.changes = is_changed;
+    e.lease_doublings = is_changed ? std::uint8_t{0} : rules::next_doublings(e);
+    co_return with_bytes;
   }
-  if (rules::is_dirty(e)) list(b);
-  if (!is_at_home(b)) follow(b);
-  co_return true;
 }
 
-void HomeBased::list(Block& b) {
-  if (b.entry.listed) return;
-  b.entry.listed = true;
-  dirty_.push_back(b.id);
-}
-
-void HomeBased::follow(Block& b) {
+void HomeBased::watch_lease(const Block& b) {
   if (b.entry.queued) return;
   b.entry.queued = true;
-  follow_.push_back(b.id);
+  leases_.push(b.entry.read_ts, b.id);
 }
 
-Task<> HomeBased::fetch(Block& b) {
-  BufferPool::Buffer remote(store_.scratch());
-  const bool brought = co_await bring(b, remote.data());
-  if (!brought) {
-    count(Counter::renewals);
+Task<> HomeBased::publish(Block& b, Puts& puts) {
+  if (is_at_home(b)) {
+    publish_at_home(b);
     co_return;
   }
-  count(Counter::fetches);
-  count(Counter::fetched_bytes, b.extent.bytes);
-  accept(b, remote.data());
-}
-
-void HomeBased::accept(Block& b, const std::byte* data) {
-  if (!rules::is_dirty(b.entry)) return store_.copy_from(b, data);
-  store_.merge(b, b.published, data, Rebase::yes, Sharing::open, b.initial_home);
-}
-
-bool HomeBased::worth_fetching_ahead(Entry& e) {
-  if (!e.wanted || e.fetches_ahead >= parameters_.fetches_ahead_max) return false;
-  ++e.fetches_ahead;
-  count(Counter::fetches_ahead);
-  return true;
-}
-
-bool HomeBased::invalidate_or_keep(Block& b) {
-  if (worth_fetching_ahead(b.entry)) return true;
-  b.entry.wanted = false;
-  b.entry.fetches_ahead = 0;
-  invalidate(b);
-  return false;
-}
-
-void HomeBased::invalidate(Block& b) {
   Entry& e = b.entry;
-  vm_.close({b.id, 1});
-  count(Counter::invalidations);
-  e.was_invalidated = true;
-  e.state = rules::is_dirty(e) ? State::invalid_dirty : State::invalid_clean;
+  const HomeWord believed{e.hint_write_ts.value};
+  std::uint64_t version = 0;
+  std::uint64_t word = 0;
+  puts.add(fabric::fetch_add(words_region, version_word(b.id), &version, 1));
+  puts.add(fabric::fetch_add(words_region, lease_word(b.id), &word, HomeWord::one_tick));
+  co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
+  const HomeWord now{word + HomeWord::one_tick};
+  e.hint_write_ts = LogicalTime{now.raw()};
+  // Nobody else has released a change since this copy came: it is the new version, and leased. Whoever comes
+  // between the two additions shows in the second one, or gets a later time.
+  if (version + 1 == e.write_ts.value && word == believed.raw() && believed.is_leased()) {
+    e.write_ts = LogicalTime{version + 2};
+    e.read_ts = now.time();
+  }
+  announce(b, now.time());
 }
 
-Task<> HomeBased::refresh_all(std::span<const BlockId> blocks) {
+void HomeBased::publish_at_home(Block& b) {
+  shared(b.words.version).fetch_add(1);
+  std::uint64_t seen = shared(b.words.read_ts).load();
+  for (;;) {
+    const std::optional<HomeWord> next = rules::word_of_release_at_home(HomeWord{seen}, parameters_);
+    if (!next) return;
+    if (!shared(b.words.read_ts).compare_exchange_weak(seen, next->raw())) continue;
+    announce(b, next->time());
+    return;
+  }
+}
+
+void HomeBased::announce(const Block& b, LogicalTime time) {
+  if (parameters_.injected_bug != InjectedBug::notice_forgotten)
+    signature_.add(Notice{b.id, time, LogicalTime{}, fabric_.self()});
+  raise(clock_, time);
+}
+
+Task<> HomeBased::acquire(SignatureView signature, Audience audience, Scope) {
+  count(Counter::notices_received, signature.notices.size());
+  LogicalTime newest = signature.minimum;
   TaskGroup fetches(parameters_.release_window);
-  for (const BlockId id : blocks) co_await fetches.admit(refresh(id));
+  for (const Notice& notice : signature.notices) {
+    newest = later(newest, notice.write_ts);
+    const bool stays_open = co_await apply(notice);
+    if (stays_open) co_await fetches.admit(refresh(notice.block));
+  }
+  raise(clock_, newest);
+  if (audience != Audience::everyone) signature_.add_all(signature);
+  co_await expire_until(signature.minimum);
   co_await fetches.drain();
 }
 
-// The block may be open, with bytes that this rank's threads may still read until its acquire ends.
-Task<> HomeBased::refresh(BlockId id) {
+Task<> HomeBased::acquire_clock(LogicalTime time) {
+  raise(clock_, time);
+  signature_.add_all({time, {}});  // what is released from here on covers it too
+  co_await expire_until(time);
+}
+
+// Result: whether the block stays open and must be refreshed.
+Task<bool> HomeBased::apply(Notice notice) {
+  auto pass = co_await gate(notice.block).enter();
+  Block b = block(notice.block);
+  if (is_at_home(b) || !rules::ends_copy(b.entry, notice, parameters_)) co_return false;
+  co_return invalidate_or_keep(b);
+}
+
+// One at a time, as in `migrating`.
+Task<> HomeBased::expire_until(LogicalTime time) {
+  if (expired_.load() >= time.value) co_return;
+  auto pass = co_await acquire_gate_.enter();
+  if (expired_.load() >= time.value) co_return;
+  raise(acquired_, time);
+  BlockId id;
+  TaskGroup fetches(parameters_.release_window);
+  while (leases_.pop_before(LogicalTime{acquired_.load()}, &id)) {
+    const bool stays_open = co_await expire(id);
+    if (stays_open) co_await fetches.admit(refresh(id));
+  }
+  co_await fetches.drain();
+  raise(expired_, time);
+}
+
+// A block that has left the queue. Result: as of apply().
+Task<bool> HomeBased::expire(BlockId id) {
   auto pass = co_await gate(id).enter();
   Block b = block(id);
-  co_await fetch(b);
-  if (!rules::is_valid(b.entry)) {
-    const bool dirty = rules::is_dirty(b.entry);
-    b.entry.state = dirty ? State::readable_dirty : State::readable_clean;
-    b.entry.was_invalidated = false;
-    vm_.open_read({id, 1});
-    follow(b);
-  }
+  MUSUBI_CHECK(b.entry.queued, "block %lu left the queue of leases twice",
+               static_cast<unsigned long>(id.value));
+  b.entry.queued = false;
+  if (!rules::is_valid(b.entry)) co_return false;
+  if (b.entry.read_ts.value < acquired_.load()) co_return invalidate_or_keep(b);
+  watch_lease(b);
+  co_return false;
 }
 
-// The puts that bring what this rank changed to the home, exactly those bytes: others may have written those
-// between them. The twin becomes what is put; `snapshot` keeps it until the puts are done.
-std::vector<Step> HomeBased::collect_changes(Block& b, std::byte* snapshot) {
-  std::vector<Step> puts;
-  store_.for_each_part(b, [&](std::size_t begin, std::size_t bytes) {
-    const std::size_t end = begin + bytes;
-    for (std::size_t at = begin; at < end;) {
-      if (b.own[at] == b.published[at]) {
-        ++at;
-        continue;
-      }
-      const std::size_t first = at;
-      while (at < end && b.own[at] != b.published[at]) ++at;
-      std::memcpy(snapshot + first, b.own + first, at - first);
-      std::memcpy(b.published + first, b.own + first, at - first);
-      puts.push_back(fabric::put(private_region, b.extent.offset + first, snapshot + first, at - first));
-    }
-  });
-  return puts;
-}
-
-Task<> HomeBased::release(bool) {
-  auto pass = co_await release_gate_.enter();
-  std::vector<BlockId> blocks;
-  blocks.swap(dirty_);
-  blocks.insert(blocks.end(), pinned_.begin(), pinned_.end());
-  TaskGroup group(parameters_.release_window);
-  for (const BlockId id : blocks) co_await group.admit(release_block(id));
-  co_await group.drain();
-}
-
-// The home does not know what its program wrote, only that it may have: it is closed for writing, and fault
-// and publication follow the next write. Elsewhere the block stays open until it was found unchanged some
-// times.
-Task<> HomeBased::release_block(BlockId id) {
-  auto pass = co_await gate(id).enter();
-  Block b = block(id);
-  Entry& e = b.entry;
-  e.listed = false;
-  std::vector<Step> puts;
-  if (is_at_home(b)) {
-    if (!e.pinned && e.state == State::writable) {
-      vm_.downgrade({id, 1});
-      e.state = State::readable_clean;
-    }
-    co_await publish(b, puts);
-    co_return;
-  }
-  if (!rules::is_dirty(e)) co_return;
-  if (e.state == State::writable && e.idle_releases >= parameters_.downgrade_after_releases) {
-    vm_.downgrade({id, 1});
-    count(Counter::downgrades);
-    e.state = State::readable_dirty;
-  }
-  BufferPool::Buffer snapshot(store_.scratch());
-  count(Counter::comparisons);
-  puts = collect_changes(b, snapshot.data());
-  e.idle_releases = puts.empty() ? static_cast<std::uint16_t>(e.idle_releases + 1) : std::uint16_t{0};
-  e.state = rules::when_released(e.state);
-  if (!puts.empty()) {
-    count(Counter::releases);
-    co_await publish(b, puts);
-  }
-  if (rules::is_dirty(e)) list(b);
-}
-
-Task<> HomeBased::modify(BlockId id, Modification& modification) {
-  auto pass = co_await gate(id).enter();
-  Block b = block(id);
-  count(Counter::atomics);
-  co_await locks_.lock(id.value, b.initial_home);
-  if (is_at_home(b)) {
-    modification.apply(b.own);
-    std::vector<Step> none;
-    co_await publish(b, none);
-  } else {
-    co_await modify_elsewhere(b, modification);
-  }
-  co_await locks_.unlock(id.value);
-}
-
-Task<> HomeBased::modify_elsewhere(Block& b, Modification& modification) {
-  co_await fetch(b);
-  if (!rules::is_dirty(b.entry)) {
-    store_.copy_to_public(b);
-  }
-  modification.apply(b.own);
-  BufferPool::Buffer snapshot(store_.scratch());
-  std::vector<Step> puts = collect_changes(b, snapshot.data());
-  if (!puts.empty()) co_await publish(b, puts);
-}
-
-void HomeBased::pin(BlockId first, std::uint64_t blocks) {
-  for (std::uint64_t i = 0; i < blocks; ++i) {
-    const BlockId id{first.value + i};
-    MUSUBI_CHECK(space_.initial_home(id) == fabric_.self());
-    store_.entry(id).pinned = true;
-    pinned_.push_back(id);
-  }
-  vm_.leave_open({first, blocks});
+std::uint64_t HomeBased::signature(SignatureSink& sink) {
+  return signature_.read([&sink](SignatureView view) { sink.take(view); });
 }
 
 }  // namespace musubi::coherence

@@ -17,11 +17,9 @@
 #include "coherence/core/signature.h"
 #include "coherence/core/version.h"
 #include "coherence/migrating/acquires_in_order.h"
-#include "coherence/migrating/block_list.h"
 #include "coherence/migrating/comparison_cost.h"
 #include "coherence/migrating/fault_holds.h"
 #include "coherence/migrating/held_back.h"
-#include "coherence/migrating/lease_queue.h"
 #include "coherence/migrating/looks.h"
 #include "coherence/migrating/migrating.h"
 #include "coherence/migrating/quiescence.h"
@@ -34,7 +32,9 @@
 #include "coherence/rules/notices.h"
 #include "coherence/rules/publication.h"
 #include "coherence/rules/states.h"
+#include "coherence/store/block_list.h"
 #include "coherence/store/block_store.h"
+#include "coherence/store/lease_queue.h"
 
 namespace musubi::coherence::migrating {
 
@@ -266,7 +266,7 @@ class Engine {
   const Parameters parameters_;
   BlockStore store_;
   remote_lock::QueueLock locks_;
-  Signature signature_;
+  Signature& signature_;
   Gate release_gate_;
   Gate expire_gate_;
   Quiescence quiescence_;

@@ -297,7 +297,7 @@ void Engine::accept(Block& b, Version version, const std::byte* data, Giver give
   } else {
     // Blocks that are written at every other turn count as ones that change.
     if (e.lease_doublings != 0) e.changes = false;
-    if (e.lease_doublings < rules::lease_doublings_max) ++e.lease_doublings;
+    e.lease_doublings = rules::next_doublings(e);
   }
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;

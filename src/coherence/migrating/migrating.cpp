@@ -27,13 +27,13 @@ void Migrating::set_store_bound(StoreBound bound) noexcept {
 const RaceLog* Migrating::races() const noexcept {
   return parts_->engine.races();
 }
-Task<> Migrating::release(bool quiescent) {
+Task<> Migrating::release(Scope, bool quiescent) {
   return parts_->engine.release(quiescent);
 }
 bool Migrating::release_at_once(bool quiescent) {
   return parts_->engine.release_at_once(quiescent);
 }
-Task<> Migrating::acquire(SignatureView signature, Audience audience) {
+Task<> Migrating::acquire(SignatureView signature, Audience audience, Scope) {
   return parts_->engine.acquire(signature, audience);
 }
 bool Migrating::acquire_at_once(SignatureView signature, Audience audience) {

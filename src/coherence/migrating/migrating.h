@@ -36,9 +36,9 @@ class Migrating final : public Protocol {
   Task<bool> fault(BlockId block, vm::Access wanted) override;
   void set_store_bound(StoreBound bound) noexcept override;
   const RaceLog* races() const noexcept override;
-  Task<> release(bool quiescent) override;
+  Task<> release(Scope scope, bool quiescent) override;
   bool release_at_once(bool quiescent) override;
-  Task<> acquire(SignatureView signature, Audience audience) override;
+  Task<> acquire(SignatureView signature, Audience audience, Scope scope) override;
   bool acquire_at_once(SignatureView signature, Audience audience) override;
   std::uint64_t signature(SignatureSink& sink) override;
   void forget(std::uint64_t mark) override;

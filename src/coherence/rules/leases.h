@@ -26,6 +26,11 @@ constexpr LogicalTime wanted_lease(const Entry& e, LogicalTime write_ts, Logical
   return later(write_ts, acquired) + (shortest_lease(parameters) << e.lease_doublings);
 }
 
+// What becomes of Entry::lease_doublings when a renewal has found nothing changed.
+constexpr std::uint8_t next_doublings(const Entry& e) {
+  return std::min<std::uint8_t>(lease_doublings_max, e.lease_doublings + 1);
+}
+
 // Whether the home's word allows it as it is: somebody holds the version, until then at least.
 constexpr bool is_leased_until(Version home, LogicalTime time) {
   return home.read_ts > home.write_ts && home.read_ts >= time;

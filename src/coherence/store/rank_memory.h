@@ -6,17 +6,18 @@
 #include "coherence/core/block_words.h"
 #include "coherence/core/entry.h"
 #include "coherence/core/public_pages.h"
+#include "coherence/core/signature.h"
 
 namespace musubi::coherence {
 
-// Laid out by Space; zero at start. private_view, published, words and signature lie in registered regions
+// Laid out by Space; zero at start. private_view, published and words lie in registered regions
 // (coherence/regions.h).
 struct RankMemory {
   std::byte* private_view;  // system view of what the program sees
   std::byte* published;     // public copies, and twins
   BlockWords* words;
   Entry* entries;
-  std::byte* signature;                 // signature_bytes(parameters) bytes
+  Signature* signature;                 // the rank's own, shared by its policies; in registered memory
   PublicPages* public_pages = nullptr;  // of `published`; null: what is taken stays
 };
 

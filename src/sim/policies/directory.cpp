@@ -14,7 +14,7 @@ using fabric::Step;
 Directory::Directory(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                      remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
                      const PrivateParts* private_parts)
-    : HomeBased(space, fabric, vm, counters, grants, memory, parameters, private_parts),
+    : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts, nullptr),
       words_per_block_(sharers_words(fabric.ranks())),
       copies_(space.blocks()) {
   fabric.listen(fabric::MessageKind::invalidation, this);
@@ -40,11 +40,11 @@ Task<bool> Directory::bring(Block& b, std::byte* target) {
 
 // Whoever is on the list once the puts have taken effect may hold bytes from before. Whoever comes later does
 // not.
-Task<> Directory::publish(Block& b, std::vector<Step>& puts) {
+Task<> Directory::publish(Block& b, Puts& puts) {
   std::vector<std::uint64_t> words(words_per_block_);
-  puts.push_back(fabric::get(sharers_region, sharers_offset(b.id, 0), words.data(),
-                             words.size() * sizeof(std::uint64_t)));
-  co_await fabric::transfer(fabric_, b.initial_home, puts);
+  puts.add(fabric::get(sharers_region, sharers_offset(b.id, 0), words.data(),
+                       words.size() * sizeof(std::uint64_t)));
+  co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
   words[own_word()] &= ~own_bit();
   std::vector<Rank> sharers;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -130,7 +130,7 @@ Task<> Directory::leave(BlockId id) {
 
 // Copies are given up as soon as somebody wants it; what is left to do is to bring back those that are read
 // again and again, and to leave the lists of those that are not.
-Task<> Directory::acquire(SignatureView, Audience) {
+Task<> Directory::acquire(SignatureView, Audience, Scope) {
   auto pass = co_await acquire_gate_.enter();
   std::vector<BlockId> lost;
   lost.swap(lost_);
@@ -143,7 +143,7 @@ Task<> Directory::acquire(SignatureView, Audience) {
 }
 
 Task<> Directory::acquire_clock(LogicalTime) {
-  return acquire({}, Audience::unknown);
+  return acquire({}, Audience::unknown, Scope::everything());
 }
 
 std::uint64_t Directory::signature(SignatureSink& sink) {

@@ -7,11 +7,12 @@
 #include <optional>
 #include <vector>
 
-#include "coherence/home_based/home_based.h"
+#include "base/sparse_array.h"
+#include "coherence/home_based/fixed_home.h"
 
 namespace musubi::coherence {
 
-class Directory final : public HomeBased, private fabric::Listener {
+class Directory final : public FixedHome, private fabric::Listener {
  public:
   // One bit per rank and block, at the block's home; zero at start, the same size at every rank.
   static constexpr fabric::RegionId sharers_region{4};
@@ -23,7 +24,7 @@ class Directory final : public HomeBased, private fabric::Listener {
             remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
             const PrivateParts* private_parts);
 
-  Task<> acquire(SignatureView signature, Audience audience) override;
+  Task<> acquire(SignatureView signature, Audience audience, Scope scope) override;
   std::uint64_t signature(SignatureSink& sink) override;
   void forget(std::uint64_t) override {}
   LogicalTime clock() const override { return {}; }
@@ -54,7 +55,7 @@ class Directory final : public HomeBased, private fabric::Listener {
   };
 
   Task<bool> bring(Block& b, std::byte* target) override;
-  Task<> publish(Block& b, std::vector<fabric::Step>& puts) override;
+  Task<> publish(Block& b, Puts& puts) override;
   Task<> invalidate_at(BlockId block, const std::vector<Rank>& sharers);
   void on_message(Rank from, std::span<const std::byte> body) noexcept override;
   void give_up(BlockId block);

@@ -9,8 +9,8 @@ using fabric::Step;
 Notices::Notices(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                  remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
                  const PrivateParts* private_parts)
-    : HomeBased(space, fabric, vm, counters, grants, memory, parameters, private_parts),
-      signature_(memory.signature, parameters.signature_notices_max, true),
+    : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts, nullptr),
+      signature_(*memory.signature),
       versions_(space.blocks()) {}
 
 // The version first: the bytes are at least as new as it says.
@@ -24,21 +24,20 @@ Task<bool> Notices::bring(Block& b, std::byte* target) {
   co_return true;
 }
 
-Task<> Notices::publish(Block& b, std::vector<Step>& puts) {
+Task<> Notices::publish(Block& b, Puts& puts) {
   std::uint64_t before = 0;
   if (is_at_home(b)) {
     before = shared(b.words.version).fetch_add(1);
   } else {
-    puts.push_back(
-        fabric::fetch_add(words_region, word_offset(b.id, offsetof(BlockWords, version)), &before, 1));
-    co_await fabric::transfer(fabric_, b.initial_home, puts);
+    puts.add(fabric::fetch_add(words_region, word_offset(b.id, offsetof(BlockWords, version)), &before, 1));
+    co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
     // Nobody else changed it since: what is here is the new version.
     if (versions_[b.id.value] == before) versions_[b.id.value] = before + 1;
   }
   signature_.add(Notice{b.id, LogicalTime{before + 1}, LogicalTime{}, fabric_.self()});
 }
 
-Task<> Notices::acquire(SignatureView signature, Audience audience) {
+Task<> Notices::acquire(SignatureView signature, Audience audience, Scope) {
   auto pass = co_await acquire_gate_.enter();
   count(Counter::notices_received, signature.notices.size());
   std::vector<BlockId> to_refresh;
@@ -57,7 +56,7 @@ Task<> Notices::apply(Notice notice, std::vector<BlockId>* to_refresh) {
 
 Task<> Notices::drop_everything(std::vector<BlockId>* to_refresh) {
   std::vector<BlockId> copies;
-  for_each_copy([&](Block& b) { copies.push_back(b.id); });
+  copies_here_.for_each([this](BlockId id) { return block(id); }, [&](Block& b) { copies.push_back(b.id); });
   for (const BlockId id : copies) {
     auto pass = co_await gate(id).enter();
     Block b = block(id);
@@ -67,7 +66,7 @@ Task<> Notices::drop_everything(std::vector<BlockId>* to_refresh) {
 
 // Nobody says what has changed: everything may have, and who acquires from here must assume that too.
 Task<> Notices::acquire_clock(LogicalTime) {
-  co_await acquire({LogicalTime{1}, {}}, Audience::unknown);
+  co_await acquire({LogicalTime{1}, {}}, Audience::unknown, Scope::everything());
 }
 
 std::uint64_t Notices::signature(SignatureSink& sink) {

@@ -6,12 +6,14 @@
 // something is not named (a flush without a partner, a signature that was full): every copy goes.
 #pragma once
 
+#include "base/sparse_array.h"
 #include "coherence/core/signature.h"
-#include "coherence/home_based/home_based.h"
+#include "coherence/home_based/fixed_home.h"
+#include "sim/policies/copy_list.h"
 
 namespace musubi::coherence {
 
-class Notices final : public HomeBased {
+class Notices final : public FixedHome {
  public:
   static constexpr std::size_t bytes_per_copy = 16;  // the home's version and that of the copy
 
@@ -20,7 +22,7 @@ class Notices final : public HomeBased {
           remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
           const PrivateParts* private_parts);
 
-  Task<> acquire(SignatureView signature, Audience audience) override;
+  Task<> acquire(SignatureView signature, Audience audience, Scope scope) override;
   std::uint64_t signature(SignatureSink& sink) override;
   void forget(std::uint64_t mark) override { signature_.forget(mark); }
   LogicalTime clock() const override { return {}; }
@@ -28,11 +30,13 @@ class Notices final : public HomeBased {
 
  private:
   Task<bool> bring(Block& b, std::byte* target) override;
-  Task<> publish(Block& b, std::vector<fabric::Step>& puts) override;
+  Task<> publish(Block& b, Puts& puts) override;
+  void note_copy(Block& b) override { copies_here_.add(b); }
   Task<> apply(Notice notice, std::vector<BlockId>* to_refresh);
   Task<> drop_everything(std::vector<BlockId>* to_refresh);
 
-  Signature signature_;
+  Signature& signature_;
+  CopyList copies_here_;
   SparseArray<std::uint64_t> versions_;  // of the copies here
 };
 

@@ -35,8 +35,8 @@ std::uint64_t version_word(BlockId block) {
 Timestamps::Timestamps(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                        remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
                        const PrivateParts* private_parts)
-    : HomeBased(space, fabric, vm, counters, grants, memory, parameters, private_parts),
-      signature_(memory.signature, parameters.signature_notices_max, true),
+    : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts, nullptr),
+      signature_(*memory.signature),
       copies_(space.blocks()) {}
 
 void Timestamps::advance(std::uint64_t time) {
@@ -81,16 +81,16 @@ Task<bool> Timestamps::bring(Block& b, std::byte* target) {
   }
 }
 
-Task<> Timestamps::publish(Block& b, std::vector<Step>& puts) {
+Task<> Timestamps::publish(Block& b, Puts& puts) {
   if (is_at_home(b)) {
     publish_at_home(b);
     co_return;
   }
   std::uint64_t version = 0;
   std::uint64_t word = 0;
-  puts.push_back(fabric::fetch_add(words_region, version_word(b.id), &version, 1));
-  puts.push_back(fabric::fetch_add(words_region, lease_word(b.id), &word, one_tick));
-  co_await fabric::transfer(fabric_, b.initial_home, puts);
+  puts.add(fabric::fetch_add(words_region, version_word(b.id), &version, 1));
+  puts.add(fabric::fetch_add(words_region, lease_word(b.id), &word, one_tick));
+  co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
   Copy& copy = copies_[b.id.value];
   if (copy.version == version + 1) copy.version = version + 2;  // nobody else changed it since
   copy.home_word = word + one_tick;
@@ -109,7 +109,7 @@ void Timestamps::publish_at_home(Block& b) {
   }
 }
 
-Task<> Timestamps::acquire(SignatureView signature, Audience) {
+Task<> Timestamps::acquire(SignatureView signature, Audience, Scope) {
   co_await acquire_clock(signature.minimum);
 }
 
@@ -117,9 +117,10 @@ Task<> Timestamps::acquire_clock(LogicalTime time) {
   auto pass = co_await acquire_gate_.enter();
   advance(time.value);
   std::vector<BlockId> lapsed;
-  for_each_copy([&](Block& b) {
-    if (copies_[b.id.value].lease_end < now_) lapsed.push_back(b.id);
-  });
+  copies_here_.for_each([this](BlockId id) { return block(id); },
+                        [&](Block& b) {
+                          if (copies_[b.id.value].lease_end < now_) lapsed.push_back(b.id);
+                        });
   std::vector<BlockId> to_refresh;
   for (const BlockId id : lapsed) {
     auto pass_of_block = co_await gate(id).enter();

@@ -7,12 +7,14 @@
 // 2016).
 #pragma once
 
+#include "base/sparse_array.h"
 #include "coherence/core/signature.h"
-#include "coherence/home_based/home_based.h"
+#include "coherence/home_based/fixed_home.h"
+#include "sim/policies/copy_list.h"
 
 namespace musubi::coherence {
 
-class Timestamps final : public HomeBased {
+class Timestamps final : public FixedHome {
  public:
   static constexpr std::size_t bytes_per_copy = 48;  // the home's two words and the table of copies
 
@@ -22,7 +24,7 @@ class Timestamps final : public HomeBased {
              remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
              const PrivateParts* private_parts);
 
-  Task<> acquire(SignatureView signature, Audience audience) override;
+  Task<> acquire(SignatureView signature, Audience audience, Scope scope) override;
   std::uint64_t signature(SignatureSink& sink) override;
   void forget(std::uint64_t) override {}
   LogicalTime clock() const override { return LogicalTime{now_}; }
@@ -40,11 +42,13 @@ class Timestamps final : public HomeBased {
   static constexpr std::uint8_t doublings_max = 10;
 
   Task<bool> bring(Block& b, std::byte* target) override;
-  Task<> publish(Block& b, std::vector<fabric::Step>& puts) override;
+  Task<> publish(Block& b, Puts& puts) override;
+  void note_copy(Block& b) override { copies_here_.add(b); }
   void publish_at_home(Block& b);
   void advance(std::uint64_t time);
 
-  Signature signature_;
+  Signature& signature_;
+  CopyList copies_here_;
   SparseArray<Copy> copies_;
   std::uint64_t now_ = 0;  // every copy whose lease ended before this is gone at the end of an acquire
 };

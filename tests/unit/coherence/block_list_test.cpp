@@ -1,5 +1,5 @@
 // The list of blocks that a later release looks at.
-#include "coherence/migrating/block_list.h"
+#include "coherence/store/block_list.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The queue of the blocks that may be read, by the time until which they may.
-#include "coherence/migrating/lease_queue.h"
+#include "coherence/store/lease_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "coherence/rules/faults.h"
+#include "coherence/rules/home_words.h"
 #include "coherence/rules/leases.h"
 #include "coherence/rules/naming.h"
 #include "coherence/rules/notices.h"
@@ -62,6 +63,32 @@ TEST(States, LoseTheirChangesInARelease) {
   EXPECT_EQ(when_released(State::readable_dirty), State::readable_clean);
   EXPECT_EQ(when_released(State::invalid_dirty), State::invalid_clean);
   EXPECT_EQ(when_released(State::writable), State::writable);
+}
+
+TEST(HomeWords, GrantLeasesThatLastLongEnough) {
+  const HomeWord leased = HomeWord::leased_until(at(9));
+  EXPECT_TRUE(leased.is_leased());
+  EXPECT_EQ(leased.time(), at(9));
+  EXPECT_TRUE(grants_lease(leased, at(9)));
+  EXPECT_FALSE(grants_lease(leased, at(10)));
+  EXPECT_FALSE(grants_lease(HomeWord::unread_since(at(9)), at(3))) << "nobody has asked";
+  EXPECT_EQ(HomeWord{leased.raw() + HomeWord::one_tick}.time(), at(10)) << "a release elsewhere";
+}
+
+TEST(HomeWords, AreDatedAnewByTheHomeIfSomebodyMayReadTheVersion) {
+  const Parameters parameters;
+  const auto next = word_of_release_at_home(HomeWord::leased_until(at(9)), parameters);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->time(), at(10));
+  EXPECT_FALSE(next->is_leased());
+  EXPECT_FALSE(word_of_release_at_home(*next, parameters)) << "nobody has read it since";
+}
+
+TEST(HomeWords, AreAskedForFromTheLaterTime) {
+  Parameters parameters;
+  parameters.lease_ticks = 10;
+  EXPECT_EQ(wanted_word(Entry{}, HomeWord::unread_since(at(4)), at(7), parameters).time(), at(17));
+  EXPECT_EQ(wanted_word(Entry{}, HomeWord::leased_until(at(8)), at(7), parameters).time(), at(18));
 }
 
 TEST(Leases, AreAskedForFromTheLaterTime) {

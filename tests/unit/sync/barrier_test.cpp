@@ -44,7 +44,7 @@ class RecordingProtocol final : public coherence::Protocol {
     if (at_once_) begin(quiescent);
     return at_once_;
   }
-  Task<> release(bool quiescent) override {
+  Task<> release(coherence::Scope, bool quiescent) override {
     begin(quiescent);
     co_return;
   }
@@ -56,7 +56,8 @@ class RecordingProtocol final : public coherence::Protocol {
     if (at_once_) record(signature, audience);
     return at_once_;
   }
-  Task<> acquire(coherence::SignatureView signature, coherence::Audience audience) override {
+  Task<> acquire(coherence::SignatureView signature, coherence::Audience audience,
+                 coherence::Scope) override {
     record(signature, audience);
     co_return;
   }

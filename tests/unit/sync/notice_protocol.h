@@ -34,14 +34,15 @@ class NoticeProtocol final : public coherence::Protocol {
   }
 
   Task<bool> fault(BlockId, vm::Access) override { co_return true; }
-  Task<> release(bool quiescent) override {
+  Task<> release(coherence::Scope, bool quiescent) override {
     EXPECT_FALSE(quiescent);
     co_await fabric::sim::think(release_ns);
     for (const coherence::Notice& notice : written_) signature_.add(notice);
     written_.clear();
     ++releases;
   }
-  Task<> acquire(coherence::SignatureView signature, coherence::Audience audience) override {
+  Task<> acquire(coherence::SignatureView signature, coherence::Audience audience,
+                 coherence::Scope) override {
     EXPECT_EQ(audience, coherence::Audience::unknown);
     signature_.add_all(signature);
     ++acquires;

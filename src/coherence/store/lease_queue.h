@@ -10,7 +10,7 @@
 #include "base/sparse_array.h"
 #include "base/spin_lock.h"
 
-namespace musubi::coherence::migrating {
+namespace musubi::coherence {
 
 class LeaseQueue {
  public:
@@ -47,4 +47,4 @@ class LeaseQueue {
   std::size_t size_ = 0;
 };
 
-}  // namespace musubi::coherence::migrating
+}  // namespace musubi::coherence

@@ -10,7 +10,7 @@
 #include "base/sparse_array.h"
 #include "base/spin_lock.h"
 
-namespace musubi::coherence::migrating {
+namespace musubi::coherence {
 
 class BlockList {
  public:
@@ -49,4 +49,4 @@ class BlockList {
   std::size_t filled_ = 0;
 };
 
-}  // namespace musubi::coherence::migrating
+}  // namespace musubi::coherence

@@ -1,0 +1,213 @@
+#include "coherence/home_based/fixed_home.h"
+
+#include "fabric/transfer.h"
+
+namespace musubi::coherence {
+
+FixedHome::FixedHome(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
+                     remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
+                     const PrivateParts* private_parts, Interruption* interruption)
+    : fabric_(fabric),
+      parameters_(parameters),
+      space_(space),
+      vm_(vm),
+      counters_(counters),
+      store_(space, memory, parameters_, private_parts, interruption, counters),
+      locks_(fabric, grants,
+             {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
+              reinterpret_cast<std::byte*>(memory.words)},
+             false, parameters.injected_bug == InjectedBug::handover_skipped),
+      dirty_(space.blocks()) {}
+
+Task<bool> FixedHome::fault(BlockId id, vm::Access wanted) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  Entry& e = b.entry;
+  if (e.pinned || e.state == State::writable) co_return true;  // another task was faster
+  if (wanted == vm::Access::read && rules::is_valid(e)) co_return true;
+  count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
+  e.wanted = e.wanted || e.was_invalidated;
+  e.was_invalidated = false;
+  if (!rules::is_valid(e) && !is_at_home(b)) co_await fetch(b);
+  open(b, wanted);
+  co_return true;
+}
+
+// On the list before it is open: another thread may write, and release, at once.
+void FixedHome::open(Block& b, vm::Access wanted) {
+  Entry& e = b.entry;
+  const bool was_valid = rules::is_valid(e);
+  const bool needs_twin = wanted == vm::Access::write && !rules::is_dirty(e) && !is_at_home(b);
+  if (needs_twin) {
+    store_.copy_to_public(b);
+    count(Counter::twins);
+  }
+  e.state = rules::when_opened(e.state, wanted);
+  const bool is_listed_late = parameters_.injected_bug == InjectedBug::listed_too_late;
+  if (rules::is_dirty(e) && !is_listed_late) list(b);
+  if (!is_at_home(b)) note_copy(b);
+  if (wanted == vm::Access::read) {
+    vm_.open_read({b.id, 1});
+    return;
+  }
+  e.idle_releases = 0;
+  if (was_valid) {
+    vm_.upgrade({b.id, 1});
+  } else {
+    vm_.open_write({b.id, 1});
+  }
+  if (is_listed_late) list(b);
+}
+
+void FixedHome::list(Block& b) {
+  if (b.entry.listed) return;
+  b.entry.listed = true;
+  dirty_.add(b.id);
+}
+
+Task<> FixedHome::fetch(Block& b) {
+  BufferPool::Buffer remote(store_.scratch());
+  const bool brought = co_await bring(b, remote.data());
+  if (!brought) {
+    count(Counter::renewals);
+    co_return;
+  }
+  count(Counter::fetches);
+  count(Counter::fetched_bytes, b.extent.bytes);
+  accept(b, remote.data());
+}
+
+void FixedHome::accept(Block& b, const std::byte* data) {
+  if (!rules::is_dirty(b.entry)) return store_.copy_from(b, data);
+  store_.merge(b, b.published, data, Rebase::yes, Sharing::open, b.initial_home);
+}
+
+bool FixedHome::worth_fetching_ahead(Entry& e) {
+  if (!e.wanted || e.fetches_ahead >= parameters_.fetches_ahead_max) return false;
+  ++e.fetches_ahead;
+  count(Counter::fetches_ahead);
+  return true;
+}
+
+bool FixedHome::invalidate_or_keep(Block& b) {
+  if (worth_fetching_ahead(b.entry)) return true;
+  b.entry.wanted = false;
+  b.entry.fetches_ahead = 0;
+  invalidate(b);
+  return false;
+}
+
+void FixedHome::invalidate(Block& b) {
+  Entry& e = b.entry;
+  vm_.close({b.id, 1});
+  count(Counter::invalidations);
+  e.was_invalidated = true;
+  e.state = rules::is_dirty(e) ? State::invalid_dirty : State::invalid_clean;
+}
+
+Task<> FixedHome::refresh_all(std::span<const BlockId> blocks) {
+  TaskGroup fetches(parameters_.release_window);
+  for (const BlockId id : blocks) co_await fetches.admit(refresh(id));
+  co_await fetches.drain();
+}
+
+Task<> FixedHome::refresh(BlockId id) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  co_await fetch(b);
+  if (!rules::is_valid(b.entry)) {
+    const bool dirty = rules::is_dirty(b.entry);
+    b.entry.state = dirty ? State::readable_dirty : State::readable_clean;
+    b.entry.was_invalidated = false;
+    vm_.open_read({id, 1});
+    note_copy(b);
+  }
+}
+
+// Result: whether there were any. The twin becomes what is put.
+Task<bool> FixedHome::put_changes(Block& b) {
+  BufferPool::Buffer snapshot(store_.scratch());
+  Changes changes(store_, b, snapshot.data());
+  count(Counter::comparisons);
+  Puts puts;
+  while (!changes.collect(puts)) {
+    co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
+    puts.clear();
+  }
+  if (puts.empty()) co_return false;
+  co_await publish(b, puts);
+  co_return true;
+}
+
+Task<> FixedHome::release(Scope, bool) {
+  auto pass = co_await release_gate_.enter();
+  TaskGroup group(parameters_.release_window);
+  for (const BlockId id : dirty_.take()) co_await group.admit(release_block(id));
+  for (const BlockId id : pinned_) co_await group.admit(release_block(id));
+  co_await group.drain();
+}
+
+// Away from its home a block stays open until it was found unchanged some times.
+Task<> FixedHome::release_block(BlockId id) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  Entry& e = b.entry;
+  e.listed = false;
+  if (is_at_home(b)) co_return co_await release_at_home(b);
+  if (!rules::is_dirty(e)) co_return;
+  if (e.state == State::writable && e.idle_releases >= parameters_.downgrade_after_releases) {
+    vm_.downgrade({id, 1});
+    count(Counter::downgrades);
+    e.state = State::readable_dirty;
+  }
+  e.state = rules::when_released(e.state);  // before others get in: what they find dirty then is so again
+  const bool changed = co_await put_changes(b);
+  e.idle_releases = changed ? std::uint16_t{0} : static_cast<std::uint16_t>(e.idle_releases + 1);
+  if (changed) count(Counter::releases);
+  if (rules::is_dirty(e)) list(b);
+}
+
+// The home does not know what its program wrote, only that it may have: it is closed for writing, and fault
+// and publication follow the next write.
+Task<> FixedHome::release_at_home(Block& b) {
+  if (!b.entry.pinned && b.entry.state == State::writable) {
+    vm_.downgrade({b.id, 1});
+    b.entry.state = State::readable_clean;
+  }
+  Puts none;
+  co_await publish(b, none);
+}
+
+Task<> FixedHome::modify(BlockId id, Modification& modification) {
+  auto pass = co_await gate(id).enter();
+  Block b = block(id);
+  count(Counter::atomics);
+  co_await locks_.lock(id.value, b.initial_home);
+  if (is_at_home(b)) {
+    modification.apply(b.own);
+    Puts none;
+    co_await publish(b, none);
+  } else {
+    co_await modify_elsewhere(b, modification);
+  }
+  co_await locks_.unlock(id.value);
+}
+
+Task<> FixedHome::modify_elsewhere(Block& b, Modification& modification) {
+  co_await fetch(b);
+  if (!rules::is_dirty(b.entry)) store_.copy_to_public(b);
+  modification.apply(b.own);
+  co_await put_changes(b);
+}
+
+void FixedHome::pin(BlockId first, std::uint64_t blocks) {
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    const BlockId id{first.value + i};
+    MUSUBI_CHECK(space_.initial_home(id) == fabric_.self());
+    store_.entry(id).pinned = true;
+    pinned_.push_back(id);
+  }
+  vm_.leave_open({first, blocks});
+}
+
+}  // namespace musubi::coherence

@@ -1,0 +1,107 @@
+// What policies with fixed homes have in common: the home's program works on a block's newest bytes in place;
+// other ranks fetch them from there, make a twin at their first write, and put the bytes that they changed
+// there at a release. Which ranks must learn of a change, and how, is the policy.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/event.h"
+#include "base/task.h"
+#include "base/task_group.h"
+#include "coherence/core/block_words.h"
+#include "coherence/core/parameters.h"
+#include "coherence/home_based/changes.h"
+#include "coherence/no_ordering.h"
+#include "coherence/protocol.h"
+#include "coherence/regions.h"
+#include "coherence/rules/states.h"
+#include "coherence/store/block_list.h"
+#include "coherence/store/block_store.h"
+#include "fabric/fabric.h"
+#include "remote_lock/queue_lock.h"
+#include "trace/counters.h"
+#include "vm/space.h"
+#include "vm/vm.h"
+
+namespace musubi::coherence {
+
+// One object per rank; any thread of it.
+class FixedHome : public Protocol {
+ public:
+  Task<bool> fault(BlockId block, vm::Access wanted) override;
+  Task<> release(Scope scope, bool quiescent) override;
+  Task<> modify(BlockId block, Modification& modification) override;
+  void pin(BlockId first, std::uint64_t count) override;
+  void note_stack(std::size_t, std::uintptr_t, std::uintptr_t) override {}
+  void adopt(BlockId, std::uint64_t) override {}
+  Ordering& ordering() override { return ordering_; }
+
+  // Of an Entry these policies use the state, the flags pinned, listed, queued (in the list of copies),
+  // was_invalidated and wanted, and two counts.
+  static constexpr std::size_t entry_bytes = 10;
+
+ protected:
+  using Counter = trace::Counter;
+  // As Migrating.
+  FixedHome(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
+            remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
+            const PrivateParts* private_parts, Interruption* interruption);
+  ~FixedHome() override = default;
+
+  // The policy brings the home's bytes into `target`, with what it needs to know how long they hold. Under
+  // the block's gate, not at its home. Result: false when the bytes that are here are still the newest, and
+  // `target` means nothing.
+  virtual Task<bool> bring(Block& b, std::byte* target) = 0;
+  // The policy carries out `puts` (none at the home: its program has written in place) as a part of one batch
+  // to the home, and sees to it that everybody learns of the change who must. May add steps to `puts`. Under
+  // the block's gate.
+  virtual Task<> publish(Block& b, Puts& puts) = 0;
+  // The program may read the copy of a block whose home is elsewhere. Under the block's gate.
+  virtual void note_copy(Block&) {}
+
+  Block block(BlockId id) const { return store_.block(id); }
+  Gate& gate(BlockId id) { return store_.gate(id); }
+  bool is_at_home(const Block& b) const { return b.initial_home == fabric_.self(); }
+  std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const { return store_.shared(word); }
+  void count(Counter counter, std::uint64_t amount = 1) { counters_.add(counter, amount); }
+
+  // A copy of this rank may no longer be used: closes it, or, if it is read again and again, leaves it to a
+  // later refresh() by this acquire. Result: whether it is to be refreshed.
+  bool invalidate_or_keep(Block& b);
+  void invalidate(Block& b);
+  bool worth_fetching_ahead(Entry& e);
+  // Bring the newest bytes of blocks that may be open, with bytes that this rank's threads may still read
+  // until its acquire ends; as many at once as a release has on the way.
+  Task<> refresh(BlockId id);
+  Task<> refresh_all(std::span<const BlockId> blocks);
+  Task<> fetch(Block& b);
+
+  fabric::Fabric& fabric_;
+  const Parameters parameters_;
+  Gate acquire_gate_;  // what one acquire makes invalid must be so before another that covers it ends
+
+ private:
+  Task<> release_block(BlockId id);
+  Task<> release_at_home(Block& b);
+  Task<bool> put_changes(Block& b);
+  Task<> modify_elsewhere(Block& b, Modification& modification);
+  void open(Block& b, vm::Access wanted);
+  void list(Block& b);
+  void accept(Block& b, const std::byte* data);
+
+  const vm::Space& space_;
+  vm::Vm& vm_;
+  trace::Counters& counters_;
+  BlockStore store_;
+  remote_lock::QueueLock locks_;  // for modify() alone
+  Gate release_gate_;
+  BlockList dirty_;
+  std::vector<BlockId> pinned_;
+  NoOrdering ordering_{*this};
+};
+
+}  // namespace musubi::coherence

@@ -1,0 +1,49 @@
+// Rules of fixed homes: the word by which a home grants leases and dates versions (coherence.md section 11).
+// It holds the latest time of a lease or a version, and whether somebody may hold a lease on the present
+// version. Away from the home, Entry::hint_write_ts keeps what was last seen of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "coherence/core/entry.h"
+#include "coherence/core/parameters.h"
+#include "coherence/rules/leases.h"
+
+namespace musubi::coherence::rules {
+
+class HomeWord {
+ public:
+  constexpr explicit HomeWord(std::uint64_t raw) : raw_(raw) {}
+  static constexpr HomeWord leased_until(LogicalTime time) { return HomeWord(time.value << 1 | 1); }
+  static constexpr HomeWord unread_since(LogicalTime time) { return HomeWord(time.value << 1); }
+  // What a release elsewhere adds to the word: a version one later than all before.
+  static constexpr std::uint64_t one_tick = 2;
+
+  constexpr std::uint64_t raw() const { return raw_; }
+  constexpr LogicalTime time() const { return LogicalTime{raw_ >> 1}; }
+  constexpr bool is_leased() const { return (raw_ & 1) != 0; }
+
+ private:
+  std::uint64_t raw_;
+};
+
+// The word that a reader asks for, where it believes the home to have `word`.
+constexpr HomeWord wanted_word(const Entry& e, HomeWord word, LogicalTime acquired,
+                               const Parameters& parameters) {
+  return HomeWord::leased_until(wanted_lease(e, word.time(), acquired, parameters));
+}
+
+// Whether copies taken under the word may be held at `acquired`.
+constexpr bool grants_lease(HomeWord word, LogicalTime acquired) {
+  return word.is_leased() && word.time() >= acquired;
+}
+
+// What the home makes of its word when it releases: nothing, if nobody can hold what it has changed.
+constexpr std::optional<HomeWord> word_of_release_at_home(HomeWord word, const Parameters& parameters) {
+  if (!word.is_leased() || parameters.injected_bug == InjectedBug::silent_after_lease) return std::nullopt;
+  return HomeWord::unread_since(word.time() + 1);
+}
+
+}  // namespace musubi::coherence::rules

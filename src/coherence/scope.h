@@ -1,0 +1,45 @@
+// Which memory a release or an acquire is about, and by what it came about. A policy may do more than it is
+// asked for: what it publishes or shows beyond the scope comes early, which no program can call wrong.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "base/ids.h"
+#include "vm/vm.h"
+
+namespace musubi::coherence {
+
+struct Scope {
+  static constexpr std::uint64_t all_blocks = std::numeric_limits<std::uint64_t>::max();
+  static constexpr LockId no_lock{std::numeric_limits<std::uint32_t>::max()};
+
+  static constexpr Scope everything() { return {}; }
+  // Of some segments, say, or of a range of addresses that the program names.
+  static constexpr Scope of_blocks(vm::BlockRun blocks) {
+    Scope scope;
+    scope.blocks = blocks;
+    return scope;
+  }
+  // What is handed over with `lock`: a policy that binds memory to locks releases and acquires that; the
+  // others take it for everything. `giver` had the lock before; while releasing, this rank.
+  static constexpr Scope of_lock(LockId lock, Rank giver) {
+    Scope scope;
+    scope.lock = lock;
+    scope.giver = giver;
+    return scope;
+  }
+
+  constexpr bool has_lock() const { return lock != no_lock; }
+  constexpr bool overlaps(vm::BlockRun run) const {
+    const bool ends_before =
+        blocks.count != all_blocks && blocks.first.value + blocks.count <= run.first.value;
+    return !ends_before && blocks.first.value < run.first.value + run.count;
+  }
+
+  vm::BlockRun blocks{BlockId{0}, all_blocks};
+  LockId lock = no_lock;
+  Rank giver{};
+};
+
+}  // namespace musubi::coherence

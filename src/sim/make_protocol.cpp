@@ -1,0 +1,52 @@
+#include "sim/make_protocol.h"
+
+#include <utility>
+#include <vector>
+
+#include "coherence/home_based/home_based.h"
+#include "coherence/policies.h"
+#include "sim/policies/directory.h"
+#include "sim/policies/notices.h"
+#include "sim/policies/timestamps.h"
+
+namespace musubi::sim {
+namespace {
+
+template <class Made>
+std::unique_ptr<Made> make(const ProtocolGround& g) {
+  return std::make_unique<Made>(g.space, g.fabric, g.vm, g.counters, g.grants, g.memory, g.parameters,
+                                g.private_parts);
+}
+template <class Made>
+std::unique_ptr<Made> make_interrupted(const ProtocolGround& g) {
+  return std::make_unique<Made>(g.space, g.fabric, g.vm, g.counters, g.grants, g.memory, g.parameters,
+                                g.private_parts, g.interruption);
+}
+
+}  // namespace
+
+MadeProtocol make_protocol(Policy policy, const ProtocolGround& ground) {
+  switch (policy) {
+    case Policy::directory:
+      return {make<coherence::Directory>(ground), nullptr};
+    case Policy::notices:
+      return {make<coherence::Notices>(ground), nullptr};
+    case Policy::timestamps:
+      return {make<coherence::Timestamps>(ground), nullptr};
+    case Policy::home_based:
+      return {make_interrupted<coherence::HomeBased>(ground), nullptr};
+    default:
+      break;
+  }
+  auto migrating = make_interrupted<coherence::Migrating>(ground);
+  const coherence::Migrating* const seen = migrating.get();
+  if (policy == Policy::migrating) return {std::move(migrating), seen};
+  std::vector<std::unique_ptr<coherence::Protocol>> policies;
+  policies.push_back(std::move(migrating));
+  policies.push_back(make_interrupted<coherence::HomeBased>(ground));
+  return {std::make_unique<coherence::Policies>(ground.space, std::move(policies), *ground.memory.signature,
+                                                ground.parameters.signature_notices_max),
+          seen};
+}
+
+}  // namespace musubi::sim

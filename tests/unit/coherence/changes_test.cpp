@@ -1,0 +1,102 @@
+// What a release puts at a fixed home: exactly the bytes that differ from the twin, however many there are.
+#include "coherence/home_based/changes.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace musubi::coherence {
+namespace {
+
+class ChangesTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t block_bytes = 4096;
+
+  ChangesTest() {
+    vm::Segment segment;
+    segment.base = 0x10000;
+    segment.block_bytes = block_bytes;
+    segment.bytes = 2 * block_bytes;
+    space_.add(segment);
+    const RankMemory memory{own_.data(), twin_.data(), words_.data(), entries_.data(), nullptr};
+    store_ = std::make_unique<BlockStore>(space_, memory, parameters_, nullptr, nullptr, counters_);
+  }
+
+  // The bytes of block 1 that the puts would bring, applied to `home`. Result: how many batches.
+  std::size_t release_to(std::vector<std::byte>& home) {
+    Block block = store_->block(BlockId{1});
+    std::vector<std::byte> snapshot(block_bytes);
+    Changes changes(*store_, block, snapshot.data());
+    std::size_t batches = 0;
+    for (bool all = false; !all;) {
+      Puts puts;
+      all = changes.collect(puts);
+      ++batches;
+      EXPECT_LE(puts.steps().size(), Puts::of_changes_max);
+      for (const fabric::Step& step : puts.steps()) {
+        EXPECT_EQ(step.region, private_region);
+        std::copy_n(static_cast<const std::byte*>(step.local), step.bytes,
+                    home.data() + (step.offset - block_bytes));
+      }
+    }
+    return batches;
+  }
+  std::byte* own() { return own_.data() + block_bytes; }
+  std::byte* twin() { return twin_.data() + block_bytes; }
+
+  vm::Space space_{2};
+  Parameters parameters_;
+  trace::Counters counters_;
+  std::vector<std::byte> own_ = std::vector<std::byte>(2 * block_bytes);
+  std::vector<std::byte> twin_ = std::vector<std::byte>(2 * block_bytes);
+  std::vector<BlockWords> words_ = std::vector<BlockWords>(2);
+  std::vector<Entry> entries_ = std::vector<Entry>(2);
+  std::unique_ptr<BlockStore> store_;
+};
+
+TEST_F(ChangesTest, NoneOfAnUnchangedBlock) {
+  std::vector<std::byte> home(block_bytes, std::byte{7});
+  EXPECT_EQ(release_to(home), 1u);
+  EXPECT_EQ(home, std::vector<std::byte>(block_bytes, std::byte{7}));
+}
+
+// The bytes between may have been written by others: they must not be put.
+TEST_F(ChangesTest, LeaveTheBytesBetweenAlone) {
+  for (const std::size_t at : {0u, 7u, 8u, 100u, 102u, 4095u}) own()[at] = std::byte{1};
+  std::vector<std::byte> home(block_bytes, std::byte{7});
+  EXPECT_EQ(release_to(home), 1u);
+  for (std::size_t at = 0; at < block_bytes; ++at) {
+    const bool changed = own()[at] == std::byte{1};
+    EXPECT_EQ(home[at], changed ? std::byte{1} : std::byte{7}) << at;
+    EXPECT_EQ(twin()[at], own()[at]) << at;
+  }
+}
+
+// Every second byte of the block: more puts than one batch takes.
+TEST_F(ChangesTest, GoOutInSeveralBatchesWhereTheyAreMany) {
+  for (std::size_t at = 0; at < block_bytes; at += 2) own()[at] = std::byte{1};
+  std::vector<std::byte> home(block_bytes);
+  EXPECT_EQ(release_to(home), (block_bytes / 2 + Puts::of_changes_max - 1) / Puts::of_changes_max);
+  EXPECT_TRUE(std::equal(home.begin(), home.end(), own()));
+}
+
+TEST_F(ChangesTest, AreFoundWhereverTheyLie) {
+  std::mt19937 random(1);
+  for (unsigned round = 0; round < 200; ++round) {
+    for (unsigned i = 0; i < 30; ++i) {
+      const std::size_t begin = random() % block_bytes;
+      const std::size_t bytes = std::min<std::size_t>(1 + random() % 20, block_bytes - begin);
+      for (std::size_t at = begin; at < begin + bytes; ++at) own()[at] = std::byte(random());
+    }
+    std::vector<std::byte> home(twin(), twin() + block_bytes);
+    release_to(home);
+    ASSERT_TRUE(std::equal(home.begin(), home.end(), own())) << round;
+    ASSERT_TRUE(std::equal(home.begin(), home.end(), twin())) << round;
+  }
+}
+
+}  // namespace
+}  // namespace musubi::coherence
