@@ -125,10 +125,6 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
       round_up(layout.stacks_base + static_cast<std::size_t>(stack_bytes), std::size_t{1} << 30);
   layout.late_libraries_bytes = ranks > 1 ? late_library_bytes(ranks) : 0;
   find_libraries(globals, layout);
-  const auto of_program = std::ranges::count_if(globals, [](const auto& range) { return !range.of_library; });
-  if (static_cast<std::size_t>(of_program) + 4 > vm::Space::segment_count_max) {
-    return Error{"the program has too many writable segments to share"};
-  }
   if (layout.libraries_bytes > library_span_max) {
     return Error{
         "the program's libraries lie too far apart to share their data: load them all at their usual "

@@ -24,12 +24,12 @@ void clear(std::byte* bytes, std::size_t count) noexcept {
 void JobRuntime::allow_code(std::uintptr_t address) {
   const vm::Segment* const segment = plan_.space.segment_at(address);
   if (segment == nullptr) return;
-  const auto index = static_cast<unsigned>(segment - plan_.space.segments().data());
+  const auto index = plan_.space.index_of(*segment);
   segments_with_code().fetch_or(std::uint64_t{1} << index);
 }
 
 bool JobRuntime::may_execute(BlockId block) noexcept {
-  const auto index = static_cast<unsigned>(&plan_.space.segment_of(block) - plan_.space.segments().data());
+  const auto index = plan_.space.index_of(plan_.space.segment_of(block));
   return (segments_with_code().load() >> index & 1) != 0;
 }
 

@@ -26,9 +26,9 @@ Result<void> make_file(const char* name, std::size_t bytes, os::FileDescriptor& 
 
 Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const vm::Space& space,
                                                        const sync::ControlLayout& control) {
-  std::unique_ptr<MemoryFiles> files(new MemoryFiles(space.blocks()));
-  const std::size_t bytes = whole_pages(space.bytes());
-  const std::size_t word_bytes = whole_pages(space.blocks() * sizeof(coherence::BlockWords));
+  std::unique_ptr<MemoryFiles> files(new MemoryFiles(space.blocks_max()));
+  const std::size_t bytes = whole_pages(space.bytes_max());
+  const std::size_t word_bytes = whole_pages(space.blocks_max() * sizeof(coherence::BlockWords));
   Result<void> made = make_file("musubi-private", bytes, files->private_file_, nullptr);
   if (made) made = make_file("musubi-published", bytes, files->published_file_, &files->published_);
   if (made) made = make_file("musubi-words", word_bytes, files->words_file_, &files->words_);

@@ -135,7 +135,7 @@ void JobRuntime::share_range(const SharedRange& range, std::span<const PrivateBy
     std::memcpy(view + segment.offset + (part.address - segment.base),
                 reinterpret_cast<const void*>(part.address), part.bytes);
   }
-  const auto index = static_cast<std::size_t>(&segment - plan_.space.segments().data());
+  const auto index = plan_.space.index_of(segment);
   const auto mapped = segment.parts == nullptr
                           ? vm_->map_segment(index, vm::Placement::replace)
                           : vm_->map_part(index, range.address, range.bytes, vm::Placement::replace);

@@ -59,7 +59,7 @@ void JobRuntime::name_races() {
 // "counts+0x10", "heap of rank 0 + 0x1234", "stack 3 of rank 1".
 std::string JobRuntime::place_name(std::uintptr_t address) const {
   const vm::Segment& segment = *plan_.space.segment_at(address);
-  const auto index = static_cast<std::size_t>(&segment - plan_.space.segments().data());
+  const auto index = plan_.space.index_of(segment);
   const std::size_t offset = address - segment.base;
   char name[64];
   if (index == plan_.heap_segment) {

@@ -35,7 +35,12 @@ Cluster::Cluster(const Configuration& configuration, const vm::Space& space)
     : configuration_(configuration),
       world_(configuration.seed),
       network_(world_, configuration.nodes, configuration.model, configuration.hostility),
-      space_(space) {
+      space_(space),
+      late_begin_(space_.segments().size()) {
+  if (configuration_.late_segments != 0) {
+    const std::uint64_t blocks = std::uint64_t{configuration_.phases + 1} * late_segments_at_once;
+    space_.leave_room(blocks, blocks * configuration_.block_bytes);
+  }
   add_private_parts();
   add_nodes();
 }
@@ -66,6 +71,35 @@ void Cluster::add_nodes() {
   for (std::uint32_t rank = 0; rank < configuration_.nodes; ++rank) {
     nodes_.push_back(std::make_unique<Node>(network_.node(Rank{rank}), space_, parts, options));
   }
+}
+
+// A block each: what counts is their number, and that they do not lie in the order in which they come.
+BlockId Cluster::add_late_segments() {
+  late_begin_ = space_.segments().size();
+  const BlockId first{space_.blocks()};
+  for (std::size_t i = 0; i < late_segments_at_once; ++i) {
+    const std::size_t number = late_begin_ + i;
+    vm::Segment segment;
+    segment.name = "late";
+    segment.base = 0x40000000 + (number % 2 == 0 ? number : 1000 - number) * 0x10000;
+    segment.block_bytes = configuration_.block_bytes;
+    segment.bytes = segment.block_bytes;
+    segment.home = Rank{static_cast<std::uint32_t>(number % configuration_.nodes)};
+    if (configuration_.policy == Policy::mixed) segment.policy = static_cast<std::uint8_t>(number % 2);
+    const vm::Segment& added = space_.add(segment);
+    if (space_.block_at(segment.base) != added.first_block) violate("late segment %zu is not found", number);
+  }
+  world_.reached("segments.late");
+  if (space_.segments().size() > 16) world_.reached("segments.more_than_16");
+  return first;
+}
+
+void Cluster::remove_late_segments() {
+  for (const vm::Segment& segment : space_.segments().subspan(late_begin_)) {
+    space_.remove(segment);
+    if (space_.block_at(segment.base)) violate("a removed segment is found");
+  }
+  late_begin_ = space_.segments().size();
 }
 
 bool Cluster::has_fixed_home(BlockId block) const {

@@ -27,6 +27,11 @@ class Cluster {
   fabric::sim::Network& network() { return network_; }
   const vm::Space& space() const { return space_; }
   const coherence::PrivateParts& private_parts() const { return private_parts_; }
+  // Between two phases (Configuration::late_segments): the segments that came last go, or new ones come.
+  // Result: the first block of the new ones; all blocks behind it are new, too.
+  BlockId add_late_segments();
+  void remove_late_segments();
+
   // Whether the block belongs to the policy home_based.
   bool has_fixed_home(BlockId block) const;
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
@@ -39,6 +44,8 @@ class Cluster {
   const std::string& violation() const { return violation_; }
 
  private:
+  static constexpr std::size_t late_segments_at_once = 6;
+
   void add_private_parts();
   void add_nodes();
 
@@ -46,6 +53,7 @@ class Cluster {
   fabric::sim::World world_;
   fabric::sim::Network network_;
   vm::Space space_;
+  std::size_t late_begin_;  // number of the first of the late segments
   coherence::PrivateParts private_parts_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::string violation_;

@@ -40,6 +40,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("preemption", c.preemption);
   visit("interruption", c.interruption);
   visit("coarse_faults", c.coarse_faults);
+  visit("late_segments", c.late_segments);
   visit("plain_flags", c.plain_flags);
   visit("background", c.background);
   visit("check_every", c.check_every);

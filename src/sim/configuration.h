@@ -51,9 +51,10 @@ struct Configuration {
   std::uint32_t preemption = 0;        // accesses that may happen inside a change of protection
   std::uint32_t interruption = 0;      // places inside the protocol where others get in between
   std::uint32_t coarse_faults = 0;     // 1: the memory cannot tell reads from writes
-  std::uint32_t plain_flags = 0;  // 1: the nodes are told that the program hands data over by plain flags
-  std::uint32_t background = 0;   // 1: each node has a background
-  std::uint32_t check_every = 1;  // events between checks of one block's state
+  std::uint32_t plain_flags = 0;    // 1: the nodes are told that the program hands data over by plain flags
+  std::uint32_t background = 0;     // 1: each node has a background
+  std::uint32_t late_segments = 0;  // 1: segments come and go between phases
+  std::uint32_t check_every = 1;    // events between checks of one block's state
   coherence::Parameters protocol;
   fabric::sim::LatencyModel model;
   fabric::sim::Hostility hostility;

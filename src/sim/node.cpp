@@ -29,7 +29,7 @@ using fabric::MessageKind;
 NodeOptions Node::completed(NodeOptions options, const vm::Space& space) {
   std::size_t& notices_max = options.protocol.signature_notices_max;
   if (is_for_comparison(options.policy)) options.interruption = 0;
-  if (options.policy == Policy::notices) notices_max = space.blocks();
+  if (options.policy == Policy::notices) notices_max = space.blocks_max();
   if (options.policy == Policy::directory || options.policy == Policy::timestamps) notices_max = 1;
   return options;
 }
@@ -68,13 +68,13 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       layout_(control_layout(fabric.ranks(), options_)),
       interrupted_(*this),
       public_pages_(*this),
-      vm_(*this, space.blocks()),
-      private_(space.bytes()),
-      published_(space.bytes()),
-      words_(space.blocks()),
-      entries_(space.blocks()),
+      vm_(*this, space.blocks_max()),
+      private_(space.bytes_max()),
+      published_(space.bytes_max()),
+      words_(space.blocks_max()),
+      entries_(space.blocks_max()),
       sharers_(options.policy == Policy::directory
-                   ? space.blocks() * coherence::Directory::sharers_words(fabric.ranks())
+                   ? space.blocks_max() * coherence::Directory::sharers_words(fabric.ranks())
                    : 0),
       control_(layout_.bytes),
       signature_(control(layout_.signature), options_.protocol.signature_notices_max,
@@ -91,8 +91,8 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       background_(flags_, protocol_->ordering(), stand_, fabric.counters()) {
   fabric.attach({words_region, reinterpret_cast<std::byte*>(words_.data()),
                  words_.size() * sizeof(coherence::BlockWords)});
-  fabric.attach({published_region, published_.data(), space.bytes()});
-  fabric.attach({coherence::private_region, private_.data(), space.bytes()});
+  fabric.attach({published_region, published_.data(), space.bytes_max()});
+  fabric.attach({coherence::private_region, private_.data(), space.bytes_max()});
   fabric.attach({control_region, control(0), layout_.bytes});
   fabric.allow_interruptions(options_.interruption);
   fabric.listen(MessageKind::lock_granted, &grants_);

@@ -16,7 +16,7 @@ Program::Program(Cluster& cluster)
     : cluster_(cluster),
       configuration_(cluster.configuration()),
       cell_bytes_(configuration_.cell_bytes),
-      shadow_(cluster.space().bytes(), configuration_.actors()) {
+      shadow_(cluster.space().bytes_max(), configuration_.actors()) {
   for (std::uint32_t i = 0; i < configuration_.actors(); ++i) {
     actors_.push_back(Actor{i, &cluster.node(i % cluster.size()), Random(configuration_.seed * 1000003 + i)});
   }
@@ -26,11 +26,31 @@ Program::Program(Cluster& cluster)
   for (std::uint32_t i = 0; i < configuration_.locks; ++i) locks_.push_back({shadow_.baton(), no_thread});
   barriers_.assign(2, shadow_.baton());
   Random random(configuration_.seed + 0xadda);
-  for (std::uint64_t i = 0; i < cluster.space().blocks(); ++i) {
+  prepare_blocks(BlockId{0}, random);
+  early_blocks_ = live_.size();
+}
+
+// Those from `first` on.
+void Program::prepare_blocks(BlockId first, Random& random) {
+  for (std::uint64_t i = first.value; i < cluster_.space().blocks(); ++i) {
     channels_.push_back(
         {shadow_.baton(), static_cast<std::uint32_t>(random.below(actors_.size())), false, by_clock});
     prepare_block(BlockId{i}, random);
+    live_.push_back(BlockId{i});
   }
+}
+
+// Behind each barrier, by whoever leaves it first: all others but outsiders are in it.
+void Program::change_segments(std::uint32_t episode) {
+  if (configuration_.late_segments == 0 || episode < episodes_changed_) return;
+  episodes_changed_ = episode + 1;
+  if (episode % 2 != 0) {
+    live_.resize(early_blocks_);
+    return cluster_.remove_late_segments();
+  }
+  if (episode + 1 >= configuration_.phases) return;
+  Random random(configuration_.seed + 0x1a7e + episode);
+  prepare_blocks(cluster_.add_late_segments(), random);
 }
 
 void Program::prepare_block(BlockId block, Random& random) {
@@ -48,7 +68,8 @@ void Program::prepare_block(BlockId block, Random& random) {
 
   Node& home = cluster_.node(cluster_.space().initial_home(block).value);
   std::byte* bytes = home.private_bytes(block);
-  const bool pinned = random.chance(configuration_.pinned_percent);
+  const bool is_late = early_blocks_ != 0;  // stacks do not come and go
+  const bool pinned = random.chance(configuration_.pinned_percent) && !is_late;
   if (pinned) {
     home.protocol().pin(block, 1);
     home.protocol().note_stack(pinned_++, extent.address, extent.address + extent.bytes);
@@ -78,7 +99,7 @@ std::uint64_t Program::choice(std::uint64_t a, std::uint64_t b, std::uint64_t c)
 }
 
 bool Program::is_open(BlockId block) const {
-  if (configuration_.outsiders == 0) return false;
+  if (configuration_.outsiders == 0 || block.value >= early_blocks_) return false;
   return block.value == 0 || choice(7, 0, block.value) % 2 == 0;
 }
 
@@ -129,13 +150,12 @@ Program::Cell Program::random_cell(Random& random, BlockId block) const {
 }
 
 BlockId Program::random_block(Actor& actor, std::uint32_t phase) const {
-  const std::uint64_t blocks = cluster_.space().blocks();
   if (is_outsider(actor)) {
-    const BlockId drawn{actor.random.below(blocks)};
+    const BlockId drawn = live_[actor.random.below(early_blocks_)];
     return is_open(drawn) ? drawn : BlockId{0};
   }
-  if (actor.random.chance(50)) return BlockId{choice(6, phase, actor.number % 3) % blocks};
-  return BlockId{actor.random.below(blocks)};
+  if (actor.random.chance(50)) return live_[choice(6, phase, actor.number % 3) % live_.size()];
+  return live_[actor.random.below(live_.size())];
 }
 
 void Program::start() {
@@ -145,8 +165,8 @@ void Program::start() {
 
 void Program::check_copies() {
   for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) {
-    for (std::uint64_t i = 0; i < cluster_.space().blocks() && !cluster_.violated(); ++i) {
-      check_copy(cluster_.node(rank), BlockId{i});
+    for (const BlockId block : live_) {
+      if (!cluster_.violated()) check_copy(cluster_.node(rank), block);
     }
   }
 }

@@ -101,6 +101,8 @@ class Program final : private PromiseBase::Observer {
   Task<> barrier(Actor& actor, std::uint32_t episode);
   Task<> read_everything(Actor& actor);
 
+  void prepare_blocks(BlockId first, Random& random);
+  void change_segments(std::uint32_t episode);
   void check_copy(Node& node, BlockId block);
   void complain(const Actor& actor, const Cell& cell, const std::byte* found, const char* what);
 
@@ -111,10 +113,13 @@ class Program final : private PromiseBase::Observer {
   std::vector<Actor> actors_;
   std::deque<Outsider> outsiders_;
   std::vector<UserLock> locks_;
-  std::vector<Channel> channels_;                  // one per block
+  std::deque<Channel> channels_;                   // one per block
   std::vector<Shadow::Baton> barriers_;            // of odd and even episodes
   std::vector<std::vector<std::uint32_t>> cells_;  // per block: begins of the cells that everybody shares
   std::size_t cell_count_ = 0;
+  std::vector<BlockId> live_;  // the blocks of segments that are there, the early ones first
+  std::size_t early_blocks_ = 0;
+  std::uint32_t episodes_changed_ = 0;
   std::size_t pinned_ = 0;
   std::vector<Task<>> tasks_;
   std::uint32_t ended_ = 0;

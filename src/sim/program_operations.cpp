@@ -200,7 +200,7 @@ Task<> Program::leave(Actor& actor, std::uint32_t lock) {
 Task<> Program::accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock, Cell cell) {
   const std::uint64_t count = actor.random.between(1, 5);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const BlockId block{actor.random.below(cluster_.space().blocks())};
+    const BlockId block = live_[actor.random.below(is_outsider(actor) ? early_blocks_ : live_.size())];
     const bool allowed = is_open(block) || !is_outsider(actor);
     if (allowed && style(phase, block) == Style::locked && !cells_[block.value].empty()) {
       const Cell other = random_cell(actor.random, block);
@@ -258,6 +258,7 @@ Task<> Program::barrier(Actor& actor, std::uint32_t episode) {
   co_await actor.node->barrier(payload);
   if (payload[0] != episode + 1) cluster_.violate("a barrier lost the payload of rank 0");
   shadow_.take(actor.number, baton);
+  change_segments(episode);
 }
 
 Task<> Program::read_everything(Actor& actor) {
@@ -265,10 +266,10 @@ Task<> Program::read_everything(Actor& actor) {
   // square.
   const std::uint64_t stride = std::max<std::uint64_t>(1, actors_.size() * cell_count_ / 20000);
   std::uint64_t turn = actor.number;
-  for (std::uint64_t i = 0; i < cluster_.space().blocks(); ++i) {
-    const std::size_t offset = cluster_.space().extent(BlockId{i}).offset;
-    for (const std::uint32_t begin : cells_[i]) {
-      if (turn++ % stride == 0) co_await read(actor, Cell{BlockId{i}, begin, offset + begin});
+  for (const BlockId block : live_) {
+    const std::size_t offset = cluster_.space().extent(block).offset;
+    for (const std::uint32_t begin : cells_[block.value]) {
+      if (turn++ % stride == 0) co_await read(actor, Cell{block, begin, offset + begin});
     }
   }
 }

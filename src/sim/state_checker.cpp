@@ -37,13 +37,13 @@ StateChecker::StateChecker(Cluster& cluster, std::uint32_t check_every)
     : cluster_(cluster),
       world_(cluster.world()),
       check_every_(std::max(1u, check_every)),
-      blocks_to_check_(is_for_comparison(cluster.configuration().policy) ? 0 : cluster.space().blocks()),
-      homes_(cluster.space().blocks()),
+      checks_blocks_(!is_for_comparison(cluster.configuration().policy)),
+      homes_(cluster.space().blocks_max()),
       acquired_(cluster.size()),
       depth_(cluster.size()) {}
 
 void StateChecker::after_event() noexcept {
-  if (blocks_to_check_ == 0 || ++events_ % check_every_ != 0 || cluster_.violated()) return;
+  if (!checks_blocks_ || ++events_ % check_every_ != 0 || cluster_.violated()) return;
   ++turns_;
   check_block(BlockId{turns_ % cluster_.space().blocks()});
   check_node(static_cast<std::uint32_t>(turns_ % cluster_.size()));
@@ -185,7 +185,8 @@ void StateChecker::check_node(std::uint32_t rank) {
 }
 
 void StateChecker::check_at_rest() {
-  for (std::uint64_t i = 0; i < blocks_to_check_; ++i) {
+  const std::uint64_t blocks = checks_blocks_ ? cluster_.space().blocks() : 0;
+  for (std::uint64_t i = 0; i < blocks; ++i) {
     const BlockId block{i};
     check_block(block);
     if (cluster_.violated()) return;

@@ -37,7 +37,7 @@ class StateChecker final : public fabric::sim::Observer {
   Cluster& cluster_;
   fabric::sim::World& world_;
   std::uint32_t check_every_;
-  std::uint64_t blocks_to_check_;
+  const bool checks_blocks_;
   std::uint64_t events_ = 0;
   std::uint64_t turns_ = 0;
   struct Home {

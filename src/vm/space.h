@@ -1,9 +1,9 @@
 // The shared space: segments of addresses, cut into blocks. The same on every rank, so that a block's number,
-// its address, and its place in the views of every rank are computed, never looked up.
+// its address, and its place in the views of every rank are computed, never asked for.
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "base/sparse_array.h"
 #include "vm/block_set.h"
 
 namespace musubi::vm {
@@ -41,10 +42,11 @@ struct Segment {
   // Null: all of it. Else the blocks that are in use, of a page each; what lies between them is no shared
   // memory and belongs to others. Outlives the space.
   BlockSet* parts = nullptr;
-  // Filled in by Space::add:
+  // Filled in by Space:
   BlockId first_block{};
   std::uint64_t blocks = 0;
   std::size_t offset = 0;  // of the segment in the views
+  bool removed = false;
 };
 
 // Whether the block of index `index` in its segment is in use.
@@ -59,30 +61,39 @@ struct Extent {
   std::uintptr_t address;  // in the user view
 };
 
+// Lookups: any thread, signal handlers too, also while another thread adds or removes a segment. One thread
+// at a time does that, on every rank in the same order.
 class Space {
  public:
-  static constexpr std::size_t segment_count_max = 16;
+  static constexpr std::size_t segments_max = 65536;
 
-  explicit Space(std::uint32_t ranks) : ranks_(ranks) {}
+  explicit Space(std::uint32_t ranks) : ranks_(ranks), segments_(segments_max), late_(segments_max) {}
+  Space(const Space& other);
+  Space& operator=(const Space&) = delete;
 
-  // Adds a segment behind the ones before; every rank adds the same ones in the same order, before use.
-  // Result: the segment with its derived fields.
-  const Segment& add(Segment segment) {
-    MUSUBI_CHECK(count_ < segment_count_max);
-    MUSUBI_CHECK(segment.block_bytes != 0 && (segment.block_bytes & (segment.block_bytes - 1)) == 0);
-    segment.first_block = BlockId{blocks_};
-    segment.blocks = (segment.bytes + segment.block_bytes - 1) / segment.block_bytes;
-    segment.offset = bytes_;
-    blocks_ += segment.blocks;
-    bytes_ += segment.blocks * segment.block_bytes;
-    segments_[count_] = segment;
-    return segments_[count_++];
-  }
+  // Adds a segment behind the ones before. Result: the segment with its derived fields, as long as the space
+  // lives. REQUIRES: it overlaps no other; once leave_room() was called, it fits there.
+  const Segment& add(Segment segment);
+  // No address lies in the segment any more. Its blocks keep their numbers and their places in the views, for
+  // what is still under way; no other segment gets them. REQUIRES: no rank touches it any more, nor
+  // has a stack there.
+  void remove(const Segment& segment);
+  // Tables are about to be made for blocks_max() blocks and bytes_max() bytes: those of now, and this many of
+  // segments that come later, whose blocks are not larger than those of now.
+  void leave_room(std::uint64_t blocks, std::size_t bytes);
 
   std::uint32_t ranks() const { return ranks_; }
-  std::uint64_t blocks() const { return blocks_; }
+  std::uint64_t blocks() const { return blocks_.load(std::memory_order_acquire); }
   std::size_t bytes() const { return bytes_; }  // of one view
-  std::span<const Segment> segments() const { return {segments_.data(), count_}; }
+  std::uint64_t blocks_max() const { return std::max(blocks(), room_blocks_); }
+  std::size_t bytes_max() const { return std::max(bytes_, room_bytes_); }
+  // In the order in which they came, with those that were removed.
+  std::span<const Segment> segments() const {
+    return {segments_.data(), count_.load(std::memory_order_acquire)};
+  }
+  std::size_t index_of(const Segment& segment) const {
+    return static_cast<std::size_t>(&segment - segments_.data());
+  }
   std::size_t largest_block_bytes() const {  // 1 if there is none
     std::size_t largest = 1;
     for (const Segment& segment : segments()) largest = std::max(largest, segment.block_bytes);
@@ -91,10 +102,12 @@ class Space {
 
   // The segment of an address, whether or not it is in use there; or null.
   const Segment* segment_around(std::uintptr_t address) const {
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (address - segments_[i].base < segments_[i].bytes) return &segments_[i];
+    const std::span<const Segment> all = segments();
+    const std::size_t early = std::min(all.size(), early_max);
+    for (std::size_t i = 0; i < early; ++i) {
+      if (address - all[i].base < all[i].bytes && !is_removed(all[i])) return &all[i];
     }
-    return nullptr;
+    return all.size() > early_max ? late_segment_around(address) : nullptr;
   }
   // The segment that has the address in use, or null.
   const Segment* segment_at(std::uintptr_t address) const {
@@ -109,11 +122,12 @@ class Space {
   }
   // REQUIRES: block < blocks().
   const Segment& segment_of(BlockId block) const {
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (block.value - segments_[i].first_block.value < segments_[i].blocks) return segments_[i];
+    const std::span<const Segment> all = segments();
+    const std::size_t early = std::min(all.size(), early_max);
+    for (std::size_t i = 0; i < early; ++i) {
+      if (block.value - all[i].first_block.value < all[i].blocks) return all[i];
     }
-    MUSUBI_CHECK(false, "block %lu is outside the space", static_cast<unsigned long>(block.value));
-    __builtin_unreachable();
+    return late_segment_of(block);
   }
   Extent extent(BlockId block) const {
     const Segment& segment = segment_of(block);
@@ -137,11 +151,31 @@ class Space {
   }
 
  private:
+  // So many are looked at one after another: programs and their libraries have fewer. Later ones are searched
+  // for in order.
+  static constexpr std::size_t early_max = 16;
+
+  static bool is_removed(const Segment& segment) {
+    return std::atomic_ref(const_cast<bool&>(segment.removed)).load(std::memory_order_relaxed);
+  }
+  const Segment* late_segment_around(std::uintptr_t address) const;
+  const Segment* search(std::uintptr_t address) const;
+  const Segment& late_segment_of(BlockId block) const;
+  std::atomic_ref<std::uint32_t> late(std::size_t place) const {
+    return std::atomic_ref(const_cast<std::uint32_t&>(late_[place]));
+  }
+
   std::uint32_t ranks_;
-  std::size_t count_ = 0;
-  std::uint64_t blocks_ = 0;
+  std::atomic<std::size_t> count_{0};
+  std::atomic<std::uint64_t> blocks_{0};
   std::size_t bytes_ = 0;
-  std::array<Segment, segment_count_max> segments_{};
+  std::uint64_t room_blocks_ = 0;  // 0: any number may come
+  std::size_t room_bytes_ = 0;
+  SparseArray<Segment> segments_;
+  // Numbers of the segments behind the early ones, sorted by address. Odd while it changes.
+  std::atomic<std::uint32_t> sequence_{0};
+  std::atomic<std::size_t> late_count_{0};
+  SparseArray<std::uint32_t> late_;
 };
 
 }  // namespace musubi::vm

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
 namespace musubi::vm {
 namespace {
 
@@ -97,6 +101,63 @@ TEST_F(SpaceTest, SegmentsWithPartsHoldOnlyThese) {
   EXPECT_TRUE(parts.contains_all(63, 3));
   EXPECT_FALSE(parts.contains_all(63, 4));
   EXPECT_FALSE(parts.contains_all(62, 4));
+}
+
+// More than are looked at one after another, in no order of addresses.
+TEST(SpaceWithManySegmentsTest, FindsThemWhileTheyComeAndGo) {
+  constexpr std::size_t page = 4096, count = 500;
+  Space space(2);
+  std::vector<const Segment*> added;
+  for (std::size_t i = 0; i < count; ++i) {
+    added.push_back(
+        &space.add(make_segment(0x1000000 + (i * 7 % count) * 4 * page, (1 + i % 3) * page, page)));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const Segment& segment = *added[i];
+    EXPECT_EQ(space.index_of(segment), i);
+    EXPECT_EQ(space.segment_at(segment.base), &segment);
+    EXPECT_EQ(space.block_at(segment.base + segment.bytes - 1)->value, segment.first_block.value + i % 3);
+    EXPECT_EQ(space.segment_at(segment.base + segment.bytes), nullptr);
+    EXPECT_EQ(&space.segment_of(BlockId{segment.first_block.value + i % 3}), &segment);
+  }
+  for (std::size_t i = 0; i < count; i += 3) space.remove(*added[i]);
+  const Space copy(space);
+  for (std::size_t i = 0; i < count; ++i) {
+    EXPECT_EQ(space.segment_at(added[i]->base), i % 3 == 0 ? nullptr : added[i]) << i;
+    EXPECT_EQ(copy.segment_at(added[i]->base) == nullptr, i % 3 == 0) << i;
+    EXPECT_EQ(&space.segment_of(added[i]->first_block), added[i])
+        << "what is under way still finds its place";
+  }
+}
+
+TEST(SpaceWithManySegmentsTest, FindsOneWhileOthersCome) {
+  constexpr std::size_t page = 4096;
+  Space space(1);
+  for (std::size_t i = 0; i < 20; ++i) space.add(make_segment(0x10000000 + i * page, page, page));
+  std::atomic<bool> stop{false};
+  std::atomic<std::size_t> missed{0};
+  std::thread looks([&] {
+    while (!stop.load()) missed += space.segment_at(0x10000000 + 19 * page) == nullptr ? 1 : 0;
+  });
+  for (std::size_t i = 0; i < 2000; ++i) {
+    const Segment& segment = space.add(make_segment(0x8000000 + (i % 7) * page, page, page));
+    space.remove(segment);
+  }
+  stop.store(true);
+  looks.join();
+  EXPECT_EQ(missed.load(), 0u);
+}
+
+TEST(SpaceWithManySegmentsTest, HasRoomForWhatComesLater) {
+  Space space(1);
+  space.add(make_segment(0x1000, 8192, 4096));
+  space.leave_room(3, 3 * 4096);
+  EXPECT_EQ(space.blocks_max(), 5u);
+  EXPECT_EQ(space.bytes_max(), 5u * 4096);
+  space.add(make_segment(0x8000, 8192, 4096));
+  EXPECT_EQ(space.blocks(), 4u);
+  EXPECT_EQ(space.blocks_max(), 5u);
+  EXPECT_DEATH(space.add(make_segment(0x10000, 8192, 4096)), "no room was left");
 }
 
 TEST(SpaceDeathTest, RefusesBadSegmentsAndBlocks) {

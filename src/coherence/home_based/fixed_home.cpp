@@ -17,7 +17,7 @@ FixedHome::FixedHome(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
              {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
               reinterpret_cast<std::byte*>(memory.words)},
              false, parameters.injected_bug == InjectedBug::handover_skipped),
-      dirty_(space.blocks()) {}
+      dirty_(space.blocks_max()) {}
 
 Task<bool> FixedHome::fault(BlockId id, vm::Access wanted) {
   auto pass = co_await gate(id).enter();

@@ -41,7 +41,7 @@ HomeBased::HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
                      const PrivateParts* private_parts, Interruption* interruption)
     : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts, interruption),
       signature_(*memory.signature),
-      leases_(space.blocks()) {}
+      leases_(space.blocks_max()) {}
 
 // The lease first, then version and bytes: a writer that comes after the lease gets a later time than its
 // end, one that came before it has raised the version already. If the home's word is not what we believed,

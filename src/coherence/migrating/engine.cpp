@@ -23,9 +23,9 @@ Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace
              false, parameters.injected_bug == InjectedBug::handover_skipped),
       signature_(*memory.signature),
       comparison_cost_(parameters.cached_bytes),
-      dirty_(space.blocks()),
-      copies_(space.blocks()),
-      leases_(space.blocks()),
+      dirty_(space.blocks_max()),
+      copies_(space.blocks_max()),
+      leases_(space.blocks_max()),
       to_close_(space),
       to_downgrade_(space) {}
 

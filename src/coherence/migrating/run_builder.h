@@ -15,7 +15,7 @@ namespace musubi::coherence::migrating {
 // One thread at a time.
 class RunBuilder {
  public:
-  explicit RunBuilder(const vm::Space& space) : space_(space), blocks_(space.blocks()) {}
+  explicit RunBuilder(const vm::Space& space) : space_(space), blocks_(space.blocks_max()) {}
 
   // A block at most once until the next take_runs().
   void add(BlockId block) { blocks_[count_++] = block; }

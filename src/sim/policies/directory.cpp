@@ -16,7 +16,7 @@ Directory::Directory(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
                      const PrivateParts* private_parts)
     : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts, nullptr),
       words_per_block_(sharers_words(fabric.ranks())),
-      copies_(space.blocks()) {
+      copies_(space.blocks_max()) {
   fabric.listen(fabric::MessageKind::invalidation, this);
 }
 

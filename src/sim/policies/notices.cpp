@@ -11,7 +11,7 @@ Notices::Notices(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, tra
                  const PrivateParts* private_parts)
     : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts, nullptr),
       signature_(*memory.signature),
-      versions_(space.blocks()) {}
+      versions_(space.blocks_max()) {}
 
 // The version first: the bytes are at least as new as it says.
 Task<bool> Notices::bring(Block& b, std::byte* target) {

@@ -37,7 +37,7 @@ Timestamps::Timestamps(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& v
                        const PrivateParts* private_parts)
     : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts, nullptr),
       signature_(*memory.signature),
-      copies_(space.blocks()) {}
+      copies_(space.blocks_max()) {}
 
 void Timestamps::advance(std::uint64_t time) {
   if (time <= now_) return;

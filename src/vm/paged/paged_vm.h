@@ -67,9 +67,7 @@ class PagedVm : public Vm, public SignalOwner {
   // system forbids it.
   virtual bool allow_code(const Segment& segment) noexcept = 0;
   // Whether allow_code() has done so.
-  bool holds_code(const Segment& segment) const noexcept {
-    return (code_segments_.load(std::memory_order_acquire) & views_.bit(segment)) != 0;
-  }
+  bool holds_code(const Segment& segment) const noexcept { return code_segments_.contains(segment); }
 
   // REQUIRES: the run lies in one mapped segment.
   const Segment& mapped_segment(BlockRun run) const noexcept;
@@ -87,7 +85,7 @@ class PagedVm : public Vm, public SignalOwner {
   CopySource* source_of_copy_ = nullptr;  // not null in a child made by fork
   FaultSink& sink_;
   std::atomic<std::uint64_t> reopened_{0};
-  std::atomic<std::uint32_t> code_segments_{0};  // a set, set by allow_code()
+  SegmentSet code_segments_{views_.space()};  // set by allow_code()
 
  private:
   SignalVerdict on_fetch(const Touch& touch) noexcept;

@@ -21,13 +21,13 @@ Result<void> Views::open(int memory) {
     }
   }
   struct stat status {};
-  if (::fstat(memory, &status) != 0 || static_cast<std::size_t>(status.st_size) < space_.bytes()) {
-    return Error{"the memory file of this rank holds less than " + std::to_string(space_.bytes()) +
+  if (::fstat(memory, &status) != 0 || static_cast<std::size_t>(status.st_size) < space_.bytes_max()) {
+    return Error{"the memory file of this rank holds less than " + std::to_string(space_.bytes_max()) +
                  " bytes; make it as long as the space"};
   }
   memory_ = os::FileDescriptor(::fcntl(memory, F_DUPFD_CLOEXEC, 0));
   if (memory_.number() < 0) return Error{std::string("no file descriptor left: ") + ::strerror(errno)};
-  auto mapped = os::Mapping::anywhere(space_.bytes(), os::Protection::read_write, {memory, 0});
+  auto mapped = os::Mapping::anywhere(space_.bytes_max(), os::Protection::read_write, {memory, 0});
   if (!mapped) return Error{mapped.error().message + ", or lower heap_bytes or stack_bytes"};
   system_ = std::move(mapped).value();
   // A core file shows the user view; once is enough.
@@ -69,14 +69,13 @@ Result<void> Views::map(const Segment& segment, std::uintptr_t address, std::siz
   const int fixed = placement == Placement::replace ? MAP_FIXED : MAP_FIXED_NOREPLACE;
   void* const wanted = reinterpret_cast<void*>(address);
   const std::size_t offset = segment.offset + (address - segment.base);
-  const std::uint32_t before = mapped_segments_.load();
   // Before the mapping: another thread may fault there at once.
-  mapped_segments_.fetch_or(bit(segment));
+  const bool was_mapped = mapped_segments_.add(segment);
   void* const got = ::mmap(wanted, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE | fixed, memory_.number(),
                            static_cast<off_t>(offset));
   if (got != wanted) {
     const int error = got == MAP_FAILED ? errno : EEXIST;
-    if ((before & bit(segment)) == 0) mapped_segments_.fetch_and(~bit(segment));
+    if (!was_mapped) mapped_segments_.remove(segment);
     if (got != MAP_FAILED) ::munmap(got, bytes);  // a kernel before 4.17 takes the address as a hint
     return Error{std::string("cannot map segment ") + segment.name + " (" + ::strerror(error) +
                  "); lower its size, or move the shared space to addresses that are free on every rank"};
@@ -97,7 +96,7 @@ Result<void> Views::leave_open(std::size_t index) {
                  "); lower its size or raise ulimit -v"};
   }
   if (segment.huge_pages) ::madvise(base, segment.bytes, MADV_HUGEPAGE);
-  open_segments_.fetch_or(bit(segment));
+  open_segments_.add(segment);
   return {};
 }
 
@@ -115,8 +114,7 @@ Result<void> Views::map_copies() {
 }
 
 int Views::mapped_count() const noexcept {
-  return std::popcount(mapped_segments_.load(std::memory_order_relaxed)) +
-         mapped_parts_.load(std::memory_order_relaxed);
+  return mapped_segments_.size() + mapped_parts_.load(std::memory_order_relaxed);
 }
 
 }  // namespace musubi::vm

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "os/memory.h"
+#include "vm/segment_set.h"
 #include "vm/space.h"
 
 namespace musubi::vm {
@@ -49,13 +50,9 @@ class Views {
     return address - reinterpret_cast<std::uintptr_t>(system_.data()) < system_.bytes();
   }
   // Any thread, also inside a handler. True from shortly before a segment is mapped.
-  bool is_mapped(const Segment& segment) const noexcept { return (mapped_segments_ & bit(segment)) != 0; }
-  bool is_left_open(const Segment& segment) const noexcept { return (open_segments_ & bit(segment)) != 0; }
+  bool is_mapped(const Segment& segment) const noexcept { return mapped_segments_.contains(segment); }
+  bool is_left_open(const Segment& segment) const noexcept { return open_segments_.contains(segment); }
   int mapped_count() const noexcept;
-  // Of a set of segments.
-  std::uint32_t bit(const Segment& segment) const noexcept {
-    return std::uint32_t{1} << (&segment - space_.segments().data());
-  }
 
  private:
   Result<void> map(const Segment& segment, std::uintptr_t address, std::size_t bytes, Placement placement);
@@ -63,8 +60,8 @@ class Views {
   const Space& space_;
   os::FileDescriptor memory_;
   os::Mapping system_;
-  std::atomic<std::uint32_t> mapped_segments_{0};
-  std::atomic<std::uint32_t> open_segments_{0};
+  SegmentSet mapped_segments_{space_};
+  SegmentSet open_segments_{space_};
   std::atomic<int> mapped_parts_{0};
 };
 

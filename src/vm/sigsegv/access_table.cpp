@@ -25,15 +25,22 @@ std::uint64_t groups_in(const Segment& segment) {
 
 }  // namespace
 
-AccessTable::AccessTable(const Space& space) : space_(space) {
-  for (const Segment& segment : space.segments()) groups_ += groups_in(segment);
-  cells_ = reserve(space.blocks());
-  group_borders_ = reserve(groups_);
+// The last group of each segment may be a short one.
+AccessTable::AccessTable(const Space& space)
+    : space_(space), groups_max_(space.blocks_max() / group_blocks + Space::segments_max) {
+  cells_ = reserve(space.blocks_max());
+  group_borders_ = reserve(groups_max_);
 }
 
 AccessTable::~AccessTable() {
-  ::munmap(cells_, space_.blocks() + 1);
-  ::munmap(group_borders_, groups_ + 1);
+  ::munmap(cells_, space_.blocks_max() + 1);
+  ::munmap(group_borders_, groups_max_ + 1);
+}
+
+std::uint64_t AccessTable::groups() const noexcept {
+  std::uint64_t groups = 0;
+  for (const Segment& segment : space_.segments()) groups += groups_in(segment);
+  return groups;
 }
 
 Access AccessTable::granted(BlockId block) const noexcept {

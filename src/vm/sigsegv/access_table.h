@@ -37,7 +37,7 @@ class AccessTable {
   // How many times two neighbours in one segment differ in what is applied: each costs the kernel a mapping.
   std::size_t borders() const noexcept { return borders_; }
 
-  std::uint64_t groups() const noexcept { return groups_; }
+  std::uint64_t groups() const noexcept;
   // How many of these borders lie inside the group (not at its edges).
   std::size_t borders_in(std::uint64_t group) const noexcept { return group_borders_[group]; }
   // The blocks of a group: a group never spans two segments.
@@ -52,7 +52,7 @@ class AccessTable {
   std::uint64_t first_group(const Segment& segment) const noexcept;
 
   const Space& space_;
-  std::uint64_t groups_ = 0;
+  std::uint64_t groups_max_;
   std::size_t borders_ = 0;
   std::uint8_t* cells_ = nullptr;  // bits 0-1 granted, bits 2-3 applied
   std::uint8_t* group_borders_ = nullptr;

@@ -125,7 +125,7 @@ int SigsegvVm::protection(const Segment& segment, Access access) const noexcept 
 bool SigsegvVm::allow_code(const Segment& segment) noexcept {
   const std::lock_guard hold(lock_);
   if (holds_code(segment)) return true;
-  code_segments_.fetch_or(views_.bit(segment), std::memory_order_release);
+  code_segments_.add(segment);
   const std::uint64_t end = segment.first_block.value + segment.blocks;
   for (std::uint64_t block = segment.first_block.value; block < end;) {
     const Access access = table_.applied(BlockId{block});
@@ -135,7 +135,7 @@ bool SigsegvVm::allow_code(const Segment& segment) noexcept {
     const Range range = range_of(segment, run);
     counters_.add(trace::Counter::protection_changes);
     if (::mprotect(range.pointer(), range.bytes, protection(segment, access)) != 0) {
-      code_segments_.fetch_and(~views_.bit(segment));
+      code_segments_.remove(segment);
       return false;
     }
   }

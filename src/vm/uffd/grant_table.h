@@ -16,7 +16,7 @@ namespace musubi::vm {
 class GrantTable {
  public:
   // REQUIRES: all segments of `space` are added. Ends the process when address space runs out.
-  explicit GrantTable(const Space& space) : cells_(space.blocks()) {}
+  explicit GrantTable(const Space& space) : cells_(space.blocks_max()) {}
 
   // REQUIRES: every block of the run is granted something between `from_least` and `from_most`. Waits for
   // those that hold one of the blocks.

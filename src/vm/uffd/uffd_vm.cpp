@@ -37,7 +37,7 @@ Result<void> UffdVm::watch(const Segment& segment, std::uintptr_t begin, std::si
   // A child would have the mapping, but nobody who watches it: it would read old bytes and never know.
   ::madvise(address, bytes, MADV_DONTFORK);
   if (auto opened = os::protect(address, bytes, os::Protection::read_write); !opened) return opened;
-  watched_segments_.fetch_or(views_.bit(segment));
+  watched_segments_.add(segment);
   return {};
 }
 
@@ -141,7 +141,7 @@ SignalVerdict UffdVm::on_bus_error(const Touch& touch) noexcept {
 SignalVerdict UffdVm::on_segmentation_fault(const Touch& touch) noexcept {
   using Kind = SignalVerdict::Kind;
   const bool by_fetch = touch.access == os::FaultAccess::execute;  // and meanwhile code is allowed there
-  if (!by_fetch && (watched_segments_ & views_.bit(touch.segment)) != 0)
+  if (!by_fetch && watched_segments_.contains(touch.segment))
     return {Kind::foreign, "shared memory whose protection the program has changed"};
   ::sched_yield();  // map_segment is at it
   return {Kind::resolved};
@@ -153,7 +153,7 @@ bool UffdVm::allow_code(const Segment& segment) noexcept {
   if (::mprotect(reinterpret_cast<void*>(segment.base), segment.bytes, PROT_READ | PROT_WRITE | PROT_EXEC) !=
       0)
     return false;
-  code_segments_.fetch_or(views_.bit(segment), std::memory_order_release);
+  code_segments_.add(segment);
   return true;
 }
 

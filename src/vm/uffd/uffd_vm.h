@@ -55,7 +55,7 @@ class UffdVm final : public PagedVm {
   trace::Counters& counters_;
   GrantTable table_;
   os::FaultFile file_;
-  std::atomic<std::uint32_t> watched_segments_{0};
+  SegmentSet watched_segments_{views_.space()};
 };
 
 }  // namespace musubi::vm
