@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "config/settings.h"
-#include "runtime/runtime.h"
+#include "runtime/memory.h"
 #include "vm/space.h"
 
 namespace musubi::runtime {

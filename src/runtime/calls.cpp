@@ -15,7 +15,7 @@ void JobRuntime::begin_calls_thread() {
                                             os::signal_bit(SIGTRAP) | os::signal_bit(SIGILL) |
                                             os::signal_bit(SIGFPE) | os::signal_bit(SIGABRT);
   os::set_signal_mask(SIG_SETMASK, ~of_this_thread);
-  attach_thread();
+  attach();
   close_wait_record();  // who calls says that it waits
 }
 

@@ -78,7 +78,8 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
 JobRuntime::JobRuntime(const config::Settings& settings, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                        AddressPlan plan, std::span<const SharedRange> globals,
                        std::span<const PrivateBytes> private_bytes)
-    : settings_(settings),
+    : Runtime(bootstrap->self(), bootstrap->ranks(), settings_, counters_),
+      settings_(settings),
       bootstrap_(std::move(bootstrap)),
       self_(bootstrap_->self()),
       ranks_(bootstrap_->ranks()),
@@ -103,7 +104,8 @@ Result<void> JobRuntime::open() {
   if (auto counted = count_cores(); !counted) return counted;
   if (auto opened = open_memory(); !opened) return opened;
   if (auto opened = open_protocol(); !opened) return opened;
-  attach_thread();
+  give({this, this, this, this, this, this, this});
+  attach();
   // The service thread and the keeper take no signals of the program.
   sigset_t all, before;
   ::sigfillset(&all);
@@ -242,7 +244,7 @@ void JobRuntime::serve() {
   }
 }
 
-bool JobRuntime::attach_thread() {
+bool JobRuntime::attach() {
   if (context_of_thread != nullptr) return false;
   context_of_thread = new ThreadContext;
   open_wait_record(bootstrap_->wait_board());
@@ -254,7 +256,7 @@ bool JobRuntime::attach_thread() {
   return true;
 }
 
-void JobRuntime::detach_thread() {
+void JobRuntime::detach() {
   if (context_of_thread == nullptr) return;
   close_wait_record();
   close_event_ring();
@@ -321,17 +323,17 @@ std::atomic_ref<std::uint64_t> JobRuntime::word(Rank owner, std::size_t index) {
       reinterpret_cast<std::uint64_t*>(region + control_layout_.team_words)[index]);
 }
 
-std::uint64_t JobRuntime::word_load(Rank owner, std::size_t index) {
+std::uint64_t JobRuntime::load(Rank owner, std::size_t index) {
   return word(owner, index).load();
 }
-void JobRuntime::word_store(Rank owner, std::size_t index, std::uint64_t value) {
+void JobRuntime::store(Rank owner, std::size_t index, std::uint64_t value) {
   word(owner, index).store(value);
 }
-std::uint64_t JobRuntime::word_fetch_add(Rank owner, std::size_t index, std::uint64_t amount) {
+std::uint64_t JobRuntime::fetch_add(Rank owner, std::size_t index, std::uint64_t amount) {
   return word(owner, index).fetch_add(amount);
 }
-std::uint64_t JobRuntime::word_compare_swap(Rank owner, std::size_t index, std::uint64_t expected,
-                                            std::uint64_t desired) {
+std::uint64_t JobRuntime::compare_swap(Rank owner, std::size_t index, std::uint64_t expected,
+                                       std::uint64_t desired) {
   word(owner, index).compare_exchange_strong(expected, desired);
   return expected;
 }
@@ -359,7 +361,7 @@ std::size_t JobRuntime::query_size(Rank owner, std::uintptr_t address) {
   return executor().run(heap_->query_size(owner, address));
 }
 
-void JobRuntime::set_thread_count(std::uint32_t threads) noexcept {
+void JobRuntime::set_count(std::uint32_t threads) noexcept {
   const fabric::WaitingPolicy policy = policy_for(threads);
   spin_checks_.store(policy.spin_checks, std::memory_order_relaxed);
   yields_.store(policy.yields, std::memory_order_relaxed);

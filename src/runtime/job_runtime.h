@@ -33,6 +33,12 @@
 namespace musubi::runtime {
 
 class JobRuntime final : public Runtime,
+                         private Memory,
+                         private Synchronization,
+                         private Words,
+                         private Threads,
+                         private Messages,
+                         private Ending,
                          private RemoteCalls,
                          private vm::FaultSink,
                          private vm::CrashListener,
@@ -45,19 +51,15 @@ class JobRuntime final : public Runtime,
   // The part of start() that can fail.
   Result<void> open();
 
-  Rank self() const noexcept override { return self_; }
-  std::uint32_t ranks() const noexcept override { return ranks_; }
-  const config::Settings& settings() const noexcept override { return settings_; }
+ private:
   const Layout& layout() const noexcept override { return plan_.layout; }
-  trace::Counters& counters() noexcept override { return counters_; }
-
   void share_globals() override;
   void share_library(std::span<const SharedRange> ranges, std::span<const PrivateBytes> private_bytes,
                      bool own_bytes_win) override;
-  bool attach_thread() override;
-  void detach_thread() override;
-  void add_stranger() noexcept override { strangers_.fetch_add(1); }
-  void remove_stranger() noexcept override { strangers_.fetch_sub(1); }
+  bool attach() override;
+  void detach() override;
+  void add_outsider() noexcept override { outsiders_.fetch_add(1); }
+  void remove_outsider() noexcept override { outsiders_.fetch_sub(1); }
   ThreadStack take_stack() override;
   void give_back_stack(const ThreadStack& stack) override;
   void note_stack(std::size_t slot, const void* low, const void* high) noexcept override {
@@ -65,7 +67,9 @@ class JobRuntime final : public Runtime,
   }
 
   void barrier(BarrierPayload& payload) override;
-  void set_release_listener(Runtime::ReleaseListener* listener) override { release_listener_ = listener; }
+  void set_release_listener(Synchronization::ReleaseListener* listener) override {
+    release_listener_ = listener;
+  }
   void begin_region(std::uintptr_t function, const void* argument) override;
   void end_region() override;
   void lock(LockId lock) override;
@@ -81,11 +85,11 @@ class JobRuntime final : public Runtime,
     return ranks_ > 1 && plan_.space.segment_at(address) != nullptr;
   }
 
-  std::uint64_t word_load(Rank owner, std::size_t index) override;
-  void word_store(Rank owner, std::size_t index, std::uint64_t value) override;
-  std::uint64_t word_fetch_add(Rank owner, std::size_t index, std::uint64_t amount) override;
-  std::uint64_t word_compare_swap(Rank owner, std::size_t index, std::uint64_t expected,
-                                  std::uint64_t desired) override;
+  std::uint64_t load(Rank owner, std::size_t index) override;
+  void store(Rank owner, std::size_t index, std::uint64_t value) override;
+  std::uint64_t fetch_add(Rank owner, std::size_t index, std::uint64_t amount) override;
+  std::uint64_t compare_swap(Rank owner, std::size_t index, std::uint64_t expected,
+                             std::uint64_t desired) override;
   void allow_code(std::uintptr_t address) override;
   void store_zeros(void* address, std::size_t bytes) override;
   void touch(const void* address, std::size_t bytes, bool for_writing) override;
@@ -96,9 +100,7 @@ class JobRuntime final : public Runtime,
   void send_free(Rank owner, std::uintptr_t address, std::size_t bytes) override;
   std::size_t query_size(Rank owner, std::uintptr_t address) override;
 
-  RemoteCalls& remote_calls() noexcept override { return *this; }
-
-  void set_thread_count(std::uint32_t threads) noexcept override;
+  void set_count(std::uint32_t threads) noexcept override;
   void wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) override;
   void wake_local(const std::atomic<std::uint32_t>* word) override;
 
@@ -106,7 +108,6 @@ class JobRuntime final : public Runtime,
   void leave(int status) noexcept override;
   [[noreturn]] void abort(int status, std::string_view reason) override;
 
- private:
   bool on_fault(const vm::Fault& fault) noexcept override;
   void tell_crash(std::string_view cause) noexcept override { bootstrap_->tell_crash(cause); }
   bool tell_frames(std::span<const std::uintptr_t> frames) noexcept override {
@@ -122,7 +123,7 @@ class JobRuntime final : public Runtime,
   void begin_calls_thread();
 
   // Whether all threads that may touch shared memory are those of teams.
-  bool knows_all_threads() const noexcept { return strangers_.load() == 0; }
+  bool knows_all_threads() const noexcept { return outsiders_.load() == 0; }
   sync::Stand::Operation begin_operation() noexcept {
     return sync::Stand::Operation(stand_, [this] { return stacks_->in_use() > 1 || !knows_all_threads(); });
   }
@@ -154,7 +155,7 @@ class JobRuntime final : public Runtime,
   void print_statistics();
 
   // Behind the team words: the statistics on their way to rank 0, then what the runtime itself agrees on.
-  static constexpr std::size_t word_of_code = team_words + trace::counter_count;
+  static constexpr std::size_t word_of_code = Words::count + trace::counter_count;
   static constexpr std::size_t word_count = word_of_code + 1;
 
   const config::Settings settings_;
@@ -178,7 +179,7 @@ class JobRuntime final : public Runtime,
   remote_lock::Grants grants_;
   std::unique_ptr<coherence::Protocol> protocol_;
   std::unique_ptr<sync::Barrier> barrier_;
-  Runtime::ReleaseListener* release_listener_ = nullptr;
+  Synchronization::ReleaseListener* release_listener_ = nullptr;
   std::unique_ptr<sync::LockTable> locks_;
   std::unique_ptr<sync::Clock> clock_;
   std::unique_ptr<sync::FlagOrder> flags_;
@@ -186,7 +187,7 @@ class JobRuntime final : public Runtime,
   std::unique_ptr<CallService> calls_;
   std::unique_ptr<Departure> departure_;
   std::unique_ptr<StackSlots> stacks_;
-  std::atomic<std::size_t> strangers_{0};
+  std::atomic<std::size_t> outsiders_{0};
   sync::Stand stand_;
   atomics::StoreBounds store_bounds_;
   bool barrier_was_quiescent_ = false;  // the last one, for who called it

@@ -10,7 +10,7 @@ namespace musubi::runtime {
 // The counters travel in the words behind the team words: rank 0 reads them with one-sided loads.
 void JobRuntime::report() {
   for (std::size_t i = 0; i < trace::counter_count; ++i) {
-    word_store(self_, team_words + i, counters_.get(static_cast<trace::Counter>(i)));
+    store(self_, Words::count + i, counters_.get(static_cast<trace::Counter>(i)));
   }
   BarrierPayload nothing{};
   barrier(nothing);
@@ -26,7 +26,7 @@ void JobRuntime::print_races() {
   const auto sum = [this](trace::Counter counter) {
     std::uint64_t result = 0;
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      result += word_load(Rank{rank}, team_words + static_cast<std::size_t>(counter));
+      result += load(Rank{rank}, Words::count + static_cast<std::size_t>(counter));
     }
     return static_cast<unsigned long>(result);
   };
@@ -85,7 +85,7 @@ void JobRuntime::print_statistics() {
     std::string row;
     char number[32];
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      const std::uint64_t value = word_load(Rank{rank}, team_words + i);
+      const std::uint64_t value = load(Rank{rank}, Words::count + i);
       sum += value;
       std::snprintf(number, sizeof number, " %14lu", static_cast<unsigned long>(value));
       row += number;

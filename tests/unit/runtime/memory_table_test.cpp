@@ -36,8 +36,8 @@ std::size_t control_bytes(std::uint32_t ranks) {
   sizes.ranks = ranks;
   sizes.notices_max = coherence::signature_notices_for(ranks);
   sizes.signature_bytes = coherence::signature_bytes(sizes.notices_max);
-  sizes.lock_count = Runtime::lock_count;
-  sizes.team_words = Runtime::team_words;
+  sizes.lock_count = Synchronization::lock_count;
+  sizes.team_words = Words::count;
   return sync::ControlLayout::of(sizes).bytes;
 }
 
