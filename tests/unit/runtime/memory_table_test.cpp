@@ -8,8 +8,10 @@
 #include "base/event.h"
 #include "coherence/core/signature.h"
 #include "fabric/shm/mailbox.h"
-#include "runtime/job_runtime.h"
+#include "runtime/address_plan.h"
 #include "runtime/reservation.h"
+#include "runtime/synchronization.h"
+#include "runtime/words.h"
 #include "sync/control_layout.h"
 
 namespace musubi::runtime {
