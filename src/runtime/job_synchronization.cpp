@@ -19,16 +19,16 @@ JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, Job
       clock_(devices.fabric(), protocol, job.control.clock_word),
       flags_(devices.fabric(), protocol, clock_, devices.files().control() + job.control.flag_words,
              job.control.flag_words, job.control.signature, job.notices_max),
+      bell_(devices.fabric(), devices.files().control(),
+            job.control.flag_words + sync::FlagOrder::requests_word * sizeof(std::uint64_t)),
       barrier_(job, devices, threads, protocol, flags_),
       flag_wait_(job, threads, protocol, flags_) {}
 
 void JobSynchronization::start_background() {
   if (job_.ranks == 1 || job_.settings.background_sync.count() == 0) return;
-  keeper_ = std::make_unique<Keeper>(
-      devices_.fabric(), flags_, protocol_, threads_.stand(), job_.counters,
-      static_cast<std::uint64_t>(job_.settings.background_sync.count()),
-      job_.control.flag_words + sync::FlagOrder::requests_word * sizeof(std::uint64_t),
-      job_.bootstrap->wait_board());
+  keeper_ = std::make_unique<Keeper>(devices_.fabric(), flags_, protocol_, threads_.stand(), job_.counters,
+                                     bell_, static_cast<std::uint64_t>(job_.settings.background_sync.count()),
+                                     job_.bootstrap->wait_board());
   keeper_->start();
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/job_devices.h"
 #include "runtime/job_threads.h"
 #include "runtime/keeper.h"
+#include "runtime/request_bell.h"
 #include "runtime/synchronization.h"
 #include "sync/clock.h"
 #include "sync/flag_order.h"
@@ -58,6 +59,7 @@ class JobSynchronization final : public Synchronization {
   sync::LockTable locks_;
   sync::Clock clock_;
   sync::FlagOrder flags_;
+  RequestBell bell_;
   JobBarrier barrier_;
   FlagWait flag_wait_;
   std::unique_ptr<Keeper> keeper_;  // null: there is no background
