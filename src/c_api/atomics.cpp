@@ -17,8 +17,8 @@ int execute(const Word* word, Kind kind, Word operand, Word compare, Word* old) 
   const auto address = reinterpret_cast<std::uintptr_t>(word);
   if (!musubi::image::heap.is_shared(word)) return MUSUBI_ERROR_ADDRESS;
   if (address % sizeof(Word) != 0) return MUSUBI_ERROR_ALIGNMENT;
-  const musubi::AtomicValue before =
-      process->runtime.atomic(address, AtomicOperation{kind, sizeof(Word), operand, compare});
+  const musubi::AtomicValue before = process->runtime.synchronization().atomic(
+      address, AtomicOperation{kind, sizeof(Word), operand, compare});
   if (old != nullptr) *old = static_cast<Word>(before);
   return MUSUBI_OK;
 }

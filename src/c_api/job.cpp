@@ -17,7 +17,7 @@ namespace {
 enum class Stage { before, joined, after };
 constinit std::atomic<Stage> stage{Stage::before};
 // The calling thread was attached by musubi_attach_thread.
-constinit thread_local bool is_stranger = false;
+constinit thread_local bool is_outsider = false;
 
 void print_line(const std::string& text) {
   const std::string line = "musubi: " + text + "\n";
@@ -30,15 +30,15 @@ int agree_on_status(musubi::runtime::Runtime& runtime, int status) {
   constexpr int status_mask = 0xff;  // what wait(2) keeps of a status
   const auto own = static_cast<std::uint64_t>(status & status_mask);
   const musubi::Rank first{0};
-  std::uint64_t seen = runtime.word_load(first, status_word);
+  std::uint64_t seen = runtime.words().load(first, status_word);
   while (seen < own) {
-    const std::uint64_t old = runtime.word_compare_swap(first, status_word, seen, own);
+    const std::uint64_t old = runtime.words().compare_swap(first, status_word, seen, own);
     if (old == seen) break;
     seen = old;
   }
   musubi::runtime::BarrierPayload nothing{};
-  runtime.barrier(nothing);
-  return static_cast<int>(runtime.word_load(first, status_word));
+  runtime.synchronization().barrier(nothing);
+  return static_cast<int>(runtime.words().load(first, status_word));
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ MUSUBI_EXPORT int musubi_finalize(int status) {
   const int agreed = agree_on_status(process->runtime, status);
   // The launcher may end this process as soon as another rank has left: what was printed must be out by then.
   std::fflush(nullptr);
-  process->runtime.finish(agreed);
+  process->runtime.ending().finish(agreed);
   musubi::c_api::let_go();
   return MUSUBI_OK;
 }
@@ -70,7 +70,7 @@ MUSUBI_EXPORT void musubi_abort(int status, const char* reason) {
   const std::string text = reason != nullptr ? reason : "the program ended the job";
   status = std::max(status & 0xff, 1);
   std::fflush(nullptr);
-  if (Process* const process = current_process()) process->runtime.abort(status, text);
+  if (Process* const process = current_process()) process->runtime.ending().abort(status, text);
   print_line(text);
   std::_Exit(status);
 }
@@ -88,18 +88,18 @@ MUSUBI_EXPORT int musubi_size(void) {
 MUSUBI_EXPORT int musubi_attach_thread(void) {
   Process* const process = current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
-  process->runtime.add_stranger();
-  const bool is_new = process->runtime.attach_thread();
-  if (!is_new) process->runtime.remove_stranger();
-  is_stranger = is_stranger || is_new;
+  process->runtime.threads().add_outsider();
+  const bool is_new = process->runtime.threads().attach();
+  if (!is_new) process->runtime.threads().remove_outsider();
+  is_outsider = is_outsider || is_new;
   return MUSUBI_OK;
 }
 
 MUSUBI_EXPORT int musubi_detach_thread(void) {
   Process* const process = current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
-  process->runtime.detach_thread();
-  if (is_stranger) process->runtime.remove_stranger();
-  is_stranger = false;
+  process->runtime.threads().detach();
+  if (is_outsider) process->runtime.threads().remove_outsider();
+  is_outsider = false;
   return MUSUBI_OK;
 }

@@ -27,7 +27,7 @@ MUSUBI_EXPORT int musubi_broadcast(void** pointer) {
   if (pointer == nullptr) return MUSUBI_ERROR_ADDRESS;
   musubi::runtime::BarrierPayload payload{};
   payload[0] = reinterpret_cast<std::uintptr_t>(*pointer);
-  process->runtime.barrier(payload);
+  process->runtime.synchronization().barrier(payload);
   *pointer = reinterpret_cast<void*>(static_cast<std::uintptr_t>(payload[0]));
   return MUSUBI_OK;
 }
@@ -38,6 +38,6 @@ MUSUBI_EXPORT int musubi_touch(const void* memory, size_t bytes, int writable) {
   if (bytes == 0) return MUSUBI_OK;
   const auto* const last = static_cast<const char*>(memory) + (bytes - 1);
   if (!heap.is_shared(memory) || !heap.is_shared(last)) return MUSUBI_ERROR_ADDRESS;
-  process->runtime.touch(memory, bytes, writable != 0);
+  process->runtime.memory().touch(memory, bytes, writable != 0);
   return MUSUBI_OK;
 }

@@ -25,14 +25,14 @@ Result<std::unique_ptr<bootstrap::Bootstrap>> join_launcher() {
 }
 
 Result<void> share_heap(Process& joined) {
-  const runtime::Layout& layout = joined.runtime.layout();
+  const runtime::Layout& layout = joined.runtime.memory().layout();
   const image::HeapPlace place{layout.heap_base, layout.heap_bytes_per_rank, joined.runtime.self(),
                                joined.runtime.ranks(), joined.runtime.settings().heap_block_bytes};
   if (auto shared = image::heap.share(place, {}, joined.messages); !shared) return shared;
-  joined.runtime.set_heap_listener(&joined.messages);
+  joined.runtime.messages().set_heap_listener(&joined.messages);
   // Nobody may free memory of a rank that does not listen yet.
   runtime::BarrierPayload nothing{};
-  joined.runtime.barrier(nothing);
+  joined.runtime.synchronization().barrier(nothing);
   return {};
 }
 

@@ -23,7 +23,7 @@ class LockHolders {
   static constexpr auto relaxed = std::memory_order_relaxed;  // a thread looks for its own mark only
   static std::uint32_t this_thread() noexcept;
 
-  std::array<std::atomic<std::uint32_t>, runtime::Runtime::lock_count> threads_{};
+  std::array<std::atomic<std::uint32_t>, runtime::Synchronization::lock_count> threads_{};
 };
 
 struct Process {

@@ -7,13 +7,13 @@ using musubi::LockId;
 using musubi::c_api::current_process;
 using musubi::c_api::Process;
 
-static_assert(MUSUBI_LOCK_COUNT == musubi::runtime::Runtime::lock_count);
+static_assert(MUSUBI_LOCK_COUNT == musubi::runtime::Synchronization::lock_count);
 
 MUSUBI_EXPORT int musubi_barrier(void) {
   Process* const process = current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
   musubi::runtime::BarrierPayload nothing{};
-  process->runtime.barrier(nothing);
+  process->runtime.synchronization().barrier(nothing);
   return MUSUBI_OK;
 }
 
@@ -22,7 +22,7 @@ MUSUBI_EXPORT int musubi_lock(uint32_t lock) {
   if (process == nullptr) return MUSUBI_ERROR_STATE;
   if (lock >= MUSUBI_LOCK_COUNT) return MUSUBI_ERROR_LOCK;
   if (process->holders.is_mine(lock)) return MUSUBI_ERROR_HELD;
-  process->runtime.lock(LockId{lock});
+  process->runtime.synchronization().lock(LockId{lock});
   process->holders.take(lock);
   return MUSUBI_OK;
 }
@@ -33,13 +33,13 @@ MUSUBI_EXPORT int musubi_unlock(uint32_t lock) {
   if (lock >= MUSUBI_LOCK_COUNT) return MUSUBI_ERROR_LOCK;
   if (!process->holders.is_mine(lock)) return MUSUBI_ERROR_NOT_HELD;
   process->holders.give_back(lock);
-  process->runtime.unlock(LockId{lock});
+  process->runtime.synchronization().unlock(LockId{lock});
   return MUSUBI_OK;
 }
 
 MUSUBI_EXPORT int musubi_flush(void) {
   Process* const process = current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
-  process->runtime.flush();
+  process->runtime.synchronization().flush();
   return MUSUBI_OK;
 }

@@ -78,6 +78,7 @@ enum class MessageKind : std::uint8_t {
   control,
   heap,
   call,
+  request,
   invalidation,
   test,
   count

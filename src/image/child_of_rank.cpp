@@ -15,7 +15,7 @@ namespace {
 constexpr int status_of_refusal = 125;
 
 // In the child: the parent's job, and the parent's thread that answers.
-class ParentMemory final : public runtime::Runtime::CopySource, public ForeignMemory {
+class ParentMemory final : public runtime::Memory::CopySource, public ForeignMemory {
  public:
   ParentMemory(Job& job, ChildLink& link) : job_(job), link_(link) {}
   Job& job() const noexcept { return job_; }
@@ -60,13 +60,14 @@ void begin_child() {
   }
   memory_of_process = new ParentMemory(*job, *link);
   link->enter();
-  if (const Result<void> copied = job->runtime.become_copy(*memory_of_process); !copied) {
+  if (const Result<void> copied = job->runtime.memory().become_copy(*memory_of_process); !copied) {
     refuse(status_of_refusal, copied.error().message);
   }
   heap.set_foreign(*memory_of_process);
   omp::leave_job(refuse_openmp);
   const CallerState& caller = link->caller;
-  job->runtime.touch(reinterpret_cast<void*>(caller.stack_low), caller.stack_high - caller.stack_low, true);
+  job->runtime.memory().touch(reinterpret_cast<void*>(caller.stack_low), caller.stack_high - caller.stack_low,
+                              true);
 }
 
 }  // namespace

@@ -41,10 +41,10 @@ bool Children::is_this_process() const noexcept {
 
 void Children::note_child() noexcept {
   if (runtime_->ranks() == 1) return;
-  std::uint64_t known = runtime_->word_load(Rank{0}, job_words::ranks_with_children);
+  std::uint64_t known = runtime_->words().load(Rank{0}, job_words::ranks_with_children);
   while ((known & bit_of(runtime_->self())) == 0) {
-    const std::uint64_t before = runtime_->word_compare_swap(Rank{0}, job_words::ranks_with_children, known,
-                                                             known | bit_of(runtime_->self()));
+    const std::uint64_t before = runtime_->words().compare_swap(Rank{0}, job_words::ranks_with_children,
+                                                                known, known | bit_of(runtime_->self()));
     if (before == known) return;
     known = before;
   }
@@ -57,7 +57,7 @@ bool Children::may_be_elsewhere(pid_t process) noexcept {
     return os::system_call(SYS_waitid, P_PID, process, reinterpret_cast<long>(&nothing),
                            WEXITED | WNOHANG | WNOWAIT, 0) != 0;
   }
-  const std::uint64_t makers = runtime_->word_load(Rank{0}, job_words::ranks_with_children);
+  const std::uint64_t makers = runtime_->words().load(Rank{0}, job_words::ranks_with_children);
   return (makers & ~bit_of(runtime_->self())) != 0;
 }
 

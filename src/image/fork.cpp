@@ -93,7 +93,7 @@ void answer(Job& job, ChildLink& link) {
     link.answer(heap.usable_bytes(reinterpret_cast<void*>(link.address())));
     return;
   }
-  job.runtime.touch(reinterpret_cast<void*>(link.address()), link.bytes(), false);
+  job.runtime.memory().touch(reinterpret_cast<void*>(link.address()), link.bytes(), false);
   link.answer(0);
 }
 
@@ -130,7 +130,7 @@ void serve(Job& job, ChildLink& link) {
 
 // The part of the calling thread's stack in use, with the thread's own data above it, if it is shared.
 void note_stack(Job& job, CallerState& caller, const void* frame) {
-  const runtime::Layout& layout = job.runtime.layout();
+  const runtime::Layout& layout = job.runtime.memory().layout();
   const auto low = reinterpret_cast<std::uintptr_t>(frame);
   const std::size_t all = layout.stack_slot_bytes * layout.stack_slots_per_rank * job.runtime.ranks();
   caller.stack_low = caller.stack_high = low;

@@ -10,7 +10,7 @@ namespace musubi::image {
 void HeapMessages::release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept {
   // Only the owner knows the size of an allocation; small ones are not worth the question.
   std::size_t held = bytes;
-  if (bytes == 0 && heap_.may_be_large(address)) held = runtime_.query_size(owner, address);
+  if (bytes == 0 && heap_.may_be_large(address)) held = runtime_.messages().query_size(owner, address);
   std::array<Unsent, unsent_max> full;
   std::size_t count = 0;
   unsent_lock_.lock();
@@ -24,14 +24,14 @@ void HeapMessages::release(Rank owner, std::uintptr_t address, std::size_t bytes
   unsent_lock_.unlock();
   if (count == 0) return;
   omp::note_stack(__builtin_frame_address(0));
-  runtime_.release();
+  runtime_.synchronization().release();
   for (const Unsent& free : std::span(full).first(count)) {
-    runtime_.send_free(free.owner, free.address, free.bytes);
+    runtime_.messages().send_free(free.owner, free.address, free.bytes);
   }
 }
 
 std::size_t HeapMessages::usable_bytes(Rank owner, std::uintptr_t address) noexcept {
-  return runtime_.query_size(owner, address);
+  return runtime_.messages().query_size(owner, address);
 }
 
 void HeapMessages::take_back() noexcept {
@@ -42,7 +42,7 @@ void HeapMessages::take_back() noexcept {
   waiting_lock_.unlock();
   if (ready == nullptr) return;
   omp::note_stack(__builtin_frame_address(0));
-  runtime_.acquire();
+  runtime_.synchronization().acquire();
   while (ready != nullptr) {
     if (ready->bytes == 0) {
       heap_.release_own(ready->address);

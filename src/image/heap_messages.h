@@ -18,7 +18,7 @@
 
 namespace musubi::image {
 
-class HeapMessages final : public ForeignMemory, public runtime::Runtime::HeapListener {
+class HeapMessages final : public ForeignMemory, public runtime::Messages::HeapListener {
  public:
   static constexpr std::size_t unsent_max = 32;
   static constexpr std::size_t unsent_bytes_max = 4 << 20;  // of large allocations

@@ -89,7 +89,7 @@ std::vector<AddressRange> private_callers() {
 }
 
 void share_heap(Job& job) {
-  const runtime::Layout& layout = job.runtime.layout();
+  const runtime::Layout& layout = job.runtime.memory().layout();
   const std::size_t block = job.runtime.settings().heap_block_bytes;
   const std::size_t break_bytes =
       std::min(layout.heap_bytes_per_rank / heap_parts_per_break, break_bytes_max) / block * block;
@@ -98,15 +98,15 @@ void share_heap(Job& job) {
       break_bytes};
   job.mappings.set_break_range({layout.heap_base + layout.heap_bytes_per_rank - break_bytes, break_bytes});
   const Result<void> shared = heap.share(place, private_callers(), job.messages);
-  if (!shared) job.runtime.abort(status_of_refusal, shared.error().message);
-  job.runtime.set_heap_listener(&job.messages);
+  if (!shared) job.runtime.ending().abort(status_of_refusal, shared.error().message);
+  job.runtime.messages().set_heap_listener(&job.messages);
 }
 
 void start_process_objects(Job& job) {
   const Result<void> opened = job.descriptors.start(job.runtime);
-  if (!opened) job.runtime.abort(status_of_refusal, opened.error().message);
+  if (!opened) job.runtime.ending().abort(status_of_refusal, opened.error().message);
   const Result<void> reserved = stream_memory.reserve(job.runtime.self(), job.runtime.ranks());
-  if (!reserved) job.runtime.abort(status_of_refusal, reserved.error().message);
+  if (!reserved) job.runtime.ending().abort(status_of_refusal, reserved.error().message);
   job.streams.start(job.runtime);
   job.attributes.start(job.runtime);
   job.signals.start(job.runtime);
@@ -147,7 +147,7 @@ Job& join_job(const ProgramArguments& arguments) {
   job_of_process = new Job(runtime, descriptors, *new Streams, *new Attributes, std::move(choice), arguments);
   start_process_objects(*job_of_process);
   share_heap(*job_of_process);
-  if (program_has_code_on_stacks()) runtime.allow_code(runtime.layout().stacks_base);
+  if (program_has_code_on_stacks()) runtime.memory().allow_code(runtime.memory().layout().stacks_base);
   serve_library_loads(*job_of_process);
   omp::start(runtime, program_has_thread_storage());
   // Our own malloc calls are served privately: what OpenMP hands from thread to thread is asked for by name.

@@ -8,10 +8,10 @@
 namespace musubi::image::job_words {
 
 // How far the program's break has moved up from the beginning of its range.
-inline constexpr std::size_t program_break = runtime::Runtime::team_words - 1;
+inline constexpr std::size_t program_break = runtime::Words::count - 1;
 // Address of the table of hsearch, or 0.
-inline constexpr std::size_t search_table = runtime::Runtime::team_words - 2;
+inline constexpr std::size_t search_table = runtime::Words::count - 2;
 // Ranks that have made children, by bit (ranks beyond 63 share the last).
-inline constexpr std::size_t ranks_with_children = runtime::Runtime::team_words - 3;
+inline constexpr std::size_t ranks_with_children = runtime::Words::count - 3;
 
 }  // namespace musubi::image::job_words

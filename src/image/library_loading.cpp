@@ -22,7 +22,7 @@ namespace musubi::image {
 namespace {
 
 // Team word of rank 0: the thread that loads, or 0.
-constexpr std::size_t loading_word = runtime::Runtime::team_words - 8;
+constexpr std::size_t loading_word = runtime::Words::count - 8;
 
 // Between objects, and what their places are rounded to.
 constexpr std::size_t place_unit = std::size_t{64} << 10;
@@ -47,11 +47,11 @@ class Load final : public LinkerWatch {
   Load& operator=(const Load&) = delete;
 
   std::uintptr_t place_object(std::size_t bytes) noexcept override {
-    const runtime::Layout& layout = job_.runtime.layout();
+    const runtime::Layout& layout = job_.runtime.memory().layout();
     const std::uintptr_t end = layout.late_libraries_base + layout.late_libraries_bytes;
     const std::uintptr_t place = next_;
     if (end - place < bytes + 2 * place_unit) {
-      job_.runtime.abort(
+      job_.runtime.ending().abort(
           1, "the libraries that the program opens take more addresses than there are for them (" +
                  std::to_string(layout.late_libraries_bytes >> 20) + " MiB): use fewer ranks");
     }
@@ -100,14 +100,14 @@ class Turn {
     const auto thread = static_cast<std::uint64_t>(::syscall(SYS_gettid));
     const std::uint64_t me = (std::uint64_t{runtime.self().value} + 1) << 32 | thread;
     long sleep_ns = 10'000;
-    while (runtime.word_compare_swap(Rank{0}, loading_word, 0, me) != 0) {
+    while (runtime.words().compare_swap(Rank{0}, loading_word, 0, me) != 0) {
       const timespec duration{0, sleep_ns};
       ::nanosleep(&duration, nullptr);
       sleep_ns = std::min(sleep_ns * 2, 1'000'000L);
     }
   }
   ~Turn() {
-    if (--depth == 0) runtime_.word_store(Rank{0}, loading_word, 0);
+    if (--depth == 0) runtime_.words().store(Rank{0}, loading_word, 0);
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
@@ -121,9 +121,9 @@ constinit thread_local int Turn::depth = 0;
 // A thread that the runtime does not know yet, for as long as it works for it.
 class Attached {
  public:
-  explicit Attached(runtime::Runtime& runtime) : runtime_(runtime), is_new_(runtime.attach_thread()) {}
+  explicit Attached(runtime::Runtime& runtime) : runtime_(runtime), is_new_(runtime.threads().attach()) {}
   ~Attached() {
-    if (is_new_) runtime_.detach_thread();
+    if (is_new_) runtime_.threads().detach();
   }
   Attached(const Attached&) = delete;
   Attached& operator=(const Attached&) = delete;
@@ -147,7 +147,7 @@ void take_in(Job& job, const Load& load, bool own_bytes_win) {
   std::vector<link_map*> kept;
   next_place = load.next();
   if (!make_handles(load.objects(), next_place)) {
-    job.runtime.abort(1, "the addresses for libraries that the program opens are in use");
+    job.runtime.ending().abort(1, "the addresses for libraries that the program opens are in use");
   }
   next_place = round_up(next_place);
   for (link_map* object : load.objects()) {
@@ -156,7 +156,7 @@ void take_in(Job& job, const Load& load, bool own_bytes_win) {
       continue;
     }
     const Globals globals = find_library_globals(*object);
-    job.runtime.share_library(globals.shared, globals.private_bytes, own_bytes_win);
+    job.runtime.memory().share_library(globals.shared, globals.private_bytes, own_bytes_win);
     patch_library(job, *object, next_place);
     next_place = round_up(next_place);
   }
@@ -180,12 +180,12 @@ class LoadProcedure final : public runtime::Procedure {
     Load load(job_, request.first_place);
     if (open_(request.path.data(), request.flags) == nullptr) {
       const char* const reason = error_();
-      job_.runtime.abort(1, who + " cannot load " + what + ": " + (reason == nullptr ? "" : reason));
+      job_.runtime.ending().abort(1, who + " cannot load " + what + ": " + (reason == nullptr ? "" : reason));
     }
     watch_linker(nullptr);
     if (load.digest() != request.digest) {
-      job_.runtime.abort(1, who + " has loaded other libraries, or to other addresses, for " + what +
-                                ": install the same files for every rank");
+      job_.runtime.ending().abort(1, who + " has loaded other libraries, or to other addresses, for " + what +
+                                         ": install the same files for every rank");
     }
     take_in(job_, load, false);
     return {};
@@ -211,7 +211,7 @@ void spread(Job& job, const Load& load, std::uintptr_t first_place, const link_m
   Request request{first_place, load.digest(), flags, {}};
   const std::size_t length = std::strlen(opened.l_name);
   if (length >= request.path.size()) {
-    job.runtime.abort(
+    job.runtime.ending().abort(
         1, "the path of a library that the program opens is too long: " + std::string(opened.l_name));
   }
   std::memcpy(request.path.data(), opened.l_name, length);
@@ -227,7 +227,7 @@ void serve_library_loads(Job& job) {
 
 void prepare_library_loads(Job& job) {
   if (job.runtime.ranks() == 1) return;
-  next_place = job.runtime.layout().late_libraries_base;
+  next_place = job.runtime.memory().layout().late_libraries_base;
   if (const Result<void> installed = install_linker_hooks(); !installed) {
     hooks_problem =
         (new std::string("Musubi cannot open libraries at several ranks: " + installed.error().message))

@@ -40,7 +40,7 @@ void run_shared_constructors(const Program& program) {
 
 void* run_on_shared_stack(void* given) {
   Program& program = *static_cast<Program*>(given);
-  program.job.runtime.attach_thread();
+  program.job.runtime.threads().attach();
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
   run_shared_constructors(program);
@@ -72,7 +72,7 @@ pthread_t start_thread(Program& program) {
   const int error = create_plain_thread(&thread, &attributes, run_on_shared_stack, &program);
   ::pthread_attr_destroy(&attributes);
   if (error != 0) {
-    program.job.runtime.abort(
+    program.job.runtime.ending().abort(
         1,
         "the main thread could not be started: raise MUSUBI_STACK_BYTES, which must also "
         "hold the program's thread-local storage, or the limit on threads");
@@ -88,10 +88,11 @@ void run_program(Job& job, Main main, Initialiser initialiser, int argument_coun
   if (job.is_first_rank()) environ = copy_strings(environ);
   patch_atomics(job);
   prepare_library_loads(job);
-  job.runtime.share_globals();
+  job.runtime.memory().share_globals();
   if (!job.is_first_rank()) start_standard_streams();
   job.program_runs = true;
-  Program program{job, main, argument_count, copy_strings(arguments), initialiser, job.runtime.take_stack()};
+  Program program{
+      job, main, argument_count, copy_strings(arguments), initialiser, job.runtime.threads().take_stack()};
   const pthread_t thread = start_thread(program);
   leave_signals_to_others();
   runtime::close_wait_record();  // main is another thread

@@ -125,7 +125,7 @@ void* Mappings::take_pages(const MapRequest& request) noexcept {
 
 void* Mappings::map_pages(const MapRequest& request) noexcept {
   void* const memory = take_pages(request);
-  if (memory != MAP_FAILED) runtime_.store_zeros(memory, request.bytes);
+  if (memory != MAP_FAILED) runtime_.memory().store_zeros(memory, request.bytes);
   return memory;
 }
 
@@ -178,7 +178,7 @@ void* Mappings::map_over_shared(const MapRequest& request) noexcept {
     runtime_.remote_calls().call(heap_.owner_of(request.wanted), procedures::kept_mapping,
                                  std::as_bytes(std::span{&begin, 1}), no_reply);
   }
-  runtime_.store_zeros(request.wanted, request.bytes);
+  runtime_.memory().store_zeros(request.wanted, request.bytes);
   if (kind == Kind::file && !fill(request.wanted, request)) return MAP_FAILED;
   allow_code(request.wanted, request.protection);
   return request.wanted;
@@ -187,7 +187,7 @@ void* Mappings::map_over_shared(const MapRequest& request) noexcept {
 // What the others may do with shared memory cannot be taken from them: of protections only the right to run
 // code means something.
 void Mappings::allow_code(const void* address, int protection) noexcept {
-  if ((protection & PROT_EXEC) != 0) runtime_.allow_code(number(address));
+  if ((protection & PROT_EXEC) != 0) runtime_.memory().allow_code(number(address));
 }
 
 int Mappings::unmap(void* address, std::size_t bytes) noexcept {
@@ -240,7 +240,7 @@ void* Mappings::remap_shared(std::uintptr_t address, std::size_t old_bytes, std:
     return old;
   }
   if (heap_.is_own(old) && own_.extend(address, old_bytes, new_bytes)) {
-    runtime_.store_zeros(static_cast<char*>(old) + old_bytes, new_bytes - old_bytes);
+    runtime_.memory().store_zeros(static_cast<char*>(old) + old_bytes, new_bytes - old_bytes);
     return old;
   }
   if (!may_move) return map_failed(ENOMEM);
@@ -249,7 +249,7 @@ void* Mappings::remap_shared(std::uintptr_t address, std::size_t old_bytes, std:
   void* const moved = take_pages(request);
   if (moved == MAP_FAILED) return MAP_FAILED;
   std::memcpy(moved, old, old_bytes);
-  runtime_.store_zeros(static_cast<char*>(moved) + old_bytes, new_bytes - old_bytes);
+  runtime_.memory().store_zeros(static_cast<char*>(moved) + old_bytes, new_bytes - old_bytes);
   unmap_shared(address, old_bytes);
   return moved;
 }
@@ -263,7 +263,8 @@ int Mappings::protect(void* address, std::size_t bytes, int protection) noexcept
 
 int Mappings::advise(void* address, std::size_t bytes, int advice) noexcept {
   if (!is_shared(address)) return os::advise_pages(address, bytes, advice);
-  if (advice == MADV_DONTNEED || advice == MADV_REMOVE) runtime_.store_zeros(address, whole_pages(bytes));
+  if (advice == MADV_DONTNEED || advice == MADV_REMOVE)
+    runtime_.memory().store_zeros(address, whole_pages(bytes));
   return 0;
 }
 
@@ -277,7 +278,7 @@ int Mappings::resident(void* address, std::size_t bytes, unsigned char* result) 
     std::memset(result, 1, pages);
     return 0;
   }
-  if (is_shared(result)) runtime_.touch(result, pages, true);
+  if (is_shared(result)) runtime_.memory().touch(result, pages, true);
   return os::resident_pages(address, bytes, result);
 }
 
@@ -303,7 +304,7 @@ int Mappings::detach(const void* address) noexcept {
 
 void* Mappings::move_break(std::intptr_t bytes) noexcept {
   while (true) {
-    const std::uint64_t before = runtime_.word_load(Rank{0}, job_words::program_break);
+    const std::uint64_t before = runtime_.words().load(Rank{0}, job_words::program_break);
     const std::uint64_t after = before + static_cast<std::uint64_t>(bytes);
     void* const old_end = reinterpret_cast<void*>(break_.begin + before);
     if (bytes == 0) return old_end;
@@ -316,9 +317,9 @@ void* Mappings::move_break(std::intptr_t bytes) noexcept {
     }
     // Given back it must be zeros, should it be taken again.
     if (after < before) {
-      runtime_.store_zeros(reinterpret_cast<void*>(break_.begin + after), before - after);
+      runtime_.memory().store_zeros(reinterpret_cast<void*>(break_.begin + after), before - after);
     }
-    if (runtime_.word_compare_swap(Rank{0}, job_words::program_break, before, after) == before)
+    if (runtime_.words().compare_swap(Rank{0}, job_words::program_break, before, after) == before)
       return old_end;
   }
 }

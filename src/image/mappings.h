@@ -67,7 +67,7 @@ class Mappings final : private runtime::Procedure {
   void* remap_shared(std::uintptr_t address, std::size_t old_bytes, std::size_t new_bytes,
                      bool may_move) noexcept;
   bool is_shared(const void* address) const noexcept {
-    return runtime_.is_shared(reinterpret_cast<std::uintptr_t>(address));
+    return runtime_.memory().is_shared(reinterpret_cast<std::uintptr_t>(address));
   }
 
   runtime::Runtime& runtime_;

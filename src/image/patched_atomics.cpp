@@ -41,12 +41,12 @@ class RuntimeSink final : public atomics::AtomicSink {
     if (is_child_of_rank()) return execute_alone(address, operation);
     omp::note_stack(__builtin_frame_address(0));
     omp::settle_singles(omp::Before::atomic);
-    return runtime_.atomic(address, operation);
+    return runtime_.synchronization().atomic(address, operation);
   }
   void fence() noexcept override {
     if (is_child_of_rank()) return;
     omp::note_stack(__builtin_frame_address(0));
-    runtime_.flush();
+    runtime_.synchronization().flush();
   }
 
  private:
@@ -70,7 +70,7 @@ class FaultSink final : public atomics::AtomicSink {
   AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
     omp::note_stack(reinterpret_cast<const void*>(stack_low_));
     omp::settle_singles(omp::Before::atomic);
-    return runtime_.atomic(address, operation);
+    return runtime_.synchronization().atomic(address, operation);
   }
   void fence() noexcept override {}  // a fence does not fault
 
@@ -128,7 +128,7 @@ void serve_signals(runtime::Runtime& runtime, const atomics::SharedRanges& range
 // Patched code compares with ranges that are known when it is patched, and asks `holds` about the rest: what
 // lies between the data of libraries is not shared, and more of them come while the program runs.
 Result<atomics::SharedRanges> shared_ranges(const runtime::Runtime& runtime) {
-  const runtime::Layout& layout = runtime.layout();
+  const runtime::Layout& layout = runtime.memory().layout();
   const std::size_t ranks = runtime.ranks();
   std::vector<atomics::AddressRange> ranges{
       {layout.heap_base, layout.heap_base + ranks * layout.heap_bytes_per_rank},
@@ -140,7 +140,7 @@ Result<atomics::SharedRanges> shared_ranges(const runtime::Runtime& runtime) {
     ranges.push_back({range.address, range.address + range.bytes});
   }
   return atomics::SharedRanges::make(
-      ranges, [](std::uintptr_t address) { return runtime::current_runtime()->is_shared(address); });
+      ranges, [](std::uintptr_t address) { return runtime::current_runtime()->memory().is_shared(address); });
 }
 
 Result<std::vector<atomics::CodeRange>> code_of(const link_map& object) {
@@ -204,9 +204,9 @@ Result<void> patch_all(Job& job) {
     has_waits = has_waits || patched.value().by_atomics || waits_for_words(*object);
   }
   if (has_fences) {
-    job.runtime.expect_flags();
+    job.runtime.synchronization().expect_flags();
   } else if (has_waits) {
-    job.runtime.suspect_flags();
+    job.runtime.synchronization().suspect_flags();
   }
   return {};
 }
@@ -215,18 +215,19 @@ Result<void> patch_all(Job& job) {
 
 void patch_atomics(Job& job) {
   if (job.runtime.ranks() == 1) return;  // there is one copy
-  if (const Result<void> patched = patch_all(job); !patched) job.runtime.abort(1, patched.error().message);
+  if (const Result<void> patched = patch_all(job); !patched)
+    job.runtime.ending().abort(1, patched.error().message);
 }
 
 void patch_library(Job& job, const link_map& library, std::uintptr_t& next) {
   auto scan = scan_object(library);
-  if (!scan) job.runtime.abort(1, scan.error().message);
+  if (!scan) job.runtime.ending().abort(1, scan.error().message);
   const std::size_t bytes = atomics::room_for(scan.value());
   if (bytes == 0) return;
   auto patched = atomics::patch(scan.value(), next);
-  if (!patched) job.runtime.abort(1, patched.error().message);
+  if (!patched) job.runtime.ending().abort(1, patched.error().message);
   next += bytes;
-  if (patched.value().fences != 0) job.runtime.expect_flags();
+  if (patched.value().fences != 0) job.runtime.synchronization().expect_flags();
 }
 
 }  // namespace musubi::image

@@ -54,14 +54,14 @@ void end_job(int status) noexcept {
   // stopped, so that an unfinished last line does not pass for a prompt while they are still printing.
   std::fflush(nullptr);
   if (together) {
-    job->runtime.finish(status);
+    job->runtime.ending().finish(status);
   } else {
-    job->runtime.leave(status);
+    job->runtime.ending().leave(status);
   }
 }
 
 void leave_job(int status) noexcept {
-  if (Job* const job = job_to_end()) job->runtime.leave(status);
+  if (Job* const job = job_to_end()) job->runtime.ending().leave(status);
 }
 
 void leave_other_rank(int status) noexcept {
@@ -72,7 +72,7 @@ void leave_other_rank(int status) noexcept {
 
 void leave_worker(int status) noexcept {
   std::fflush(nullptr);
-  if (Job* const job = job_to_end()) job->runtime.finish(status);
+  if (Job* const job = job_to_end()) job->runtime.ending().finish(status);
   exit_process(status);
 }
 

@@ -24,7 +24,7 @@ struct Start {
 };
 
 void thread_has_ended() {
-  current_job()->runtime.remove_stranger();
+  current_job()->runtime.threads().remove_outsider();
   if (running.fetch_sub(1) == 1) os::futex_wake(running);
 }
 
@@ -52,13 +52,13 @@ void end_after(std::uintptr_t rounds) {
 void end_thread(void* rounds) {
   const auto left = reinterpret_cast<std::uintptr_t>(rounds) - 1;
   if (left != 0) return end_after(left);
-  current_job()->runtime.detach_thread();
+  current_job()->runtime.threads().detach();
   thread_has_ended();
 }
 
 void attach() {
   end_after(_POSIX_THREAD_DESTRUCTOR_ITERATIONS);  // before a cancellation can end the thread
-  current_job()->runtime.attach_thread();
+  current_job()->runtime.threads().attach();
 }
 
 void* run_attached(void* given) {
@@ -82,7 +82,7 @@ int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, T
   if (current_job() == nullptr) return create_plain_thread(thread, attributes, start, argument);
   auto* const given = new Start{start, argument};
   running.fetch_add(1);
-  current_job()->runtime.add_stranger();
+  current_job()->runtime.threads().add_outsider();
   const int error = create_plain_thread(thread, attributes, run_attached, given);
   if (error != 0) {
     thread_has_ended();
@@ -93,7 +93,7 @@ int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, T
 
 void begin_program_thread() {
   running.fetch_add(1);
-  current_job()->runtime.add_stranger();
+  current_job()->runtime.threads().add_outsider();
   attach();
 }
 

@@ -26,7 +26,7 @@ pid_t own_process() noexcept {
 }
 
 // Whether it is no child of this process, as far as anybody can know: one that is gone may have been one.
-bool is_stranger(pid_t process) noexcept {
+bool is_foreign(pid_t process) noexcept {
   siginfo_t nothing{};
   const bool is_child = os::system_call(SYS_waitid, P_PID, process, reinterpret_cast<long>(&nothing),
                                         WEXITED | WNOHANG | WNOWAIT, 0) == 0;
@@ -43,9 +43,9 @@ bool is_for_first_rank(int signal, const siginfo_t& information) noexcept {
       return signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP || signal == SIGHUP ||
              signal == SIGCONT || signal == SIGWINCH;
     case SI_USER:
-      return signal != SIGPIPE && is_stranger(information.si_pid);
+      return signal != SIGPIPE && is_foreign(information.si_pid);
     case SI_QUEUE:
-      return information.si_pid != own_process() && is_stranger(information.si_pid);
+      return information.si_pid != own_process() && is_foreign(information.si_pid);
     default:
       return false;
   }
@@ -169,7 +169,7 @@ int Signals::send_to_thread(pid_t thread, int signal) noexcept {
 }
 
 int Signals::send_to_thread(pthread_t thread, int signal) noexcept {
-  const runtime::Layout& layout = runtime_->layout();
+  const runtime::Layout& layout = runtime_->memory().layout();
   const std::uintptr_t place = static_cast<std::uintptr_t>(thread) - layout.stacks_base;
   const std::size_t bytes_per_rank = layout.stack_slot_bytes * layout.stack_slots_per_rank;
   const Rank rank{static_cast<std::uint32_t>(place / bytes_per_rank)};

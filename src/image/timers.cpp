@@ -93,7 +93,7 @@ int Timers::create(clockid_t clock, const sigevent* event, timer_t* timer) noexc
   if (event != nullptr) wanted = *event;
   if (event != nullptr && event->sigev_notify == SIGEV_THREAD) {
     // Its threads come when they like.
-    runtime_->add_stranger();
+    runtime_->threads().add_outsider();
     wanted.sigev_value.sival_ptr = new Notice{event->sigev_notify_function, event->sigev_value};
     wanted.sigev_notify_function = run_notice;
   }

@@ -56,8 +56,9 @@ std::uint64_t exactly(std::uint64_t& word, AtomicOperation::Kind kind, std::uint
                       std::uint64_t compare = 0) {
   Job* job = Job::current();
   const auto address = reinterpret_cast<std::uintptr_t>(&word);
-  if (job != nullptr && job->ranks > 1 && job->runtime.is_shared(address)) {
-    return static_cast<std::uint64_t>(job->runtime.atomic(address, {kind, sizeof word, operand, compare}));
+  if (job != nullptr && job->ranks > 1 && job->runtime.memory().is_shared(address)) {
+    return static_cast<std::uint64_t>(
+        job->runtime.synchronization().atomic(address, {kind, sizeof word, operand, compare}));
   }
   switch (kind) {
     case AtomicOperation::Kind::subtract:

@@ -121,14 +121,14 @@ void doacross_enter_chunk(ImplicitTask& task) {
 
 void doacross_leave_chunk(ImplicitTask& task) {
   Job& job = *Job::current();
-  if (job.ranks > 1) job.runtime.release();
+  if (job.ranks > 1) job.runtime.synchronization().release();
   publish(entry_of(job.words, chunk_holding(task, task.loop.chunk.first)), complete);
 }
 
 void doacross_post(ImplicitTask& task, const std::uint64_t* coordinates) {
   if (task.size == 1) return;
   Job& job = *Job::current();
-  if (job.ranks > 1) job.runtime.release();
+  if (job.ranks > 1) job.runtime.synchronization().release();
   const std::uint64_t chunk = chunk_holding(task, coordinates[0]);
   publish(entry_of(job.words, chunk), progress_at(task, chunk, coordinates));
 }
@@ -138,7 +138,7 @@ void doacross_wait(ImplicitTask& task, const std::uint64_t* coordinates) {
   Job& job = *Job::current();
   const std::uint64_t chunk = chunk_holding(task, coordinates[0]);
   wait_until(entry_of(job.words, chunk), progress_at(task, chunk, coordinates));
-  if (job.ranks > 1) job.runtime.acquire();
+  if (job.ranks > 1) job.runtime.synchronization().acquire();
 }
 
 }  // namespace musubi::omp

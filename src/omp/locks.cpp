@@ -24,13 +24,13 @@ void Locks::lock(LockId lock, const void* variable) {
 void Locks::take(LockId lock) {
   if (local_ == nullptr) {
     settle_singles(Before::lock);
-    runtime_.lock(lock);
+    runtime_.synchronization().lock(lock);
     return;
   }
   auto& state = (*local_)[lock.value];
   std::uint32_t expected = 0;
   if (state.compare_exchange_strong(expected, 1, std::memory_order_acquire)) return;
-  while (state.exchange(2, std::memory_order_acquire) != 0) runtime_.wait_local(&state, 2);
+  while (state.exchange(2, std::memory_order_acquire) != 0) runtime_.threads().wait_local(&state, 2);
 }
 
 bool Locks::try_lock(LockId lock) {
@@ -42,7 +42,7 @@ bool Locks::try_lock(LockId lock) {
 bool Locks::try_take(LockId lock) {
   if (local_ == nullptr) {
     settle_singles(Before::lock);
-    return runtime_.try_lock(lock);
+    return runtime_.synchronization().try_lock(lock);
   }
   std::uint32_t expected = 0;
   return (*local_)[lock.value].compare_exchange_strong(expected, 1, std::memory_order_acquire);
@@ -51,11 +51,11 @@ bool Locks::try_take(LockId lock) {
 void Locks::unlock(LockId lock) {
   runtime::note_lock_given_back(lock.value);
   if (local_ == nullptr) {
-    runtime_.unlock(lock);
+    runtime_.synchronization().unlock(lock);
     return;
   }
   auto& state = (*local_)[lock.value];
-  if (state.exchange(0, std::memory_order_release) == 2) runtime_.wake_local(&state);
+  if (state.exchange(0, std::memory_order_release) == 2) runtime_.threads().wake_local(&state);
 }
 
 LockId Locks::named(const void* name) {
@@ -120,9 +120,9 @@ LockId opened(LockWord& word) {
     const LockId fresh = job.locks.allocate();
     const LockWord desired = fresh.value + 1;
     const auto address = reinterpret_cast<std::uintptr_t>(&word);
-    if (job.runtime.is_shared(address)) {
+    if (job.runtime.memory().is_shared(address)) {
       const AtomicOperation operation{AtomicOperation::Kind::compare_exchange, sizeof(LockWord), desired, 0};
-      seen = static_cast<LockWord>(job.runtime.atomic(address, operation));
+      seen = static_cast<LockWord>(job.runtime.synchronization().atomic(address, operation));
     } else {
       __atomic_compare_exchange_n(&word, &seen, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     }

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t unnamed_critical = 0;
 inline constexpr std::uint32_t atomic = 1;
 inline constexpr std::uint32_t first_named = 16;
 inline constexpr std::uint32_t first_user = first_named + words::lock_name_count;
-inline constexpr std::uint32_t end = runtime::Runtime::lock_count;
+inline constexpr std::uint32_t end = runtime::Synchronization::lock_count;
 static_assert(first_user < end);
 }  // namespace lock_ids
 

@@ -34,7 +34,7 @@ void end_own_single(ImplicitTask& task);
 
 // The singles of this rank that have ended and whose writes the next barrier releases: until then their end
 // is not told. The threads of the rank that come later to that barrier may still take their time.
-class UnreleasedSingles final : public runtime::Runtime::ReleaseListener {
+class UnreleasedSingles final : public runtime::Synchronization::ReleaseListener {
  public:
   // Any thread of the rank.
   void add(std::uint32_t number) noexcept;

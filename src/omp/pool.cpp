@@ -19,7 +19,7 @@ void Pool::reserve(std::uint32_t members) {
     end_job(runtime_,
             "a team needs more than 4096 threads on one rank: ask for fewer threads, or run more ranks");
   }
-  runtime_.set_thread_count(members);
+  runtime_.threads().set_count(members);
   while (threads_ < members) create_worker();
 }
 
@@ -27,7 +27,7 @@ void Pool::create_worker() {
   Worker* worker = make_private<Worker>();
   worker->pool = this;
   worker->index = threads_;
-  worker->stack = runtime_.take_stack();
+  worker->stack = runtime_.threads().take_stack();
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   // The C library puts the thread's TLS on the stack it is given: that is what makes threadprivate data
@@ -48,7 +48,7 @@ void Pool::create_worker() {
 void* Pool::run(void* argument) {
   auto& worker = *static_cast<Worker*>(argument);
   Pool& pool = *worker.pool;
-  pool.runtime_.attach_thread();
+  pool.runtime_.threads().attach();
   runtime::name_thread(runtime::ThreadRole::team, worker.index);
   adopt_stack(worker.stack, __builtin_frame_address(0));
   note_stack(__builtin_frame_address(0));
@@ -56,13 +56,13 @@ void* Pool::run(void* argument) {
     {
       const runtime::Waiting wait(runtime::Wait::region);
       while (worker.orders.load(std::memory_order_acquire) == served)
-        pool.runtime_.wait_local(&worker.orders, served);
+        pool.runtime_.threads().wait_local(&worker.orders, served);
     }
     pool.work_(worker.index);
     note_stack(__builtin_frame_address(0));
     const std::uint32_t expected = pool.expected_;
     if (pool.done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected)
-      pool.runtime_.wake_local(&pool.done_);
+      pool.runtime_.threads().wake_local(&pool.done_);
   }
 }
 
@@ -73,14 +73,15 @@ void Pool::start(std::uint32_t members) {
   for (std::uint32_t index = 1; index < members; ++index) {
     auto& orders = workers_[index]->orders;
     orders.store(orders.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    runtime_.wake_local(&orders);
+    runtime_.threads().wake_local(&orders);
   }
 }
 
 void Pool::finish(std::uint32_t members) {
   if (members <= 1) return;
   std::uint32_t done;
-  while ((done = done_.load(std::memory_order_acquire)) != members - 1) runtime_.wait_local(&done_, done);
+  while ((done = done_.load(std::memory_order_acquire)) != members - 1)
+    runtime_.threads().wait_local(&done_, done);
 }
 
 }  // namespace musubi::omp

@@ -20,11 +20,11 @@ class LocalBarrier {
       arrived_.store(0, std::memory_order_relaxed);
       last();
       generation_.store(generation + 1, std::memory_order_release);
-      if (members > 1) runtime.wake_local(&generation_);
+      if (members > 1) runtime.threads().wake_local(&generation_);
       return;
     }
     while (generation_.load(std::memory_order_acquire) == generation)
-      runtime.wait_local(&generation_, generation);
+      runtime.threads().wait_local(&generation_, generation);
   }
 
   // The same where the others may have gone: a thread that waits does so in a loop of `pause`, until that

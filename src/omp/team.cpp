@@ -100,7 +100,7 @@ void meet_inside(Job& job, Broadcast* broadcast) {
     payload[1] = broadcast->value.load(std::memory_order_relaxed);
     payload[2] = 1;
   }
-  job.runtime.barrier(payload);
+  job.runtime.synchronization().barrier(payload);
   if (kind_of(payload) != BarrierKind::inside_region) report_disagreement(job);
   if (broadcast == nullptr || sent) return;
   const bool came_from_first = payload[2] != 0;
@@ -118,7 +118,7 @@ void meet_at_join(Job& job, ImplicitTask& task) {
   }
   while (job.ranks > 1) {
     runtime::BarrierPayload payload = encode(BarrierKind::join);
-    job.runtime.barrier(payload);
+    job.runtime.synchronization().barrier(payload);
     if (kind_of(payload) == BarrierKind::join) return;
     if (kind_of(payload) != BarrierKind::inside_region || !region_is_cancelled(task))
       report_disagreement(job);
@@ -130,7 +130,8 @@ std::uint32_t members_here(const Job& job) {
 }
 
 void begin_code(Job& job) {
-  job.runtime.begin_region(reinterpret_cast<std::uintptr_t>(job.region.function), job.region.data);
+  job.runtime.synchronization().begin_region(reinterpret_cast<std::uintptr_t>(job.region.function),
+                                             job.region.data);
 }
 
 // A rank other than 0 serves the region that was just announced, up to and including its join.
@@ -140,7 +141,7 @@ void serve_region(Job& job) {
     const runtime::Waiting wait(runtime::Wait::region);
     while (true) {
       runtime::BarrierPayload payload{};
-      job.runtime.barrier(payload);
+      job.runtime.synchronization().barrier(payload);
       if (kind_of(payload) == BarrierKind::join) return;
       if (kind_of(payload) != BarrierKind::inside_region) report_disagreement(job);
     }
@@ -155,7 +156,7 @@ void serve_region(Job& job) {
   ImplicitTask of_region;
   of_region.size = job.region.size;
   meet_at_join(job, of_region);
-  job.runtime.end_region();
+  job.runtime.synchronization().end_region();
 }
 
 bool opens_team(const ImplicitTask& task) {
@@ -189,7 +190,7 @@ Job& Job::require(const char* construct) {
 }
 
 void end_job(runtime::Runtime& runtime, std::string_view reason) {
-  runtime.abort(1, reason);
+  runtime.ending().abort(1, reason);
   __builtin_unreachable();  // gcc forgets that a virtual function does not return
 }
 
@@ -203,7 +204,7 @@ void unsupported(const char* construct, const char* remedy) {
 void start(runtime::Runtime& runtime, bool stacks_hold_storage) {
   auto* job = make_private<Job>(runtime);
   job->stacks_hold_storage = stacks_hold_storage;
-  runtime.set_release_listener(&job->unreleased_singles);
+  runtime.synchronization().set_release_listener(&job->unreleased_singles);
   const bool speaks = job->self == 0;
   job->environment = read_environment(job->ranks * job->threads_per_rank, &config::environment_variable,
                                       [speaks](const std::string& line) {
@@ -231,7 +232,7 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
   runtime::name_thread(runtime::ThreadRole::main, 0);
   Job& job = Job::require("omp::adopt_main_thread");
   thread.forks = job.self == 0;
-  job.runtime.set_thread_count(job.threads_per_rank);
+  job.runtime.threads().set_count(job.threads_per_rank);
 }
 
 ExitDecision worker_main() {
@@ -241,7 +242,7 @@ ExitDecision worker_main() {
     runtime::BarrierPayload payload{};
     {
       const runtime::Waiting wait(runtime::Wait::region);
-      job.runtime.barrier(payload);
+      job.runtime.synchronization().barrier(payload);
     }
     if (kind_of(payload) == BarrierKind::exit) return ExitDecision{status_of(payload)};
     MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork, "kind %u", static_cast<unsigned>(kind_of(payload)));
@@ -259,7 +260,7 @@ bool shut_down(int status) {
   if (job.region_active.load(std::memory_order_relaxed)) return false;
   if (job.ranks == 1) return true;
   runtime::BarrierPayload payload = encode(BarrierKind::exit, status);
-  job.runtime.barrier(payload);
+  job.runtime.synchronization().barrier(payload);
   return true;
 }
 
@@ -293,7 +294,7 @@ std::uint32_t team_size(std::uint32_t threads) {
       runtime::BarrierPayload payload = encode_fork(region, job.environment.initial, task.details);
       if (has_details(payload))
         note_stack(__builtin_frame_address(0));  // `task` may lie in the caller's frame
-      job.runtime.barrier(payload);
+      job.runtime.synchronization().barrier(payload);
       begin_code(job);
     }
     job.pool.start(members);
@@ -310,7 +311,7 @@ void end_parallel() {
     const runtime::Waiting wait(runtime::Wait::join);
     job.pool.finish(members_here(job));
     meet_at_join(job, task);
-    job.runtime.end_region();
+    job.runtime.synchronization().end_region();
     forget_cancellation(task);
     job.region_active.store(false, std::memory_order_relaxed);
     task.outer->loops = task.loops;

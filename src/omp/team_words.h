@@ -35,7 +35,7 @@ inline constexpr std::size_t end = doacross + doacross_count;
 static_assert(awaited_singles + open_single_count <= cancelled_region && affinity_format < lock_names);
 static_assert(lock_names + lock_name_count <= loop_slots);
 static_assert(loop_slots + loop_slot_count * loop_slot_words <= doacross);
-static_assert(end <= runtime::Runtime::team_words);
+static_assert(end <= runtime::Words::count);
 }  // namespace words
 
 class TeamWords {
@@ -50,22 +50,22 @@ class TeamWords {
   }
 
   std::uint64_t load(Rank owner, std::size_t index) {
-    return local_ != nullptr ? (*local_)[index].load() : runtime_.word_load(owner, index);
+    return local_ != nullptr ? (*local_)[index].load() : runtime_.words().load(owner, index);
   }
   void store(Rank owner, std::size_t index, std::uint64_t value) {
     if (local_ != nullptr) {
       (*local_)[index].store(value);
     } else {
-      runtime_.word_store(owner, index, value);
+      runtime_.words().store(owner, index, value);
     }
   }
   std::uint64_t fetch_add(Rank owner, std::size_t index, std::uint64_t amount) {
     return local_ != nullptr ? (*local_)[index].fetch_add(amount)
-                             : runtime_.word_fetch_add(owner, index, amount);
+                             : runtime_.words().fetch_add(owner, index, amount);
   }
   // Result: the old value; the word was changed when that is `expected`.
   std::uint64_t compare_swap(Rank owner, std::size_t index, std::uint64_t expected, std::uint64_t desired) {
-    if (local_ == nullptr) return runtime_.word_compare_swap(owner, index, expected, desired);
+    if (local_ == nullptr) return runtime_.words().compare_swap(owner, index, expected, desired);
     (*local_)[index].compare_exchange_strong(expected, desired);
     return expected;
   }

@@ -28,7 +28,7 @@ void forget_stack() noexcept {
 void note_stack(const void* frame) noexcept {
   const Thread& thread = this_thread();
   if (!thread.has_stack || frame < thread.stack_low || frame >= thread.stack_end) return;
-  Job::current()->runtime.note_stack(thread.stack_slot, frame, thread.stack_end);
+  Job::current()->runtime.threads().note_stack(thread.stack_slot, frame, thread.stack_end);
 }
 
 }  // namespace musubi::omp

@@ -254,14 +254,14 @@ void ordered_begin(ImplicitTask& task) {
   if (task.size == 1 || !loop.specification.ordered || loop.has_turn) return;
   wait_for_turn(loop);
   Job& job = *Job::current();
-  if (job.ranks > 1) job.runtime.acquire();
+  if (job.ranks > 1) job.runtime.synchronization().acquire();
 }
 
 void ordered_end(ImplicitTask& task) {
   const Loop& loop = task.loop;
   if (task.size == 1 || !loop.specification.ordered) return;
   Job& job = *Job::current();
-  if (job.ranks > 1) job.runtime.release();
+  if (job.ranks > 1) job.runtime.synchronization().release();
 }
 
 }  // namespace musubi::omp

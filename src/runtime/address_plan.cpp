@@ -140,9 +140,11 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
   heap.slice_bytes = layout.heap_bytes_per_rank;
   heap.huge_pages = settings.huge_pages;
   heap.merge_unit = merge_unit(settings.heap_merge_unit, settings.merge_unit);
+  heap.policy = settings.heap_policy == "home_based" ? policy_home_based : policy_migrating;
   plan.space.add(heap);
   vm::Segment stacks = heap;
   stacks.name = "stacks";
+  stacks.policy = policy_migrating;
   stacks.base = layout.stacks_base;
   stacks.bytes = static_cast<std::size_t>(stack_bytes);
   stacks.block_bytes = settings.stack_block_bytes;

@@ -9,10 +9,14 @@
 
 #include "base/result.h"
 #include "config/settings.h"
-#include "runtime/runtime.h"
+#include "runtime/memory.h"
 #include "vm/space.h"
 
 namespace musubi::runtime {
+
+// Segment::policy of a job's segments.
+inline constexpr std::uint8_t policy_migrating = 0;
+inline constexpr std::uint8_t policy_home_based = 1;
 
 struct AddressPlan {
   vm::Space space;
@@ -24,7 +28,7 @@ struct AddressPlan {
 
   // The program's ranges get a segment each. Libraries have one in common, for what is loaded at the start,
   // and one for later ones: a process may have hundreds. Errors: more address space than the processor has,
-  // too many ranges of the program, libraries that lie too far apart.
+  // libraries that lie too far apart.
   static Result<AddressPlan> make(const config::Settings& settings, std::uint32_t ranks,
                                   std::span<const SharedRange> globals);
 };

@@ -60,7 +60,7 @@ void HeapService::on_message(Rank from, std::span<const std::byte> body) noexcep
 }
 
 bool HeapService::serve() {
-  Runtime::HeapListener* const listener = listener_.load();
+  Messages::HeapListener* const listener = listener_.load();
   if (listener == nullptr) return true;
   Arrival* last_first = arrived_.exchange(nullptr, std::memory_order_acquire);
   Arrival* in_order = nullptr;
@@ -79,7 +79,7 @@ bool HeapService::serve() {
   return send_answers();
 }
 
-void HeapService::carry_out(const Arrival& arrival, Runtime::HeapListener& listener) {
+void HeapService::carry_out(const Arrival& arrival, Messages::HeapListener& listener) {
   const Message& message = arrival.message;
   if (message.kind == Kind::free) {
     listener.on_free(arrival.from, message.value, message.extra);

@@ -13,7 +13,7 @@
 #include "base/event.h"
 #include "base/task.h"
 #include "fabric/fabric.h"
-#include "runtime/runtime.h"
+#include "runtime/messages.h"
 
 namespace musubi::runtime {
 
@@ -24,7 +24,7 @@ class HeapService final : public fabric::Listener {
   }
 
   // From now on what arrives is carried out; before, it waits.
-  void set_listener(Runtime::HeapListener* listener) {
+  void set_listener(Messages::HeapListener* listener) {
     listener_.store(listener);
     fabric_.wake_service();
   }
@@ -60,11 +60,11 @@ class HeapService final : public fabric::Listener {
     std::size_t size = 0;
   };
   Arrival* make_arrival() noexcept;
-  void carry_out(const Arrival& arrival, Runtime::HeapListener& listener);
+  void carry_out(const Arrival& arrival, Messages::HeapListener& listener);
   bool send_answers();
 
   fabric::Fabric& fabric_;
-  std::atomic<Runtime::HeapListener*> listener_{nullptr};
+  std::atomic<Messages::HeapListener*> listener_{nullptr};
   std::atomic<Arrival*> arrived_{nullptr};  // the last one first
   // Only on_message takes one out, and there is one call of it at a time: a stack without a lock is enough.
   std::atomic<Arrival*> unused_{nullptr};

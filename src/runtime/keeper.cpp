@@ -2,11 +2,7 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-#include "coherence/core/block_words.h"
-#include "coherence/regions.h"
 #include "os/clock.h"
-#include "os/futex.h"
 #include "os/sleep.h"
 #include "runtime/thread_executor.h"
 #include "runtime/tracing.h"
@@ -27,41 +23,30 @@ constexpr std::uint64_t faults_of_spins_max = 8;
 }  // namespace
 
 Keeper::Keeper(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protocol& protocol,
-               sync::Stand& stand, trace::Counters& counters, std::uint64_t interval_ns,
-               std::uint64_t asked_offset, const trace::WaitBoard* board)
+               sync::Stand& stand, trace::Counters& counters, RequestBell& bell, std::uint64_t interval_ns,
+               const trace::WaitBoard* board)
     : fabric_(fabric),
       flags_(flags),
       stand_(stand),
       counters_(counters),
       background_(flags, protocol.ordering(), stand, counters),
+      bell_(bell),
       interval_ns_(interval_ns),
-      asked_offset_(asked_offset),
       board_(board) {
-  flags_.set_bell(this);
+  flags_.set_bell(&bell_);
 }
 
 Keeper::~Keeper() {
   stopping_.store(true);
   flags_.set_bell(nullptr);
   if (thread_.joinable()) {
-    ring(fabric_.self());
+    bell_.ring(fabric_.self());
     thread_.join();
   }
 }
 
 void Keeper::start() {
   thread_ = std::thread([this] { work(); });
-}
-
-// Little-endian: the lower half of the word that requests are counted in.
-const std::atomic<std::uint32_t>* Keeper::asked_word(Rank rank) noexcept {
-  std::byte* const region = fabric_.direct(rank, coherence::control_region);
-  MUSUBI_CHECK(region != nullptr, "requests are heard in the memory of the rank that is asked");
-  return reinterpret_cast<const std::atomic<std::uint32_t>*>(region + asked_offset_);
-}
-
-void Keeper::ring(Rank peer) noexcept {
-  os::futex_wake(*asked_word(peer));
 }
 
 void Keeper::work() {
@@ -81,14 +66,13 @@ bool Keeper::answer() {
 
 // Answers meanwhile. Result: false when the rank is about to end.
 bool Keeper::sleep_until(std::uint64_t deadline_ns) {
-  const std::atomic<std::uint32_t>* const word = asked_word(fabric_.self());
   for (;;) {
-    const std::uint32_t asked = word->load();
+    const std::uint32_t asked = bell_.requests();
     if (answer()) continue;
     if (stopping_.load()) return false;
     const std::uint64_t now_ns = os::monotonic_ns();
     if (now_ns >= deadline_ns) return true;
-    os::futex_wait(*word, asked, deadline_ns - now_ns);
+    bell_.wait(asked, deadline_ns - now_ns);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "fabric/fabric.h"
+#include "runtime/request_bell.h"
 #include "sync/background.h"
 #include "sync/flag_order.h"
 #include "trace/wait_records.h"
@@ -15,13 +16,12 @@ namespace musubi::runtime {
 
 class ThreadExecutor;
 
-class Keeper final : public sync::Bell {
+class Keeper {
  public:
-  // `board`: what the rank's threads wait for, or null. `interval_ns`: without synchronisation, until it
-  // looks for the first time. The word of flag_order.h that counts requests lies at `asked_offset` in the
-  // control region of each rank.
+  // `bell`: by which others are asked, and on which this one sleeps. `interval_ns`: without synchronisation,
+  // until it looks for the first time. `board`: what the rank's threads wait for, or null.
   Keeper(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protocol& protocol, sync::Stand& stand,
-         trace::Counters& counters, std::uint64_t interval_ns, std::uint64_t asked_offset,
+         trace::Counters& counters, RequestBell& bell, std::uint64_t interval_ns,
          const trace::WaitBoard* board);
   ~Keeper();
 
@@ -35,7 +35,6 @@ class Keeper final : public sync::Bell {
   void note_release() noexcept {
     releases_.store(releases_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
-  void ring(Rank peer) noexcept override;
 
  private:
   void work();
@@ -45,15 +44,14 @@ class Keeper final : public sync::Bell {
   enum class Due : std::uint8_t { no, rarely, yes };
   Due is_due();
   std::uint32_t running_threads() const;
-  const std::atomic<std::uint32_t>* asked_word(Rank rank) noexcept;
 
   fabric::Fabric& fabric_;
   sync::FlagOrder& flags_;
   sync::Stand& stand_;
   trace::Counters& counters_;
   sync::Background background_;
+  RequestBell& bell_;
   const std::uint64_t interval_ns_;
-  const std::uint64_t asked_offset_;
   const trace::WaitBoard* const board_;
   std::atomic<std::uint64_t> synchronisations_{0};
   std::uint64_t seen_synchronisations_ = 0;

@@ -7,7 +7,8 @@
 
 #include "base/spin_lock.h"
 #include "coherence/protocol.h"
-#include "runtime/runtime.h"
+#include "runtime/memory.h"
+#include "runtime/threads.h"
 #include "vm/space.h"
 
 namespace musubi::runtime {

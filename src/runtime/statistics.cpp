@@ -1,32 +1,32 @@
-// What `--stats` prints: one row per counter that is not zero everywhere, one column per rank.
-#include <cstdio>
-#include <string>
+#include "runtime/statistics.h"
 
-#include "runtime/job_runtime.h"
+#include <cstdio>
+
+#include "coherence/core/race_log.h"
 #include "vm/signal/code_location.h"
 
 namespace musubi::runtime {
 
 // The counters travel in the words behind the team words: rank 0 reads them with one-sided loads.
-void JobRuntime::report() {
+void Statistics::report() {
   for (std::size_t i = 0; i < trace::counter_count; ++i) {
-    word_store(self_, team_words + i, counters_.get(static_cast<trace::Counter>(i)));
+    words_.store(job_.self, JobWords::first_counter + i, job_.counters.get(static_cast<trace::Counter>(i)));
   }
   BarrierPayload nothing{};
-  barrier(nothing);
-  if (settings_.report_races) name_races();
-  if (self_ == Rank{0}) {
-    if (settings_.report_races) print_races();
-    if (settings_.stats) print_statistics();
+  synchronization_.barrier(nothing);
+  if (job_.settings.report_races) name_races();
+  if (job_.self == Rank{0}) {
+    if (job_.settings.report_races) print_races();
+    if (job_.settings.stats) print_counters();
   }
-  barrier(nothing);
+  synchronization_.barrier(nothing);
 }
 
-void JobRuntime::print_races() {
+void Statistics::print_races() {
   const auto sum = [this](trace::Counter counter) {
     std::uint64_t result = 0;
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      result += word_load(Rank{rank}, team_words + static_cast<std::size_t>(counter));
+    for (std::uint32_t rank = 0; rank < job_.ranks; ++rank) {
+      result += counter_of(Rank{rank}, static_cast<std::size_t>(counter));
     }
     return static_cast<unsigned long>(result);
   };
@@ -40,15 +40,15 @@ void JobRuntime::print_races() {
 }
 
 // Each rank its own.
-void JobRuntime::name_races() {
-  const coherence::RaceLog* const races = protocol_->races();
+void Statistics::name_races() {
+  const coherence::RaceLog* const races = protocol_.races();
   if (races == nullptr) return;
   std::string text;
   for (const coherence::RaceLog::Place& place : races->places()) {
     char line[160];
     std::snprintf(line, sizeof line,
                   "musubi: %lu times ranks %u and %u changed different bytes of the word at %#lx (",
-                  static_cast<unsigned long>(place.times), place.other.value, self_.value,
+                  static_cast<unsigned long>(place.times), place.other.value, job_.self.value,
                   static_cast<unsigned long>(place.address));
     text += line + place_name(place.address) +
             (place.kept_whole ? "): one change was kept\n" : "): joined from both\n");
@@ -57,19 +57,20 @@ void JobRuntime::name_races() {
 }
 
 // "counts+0x10", "heap of rank 0 + 0x1234", "stack 3 of rank 1".
-std::string JobRuntime::place_name(std::uintptr_t address) const {
-  const vm::Segment& segment = *plan_.space.segment_at(address);
-  const auto index = plan_.space.index_of(segment);
+std::string Statistics::place_name(std::uintptr_t address) const {
+  const vm::Segment& segment = *job_.plan.space.segment_at(address);
+  const auto index = job_.plan.space.index_of(segment);
   const std::size_t offset = address - segment.base;
   char name[64];
-  if (index == plan_.heap_segment) {
+  if (index == job_.plan.heap_segment) {
     std::snprintf(name, sizeof name, "heap of rank %zu + %#zx", offset / segment.slice_bytes,
                   offset % segment.slice_bytes);
     return name;
   }
-  if (index == plan_.stacks_segment) {
+  if (index == job_.plan.stacks_segment) {
     std::snprintf(name, sizeof name, "stack %zu of rank %zu",
-                  offset % segment.slice_bytes / plan_.layout.stack_slot_bytes, offset / segment.slice_bytes);
+                  offset % segment.slice_bytes / job_.plan.layout.stack_slot_bytes,
+                  offset / segment.slice_bytes);
     return name;
   }
   vm::CrashText variable;
@@ -77,15 +78,16 @@ std::string JobRuntime::place_name(std::uintptr_t address) const {
   return std::string(variable.gathered());
 }
 
-void JobRuntime::print_statistics() {
+// One row per counter that is not zero everywhere, one column per rank.
+void Statistics::print_counters() {
   std::string text = "musubi: statistics by rank (the last column is the sum; vm_driver of rank 0: " +
                      std::string(vm_driver_) + ")\n";
   for (std::size_t i = 0; i < trace::counter_count; ++i) {
     std::uint64_t sum = 0;
     std::string row;
     char number[32];
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      const std::uint64_t value = word_load(Rank{rank}, team_words + i);
+    for (std::uint32_t rank = 0; rank < job_.ranks; ++rank) {
+      const std::uint64_t value = counter_of(Rank{rank}, i);
       sum += value;
       std::snprintf(number, sizeof number, " %14lu", static_cast<unsigned long>(value));
       row += number;
@@ -97,22 +99,6 @@ void JobRuntime::print_statistics() {
     text += number;
   }
   std::fputs(text.c_str(), stderr);
-}
-
-void JobRuntime::finish(int status) {
-  if (settings_.stats || settings_.report_races) report();
-  bootstrap_->finish(status);
-}
-
-// The launcher first: the others must not seem to have failed.
-void JobRuntime::leave(int status) noexcept {
-  bootstrap_->finish(status);
-  departure_->announce();
-}
-
-void JobRuntime::abort(int status, std::string_view reason) {
-  bootstrap_->abort(status, reason);
-  __builtin_unreachable();
 }
 
 }  // namespace musubi::runtime

@@ -1,6 +1,7 @@
 #include "runtime/thread_executor.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/frame_pool.h"
 #include "os/clock.h"
@@ -10,6 +11,11 @@
 #include "vm/signal/fault_handler.h"
 
 namespace musubi::runtime {
+namespace {
+
+constinit thread_local ThreadExecutor* executor_of_thread = nullptr;
+
+}  // namespace
 
 constinit thread_local int HandlersHeldBack::depth_ = 0;
 constinit thread_local os::SignalBits HandlersHeldBack::postponed_ = 0;
@@ -39,6 +45,13 @@ void ThreadExecutor::append(std::coroutine_handle<> task) noexcept {
   (last_ != nullptr ? last_->next : first_) = node;
   last_ = node;
   lock_.unlock();
+}
+
+ThreadExecutor& ThreadExecutor::of_this_thread(fabric::Fabric& fabric, trace::Counters& counters) noexcept {
+  if (executor_of_thread == nullptr) {
+    executor_of_thread = new (frame_allocate(sizeof(ThreadExecutor))) ThreadExecutor(fabric, counters);
+  }
+  return *executor_of_thread;
 }
 
 void ThreadExecutor::ready(std::coroutine_handle<> task) noexcept {

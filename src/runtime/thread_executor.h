@@ -54,6 +54,10 @@ class ThreadExecutor final : public Executor {
   ThreadExecutor(fabric::Fabric& fabric, trace::Counters& counters, Pauses pauses = Pauses::yield)
       : fabric_(fabric), counters_(counters), pauses_(pauses) {}
 
+  // The calling thread's, for the rank of this process; made at the first call, without malloc, and kept
+  // until the thread has ended. Also inside faults.
+  static ThreadExecutor& of_this_thread(fabric::Fabric& fabric, trace::Counters& counters) noexcept;
+
   void ready(std::coroutine_handle<> task) noexcept override;
   void ready_after_pause(std::coroutine_handle<> task, unsigned attempt) noexcept override;
 

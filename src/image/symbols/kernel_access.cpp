@@ -8,9 +8,10 @@ namespace musubi::image {
 KernelAccess& KernelAccess::touch(const void* pointer, std::size_t bytes, bool for_writing) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (pointer == nullptr || bytes == 0) return *this;
-  if (!job_.runtime.is_shared(address) && !job_.runtime.is_shared(address + bytes - 1)) return *this;
+  if (!job_.runtime.memory().is_shared(address) && !job_.runtime.memory().is_shared(address + bytes - 1))
+    return *this;
   met_shared_ = true;
-  job_.runtime.touch(pointer, bytes, for_writing);
+  job_.runtime.memory().touch(pointer, bytes, for_writing);
   return *this;
 }
 

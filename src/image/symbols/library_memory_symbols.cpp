@@ -143,7 +143,7 @@ namespace {
 
 struct hsearch_data* search_table(musubi::image::Job& job) {
   return reinterpret_cast<struct hsearch_data*>(
-      job.runtime.word_load(musubi::Rank{0}, musubi::image::job_words::search_table));
+      job.runtime.words().load(musubi::Rank{0}, musubi::image::job_words::search_table));
 }
 
 musubi::image::Job* job_with_table() {
@@ -164,8 +164,8 @@ int wrapped_hcreate(size_t count) {
   *table = {};
   const Heap::LibraryServed library;
   if (::hcreate_r(count, table) == 0) return 0;
-  job->runtime.word_store(musubi::Rank{0}, musubi::image::job_words::search_table,
-                          reinterpret_cast<std::uint64_t>(table));
+  job->runtime.words().store(musubi::Rank{0}, musubi::image::job_words::search_table,
+                             reinterpret_cast<std::uint64_t>(table));
   return 1;
 }
 MUSUBI_EXPORT ENTRY* wrapped_hsearch(ENTRY item, ACTION action) __asm__("hsearch");
@@ -189,7 +189,7 @@ void wrapped_hdestroy() {
   if (job == nullptr) return next.get()();
   struct hsearch_data* const table = search_table(*job);
   if (table == nullptr) return;
-  job->runtime.word_store(musubi::Rank{0}, musubi::image::job_words::search_table, 0);
+  job->runtime.words().store(musubi::Rank{0}, musubi::image::job_words::search_table, 0);
   ::hdestroy_r(table);
   heap.release(table);
 }

@@ -12,8 +12,8 @@ namespace musubi::image {
 // implementation serves that object.
 inline Job* job_that_shares(const void* object) noexcept {
   Job* const job = current_job();
-  const bool shared =
-      job != nullptr && job->program_runs && job->runtime.is_shared(reinterpret_cast<std::uintptr_t>(object));
+  const bool shared = job != nullptr && job->program_runs &&
+                      job->runtime.memory().is_shared(reinterpret_cast<std::uintptr_t>(object));
   return shared ? job : nullptr;
 }
 
@@ -21,7 +21,7 @@ inline Job* job_that_shares(const void* object) noexcept {
 // of the parent did, or be in the job's form.
 inline bool is_of_parent(const void* object) noexcept {
   return is_child_of_rank() && job_of_memory()->program_runs &&
-         job_of_memory()->runtime.is_shared(reinterpret_cast<std::uintptr_t>(object));
+         job_of_memory()->runtime.memory().is_shared(reinterpret_cast<std::uintptr_t>(object));
 }
 
 class SharedWord {
@@ -32,7 +32,7 @@ class SharedWord {
   void add(std::uint32_t amount) const { apply(AtomicOperation::Kind::add, amount, 0); }
   // The store comes after everything that this thread has written.
   void release(std::uint32_t value) const {
-    if (job_ != nullptr) job_->runtime.release();
+    if (job_ != nullptr) job_->runtime.synchronization().release();
     apply(AtomicOperation::Kind::store, value, 0);
   }
   // Result: the old value.
@@ -41,7 +41,7 @@ class SharedWord {
   }
   // What others wrote before the value that was just seen can be read from now on.
   void acquire() const {
-    if (job_ != nullptr) job_->runtime.acquire();
+    if (job_ != nullptr) job_->runtime.synchronization().acquire();
   }
 
  private:
@@ -49,7 +49,7 @@ class SharedWord {
     const AtomicOperation operation{kind, sizeof *word_, operand, compare};
     if (job_ != nullptr) {
       const auto address = reinterpret_cast<std::uintptr_t>(word_);
-      return static_cast<std::uint32_t>(job_->runtime.atomic(address, operation));
+      return static_cast<std::uint32_t>(job_->runtime.synchronization().atomic(address, operation));
     }
     std::uint32_t old = __atomic_load_n(word_, __ATOMIC_ACQUIRE);
     if (kind == AtomicOperation::Kind::load) return old;

@@ -40,8 +40,8 @@ int open_file(int directory, const char* path, int flags, mode_t mode) {
 // instead.
 char* without_shared(char* buffer) {
   const Job* const job = job_of_memory();
-  return job != nullptr && job->runtime.is_shared(reinterpret_cast<std::uintptr_t>(buffer)) ? nullptr
-                                                                                            : buffer;
+  return job != nullptr && job->runtime.memory().is_shared(reinterpret_cast<std::uintptr_t>(buffer)) ? nullptr
+                                                                                                     : buffer;
 }
 
 int set_buffer(std::FILE* stream, char* buffer, int mode, std::size_t bytes) {

@@ -5,11 +5,11 @@
 
 #include "check.h"
 
-enum { strangers = 2, rounds = 40, times = 20, apart = 512, many = 100000 };
+enum { outsiders = 2, rounds = 40, times = 20, apart = 512, many = 100000 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long counted, asked_to_end;
-static long own[strangers + 1][apart];  // of each stranger: written without a lock
+static long own[outsiders + 1][apart];  // of each outsider: written without a lock
 static long filled[many];               // enough that releases close blocks
 
 static long count_once(void) {
@@ -51,14 +51,14 @@ static void* work_until_exit(void* given) {
 }
 
 int main(void) {
-  thrd_t threads[strangers];
+  thrd_t threads[outsiders];
   long expected = 0;
   for (int round = 0; round < rounds; ++round) {
     asked_to_end = 0;
-    for (int i = 0; i < strangers; ++i) CHECK(thrd_create(&threads[i], work_beside, own[i]) == thrd_success);
+    for (int i = 0; i < outsiders; ++i) CHECK(thrd_create(&threads[i], work_beside, own[i]) == thrd_success);
     if (round == 0) CHECK(pthread_key_create(&key, count_at_the_end) == 0);
     pthread_t posix_thread;
-    CHECK(pthread_create(&posix_thread, NULL, work_until_exit, own[strangers]) == 0);
+    CHECK(pthread_create(&posix_thread, NULL, work_until_exit, own[outsiders]) == 0);
     const int team = 2 + round / 4;
 #pragma omp parallel num_threads(team)
     {
@@ -71,7 +71,7 @@ int main(void) {
     CHECK(pthread_mutex_lock(&mutex) == 0);
     asked_to_end = 1;
     CHECK(pthread_mutex_unlock(&mutex) == 0);
-    for (int i = 0; i < strangers; ++i) {
+    for (int i = 0; i < outsiders; ++i) {
       int count;
       CHECK(thrd_join(threads[i], &count) == thrd_success);
       expected += count;

@@ -20,26 +20,50 @@ namespace {
 
 SharedWorld* world = nullptr;  // of the job that this process belongs to
 
-class StandinRuntime final : public runtime::Runtime {
+// The shared memory of the stand-in is all that its tests share: nothing to be laid out, copied or opened.
+class StandInMemory final : public runtime::Memory {
  public:
-  StandinRuntime(Rank self, const JobDescription& description) : self_(self), ranks_(description.ranks) {
-    settings_.threads_per_rank = description.threads_per_rank;
-    settings_.stack_bytes = stack_bytes;
-  }
-
-  Rank self() const noexcept override { return self_; }
-  std::uint32_t ranks() const noexcept override { return ranks_; }
-  const config::Settings& settings() const noexcept override { return settings_; }
   const runtime::Layout& layout() const noexcept override { return layout_; }
-  trace::Counters& counters() noexcept override { return counters_; }
+  bool is_shared(std::uintptr_t address) const noexcept override {
+    const auto base = reinterpret_cast<std::uintptr_t>(world);
+    return address >= base && address < base + sizeof(SharedWorld);
+  }
   void share_globals() override {}
   void share_library(std::span<const runtime::SharedRange>, std::span<const runtime::PrivateBytes>,
                      bool) override {}
-  bool attach_thread() override { return true; }
-  void detach_thread() override {}
-  void add_stranger() noexcept override {}
-  void remove_stranger() noexcept override {}
+  void allow_code(std::uintptr_t) override {}
+  void store_zeros(void*, std::size_t) override {}
+  void touch(const void*, std::size_t, bool) override {}
+  Result<void> become_copy(CopySource&) override { return {}; }
 
+ private:
+  runtime::Layout layout_{};
+};
+
+class StandinRuntime final : public runtime::Runtime,
+                             private runtime::Synchronization,
+                             private runtime::Words,
+                             private runtime::Threads,
+                             private runtime::Ending {
+ public:
+  StandinRuntime(Rank self, const JobDescription& description)
+      : Runtime(self, description.ranks, settings_, counters_), self_(self), ranks_(description.ranks) {
+    settings_.threads_per_rank = description.threads_per_rank;
+    settings_.stack_bytes = stack_bytes;
+    Interfaces interfaces;
+    interfaces.memory = &memory_;
+    interfaces.synchronization = this;
+    interfaces.words = this;
+    interfaces.threads = this;
+    interfaces.ending = this;
+    give(interfaces);
+  }
+
+ private:
+  bool attach() override { return true; }
+  void detach() override {}
+  void add_outsider() noexcept override {}
+  void remove_outsider() noexcept override {}
   runtime::ThreadStack take_stack() override {
     if (next_slot_ == slots_per_rank) abort(1, "no stack left");
     std::byte* low = world->stacks[self_.value][next_slot_];
@@ -82,38 +106,27 @@ class StandinRuntime final : public runtime::Runtime {
   void flush() override {}
   void release() override {}
   void acquire() override {}
+  void begin_region(std::uintptr_t, const void*) override {}
+  void end_region() override {}
+  void expect_flags() override {}
+  void suspect_flags() override {}
 
   AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) override {
     return operation.bytes == 4 ? apply_to(reinterpret_cast<std::uint32_t*>(address), operation)
                                 : apply_to(reinterpret_cast<std::uint64_t*>(address), operation);
   }
-  bool is_shared(std::uintptr_t address) const noexcept override {
-    const auto base = reinterpret_cast<std::uintptr_t>(world);
-    return address >= base && address < base + sizeof(SharedWorld);
-  }
-
-  std::uint64_t word_load(Rank owner, std::size_t index) override { return word(owner, index).load(); }
-  void word_store(Rank owner, std::size_t index, std::uint64_t value) override {
-    word(owner, index).store(value);
-  }
-  std::uint64_t word_fetch_add(Rank owner, std::size_t index, std::uint64_t amount) override {
+  std::uint64_t load(Rank owner, std::size_t index) override { return word(owner, index).load(); }
+  void store(Rank owner, std::size_t index, std::uint64_t value) override { word(owner, index).store(value); }
+  std::uint64_t fetch_add(Rank owner, std::size_t index, std::uint64_t amount) override {
     return word(owner, index).fetch_add(amount);
   }
-  std::uint64_t word_compare_swap(Rank owner, std::size_t index, std::uint64_t expected,
-                                  std::uint64_t desired) override {
+  std::uint64_t compare_swap(Rank owner, std::size_t index, std::uint64_t expected,
+                             std::uint64_t desired) override {
     word(owner, index).compare_exchange_strong(expected, desired);
     return expected;
   }
 
-  void touch(const void*, std::size_t, bool) override {}
-  Result<void> become_copy(CopySource&) override { return {}; }
-  void set_heap_listener(HeapListener*) override {}
-  void send_free(Rank, std::uintptr_t, std::size_t) override {}
-  void allow_code(std::uintptr_t) override {}
-  void store_zeros(void*, std::size_t) override {}
-  std::size_t query_size(Rank, std::uintptr_t) override { return 0; }
-  runtime::RemoteCalls& remote_calls() noexcept override { std::abort(); }
-  void set_thread_count(std::uint32_t) noexcept override {}
+  void set_count(std::uint32_t) noexcept override {}
 
   void wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) override {
     for (int i = 0; i < 50; ++i) {
@@ -131,7 +144,6 @@ class StandinRuntime final : public runtime::Runtime {
     _exit(status == 0 ? 1 : status);
   }
 
- private:
   template <class Word>
   static AtomicValue apply_to(Word* address, const AtomicOperation& operation) {
     Word old = __atomic_load_n(address, __ATOMIC_SEQ_CST);
@@ -149,8 +161,8 @@ class StandinRuntime final : public runtime::Runtime {
   ReleaseListener* release_listener_ = nullptr;
   std::size_t next_slot_ = 0;
   config::Settings settings_;
-  runtime::Layout layout_{};
   trace::Counters counters_;
+  StandInMemory memory_;
 };
 
 struct MainArguments {
@@ -180,7 +192,7 @@ void* main_of_rank(void* argument) {
   alarm(60);
   for (const auto& [name, value] : description.environment) setenv(name.c_str(), value.c_str(), 1);
   StandinRuntime runtime(self, description);
-  MainArguments arguments{&runtime, runtime.take_stack(), &body, 0};
+  MainArguments arguments{&runtime, runtime.threads().take_stack(), &body, 0};
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstack(&attributes, arguments.stack.low, stack_bytes);

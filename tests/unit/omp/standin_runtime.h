@@ -26,8 +26,8 @@ struct SharedWorld {
   runtime::BarrierPayload payload;
   std::atomic<std::uint64_t> barriers;
   std::atomic<std::uint64_t> heap_used;
-  std::atomic<std::uint32_t> locks[runtime::Runtime::lock_count];
-  std::atomic<std::uint64_t> words[ranks_max][runtime::Runtime::team_words];
+  std::atomic<std::uint32_t> locks[runtime::Synchronization::lock_count];
+  std::atomic<std::uint64_t> words[ranks_max][runtime::Words::count];
   alignas(4096) std::byte stacks[ranks_max][slots_per_rank][stack_bytes];
   alignas(4096) std::byte heap[heap_bytes];
 };

@@ -50,7 +50,7 @@ class FullFabric final : public fabric::Fabric {
   bool watch(std::atomic_ref<std::uint64_t>, std::uint64_t) noexcept override { return true; }
 };
 
-class Notes final : public Runtime::HeapListener {
+class Notes final : public Messages::HeapListener {
  public:
   std::vector<std::string> notes;
 

@@ -8,8 +8,10 @@
 #include "base/event.h"
 #include "coherence/core/signature.h"
 #include "fabric/shm/mailbox.h"
-#include "runtime/job_runtime.h"
+#include "runtime/address_plan.h"
 #include "runtime/reservation.h"
+#include "runtime/synchronization.h"
+#include "runtime/words.h"
 #include "sync/control_layout.h"
 
 namespace musubi::runtime {
@@ -36,8 +38,8 @@ std::size_t control_bytes(std::uint32_t ranks) {
   sizes.ranks = ranks;
   sizes.notices_max = coherence::signature_notices_for(ranks);
   sizes.signature_bytes = coherence::signature_bytes(sizes.notices_max);
-  sizes.lock_count = Runtime::lock_count;
-  sizes.team_words = Runtime::team_words;
+  sizes.lock_count = Synchronization::lock_count;
+  sizes.team_words = Words::count;
   return sync::ControlLayout::of(sizes).bytes;
 }
 

@@ -1,10 +1,10 @@
-// The program's globals become shared: rank 0's bytes win, everybody else's are dropped (but for the private
-// ones).
+#include "runtime/static_data.h"
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
 
-#include "runtime/job_runtime.h"
+#include "os/memory.h"
 
 namespace musubi::runtime {
 namespace {
@@ -93,21 +93,31 @@ class Contents {
 
 }  // namespace
 
-void JobRuntime::share_globals() {
-  if (ranks_ == 1) return;
-  for (const SharedRange& range : globals_) {
-    std::vector<BlockId> filled;
-    if (self_ == Rank{0}) {
-      filled = fill_from(range, plan_.space, *plan_.space.segment_around(range.address), vm_->system_view());
-    }
-    share_range(range, private_bytes_);
-    for (const BlockId block : filled) protocol_->adopt(block, 1);
-  }
-  BarrierPayload nothing{};
-  barrier(nothing);
+StaticData::StaticData(const JobContext& job, std::span<const SharedRange> globals,
+                       std::span<const PrivateBytes> private_bytes)
+    : job_(job),
+      globals_(globals.begin(), globals.end()),
+      private_bytes_(private_bytes.begin(), private_bytes.end()) {}
+
+void StaticData::open(vm::PagedVm& vm) {
+  vm_ = &vm;
+  add_private_parts(private_bytes_);
 }
 
-void JobRuntime::share_library(std::span<const SharedRange> ranges,
+// Rank 0's bytes win, everybody else's are dropped (but for the private ones).
+void StaticData::share_globals(coherence::Protocol& protocol) {
+  const vm::Space& space = job_.plan.space;
+  for (const SharedRange& range : globals_) {
+    std::vector<BlockId> filled;
+    if (job_.self == Rank{0}) {
+      filled = fill_from(range, space, *space.segment_around(range.address), vm_->system_view());
+    }
+    share_range(range, private_bytes_);
+    for (const BlockId block : filled) protocol.adopt(block, 1);
+  }
+}
+
+void StaticData::share_library(std::span<const SharedRange> ranges,
                                std::span<const PrivateBytes> private_bytes, bool own_bytes_win) {
   add_private_parts(private_bytes);
   for (const SharedRange& range : ranges) {
@@ -118,28 +128,28 @@ void JobRuntime::share_library(std::span<const SharedRange> ranges,
   }
 }
 
-void JobRuntime::add_private_parts(std::span<const PrivateBytes> private_bytes) {
+void StaticData::add_private_parts(std::span<const PrivateBytes> private_bytes) {
   std::vector<coherence::PrivateParts::Part> parts;
   for (const PrivateBytes& part : private_bytes) {
-    const vm::Segment* segment = plan_.space.segment_around(part.address);
+    const vm::Segment* segment = job_.plan.space.segment_around(part.address);
     if (segment != nullptr) parts.emplace_back(segment->offset + (part.address - segment->base), part.bytes);
   }
   if (!parts.empty()) private_parts_.add(parts);
 }
 
-void JobRuntime::share_range(const SharedRange& range, std::span<const PrivateBytes> private_bytes) {
-  const vm::Segment& segment = *plan_.space.segment_around(range.address);
+void StaticData::share_range(const SharedRange& range, std::span<const PrivateBytes> private_bytes) {
+  const vm::Segment& segment = *job_.plan.space.segment_around(range.address);
   std::byte* const view = vm_->system_view();
   for (const PrivateBytes& part : private_bytes) {
     if (part.address - range.address >= range.bytes) continue;
     std::memcpy(view + segment.offset + (part.address - segment.base),
                 reinterpret_cast<const void*>(part.address), part.bytes);
   }
-  const auto index = plan_.space.index_of(segment);
+  const auto index = job_.plan.space.index_of(segment);
   const auto mapped = segment.parts == nullptr
                           ? vm_->map_segment(index, vm::Placement::replace)
                           : vm_->map_part(index, range.address, range.bytes, vm::Placement::replace);
-  if (!mapped) abort(1, mapped.error().message);
+  if (!mapped) job_.abort(1, mapped.error().message);
 }
 
 }  // namespace musubi::runtime

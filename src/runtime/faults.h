@@ -1,0 +1,37 @@
+// What a rank does about a fault of the user view: the protocol brings the block, on the thread that touched
+// it.
+#pragma once
+
+#include "runtime/job_devices.h"
+#include "runtime/job_threads.h"
+#include "runtime/job_words.h"
+#include "sync/flag_order.h"
+#include "vm/vm.h"
+
+namespace musubi::runtime {
+
+class Faults final : public vm::FaultSink {
+ public:
+  Faults(JobContext& job, JobDevices& devices) : job_(job), devices_(devices) {}
+
+  // Before the first fault: the drivers want their sink before there is a protocol.
+  void resolve_by(sync::FlagOrder& flags, JobThreads& threads, JobWords& words) noexcept {
+    flags_ = &flags;
+    threads_ = &threads;
+    words_ = &words;
+  }
+
+  bool on_fault(const vm::Fault& fault) noexcept override;
+  bool may_execute(BlockId block) noexcept override;
+
+ private:
+  void watch_memory(BlockId block) noexcept;
+
+  JobContext& job_;
+  JobDevices& devices_;
+  sync::FlagOrder* flags_ = nullptr;
+  JobThreads* threads_ = nullptr;
+  JobWords* words_ = nullptr;
+};
+
+}  // namespace musubi::runtime

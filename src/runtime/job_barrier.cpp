@@ -1,0 +1,76 @@
+#include "runtime/job_barrier.h"
+
+#include "os/clock.h"
+#include "runtime/time_spent.h"
+#include "runtime/tracing.h"
+
+namespace musubi::runtime {
+
+JobBarrier::JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads,
+                       coherence::Protocol& protocol, sync::FlagOrder& flags)
+    : job_(job),
+      devices_(devices),
+      threads_(threads),
+      protocol_(protocol),
+      flags_(flags),
+      barrier_(devices.fabric(), protocol, job.counters,
+               devices.files().control() + job.control.barrier_board, job.control.barrier_board,
+               job.notices_max) {
+  barrier_.set_release_listener(this);
+}
+
+void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
+  // Threads that the program made by itself may be at work meanwhile, and signal handlers of the program on
+  // any.
+  const bool complete = threads_.knows_all();
+  const bool quiescent = complete && !has_handlers();
+  was_quiescent_ = quiescent;
+  const Traced traced(Event::barrier, job_.counters.get(trace::Counter::barriers));
+  part_ns_ = traced.begin_ns();
+  if (keeper != nullptr) await_background(quiescent);
+  if (flags_.in_use()) threads_.executor().run(flags_.before_barrier(!quiescent));
+  sync::Barrier::Passage passage(payload, quiescent, complete);
+  const HandlersHeldBack handlers;
+  if (!barrier_.pass(passage)) {
+    TimeSpent time(job_.counters, trace::Counter::release_ns);
+    threads_.executor().run(barrier_.finish(passage));
+  }
+  // The job may have begun to keep order meanwhile.
+  if (flags_.in_use() || protocol_.ordering().holds_back()) {
+    threads_.executor().run(flags_.after_barrier(!quiescent));
+  }
+  if (keeper != nullptr) {
+    threads_.stand().leave_barrier();
+    keeper->note_synchronisation();
+  }
+  if (part_ns_ != 0) record_event(Event::barrier_acquire, part_ns_, 0);
+}
+
+// Within pass().
+void JobBarrier::on_released() noexcept {
+  if (part_ns_ != 0) {
+    record_event(Event::barrier_release, part_ns_, 0);
+    part_ns_ = os::monotonic_ns();
+  }
+  if (listener_ != nullptr) listener_->on_released();
+}
+
+void JobBarrier::await_background(bool quiescent) {
+  threads_.stand().enter_barrier(quiescent);
+  while (threads_.stand().background_works()) threads_.step_aside();
+}
+
+// A store to a frame is one to a stack only where the threads stand on those of the job.
+bool JobBarrier::is_on_stack(const void* address) const noexcept {
+  const vm::Segment* const segment = job_.plan.space.segment_at(reinterpret_cast<std::uintptr_t>(address));
+  return segment != nullptr && segment->holds_stacks;
+}
+
+void JobBarrier::begin_region(std::uintptr_t function, const void* argument) {
+  const bool knows_all_code = was_quiescent_ && threads_.knows_all() && !has_handlers();
+  const bool on_stacks =
+      is_on_stack(__builtin_frame_address(0)) && (argument == nullptr || is_on_stack(argument));
+  if (knows_all_code && on_stacks) protocol_.set_store_bound(store_bounds_.of(function));
+}
+
+}  // namespace musubi::runtime

@@ -1,0 +1,49 @@
+// The barrier of all ranks as one of them passes it, and the regions of the program between two.
+#pragma once
+
+#include <cstdint>
+
+#include "atomics/store_bounds.h"
+#include "runtime/job_devices.h"
+#include "runtime/job_threads.h"
+#include "runtime/keeper.h"
+#include "runtime/synchronization.h"
+#include "sync/barrier.h"
+#include "sync/flag_order.h"
+
+namespace musubi::runtime {
+
+class JobBarrier final : private sync::Barrier::ReleaseListener {
+ public:
+  JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads, coherence::Protocol& protocol,
+             sync::FlagOrder& flags);
+  // The listener belongs to the barrier from now on.
+  JobBarrier(const JobBarrier&) = delete;
+
+  // As Synchronization::barrier, in a job of several ranks. `keeper` null: there is no background.
+  void pass(BarrierPayload& payload, Keeper* keeper);
+  void set_release_listener(Synchronization::ReleaseListener* listener) { listener_ = listener; }
+
+  // As Synchronization has them, in a job of several ranks.
+  void begin_region(std::uintptr_t function, const void* argument);
+  void end_region() { protocol_.set_store_bound({}); }
+
+ private:
+  void on_released() noexcept override;
+  bool has_handlers() const noexcept { return devices_.fault_handler().user_signals().with_handler() != 0; }
+  bool is_on_stack(const void* address) const noexcept;
+  void await_background(bool quiescent);
+
+  JobContext& job_;
+  JobDevices& devices_;
+  JobThreads& threads_;
+  coherence::Protocol& protocol_;
+  sync::FlagOrder& flags_;
+  sync::Barrier barrier_;
+  Synchronization::ReleaseListener* listener_ = nullptr;
+  atomics::StoreBounds store_bounds_;
+  bool was_quiescent_ = false;  // the last one, for who called it
+  std::uint64_t part_ns_ = 0;   // when the present part of a barrier began; 0: not traced
+};
+
+}  // namespace musubi::runtime

@@ -1,0 +1,37 @@
+// What the parts of a rank have in common, from before it has memory until the job ends.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "bootstrap/bootstrap.h"
+#include "config/settings.h"
+#include "runtime/address_plan.h"
+#include "sync/control_layout.h"
+#include "trace/counters.h"
+
+namespace musubi::runtime {
+
+struct JobContext {
+  JobContext(const config::Settings& settings_of_rank, std::unique_ptr<bootstrap::Bootstrap> place,
+             AddressPlan addresses);
+
+  // Finds `cores`. Collective. Errors: those of the exchange.
+  Result<void> count_cores();
+
+  // Ends the job at once as a failure. Any thread, also inside a fault.
+  [[noreturn]] void abort(int status, std::string_view reason) const { bootstrap->abort(status, reason); }
+
+  const config::Settings settings;
+  const std::unique_ptr<bootstrap::Bootstrap> bootstrap;
+  const Rank self;
+  const std::uint32_t ranks;
+  const std::size_t notices_max;  // of a signature
+  const AddressPlan plan;
+  const sync::ControlLayout control;
+  trace::Counters counters;
+  std::uint32_t cores = 1;  // that the job may use
+};
+
+}  // namespace musubi::runtime

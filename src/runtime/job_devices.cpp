@@ -1,0 +1,56 @@
+#include "runtime/job_devices.h"
+
+#include <string>
+
+#include "os/control_group.h"
+
+namespace musubi::runtime {
+
+Result<void> JobDevices::open(vm::FaultSink& sink) {
+  const config::Settings& settings = job_.settings;
+  const vm::Space& space = job_.plan.space;
+  auto files = MemoryFiles::make(space, job_.control);
+  if (!files) return files.error();
+  files_ = std::move(files).value();
+  memory_watch_ = std::make_unique<MemoryWatch>(files_->block_files(), settings.memory_max, job_.ranks,
+                                                [] { return os::memory_bytes_left(); });
+
+  auto chosen =
+      choose_vm(settings, job_.ranks, job_.cores, space, files_->private_file(), sink, job_.counters);
+  if (!chosen) return chosen.error();
+  vm_ = std::move(chosen).value();
+  const auto regions = files_->regions(vm().system_view());
+  auto opened = fabric::ShmFabric::open(
+      job_.self, job_.ranks, regions,
+      [this](std::string_view blob) { return job_.bootstrap->all_gather(blob); }, job_.counters,
+      policy_for(static_cast<std::uint32_t>(settings.threads_per_rank)));
+  if (!opened) return opened.error();
+  fabric_ = std::move(opened).value();
+  shared_regions_ = std::make_unique<SharedRegions>(*fabric_, regions);
+
+  for (const std::size_t segment : {job_.plan.heap_segment, job_.plan.stacks_segment}) {
+    if (auto mapped = vm().map_segment(segment, vm::Placement::fresh); !mapped) return mapped;
+  }
+  open_fault_handler();
+  return {};
+}
+
+void JobDevices::open_fault_handler() {
+  fault_handler_ = std::make_unique<vm::FaultHandler>(job_.self);
+  fault_handler_->install();
+  if (job_.bootstrap->tells_crashes()) {
+    fault_handler_->set_crash_listener(this, job_.settings.runtime_frames);
+  }
+  fault_handler_->add_owner(SIGSEGV, vm());
+  fault_handler_->add_owner(SIGBUS, vm());
+  fault_handler_->add_owner(SIGBUS, *shared_regions_);
+}
+
+fabric::WaitingPolicy JobDevices::policy_for(std::uint32_t threads_per_rank) const {
+  fabric::WaitingPolicy policy = fabric::waiting_policy(job_.ranks * threads_per_rank, job_.cores);
+  if (job_.settings.spin_checks) policy.spin_checks = static_cast<std::uint32_t>(*job_.settings.spin_checks);
+  if (job_.settings.yields) policy.yields = static_cast<std::uint32_t>(*job_.settings.yields);
+  return policy;
+}
+
+}  // namespace musubi::runtime

@@ -1,0 +1,56 @@
+// What a rank of a job on one host runs on: the files behind its memory, the driver that protects it, the
+// shm fabric, the handlers of its signals. Chosen here; the parts above know the ports alone.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "fabric/shm/shm_fabric.h"
+#include "runtime/choose_vm.h"
+#include "runtime/job_context.h"
+#include "runtime/memory_watch.h"
+#include "runtime/rank_memory.h"
+#include "runtime/shared_regions.h"
+#include "vm/signal/fault_handler.h"
+
+namespace musubi::runtime {
+
+class JobDevices final : private vm::CrashListener {
+ public:
+  explicit JobDevices(JobContext& job) : job_(job) {}
+  // The listener belongs to the fault handler from now on.
+  JobDevices(const JobDevices&) = delete;
+
+  // Opens them all, and maps heap and stacks. Collective. Before everything else; `sink` gets the faults.
+  // Errors: refused by the kernel.
+  Result<void> open(vm::FaultSink& sink);
+
+  MemoryFiles& files() noexcept { return *files_; }
+  MemoryWatch& memory_watch() noexcept { return *memory_watch_; }
+  fabric::Fabric& fabric() noexcept { return *fabric_; }
+  vm::FaultHandler& fault_handler() noexcept { return *fault_handler_; }
+  vm::PagedVm& vm() noexcept { return *vm_.vm; }
+  std::string_view vm_driver() const noexcept { return vm_.name; }
+
+  // How threads wait while each rank runs so many, by settings and cores.
+  fabric::WaitingPolicy policy_for(std::uint32_t threads_per_rank) const;
+  // For the waits of the fabric that begin from now on. Any thread.
+  void set_policy(fabric::WaitingPolicy policy) noexcept { fabric_->set_policy(policy); }
+
+ private:
+  void tell_crash(std::string_view cause) noexcept override { job_.bootstrap->tell_crash(cause); }
+  bool tell_frames(std::span<const std::uintptr_t> frames) noexcept override {
+    return job_.bootstrap->tell_frames(frames);
+  }
+  void open_fault_handler();
+
+  JobContext& job_;
+  std::unique_ptr<MemoryFiles> files_;
+  std::unique_ptr<MemoryWatch> memory_watch_;
+  std::unique_ptr<fabric::ShmFabric> fabric_;
+  std::unique_ptr<SharedRegions> shared_regions_;
+  std::unique_ptr<vm::FaultHandler> fault_handler_;
+  ChosenVm vm_;
+};
+
+}  // namespace musubi::runtime

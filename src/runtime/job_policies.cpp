@@ -1,0 +1,74 @@
+#include "runtime/job_policies.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "coherence/home_based/home_based.h"
+#include "coherence/migrating/migrating.h"
+#include "coherence/policies.h"
+#include "runtime/address_plan.h"
+#include "runtime/solo_protocol.h"
+
+namespace musubi::runtime {
+namespace {
+
+coherence::Parameters parameters_from(const config::Settings& settings, std::size_t notices_max) {
+  coherence::Parameters parameters;
+  parameters.lease_ticks = settings.lease_ticks;
+  parameters.signature_notices_max = notices_max;
+  parameters.release_window = settings.release_window;
+  parameters.downgrade_after_releases = static_cast<std::uint32_t>(settings.downgrade_after_releases);
+  parameters.read_retries_max = static_cast<std::uint32_t>(settings.read_retries_max);
+  parameters.leave_unpublished = settings.leave_unpublished;
+  parameters.look_after_releases = static_cast<std::uint32_t>(settings.look_after_releases);
+  parameters.cached_bytes = settings.cached_bytes;
+  parameters.give_back_after_releases = static_cast<std::uint32_t>(settings.give_back_after_releases);
+  parameters.run_bytes_max = settings.run_bytes_max;
+  parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
+  parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);
+  parameters.report_races = settings.report_races;
+  return parameters;
+}
+
+}  // namespace
+
+Result<void> JobPolicies::open(const coherence::PrivateParts& private_parts) {
+  devices_.fabric().listen(fabric::MessageKind::lock_granted, &grants_);
+  if (job_.ranks != 1) {
+    protocol_ = of_ranks(private_parts);
+    return {};
+  }
+  protocol_ = std::make_unique<SoloProtocol>(job_.plan.space, devices_.vm());
+  // Stacks are opened one by one, above their guards.
+  return devices_.vm().leave_segment_open(job_.plan.heap_segment);
+}
+
+// In the order of policy_migrating, policy_home_based.
+std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::PrivateParts& private_parts) {
+  const vm::Space& space = job_.plan.space;
+  MemoryFiles& files = devices_.files();
+  coherence::Signature& signature =
+      signature_.emplace(files.control() + job_.control.signature, job_.notices_max, true);
+  const coherence::RankMemory memory{devices_.vm().system_view(),
+                                     files.published(),
+                                     files.words(),
+                                     files.entries(),
+                                     &signature,
+                                     &files};
+  const coherence::Parameters parameters = parameters_from(job_.settings, job_.notices_max);
+  auto migrating = std::make_unique<coherence::Migrating>(space, devices_.fabric(), devices_.vm(),
+                                                          job_.counters, grants_, memory, parameters,
+                                                          &private_parts);
+  const bool is_alone = std::ranges::all_of(
+      space.segments(), [](const vm::Segment& segment) { return segment.policy == policy_migrating; });
+  if (is_alone) return migrating;
+  std::vector<std::unique_ptr<coherence::Protocol>> policies;
+  policies.push_back(std::move(migrating));
+  policies.push_back(std::make_unique<coherence::HomeBased>(space, devices_.fabric(), devices_.vm(),
+                                                            job_.counters, grants_, memory, parameters,
+                                                            &private_parts));
+  return std::make_unique<coherence::Policies>(space, std::move(policies), signature, job_.notices_max);
+}
+
+}  // namespace musubi::runtime

@@ -1,0 +1,40 @@
+// The coherence protocol of a rank: which policy each segment has, by the settings.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/result.h"
+#include "coherence/core/private_parts.h"
+#include "coherence/core/signature.h"
+#include "coherence/protocol.h"
+#include "remote_lock/queue_lock.h"
+#include "runtime/job_context.h"
+#include "runtime/job_devices.h"
+
+namespace musubi::runtime {
+
+class JobPolicies {
+ public:
+  JobPolicies(JobContext& job, JobDevices& devices) : job_(job), devices_(devices) {}
+
+  // Once the devices are open; `private_parts` outlives this. Errors: refused by the kernel.
+  Result<void> open(const coherence::PrivateParts& private_parts);
+
+  // From open() on.
+  coherence::Protocol& protocol() { return *protocol_; }
+  // Of blocks and user locks.
+  remote_lock::Grants& grants() { return grants_; }
+
+ private:
+  std::unique_ptr<coherence::Protocol> of_ranks(const coherence::PrivateParts& private_parts);
+
+  JobContext& job_;
+  JobDevices& devices_;
+  remote_lock::Grants grants_;
+  std::optional<coherence::Signature> signature_;
+  std::unique_ptr<coherence::Protocol> protocol_;
+};
+
+}  // namespace musubi::runtime

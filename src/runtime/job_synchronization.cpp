@@ -1,0 +1,125 @@
+#include "runtime/job_synchronization.h"
+
+#include <optional>
+
+#include "runtime/atomic_modification.h"
+#include "runtime/tracing.h"
+
+namespace musubi::runtime {
+
+JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, JobThreads& threads,
+                                       coherence::Protocol& protocol, remote_lock::Grants& grants)
+    : job_(job),
+      devices_(devices),
+      threads_(threads),
+      protocol_(protocol),
+      locks_(devices.fabric(), protocol, job.counters, grants,
+             devices.files().control() + job.control.lock_words, job.control.lock_words, lock_count,
+             job.control.signature, job.notices_max),
+      clock_(devices.fabric(), protocol, job.control.clock_word),
+      flags_(devices.fabric(), protocol, clock_, devices.files().control() + job.control.flag_words,
+             job.control.flag_words, job.control.signature, job.notices_max),
+      bell_(devices.fabric(), devices.files().control(),
+            job.control.flag_words + sync::FlagOrder::requests_word * sizeof(std::uint64_t)),
+      barrier_(job, devices, threads, protocol, flags_),
+      flag_wait_(job, threads, protocol, flags_) {}
+
+void JobSynchronization::start_background() {
+  if (job_.ranks == 1 || job_.settings.background_sync.count() == 0) return;
+  keeper_ = std::make_unique<Keeper>(devices_.fabric(), flags_, protocol_, threads_.stand(), job_.counters,
+                                     bell_, static_cast<std::uint64_t>(job_.settings.background_sync.count()),
+                                     job_.bootstrap->wait_board());
+  keeper_->start();
+}
+
+void JobSynchronization::lock(LockId lock) {
+  const Traced traced(Event::lock_wait, lock.value);
+  threads_.executor().run(locks_.lock(lock));
+  show_what_lock_covers();
+}
+bool JobSynchronization::try_lock(LockId lock) {
+  const bool taken = threads_.executor().run(locks_.try_lock(lock));
+  if (taken) show_what_lock_covers();
+  return taken;
+}
+void JobSynchronization::show_what_lock_covers() {
+  if (!protocol_.ordering().holds_back()) return;
+  const sync::Stand::Operation operation = threads_.begin_operation();
+  threads_.executor().run(flags_.acquire(operation.siblings()));
+}
+void JobSynchronization::unlock(LockId lock) {
+  const Traced traced(Event::unlock, lock.value);
+  if (!flags_.in_use()) return threads_.executor().run(flags_.unlock(locks_, lock, true));
+  const sync::Stand::Operation operation = threads_.begin_operation();
+  threads_.executor().run(flags_.unlock(locks_, lock, operation.siblings()));
+}
+
+void JobSynchronization::expect_flags() {
+  protocol_.ordering().publish_always();
+  flags_.expect();
+}
+
+void JobSynchronization::suspect_flags() {
+  if (keeper_ != nullptr) flags_.expect();
+}
+
+void JobSynchronization::release() {
+  if (job_.ranks == 1) return;
+  const Traced traced(Event::release);
+  const sync::Stand::Operation operation = threads_.begin_operation();
+  threads_.executor().run(flags_.release(operation.siblings()));
+  if (keeper_ != nullptr) keeper_->note_release();
+}
+void JobSynchronization::acquire() {
+  if (job_.ranks == 1) return;
+  const Traced traced(Event::acquire);
+  if (flags_.in_use()) {
+    const sync::Stand::Operation operation = threads_.begin_operation();
+    threads_.executor().run(flags_.acquire(operation.siblings()));
+  } else {
+    threads_.executor().run(clock_.acquire());
+    // A turn in the background may have held back what came for stacks, and then not begun to keep order.
+    threads_.executor().run(protocol_.ordering().show_held_back());
+  }
+}
+
+void JobSynchronization::flush() {
+  bool brought = false;
+  if (job_.ranks > 1) {
+    const Traced traced(Event::flush);
+    const LogicalTime before = protocol_.clock();
+    if (flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
+    {
+      const sync::Stand::Operation operation = threads_.begin_operation();
+      threads_.executor().run(flags_.flush(operation.siblings()));
+    }
+    if (keeper_ != nullptr) keeper_->note_synchronisation();
+    brought = protocol_.clock() != before;
+  }
+  flag_wait_.note_flush(brought);
+}
+
+AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOperation& operation) {
+  const std::optional<BlockId> block = job_.plan.space.block_at(address);
+  if (!block) job_.abort(1, "atomic operation on an address that is not shared");
+  const Traced traced(Event::atomic, address);
+  const vm::Extent extent = job_.plan.space.extent(*block);
+  const std::size_t offset = address - extent.address;
+  if (offset + operation.bytes > extent.bytes) {
+    job_.abort(1, "an atomic operation on unaligned memory crosses the end of a block: align the object");
+  }
+  AtomicModification modification(operation, offset);
+  if (operation.orders && job_.ranks > 1 && flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
+  if (flags_.in_use()) {
+    const sync::Stand::Operation inside = threads_.begin_operation();
+    threads_.executor().run(flags_.modify(*block, modification, inside.siblings()));
+  } else {
+    threads_.executor().run(flags_.modify(*block, modification, true));
+  }
+  const AtomicValue old = modification.old();
+  const bool unchanged = musubi::apply(operation, old) == (old & mask_of(operation.bytes));
+  flag_wait_.note_atomic(address, unchanged, operation.orders && flags_.in_use());
+  return old;
+}
+
+}  // namespace musubi::runtime

@@ -1,0 +1,68 @@
+// How the threads of a rank meet those of others: barriers, locks, flushes and atomic operations.
+#pragma once
+
+#include <memory>
+
+#include "remote_lock/queue_lock.h"
+#include "runtime/flag_wait.h"
+#include "runtime/job_barrier.h"
+#include "runtime/job_devices.h"
+#include "runtime/job_threads.h"
+#include "runtime/keeper.h"
+#include "runtime/request_bell.h"
+#include "runtime/synchronization.h"
+#include "sync/clock.h"
+#include "sync/flag_order.h"
+#include "sync/lock_table.h"
+
+namespace musubi::runtime {
+
+class JobSynchronization final : public Synchronization {
+ public:
+  JobSynchronization(JobContext& job, JobDevices& devices, JobThreads& threads, coherence::Protocol& protocol,
+                     remote_lock::Grants& grants);
+
+  void barrier(BarrierPayload& payload) override {
+    if (job_.ranks > 1) barrier_.pass(payload, keeper_.get());
+  }
+  void set_release_listener(ReleaseListener* listener) override { barrier_.set_release_listener(listener); }
+  void begin_region(std::uintptr_t function, const void* argument) override {
+    if (job_.ranks > 1) barrier_.begin_region(function, argument);
+  }
+  void end_region() override {
+    if (job_.ranks > 1) barrier_.end_region();
+  }
+  void lock(LockId lock) override;
+  bool try_lock(LockId lock) override;
+  void unlock(LockId lock) override;
+  void flush() override;
+  void release() override;
+  void acquire() override;
+  void expect_flags() override;
+  void suspect_flags() override;
+  AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) override;
+
+  sync::FlagOrder& flags() noexcept { return flags_; }
+
+  // The thread that works in the background, where settings want one. The new thread takes no signals if the
+  // caller has blocked them. Stop: before any other thread of the runtime ends.
+  void start_background();
+  void stop_background() noexcept { keeper_.reset(); }
+
+ private:
+  void show_what_lock_covers();
+
+  JobContext& job_;
+  JobDevices& devices_;
+  JobThreads& threads_;
+  coherence::Protocol& protocol_;
+  sync::LockTable locks_;
+  sync::Clock clock_;
+  sync::FlagOrder flags_;
+  RequestBell bell_;
+  JobBarrier barrier_;
+  FlagWait flag_wait_;
+  std::unique_ptr<Keeper> keeper_;  // null: there is no background
+};
+
+}  // namespace musubi::runtime

@@ -1,0 +1,60 @@
+// The threads of a rank that touch shared memory: who they are, their stacks, and how they wait.
+#pragma once
+
+#include <atomic>
+
+#include "coherence/protocol.h"
+#include "os/yield_meter.h"
+#include "runtime/job_devices.h"
+#include "runtime/stack_slots.h"
+#include "runtime/thread_executor.h"
+#include "runtime/threads.h"
+#include "sync/stand.h"
+
+namespace musubi::runtime {
+
+class JobThreads final : public Threads {
+ public:
+  JobThreads(JobContext& job, JobDevices& devices, coherence::Protocol& protocol);
+
+  bool attach() override;
+  void detach() override;
+  void add_outsider() noexcept override { outsiders_.fetch_add(1); }
+  void remove_outsider() noexcept override { outsiders_.fetch_sub(1); }
+  ThreadStack take_stack() override;
+  void give_back_stack(const ThreadStack& stack) override;
+  void note_stack(std::size_t slot, const void* low, const void* high) noexcept override {
+    stacks_.note(slot, low, high);
+  }
+  void set_count(std::uint32_t threads) noexcept override;
+  void wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) override;
+  void wake_local(const std::atomic<std::uint32_t>* word) override;
+
+  // The calling thread's. Threads that libraries start are not attached, and get theirs at their first fault.
+  ThreadExecutor& executor() { return ThreadExecutor::of_this_thread(devices_.fabric(), job_.counters); }
+
+  // Whether all threads that may touch shared memory are those of teams.
+  bool knows_all() const noexcept { return outsiders_.load() == 0; }
+  sync::Stand& stand() noexcept { return stand_; }
+  sync::Stand::Operation begin_operation() noexcept {
+    return sync::Stand::Operation(stand_, [this] { return stacks_.in_use() > 1 || !knows_all(); });
+  }
+
+  // Lets others have the core, for a moment.
+  void step_aside();
+  static void nap() noexcept;
+  // Whether threads outnumber the cores, so that a wait is to give its core away.
+  bool share_cores() const noexcept { return yields_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  JobContext& job_;
+  JobDevices& devices_;
+  StackSlots stacks_;
+  std::atomic<std::size_t> outsiders_{0};
+  sync::Stand stand_;
+  std::atomic<std::uint32_t> spin_checks_;
+  std::atomic<std::uint32_t> yields_;
+  os::YieldMeter yield_meter_;
+};
+
+}  // namespace musubi::runtime

@@ -1,0 +1,69 @@
+// How threads of the job meet and see each other's writes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/atomic_operation.h"
+#include "base/ids.h"
+
+namespace musubi::runtime {
+
+// A word that travels from rank 0 to everybody with a barrier (the work of a parallel region).
+using BarrierPayload = std::array<std::uint64_t, 6>;
+
+class Synchronization {
+ public:
+  static constexpr std::size_t lock_count = 65536;  // locks of the job
+
+  // Barrier of all ranks; one thread per rank calls, the rank's other threads wait meanwhile in the caller's
+  // care. Release before, acquire after. Rank 0's payload is everybody's afterwards.
+  virtual void barrier(BarrierPayload& payload) = 0;
+  // Told in each barrier when what this rank wrote before has been released, and before other ranks are
+  // waited for, by the thread that called barrier(). Must not block, nor release.
+  class ReleaseListener {
+   public:
+    virtual void on_released() noexcept = 0;
+
+   protected:
+    ~ReleaseListener() = default;
+  };
+  // Before the first barrier in which it is to be told; it outlives the runtime.
+  virtual void set_release_listener(ReleaseListener* listener) = 0;
+
+  // The rank's threads are about to run the region `function`, called with the address `argument`, and
+  // nothing else until they have met in a barrier that ends it; end_region() follows that. The caller stands
+  // behind the barrier that began the region, on its thread's own stack; no thread of the rank runs program
+  // code. What the region's code stores is looked into once (docs/decisions/merge_unit.md): a millisecond for
+  // 5,000 instructions.
+  virtual void begin_region(std::uintptr_t function, const void* argument) = 0;
+  virtual void end_region() = 0;
+
+  // Mutual exclusion in the job, with acquire at lock and release at unlock. Not recursive. A thread that
+  // waits sleeps. try_lock: false when the lock is held anywhere (or its state is not known without waiting).
+  virtual void lock(LockId lock) = 0;
+  virtual bool try_lock(LockId lock) = 0;
+  virtual void unlock(LockId lock) = 0;
+
+  // Release and acquire by the global clock: omp flush, fences.
+  virtual void flush() = 0;
+  // Release everything, without an acquire; acquire what the global clock covers.
+  virtual void release() = 0;
+  virtual void acquire() = 0;
+
+  // The program may hand data over by plain flags (it has fences): nobody is to see a flag whose data has not
+  // been released. Before the program's main.
+  virtual void expect_flags() = 0;
+  // The same as long as it turns out to: the program has loops that wait for a word to change.
+  virtual void suspect_flags() = 0;
+
+  // Exact atomic operation on 1, 2, 4, 8 or 16 bytes of shared memory; may not cross a block's end. Result:
+  // the old value.
+  virtual AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) = 0;
+
+ protected:
+  ~Synchronization() = default;
+};
+
+}  // namespace musubi::runtime

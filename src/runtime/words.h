@@ -1,0 +1,28 @@
+// Team words: words of 8 bytes at each rank, on which front ends agree beside shared memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/ids.h"
+
+namespace musubi::runtime {
+
+// Fabric atomics on word `index` at rank `owner`. Sequentially consistent with each other; they order nothing
+// in shared memory.
+class Words {
+ public:
+  static constexpr std::size_t count = 65536;  // per rank, zero at start
+
+  virtual std::uint64_t load(Rank owner, std::size_t index) = 0;
+  virtual void store(Rank owner, std::size_t index, std::uint64_t value) = 0;
+  // Result of both: the old value.
+  virtual std::uint64_t fetch_add(Rank owner, std::size_t index, std::uint64_t amount) = 0;
+  virtual std::uint64_t compare_swap(Rank owner, std::size_t index, std::uint64_t expected,
+                                     std::uint64_t desired) = 0;
+
+ protected:
+  ~Words() = default;
+};
+
+}  // namespace musubi::runtime
