@@ -24,8 +24,6 @@ using Rank = StrongId<struct RankTag, std::uint32_t>;
 using BlockId = StrongId<struct BlockTag, std::uint64_t>;
 // One lock of the job (user locks, critical sections, ordered sections).
 using LockId = StrongId<struct LockTag, std::uint32_t>;
-// A thread of the job as OpenMP counts it.
-using ThreadId = StrongId<struct ThreadTag, std::uint32_t>;
 
 // A point of logical time (paper TS, Tardis): 0 means "before the first write: all bytes are zero".
 struct LogicalTime {

@@ -49,4 +49,9 @@ Result<void> JobContext::count_cores() {
   return {};
 }
 
+void JobContext::abort(int status, std::string_view reason) const {
+  bootstrap->abort(status, reason);
+  __builtin_unreachable();
+}
+
 }  // namespace musubi::runtime

@@ -21,7 +21,7 @@ struct JobContext {
   Result<void> count_cores();
 
   // Ends the job at once as a failure. Any thread, also inside a fault.
-  [[noreturn]] void abort(int status, std::string_view reason) const { bootstrap->abort(status, reason); }
+  [[noreturn]] void abort(int status, std::string_view reason) const;
 
   const config::Settings settings;
   const std::unique_ptr<bootstrap::Bootstrap> bootstrap;

@@ -167,7 +167,7 @@ TEST(Ids, CompareAndHashByValue) {
   EXPECT_EQ(LogicalTime{3} + 4, LogicalTime{7});
   std::unordered_set<Rank> ranks{Rank{1}, Rank{1}, Rank{2}};
   EXPECT_EQ(ranks.size(), 2u);
-  static_assert(!std::is_convertible_v<Rank, ThreadId>);
+  static_assert(!std::is_convertible_v<Rank, LockId>);
 }
 
 TEST(CheckDeathTest, SaysWhatWhereAndWhy) {
