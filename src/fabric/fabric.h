@@ -71,17 +71,9 @@ struct Capabilities {
   bool local_pointer = false;         // direct() gives an address
 };
 
-// What a message is for. One listener per kind and rank.
-enum class MessageKind : std::uint8_t {
-  lock_granted,
-  barrier,
-  control,
-  heap,
-  call,
-  invalidation,
-  test,
-  count
-};
+// What a message is for. One listener per kind and rank. The runtime sends none that is `unassigned`: that
+// is free for users of a fabric apart from it.
+enum class MessageKind : std::uint8_t { lock_granted, barrier, control, heap, call, unassigned, count };
 
 // When a message is looked at. `when_polled`: the receiver will poll by itself (it waits for the message);
 // `promptly`: its service thread is woken when nobody polls.
