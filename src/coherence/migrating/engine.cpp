@@ -10,19 +10,18 @@ namespace musubi::coherence::migrating {
 
 Engine::Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
-               const PrivateParts* private_parts, Interruption* interruption)
+               const PrivateParts* private_parts)
     : space_(space),
       fabric_(fabric),
       vm_(vm),
       counters_(counters),
       parameters_(parameters),
-      store_(space, memory, parameters_, private_parts, interruption, counters),
+      store_(space, memory, parameters_, private_parts, counters),
       locks_(fabric, grants,
              {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
               reinterpret_cast<std::byte*>(memory.words)},
-             false, parameters.injected_bug == InjectedBug::handover_skipped),
-      signature_(memory.signature, parameters.signature_notices_max,
-                 parameters.injected_bug != InjectedBug::overflow_without_minimum),
+             false, parameters.hooks),
+      signature_(memory.signature, parameters.signature_notices_max, parameters.hooks),
       comparison_cost_(parameters.cached_bytes),
       dirty_(space.blocks()),
       copies_(space.blocks()),

@@ -44,7 +44,7 @@ class Engine {
  public:
   Engine(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
          remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
-         const PrivateParts* private_parts, Interruption* interruption);
+         const PrivateParts* private_parts);
 
   // Waits for the end of what holds faults, and tries again.
   Task<FaultOutcome> fault_after_holds(BlockId block, Touch touch, bool in_order);
@@ -110,8 +110,8 @@ class Engine {
   Version home_version(const Block& b) const {
     return {LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
   }
-  bool injected(InjectedBug bug) const { return parameters_.injected_bug == bug; }
-  void others_may_act() const { store_.others_may_act(); }
+  bool injected(InjectedBug bug) const { return parameters_.hooks.injected(bug); }
+  void others_may_act() const { parameters_.hooks.others_may_act(); }
   void count_fetch(const Block& b) {
     count(Counter::fetches);
     count(Counter::fetched_bytes, b.extent.bytes);

@@ -11,10 +11,8 @@ struct Migrating::Parts {
 
 Migrating::Migrating(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                      remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
-                     const PrivateParts* private_parts, Interruption* interruption)
-    : parts_(
-          new Parts{{space, fabric, vm, counters, grants, memory, parameters, private_parts, interruption}}) {
-}
+                     const PrivateParts* private_parts)
+    : parts_(new Parts{{space, fabric, vm, counters, grants, memory, parameters, private_parts}}) {}
 Migrating::~Migrating() = default;
 
 Task<bool> Migrating::fault(BlockId block, vm::Access wanted) {

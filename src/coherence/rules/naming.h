@@ -22,7 +22,7 @@ constexpr Naming name_version(const Entry& e, Version home, bool may_be_silent,
                               const Parameters& parameters) {
   const bool has_readers = !is_unread(home);
   const bool is_silent =
-      may_be_silent && (!has_readers || parameters.injected_bug == InjectedBug::silent_after_lease);
+      may_be_silent && (!has_readers || parameters.hooks.injected(InjectedBug::silent_after_lease));
   Naming naming{home, is_silent, e.leased_releases};
   // Timestamp 0 means zeros for good.
   if (!is_silent || home.write_ts == LogicalTime{}) {
@@ -47,7 +47,7 @@ constexpr Naming name_version(const Entry& e, Version home, bool may_be_silent,
 constexpr Version name_taken_version(Version home, bool is_unpublished, LogicalTime acquired,
                                      const Parameters& parameters) {
   Version taken = home;
-  if (is_unpublished && parameters.injected_bug != InjectedBug::taken_copy_not_renamed)
+  if (is_unpublished && !parameters.hooks.injected(InjectedBug::taken_copy_not_renamed))
     taken.write_ts = later(home.write_ts, home.read_ts) + 1;
   taken.read_ts = lease_beside_home({taken.write_ts, home.read_ts}, acquired, parameters);
   return taken;

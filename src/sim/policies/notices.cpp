@@ -10,7 +10,7 @@ Notices::Notices(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, tra
                  remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
                  const PrivateParts* private_parts)
     : HomeBased(space, fabric, vm, counters, grants, memory, parameters, private_parts),
-      signature_(memory.signature, parameters.signature_notices_max, true),
+      signature_(memory.signature, parameters.signature_notices_max),
       versions_(space.blocks()) {}
 
 // The version first: the bytes are at least as new as it says.

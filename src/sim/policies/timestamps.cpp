@@ -36,7 +36,7 @@ Timestamps::Timestamps(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& v
                        remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
                        const PrivateParts* private_parts)
     : HomeBased(space, fabric, vm, counters, grants, memory, parameters, private_parts),
-      signature_(memory.signature, parameters.signature_notices_max, true),
+      signature_(memory.signature, parameters.signature_notices_max),
       copies_(space.blocks()) {}
 
 void Timestamps::advance(std::uint64_t time) {
