@@ -18,30 +18,59 @@ if(MUSUBI_SANITIZER)
 endif()
 target_link_libraries(musubi_flags INTERFACE Threads::Threads)
 
-# musubi_layer(<name> [DEPENDS <layer>...]): the folder's sources as the library musubi_<name>.
-function(musubi_layer name)
-  cmake_parse_arguments(LAYER "" "" "DEPENDS" ${ARGN})
+# A program is linked with one build of the protocol layers: cmake refuses a mixture
+# (docs/decisions/two_builds.md).
+define_property(TARGET PROPERTY MUSUBI_BUILD BRIEF_DOCS "shipped or simulated")
+
+# One library musubi_<name> of the present folder's sources, for musubi_layer.
+function(musubi_layer_library name)
+  cmake_parse_arguments(LIBRARY "" "" "DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/*.S)
+  list(TRANSFORM LIBRARY_DEPENDS PREPEND musubi_)
   if(sources)
     add_library(musubi_${name} STATIC ${sources})
-    target_link_libraries(musubi_${name} PUBLIC musubi_flags)
-    list(TRANSFORM LAYER_DEPENDS PREPEND musubi_)
-    target_link_libraries(musubi_${name} PUBLIC ${LAYER_DEPENDS})
+    target_link_libraries(musubi_${name} PUBLIC musubi_flags ${LIBRARY_DEPENDS})
   else()
     add_library(musubi_${name} INTERFACE)
-    list(TRANSFORM LAYER_DEPENDS PREPEND musubi_)
-    target_link_libraries(musubi_${name} INTERFACE musubi_flags ${LAYER_DEPENDS})
+    target_link_libraries(musubi_${name} INTERFACE musubi_flags ${LIBRARY_DEPENDS})
   endif()
 endfunction()
 
-# musubi_test(<name> SOURCES ... [DEPENDS <layer>...] [LABELS ...] [TIMEOUT s]): one GoogleTest program,
-# registered test by test so that ctest names what failed.
+# musubi_simulated(<list> <layer>...): the same layers, of the simulator's build where they are built twice.
+function(musubi_simulated list)
+  set(chosen)
+  foreach(layer ${ARGN})
+    if(TARGET musubi_${layer}_simulated)
+      string(APPEND layer _simulated)
+    endif()
+    list(APPEND chosen ${layer})
+  endforeach()
+  set(${list} ${chosen} PARENT_SCOPE)
+endfunction()
+
+# musubi_layer(<name> [BUILT_TWICE] [DEPENDS <layer>...]): the folder's sources as the library musubi_<name>;
+# BUILT_TWICE: and again, with the hooks of the simulator (hooks/hooks.h), as musubi_<name>_simulated. The
+# layers that it depends on are added before it.
+function(musubi_layer name)
+  cmake_parse_arguments(LAYER "BUILT_TWICE" "" "DEPENDS" ${ARGN})
+  musubi_layer_library(${name} DEPENDS ${LAYER_DEPENDS})
+  if(LAYER_BUILT_TWICE)
+    musubi_simulated(simulated ${LAYER_DEPENDS})
+    musubi_layer_library(${name}_simulated DEPENDS ${simulated})
+  endif()
+endfunction()
+
+# musubi_test(<name> [SIMULATED] SOURCES ... [DEPENDS <layer>...] [LABELS ...] [TIMEOUT s]): one GoogleTest
+# program, registered test by test so that ctest names what failed. SIMULATED: of the simulator's build.
 function(musubi_test name)
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(TEST "SIMULATED" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT TEST_TIMEOUT)
     set(TEST_TIMEOUT 120)
   endif()
   add_executable(${name} ${TEST_SOURCES})
+  if(TEST_SIMULATED)
+    musubi_simulated(TEST_DEPENDS ${TEST_DEPENDS})
+  endif()
   list(TRANSFORM TEST_DEPENDS PREPEND musubi_)
   target_link_libraries(${name} PRIVATE musubi_flags ${TEST_DEPENDS} GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})

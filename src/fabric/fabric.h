@@ -71,7 +71,8 @@ struct Capabilities {
   bool local_pointer = false;         // direct() gives an address
 };
 
-// What a message is for. One listener per kind and rank.
+// What a message is for. One listener per kind and rank. The runtime sends none that is `unassigned`: that
+// is free for users of a fabric apart from it.
 enum class MessageKind : std::uint8_t {
   lock_granted,
   barrier,
@@ -79,8 +80,7 @@ enum class MessageKind : std::uint8_t {
   heap,
   call,
   request,
-  invalidation,
-  test,
+  unassigned,
   count
 };
 

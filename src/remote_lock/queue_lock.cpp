@@ -186,7 +186,7 @@ Task<> QueueLock::unlock(std::uint64_t index) {
   const OwnerWord next{own(index).load()};
   MUSUBI_CHECK(next.tag() == Ownership::link, "lock %lu unlocked while not locked",
                static_cast<unsigned long>(index));
-  if (skip_handover_) co_return;
+  if (hooks_.injected(InjectedBug::handover_skipped)) co_return;
   const LockKey granted = key(index);
   co_await fabric::deliver(fabric_, next.target(), fabric::MessageKind::lock_granted,
                            fabric::Urgency::when_polled, std::as_bytes(std::span{&granted, 1}));

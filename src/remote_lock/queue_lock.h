@@ -18,6 +18,7 @@
 #include "base/spin_lock.h"
 #include "base/task.h"
 #include "fabric/fabric.h"
+#include "hooks/hooks.h"
 #include "remote_lock/owner_word.h"
 
 namespace musubi::remote_lock {
@@ -66,14 +67,8 @@ struct Taken {
 
 class QueueLock {
  public:
-  // `skip_handover` is an injected fault (coherence/core/parameters.h).
-  QueueLock(fabric::Fabric& fabric, Grants& grants, WordArray words, bool user_locks,
-            bool skip_handover = false)
-      : fabric_(fabric),
-        grants_(grants),
-        words_(words),
-        user_locks_(user_locks),
-        skip_handover_(skip_handover) {}
+  QueueLock(fabric::Fabric& fabric, Grants& grants, WordArray words, bool user_locks, Hooks hooks = {})
+      : fabric_(fabric), grants_(grants), words_(words), user_locks_(user_locks), hooks_(hooks) {}
 
   // Takes lock `index`. At most one task of a rank may be between lock and unlock of one index (the caller's
   // gate). `along`: at most along_max gets from the rank that holds it before, which cost no operation of
@@ -108,7 +103,7 @@ class QueueLock {
   Grants& grants_;
   WordArray words_;
   bool user_locks_;
-  bool skip_handover_;
+  [[no_unique_address]] Hooks hooks_;
 };
 
 }  // namespace musubi::remote_lock

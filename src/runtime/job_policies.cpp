@@ -49,7 +49,7 @@ std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::Priv
   const vm::Space& space = job_.plan.space;
   MemoryFiles& files = devices_.files();
   coherence::Signature& signature =
-      signature_.emplace(files.control() + job_.control.signature, job_.notices_max, true);
+      signature_.emplace(files.control() + job_.control.signature, job_.notices_max);
   const coherence::RankMemory memory{devices_.vm().system_view(),
                                      files.published(),
                                      files.words(),

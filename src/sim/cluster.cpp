@@ -59,6 +59,7 @@ void Cluster::add_nodes() {
   NodeOptions options;
   options.policy = configuration_.policy;
   options.protocol = configuration_.protocol;
+  options.bug = configuration_.bug;
   options.threads = configuration_.threads;
   options.outsiders = configuration_.outsiders;
   options.locks = configuration_.locks;

@@ -7,7 +7,6 @@
 namespace musubi::sim {
 namespace {
 
-using coherence::InjectedBug;
 using fabric::sim::LatencyModel;
 
 template <class T, std::size_t n>
@@ -56,7 +55,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("run_bytes", c.protocol.run_bytes_max);
   visit("lease_probe", c.protocol.lease_probe_releases);
   visit("give_back", c.protocol.give_back_after_releases);
-  visit("bug", c.protocol.injected_bug);
+  visit("bug", c.bug);
   visit("latency_ns", c.model.latency_ns);
   visit("jitter_ns", c.model.jitter_ns);
   visit("step_ns", c.model.step_ns);

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "coherence/core/parameters.h"
 #include "fabric/sim/hostility.h"
+#include "hooks/injected_bug.h"
 #include "sim/policy.h"
 
 namespace musubi::sim {
@@ -56,6 +57,7 @@ struct Configuration {
   std::uint32_t late_segments = 0;  // 1: segments come and go between phases
   std::uint32_t check_every = 1;    // events between checks of one block's state
   coherence::Parameters protocol;
+  InjectedBug bug = InjectedBug::none;
   fabric::sim::LatencyModel model;
   fabric::sim::Hostility hostility;
 
@@ -73,8 +75,8 @@ std::vector<std::string_view> field_names();
 // The flags that make this configuration again: "--seed=7 --nodes=3 ...".
 std::string flags(const Configuration& configuration);
 
-// By name, as in coherence/core/parameters.h.
-std::string_view name_of(coherence::InjectedBug bug);
-std::span<const coherence::InjectedBug> all_bugs();
+// By name, as in hooks/injected_bug.h.
+std::string_view name_of(InjectedBug bug);
+std::span<const InjectedBug> all_bugs();
 
 }  // namespace musubi::sim

@@ -17,11 +17,6 @@ std::unique_ptr<Made> make(const ProtocolGround& g) {
   return std::make_unique<Made>(g.space, g.fabric, g.vm, g.counters, g.grants, g.memory, g.parameters,
                                 g.private_parts);
 }
-template <class Made>
-std::unique_ptr<Made> make_interrupted(const ProtocolGround& g) {
-  return std::make_unique<Made>(g.space, g.fabric, g.vm, g.counters, g.grants, g.memory, g.parameters,
-                                g.private_parts, g.interruption);
-}
 
 }  // namespace
 
@@ -34,16 +29,16 @@ MadeProtocol make_protocol(Policy policy, const ProtocolGround& ground) {
     case Policy::timestamps:
       return {make<coherence::Timestamps>(ground), nullptr};
     case Policy::home_based:
-      return {make_interrupted<coherence::HomeBased>(ground), nullptr};
+      return {make<coherence::HomeBased>(ground), nullptr};
     default:
       break;
   }
-  auto migrating = make_interrupted<coherence::Migrating>(ground);
+  auto migrating = make<coherence::Migrating>(ground);
   const coherence::Migrating* const seen = migrating.get();
   if (policy == Policy::migrating) return {std::move(migrating), seen};
   std::vector<std::unique_ptr<coherence::Protocol>> policies;
   policies.push_back(std::move(migrating));
-  policies.push_back(make_interrupted<coherence::HomeBased>(ground));
+  policies.push_back(make<coherence::HomeBased>(ground));
   return {std::make_unique<coherence::Policies>(ground.space, std::move(policies), *ground.memory.signature,
                                                 ground.parameters.signature_notices_max),
           seen};

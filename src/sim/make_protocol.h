@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <memory>
 
-#include "coherence/core/interruption.h"
 #include "coherence/core/parameters.h"
 #include "coherence/core/private_parts.h"
 #include "coherence/migrating/migrating.h"
@@ -28,7 +27,6 @@ struct ProtocolGround {
   coherence::RankMemory memory;
   const coherence::Parameters& parameters;
   const coherence::PrivateParts* private_parts;
-  coherence::Interruption* interruption;
 };
 
 struct MadeProtocol {

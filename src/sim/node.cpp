@@ -26,11 +26,13 @@ using fabric::MessageKind;
 // Of the signature: `migrating` has as much as it is told, `notices` has room for a notice of every block,
 // since nothing sums up what it would drop, and the others hand on no notices. The policies for comparison
 // are made for one thread per rank, where nobody gets in between two steps.
-NodeOptions Node::completed(NodeOptions options, const vm::Space& space) {
+NodeOptions Node::completed(NodeOptions options) {
   std::size_t& notices_max = options.protocol.signature_notices_max;
   if (is_for_comparison(options.policy)) options.interruption = 0;
-  if (options.policy == Policy::notices) notices_max = space.blocks_max();
+  if (options.policy == Policy::notices) notices_max = space_.blocks_max();
   if (options.policy == Policy::directory || options.policy == Policy::timestamps) notices_max = 1;
+  options.protocol.hooks.inject(options.bug);
+  options.protocol.hooks.let_interrupt(options.interruption != 0 ? &interrupted_ : nullptr);
   return options;
 }
 
@@ -56,15 +58,14 @@ MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
                                               {private_.data(), published_.data(), words_.data(),
                                                entries_.data(), &signature_, &public_pages_},
                                               options_.protocol,
-                                              private_parts,
-                                              options_.interruption != 0 ? &interrupted_ : nullptr});
+                                              private_parts});
 }
 
 Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
            const coherence::PrivateParts* private_parts, const NodeOptions& options)
     : fabric_(fabric),
       space_(space),
-      options_(completed(options, space)),
+      options_(completed(options)),
       layout_(control_layout(fabric.ranks(), options_)),
       interrupted_(*this),
       public_pages_(*this),
@@ -78,7 +79,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
                    : 0),
       control_(layout_.bytes),
       signature_(control(layout_.signature), options_.protocol.signature_notices_max,
-                 options_.protocol.injected_bug != coherence::InjectedBug::overflow_without_minimum),
+                 options_.protocol.hooks),
       made_(make_protocol(private_parts)),
       protocol_(made_.protocol.get()),
       barrier_(fabric, *protocol_, fabric.counters(), control(layout_.barrier_board), layout_.barrier_board,
@@ -87,7 +88,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
              options_.locks, layout_.signature, options_.protocol.signature_notices_max),
       clock_(fabric, *protocol_, layout_.clock_word),
       flags_(fabric, *protocol_, clock_, control(layout_.flag_words), layout_.flag_words, layout_.signature,
-             options_.protocol.signature_notices_max, options_.protocol.injected_bug),
+             options_.protocol.signature_notices_max, options_.protocol.hooks),
       background_(flags_, protocol_->ordering(), stand_, fabric.counters()) {
   fabric.attach({words_region, reinterpret_cast<std::byte*>(words_.data()),
                  words_.size() * sizeof(coherence::BlockWords)});
@@ -285,7 +286,7 @@ Task<> Node::barrier(sync::Barrier::Payload& payload) {
   met_ = 0;
   meetings_ = nullptr;
   const bool complete = options_.outsiders == 0;
-  const bool believed = options_.protocol.injected_bug == coherence::InjectedBug::forgotten_too_early;
+  const bool believed = options_.bug == InjectedBug::forgotten_too_early;
   stand_.enter_barrier(complete);
   for (unsigned look = 0; stand_.background_works(); ++look) co_await pause(look);
   if (flags_.in_use()) co_await flags_.before_barrier(!complete);

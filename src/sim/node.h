@@ -30,7 +30,8 @@ namespace musubi::sim {
 
 struct NodeOptions {
   Policy policy = Policy::migrating;
-  coherence::Parameters protocol;
+  coherence::Parameters protocol;  // its hooks are the node's affair
+  InjectedBug bug = InjectedBug::none;
   std::uint32_t threads = 1;    // that meet at barriers
   std::uint32_t outsiders = 0;  // the others
   std::uint32_t locks = 1;
@@ -109,7 +110,7 @@ class Node {
    private:
     Node& node_;
   };
-  class Interrupted final : public coherence::Interruption {
+  class Interrupted final : public Interruption {
    public:
     explicit Interrupted(Node& node) : node_(node) {}
     void pass() noexcept override;
@@ -144,7 +145,7 @@ class Node {
     sync::Barrier::Payload* payload;
     Meeting* next;
   };
-  static NodeOptions completed(NodeOptions options, const vm::Space& space);
+  NodeOptions completed(NodeOptions options);
   static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
   MadeProtocol make_protocol(const coherence::PrivateParts* private_parts);
   Task<> open(BlockId block, coherence::Touch touch);

@@ -32,7 +32,7 @@ struct Spent {
     fabric::sim::SimFabric& fabric = node.fabric();
     return {c.get(Counter::remote_operations),
             c.get(Counter::messages),
-            fabric.messages_sent(fabric::MessageKind::invalidation),
+            fabric.messages_sent(coherence::Directory::invalidation),
             c.get(Counter::remote_bytes) + fabric.message_bytes_sent(),
             c.get(Counter::invalidations),
             c.get(Counter::fetches),

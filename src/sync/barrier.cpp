@@ -128,7 +128,7 @@ Barrier::Barrier(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::C
   std::byte* gathered_board = memory.data();
   parts_.reset(new Parts{fabric, protocol, counters, board, board_offset, notices_max, rounds,
                          fabric.capabilities().local_pointer, std::move(memory),
-                         Signature(gathered_board, notices_max, true), std::vector<Inbox>(2 * rounds),
+                         Signature(gathered_board, notices_max), std::vector<Inbox>(2 * rounds),
                          std::vector<Notice>(notices_max), 1, 0, std::vector<std::byte*>(rounds), nullptr});
   fabric.listen(fabric::MessageKind::barrier, this);
 }

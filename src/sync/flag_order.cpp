@@ -56,7 +56,7 @@ class QuiescentMeanwhile {
 
 FlagOrder::FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Clock& clock, std::byte* own,
                      std::uint64_t offset, std::uint64_t signature_offset, std::size_t notices_max,
-                     coherence::InjectedBug injected_bug)
+                     Hooks hooks)
     : fabric_(fabric),
       protocol_(protocol),
       ordering_(protocol.ordering()),
@@ -65,7 +65,7 @@ FlagOrder::FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Cloc
       offset_(offset),
       signatures_(fabric, protocol, signature_offset, notices_max),
       acquired_(new std::atomic<std::uint64_t>[fabric.ranks()] {}),
-      injected_bug_(injected_bug),
+      hooks_(hooks),
       requests_(new std::uint64_t[fabric.ranks()]{}) {}
 
 void FlagOrder::expect() noexcept {

@@ -50,8 +50,7 @@ class FlagOrder {
   // The words lie at `offset` in the control region of each rank, and the own ones, zero at start, at `own`.
   // The signatures: as SignatureReader.
   FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Clock& clock, std::byte* own,
-            std::uint64_t offset, std::uint64_t signature_offset, std::size_t notices_max,
-            coherence::InjectedBug injected_bug = coherence::InjectedBug::none);
+            std::uint64_t offset, std::uint64_t signature_offset, std::size_t notices_max, Hooks hooks = {});
   // From now on others answer when they are asked. Before the first task; `bell` outlives the last one.
   void set_bell(Bell* bell) noexcept { bell_ = bell; }
 
@@ -131,10 +130,10 @@ class FlagOrder {
   }
   std::uint64_t offset_of(Word which) const noexcept { return offset_ + which * sizeof(std::uint64_t); }
   void announce() noexcept {
-    if (injected_bug_ != coherence::InjectedBug::release_not_announced) word(begun).fetch_add(1);
+    if (!hooks_.injected(InjectedBug::release_not_announced)) word(begun).fetch_add(1);
   }
   void note_end() noexcept {
-    if (injected_bug_ != coherence::InjectedBug::release_not_announced) word(finished).fetch_add(1);
+    if (!hooks_.injected(InjectedBug::release_not_announced)) word(finished).fetch_add(1);
   }
   Task<> release_announced(bool siblings);
   bool must_settle() const noexcept { return in_use() && settled() == 0; }
@@ -155,7 +154,7 @@ class FlagOrder {
   std::uint64_t offset_;
   SignatureReader signatures_;
   std::unique_ptr<std::atomic<std::uint64_t>[]> acquired_;  // sequence words of the others' signatures
-  const coherence::InjectedBug injected_bug_;
+  [[no_unique_address]] const Hooks hooks_;
   Bell* bell_ = nullptr;  // null: nobody answers
   Gate change_gate_;      // around each beginning and each end of order
   std::atomic<std::uint64_t> settled_{0};

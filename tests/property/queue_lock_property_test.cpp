@@ -30,13 +30,13 @@ struct Place {
 
 // The locks of one rank.
 struct Holder {
-  Holder(fabric::sim::SimFabric& node, std::size_t locks, bool skip_handover)
+  Holder(fabric::sim::SimFabric& node, std::size_t locks, Hooks hooks)
       : fabric(node),
         places(locks),
         gates(locks),
         lock(node, grants,
              {region, 0, sizeof(Place), offsetof(Place, tail), reinterpret_cast<std::byte*>(places.data())},
-             true, skip_handover) {
+             true, hooks) {
     node.attach({region, reinterpret_cast<std::byte*>(places.data()), locks * sizeof(Place)});
     node.listen(fabric::MessageKind::lock_granted, &grants);
   }
@@ -64,10 +64,12 @@ struct Truth {
 
 struct Job {
   Job(std::uint64_t seed, std::uint32_t ranks, std::size_t locks, const SimBehaviour& behaviour,
-      bool skip_handover = false)
+      InjectedBug bug = InjectedBug::none)
       : sim(seed, ranks, behaviour), truths(locks) {
+    Hooks hooks;
+    hooks.inject(bug);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      holders.push_back(std::make_unique<Holder>(sim.node(rank), locks, skip_handover));
+      holders.push_back(std::make_unique<Holder>(sim.node(rank), locks, hooks));
     }
   }
   Random& random() { return sim.world().random(); }
@@ -266,9 +268,9 @@ TEST(QueueLockProperty, ATryWaitsForNobody) {
 }
 
 // Rank 1 waits while rank 0 lets the lock go. Result: whether rank 1 got it.
-bool is_handed_over(Random& random, bool skip_handover) {
+bool is_handed_over(Random& random, InjectedBug bug) {
   Event let_go, first_held, second_held;
-  Job job(random.next(), 2, 1, draw_behaviour(random), skip_handover);
+  Job job(random.next(), 2, 1, draw_behaviour(random), bug);
   job.sim.play(0, hold_until(job, *job.holders[0], &let_go, &first_held));
   EXPECT_TRUE(job.sim.run() && first_held.is_set());
   job.sim.play(1, hold_until(job, *job.holders[1], &let_go, &second_held));
@@ -282,8 +284,8 @@ bool is_handed_over(Random& random, bool skip_handover) {
 // With the injected fault that is seen: nothing happens any more, and the waiter still waits.
 TEST(QueueLockProperty, OnlyAHandOverGrantsTheLockToAWaiter) {
   property::for_all(100, [](Random& random) {
-    ASSERT_TRUE(is_handed_over(random, false));
-    ASSERT_FALSE(is_handed_over(random, true));
+    ASSERT_TRUE(is_handed_over(random, InjectedBug::none));
+    ASSERT_FALSE(is_handed_over(random, InjectedBug::handover_skipped));
   });
 }
 

@@ -13,8 +13,7 @@ namespace {
 
 struct Own {
   explicit Own(std::size_t room)
-      : board((signature_bytes(room) + 7) / 8),
-        signature(reinterpret_cast<std::byte*>(board.data()), room, true) {}
+      : board((signature_bytes(room) + 7) / 8), signature(reinterpret_cast<std::byte*>(board.data()), room) {}
 
   std::vector<std::uint64_t> board;
   Signature signature;

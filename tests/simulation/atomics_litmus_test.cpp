@@ -10,8 +10,6 @@
 namespace musubi::sim {
 namespace {
 
-using coherence::InjectedBug;
-
 #ifndef MUSUBI_FLAGS_WORLDS
 #define MUSUBI_FLAGS_WORLDS 120
 #endif
@@ -146,7 +144,7 @@ unsigned worlds_with_failures(const Setup& setup) {
     configuration.plain_flags = 1;
     configuration.outsiders = setup.with_locks ? 1 : 0;
     configuration.background = 1;
-    configuration.protocol.injected_bug = setup.bug;
+    configuration.bug = setup.bug;
     Random random(seed);
     Stage stage(configuration, blocks, block_bytes);
     if (setup.flags_on_stacks) lay_out_stacks(stage, setup.stacks);

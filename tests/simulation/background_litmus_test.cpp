@@ -10,7 +10,6 @@
 namespace musubi::sim {
 namespace {
 
-using coherence::InjectedBug;
 using trace::Counter;
 
 #ifndef MUSUBI_FLAGS_WORLDS
@@ -140,7 +139,7 @@ Sum play_worlds(std::uint32_t nodes, std::uint32_t threads, InjectedBug bug) {
     Configuration configuration = hostile(seed, nodes);
     configuration.threads = threads;
     configuration.background = 1;
-    configuration.protocol.injected_bug = bug;
+    configuration.bug = bug;
     Random random(seed);
     Stage stage(configuration, blocks);
     Play play{stage, hands_of(stage, threads, random)};

@@ -92,13 +92,13 @@ Task<> count_up(Stage& stage, const std::vector<Hand>& hands, std::size_t self, 
 }
 
 // Result: in how many worlds a flag came without its data.
-unsigned worlds_with_failures(std::uint32_t nodes, std::uint32_t threads, coherence::InjectedBug bug) {
+unsigned worlds_with_failures(std::uint32_t nodes, std::uint32_t threads, InjectedBug bug) {
   unsigned with_failures = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     Configuration configuration = hostile(seed, nodes);
     configuration.threads = threads;
     configuration.plain_flags = 1;
-    configuration.protocol.injected_bug = bug;
+    configuration.bug = bug;
     Random random(seed);
     Stage stage(configuration, blocks);
     const std::vector<Hand> hands = hands_of(stage, threads, random);
@@ -113,7 +113,7 @@ unsigned worlds_with_failures(std::uint32_t nodes, std::uint32_t threads, cohere
 }
 
 void expect_data_with_flags(std::uint32_t nodes, std::uint32_t threads) {
-  EXPECT_EQ(worlds_with_failures(nodes, threads, coherence::InjectedBug::none), 0u) << "of " << worlds;
+  EXPECT_EQ(worlds_with_failures(nodes, threads, InjectedBug::none), 0u) << "of " << worlds;
 }
 
 TEST(FlagsLitmus, DataComesBeforeItsFlag) {
@@ -128,7 +128,7 @@ TEST(FlagsLitmus, DataComesBeforeItsFlagToAllThreadsOfARank) {
 }
 
 TEST(FlagsLitmus, WhatCameIntoOpenPagesMustBeAcquired) {
-  EXPECT_NE(worlds_with_failures(4, 1, coherence::InjectedBug::shown_before_acquired), 0u);
+  EXPECT_NE(worlds_with_failures(4, 1, InjectedBug::shown_before_acquired), 0u);
 }
 
 }  // namespace

@@ -5,8 +5,6 @@
 namespace musubi::sim {
 namespace {
 
-using coherence::InjectedBug;
-
 constexpr std::uint64_t worlds = 1000;
 
 // Plays one world; result: whether all went well.
@@ -66,7 +64,7 @@ bool home_keeps_its_word(std::uint64_t seed, InjectedBug bug) {
   configuration.protocol.leave_unpublished = true;
   configuration.protocol.look_after_releases = 1;
   configuration.protocol.cached_bytes = 1 << 20;
-  configuration.protocol.injected_bug = bug;
+  configuration.bug = bug;
   configuration.model = {50, 500, 1000, 5, 5, 0, 0};  // much happens between the steps of a batch
   Stage stage(configuration, 1);
   std::uint64_t value = 0;
@@ -144,7 +142,7 @@ bool count_is_seen_beside(Companion& companion, std::uint64_t seed, InjectedBug 
   configuration.plain_flags = 0;
   configuration.interruption = 10;
   configuration.model = fabric::sim::LatencyModel::shared_memory();
-  configuration.protocol.injected_bug = bug;
+  configuration.bug = bug;
   Stage stage(configuration, 1);
   Node& owner = stage.node(0);
   const vm::Extent stack = stage.cluster().space().extent(BlockId{0});
@@ -222,7 +220,7 @@ bool late_reader_sees_all(std::uint64_t seed, InjectedBug bug) {
   configuration.protocol.downgrade_after_releases = 1;
   configuration.protocol.give_back_after_releases = 1;
   configuration.protocol.fetches_ahead_max = 0;
-  configuration.protocol.injected_bug = bug;
+  configuration.bug = bug;
   configuration.model = {50, 500, 1000, 5, 5, 0, 0};
   Stage stage(configuration, 1);
   bool right = true;
@@ -275,7 +273,7 @@ bool second_change_stays(std::uint64_t seed, InjectedBug bug) {
   Configuration configuration = hostile(seed, 3);
   configuration.plain_flags = 0;
   configuration.protocol.leave_unpublished = true;
-  configuration.protocol.injected_bug = bug;
+  configuration.bug = bug;
   Stage stage(configuration, 1);
   std::uint64_t value = 0;
   stage.play(0, change_twice(stage.node(0), &value));

@@ -24,7 +24,7 @@
 
 namespace {
 
-using musubi::coherence::InjectedBug;
+using musubi::InjectedBug;
 using musubi::sim::Configuration;
 using musubi::sim::Verdict;
 

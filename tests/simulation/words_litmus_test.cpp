@@ -9,8 +9,6 @@
 namespace musubi::sim {
 namespace {
 
-using coherence::InjectedBug;
-
 constexpr std::uint64_t worlds = 300;
 constexpr unsigned rounds = 6;
 constexpr std::size_t words = 8;
@@ -62,7 +60,7 @@ unsigned worlds_with_torn_words(InjectedBug bug, Told told = Told::by_the_settin
   unsigned torn = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     Configuration configuration = hostile(seed, 3);
-    configuration.protocol.injected_bug = bug;
+    configuration.bug = bug;
     Stage stage(configuration, 1, stage_block_bytes, told == Told::by_the_setting ? sizeof(Word) : 0);
     Stored stored;
     for (std::uint32_t rank = 0; rank < 3; ++rank) {

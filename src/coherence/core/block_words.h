@@ -31,7 +31,7 @@ struct BlockWords {
 
   // At the home: nobody held a lease on the block at its last release, so its versions are not copied to the
   // public copy. Who wants it takes the live bytes from the private region.
-  bool unpublished() const { return public_ts == 0 && write_ts != 0; }
+  constexpr bool unpublished() const { return public_ts == 0 && write_ts != 0; }
 };
 static_assert(sizeof(BlockWords) == 56);
 

@@ -6,11 +6,11 @@
 
 namespace musubi::coherence {
 
-Signature::Signature(std::byte* board, std::size_t notices_max, bool raise_minimum)
+Signature::Signature(std::byte* board, std::size_t notices_max, Hooks hooks)
     : board_(reinterpret_cast<SignatureBoard*>(board)),
       notices_(reinterpret_cast<Notice*>(board + sizeof(SignatureBoard))),
       capacity_(notices_max),
-      raise_minimum_(raise_minimum),
+      hooks_(hooks),
       stamps_(notices_max),
       index_(std::bit_ceil(2 * notices_max + 1)),
       scratch_(notices_max) {}
@@ -52,7 +52,7 @@ void Signature::drop_oldest() {
     ++kept;
   }
   board_->count = kept;
-  if (raise_minimum_) {
+  if (!hooks_.injected(InjectedBug::overflow_without_minimum)) {
     board_->minimum = later(board_->minimum, limit);
     minimum_stamp_ = stamp_;  // it covers what was added just now: forget() must not take it away
   }

@@ -9,6 +9,7 @@
 
 #include "base/spin_lock.h"
 #include "coherence/core/notice.h"
+#include "hooks/hooks.h"
 
 namespace musubi::coherence {
 
@@ -27,8 +28,8 @@ inline constexpr std::size_t signature_bytes(std::size_t notices_max) {
 
 class Signature {
  public:
-  // `board`: signature_bytes(notices_max) zero bytes. `raise_minimum` false is an injected fault.
-  Signature(std::byte* board, std::size_t notices_max, bool raise_minimum);
+  // `board`: signature_bytes(notices_max) zero bytes.
+  Signature(std::byte* board, std::size_t notices_max, Hooks hooks = {});
 
   // Adds the notice unless a newer one of its block is there; a full signature drops the notices with the
   // smallest write timestamps and raises the minimum to cover them. Any thread.
@@ -68,7 +69,7 @@ class Signature {
   SignatureBoard* board_;
   Notice* notices_;
   std::size_t capacity_;
-  bool raise_minimum_;
+  [[no_unique_address]] Hooks hooks_;
   std::uint64_t stamp_ = 0;
   std::uint64_t minimum_stamp_ = 0;
   std::vector<std::uint64_t> stamps_;  // when each notice was added

@@ -6,17 +6,17 @@ namespace musubi::coherence {
 
 FixedHome::FixedHome(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                      remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
-                     const PrivateParts* private_parts, Interruption* interruption)
+                     const PrivateParts* private_parts)
     : fabric_(fabric),
       parameters_(parameters),
       space_(space),
       vm_(vm),
       counters_(counters),
-      store_(space, memory, parameters_, private_parts, interruption, counters),
+      store_(space, memory, parameters_, private_parts, counters),
       locks_(fabric, grants,
              {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
               reinterpret_cast<std::byte*>(memory.words)},
-             false, parameters.injected_bug == InjectedBug::handover_skipped),
+             false, parameters.hooks),
       dirty_(space.blocks_max()) {}
 
 Task<bool> FixedHome::fault(BlockId id, vm::Access wanted) {
@@ -43,7 +43,7 @@ void FixedHome::open(Block& b, vm::Access wanted) {
     count(Counter::twins);
   }
   e.state = rules::when_opened(e.state, wanted);
-  const bool is_listed_late = parameters_.injected_bug == InjectedBug::listed_too_late;
+  const bool is_listed_late = parameters_.hooks.injected(InjectedBug::listed_too_late);
   if (rules::is_dirty(e) && !is_listed_late) list(b);
   if (!is_at_home(b)) note_copy(b);
   if (wanted == vm::Access::read) {

@@ -49,7 +49,7 @@ class FixedHome : public Protocol {
   // As Migrating.
   FixedHome(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
             remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
-            const PrivateParts* private_parts, Interruption* interruption);
+            const PrivateParts* private_parts);
   ~FixedHome() override = default;
 
   // The policy brings the home's bytes into `target`, with what it needs to know how long they hold. Under

@@ -38,8 +38,8 @@ LogicalTime raise(std::atomic<std::uint64_t>& word, LogicalTime time) {
 
 HomeBased::HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                      remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
-                     const PrivateParts* private_parts, Interruption* interruption)
-    : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts, interruption),
+                     const PrivateParts* private_parts)
+    : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts),
       signature_(*memory.signature),
       leases_(space.blocks_max()) {}
 
@@ -73,7 +73,7 @@ Task<bool> HomeBased::bring(Block& b, std::byte* target) {
     if (needs_bytes || !now.is_leased()) continue;
     e.read_ts = now.time();
     watch_lease(b);
-    const bool is_checked = parameters_.injected_bug != InjectedBug::lease_not_rechecked;
+    const bool is_checked = !parameters_.hooks.injected(InjectedBug::lease_not_rechecked);
     if (is_checked && !rules::grants_lease(now, LogicalTime{acquired_.load()})) continue;
     e.write_ts = LogicalTime{version + 1};
     e.changes = is_changed;
@@ -124,7 +124,7 @@ void HomeBased::publish_at_home(Block& b) {
 }
 
 void HomeBased::announce(const Block& b, LogicalTime time) {
-  if (parameters_.injected_bug != InjectedBug::notice_forgotten)
+  if (!parameters_.hooks.injected(InjectedBug::notice_forgotten))
     signature_.add(Notice{b.id, time, LogicalTime{}, fabric_.self()});
   raise(clock_, time);
 }

@@ -20,7 +20,7 @@ class HomeBased final : public FixedHome {
   // As Migrating.
   HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
             remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
-            const PrivateParts* private_parts, Interruption* interruption = nullptr);
+            const PrivateParts* private_parts);
 
   Task<> acquire(SignatureView signature, Audience audience, Scope scope) override;
   std::uint64_t signature(SignatureSink& sink) override;

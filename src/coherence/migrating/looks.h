@@ -6,6 +6,8 @@
 
 #include "base/ids.h"
 #include "coherence/core/block_words.h"
+#include "coherence/store/block_store.h"
+#include "remote_lock/owner_word.h"
 
 namespace musubi::coherence::migrating {
 
@@ -24,6 +26,12 @@ struct Lock {
   BlockWords words;  // there
   std::byte* place;  // null: the public copy was not asked for
 };
+
+// Whether `peer`, whose owner word it is, is the home of the block and nobody is in the critical section.
+inline bool is_home(const Block& b, Rank peer, std::uint64_t owner) {
+  return remote_lock::OwnerWord{owner}.resolved(peer, b.initial_home).tag() ==
+         remote_lock::Ownership::unlocked;
+}
 
 // Where a block is fetched from: a rank, by its notice or as the home.
 struct Source {

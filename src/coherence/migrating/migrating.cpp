@@ -1,76 +1,103 @@
 #include "coherence/migrating/migrating.h"
 
-#include "coherence/migrating/engine_ordering.h"
+#include "coherence/migrating/acquires.h"
+#include "coherence/migrating/faults.h"
+#include "coherence/migrating/order.h"
+#include "coherence/migrating/releases.h"
 
 namespace musubi::coherence {
 
+using namespace migrating;
+
+// From the ground up: each part calls only such as stand above it here.
 struct Migrating::Parts {
-  migrating::Engine engine;
-  migrating::EngineOrdering ordering{engine};
+  Parts(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
+        remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
+        const PrivateParts* private_parts)
+      : ground(space, fabric, vm, counters, grants, memory, parameters, private_parts) {}
+
+  Ground ground;
+  AcquiresInOrder acquires_in_order;
+  FaultHolds holds;
+  HeldBackStore held_back{ground.store, acquires_in_order};
+  Stacks stacks{ground, held_back};
+  Versions versions{ground};
+  Twins twins{ground, held_back};
+  Leases leases{ground, versions};
+  Downgrades downgrades{ground, twins};
+  Unpublished unpublished{ground, versions, twins, downgrades};
+  Copies copies{ground, versions, twins};
+  Arrivals arrivals{ground, acquires_in_order, held_back, twins, leases};
+  Takeovers takeovers{ground, versions, twins, arrivals};
+  Publications publications{ground, versions, twins, arrivals, takeovers};
+  Fetches fetches{ground, versions, leases, arrivals, takeovers};
+  Runs runs{ground, leases, arrivals, fetches};
+  Faults faults{ground, holds, twins, arrivals, fetches, runs, unpublished};
+  Releases releases{ground, versions, twins, downgrades, stacks, publications, unpublished, copies};
+  Acquires acquires{ground, held_back, twins, leases, fetches, stacks};
+  Order order{ground, acquires_in_order, holds, held_back, twins, stacks, arrivals, faults, releases};
 };
 
 Migrating::Migrating(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                      remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
-                     const PrivateParts* private_parts, Interruption* interruption)
-    : parts_(
-          new Parts{{space, fabric, vm, counters, grants, memory, parameters, private_parts, interruption}}) {
-}
+                     const PrivateParts* private_parts)
+    : parts_(new Parts(space, fabric, vm, counters, grants, memory, parameters, private_parts)) {}
 Migrating::~Migrating() = default;
 
 Task<bool> Migrating::fault(BlockId block, vm::Access wanted) {
-  const FaultOutcome outcome = co_await parts_->engine.fault_after_holds(block, {wanted}, false);
+  const FaultOutcome outcome = co_await parts_->faults.fault(block, {wanted}, false);
   co_return outcome == FaultOutcome::open;
 }
 void Migrating::set_store_bound(StoreBound bound) noexcept {
-  parts_->engine.set_store_bound(bound);
+  parts_->ground.store.set_store_bound(bound);
 }
 const RaceLog* Migrating::races() const noexcept {
-  return parts_->engine.races();
+  return parts_->ground.store.races();
 }
 Task<> Migrating::release(Scope, bool quiescent) {
-  return parts_->engine.release(quiescent);
+  return parts_->releases.release(quiescent);
 }
 bool Migrating::release_at_once(bool quiescent) {
-  return parts_->engine.release_at_once(quiescent);
+  return parts_->releases.release_at_once(quiescent);
 }
 Task<> Migrating::acquire(SignatureView signature, Audience audience, Scope) {
-  return parts_->engine.acquire(signature, audience);
+  return parts_->acquires.acquire(signature, audience);
 }
 bool Migrating::acquire_at_once(SignatureView signature, Audience audience) {
-  return parts_->engine.acquire_at_once(signature, audience);
+  return parts_->acquires.acquire_at_once(signature, audience);
 }
 std::uint64_t Migrating::signature(SignatureSink& sink) {
-  return parts_->engine.signature().read([&sink](SignatureView view) { sink.take(view); });
+  return parts_->ground.signature.read([&sink](SignatureView view) { sink.take(view); });
 }
 void Migrating::forget(std::uint64_t mark) {
-  parts_->engine.signature().forget(mark);
+  parts_->ground.signature.forget(mark);
 }
 LogicalTime Migrating::clock() const {
-  return parts_->engine.clock();
+  return parts_->ground.times.clock();
 }
 Task<> Migrating::acquire_clock(LogicalTime time) {
-  return parts_->engine.acquire_clock(time);
+  return parts_->acquires.acquire_clock(time);
 }
 Task<> Migrating::modify(BlockId block, Modification& modification) {
-  return parts_->engine.modify(block, modification);
+  return parts_->publications.modify(block, modification);
 }
 void Migrating::pin(BlockId first, std::uint64_t count) {
-  parts_->engine.pin(first, count);
+  parts_->stacks.pin(first, count);
 }
 void Migrating::note_stack(std::size_t range, std::uintptr_t low, std::uintptr_t high) {
-  parts_->engine.note_stack(range, low, high);
+  parts_->stacks.note(range, low, high);
 }
 void Migrating::adopt(BlockId first, std::uint64_t count) {
-  parts_->engine.adopt(first, count);
+  parts_->publications.adopt(first, count);
 }
 Ordering& Migrating::ordering() {
-  return parts_->ordering;
+  return parts_->order;
 }
 const Entry& Migrating::entry(BlockId block) const {
-  return parts_->engine.entry(block);
+  return parts_->ground.store.entry(block);
 }
 LogicalTime Migrating::acquired() const {
-  return parts_->engine.acquired();
+  return parts_->ground.times.acquired();
 }
 
 }  // namespace musubi::coherence

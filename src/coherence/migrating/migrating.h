@@ -9,7 +9,6 @@
 
 #include "coherence/core/block_words.h"
 #include "coherence/core/entry.h"
-#include "coherence/core/interruption.h"
 #include "coherence/core/parameters.h"
 #include "coherence/protocol.h"
 #include "coherence/regions.h"
@@ -27,10 +26,10 @@ class PrivateParts;
 class Migrating final : public Protocol {
  public:
   // `grants` is the rank's listener for MessageKind::lock_granted, shared with the user locks.
-  // `private_parts` may be null; so may `interruption`, except in a simulation.
+  // `private_parts` may be null.
   Migrating(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
             remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
-            const PrivateParts* private_parts, Interruption* interruption = nullptr);
+            const PrivateParts* private_parts);
   ~Migrating() override;
 
   Task<bool> fault(BlockId block, vm::Access wanted) override;

@@ -30,6 +30,20 @@ constexpr FaultStep fault_step(const Entry& e, vm::Access wanted, Holds holds) {
   return e.was_invalidated && wanted == vm::Access::read ? FaultStep::looks_waits : FaultStep::waits;
 }
 
+// This rank has seen nothing of the block so far, as far as the entry tells.
+constexpr bool looks_untouched(const Entry& e) {
+  return e.state == State::invalid_clean && e.write_ts == LogicalTime{} && e.hint_write_ts == LogicalTime{} &&
+         !e.bytes_lost;
+}
+
+// While order is kept bytes may come and stay closed. Whether some have, and whether they may still be held.
+constexpr bool has_arrived(const Entry& e) {
+  return e.came_in != 0 && !e.bytes_lost;
+}
+constexpr bool may_be_opened(const Entry& e, LogicalTime acquired) {
+  return e.read_ts >= later(acquired, e.hint_write_ts);
+}
+
 // Whether a block that was not missed itself is opened with the one before it: a stream leads there, or it
 // was used the last time. One that came along in vain is left to fault by itself.
 constexpr bool comes_along(const Entry& e, vm::Access wanted, bool in_stream, bool is_worth_fetching_ahead) {

@@ -42,7 +42,7 @@ constexpr bool grants_lease(HomeWord word, LogicalTime acquired) {
 
 // What the home makes of its word when it releases: nothing, if nobody can hold what it has changed.
 constexpr std::optional<HomeWord> word_of_release_at_home(HomeWord word, const Parameters& parameters) {
-  if (!word.is_leased() || parameters.injected_bug == InjectedBug::silent_after_lease) return std::nullopt;
+  if (!word.is_leased() || parameters.hooks.injected(InjectedBug::silent_after_lease)) return std::nullopt;
   return HomeWord::unread_since(word.time() + 1);
 }
 

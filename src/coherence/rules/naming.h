@@ -22,7 +22,7 @@ constexpr Naming name_version(const Entry& e, Version home, bool may_be_silent,
                               const Parameters& parameters) {
   const bool has_readers = !is_unread(home);
   const bool is_silent =
-      may_be_silent && (!has_readers || parameters.injected_bug == InjectedBug::silent_after_lease);
+      may_be_silent && (!has_readers || parameters.hooks.injected(InjectedBug::silent_after_lease));
   Naming naming{home, is_silent, e.leased_releases};
   // Timestamp 0 means zeros for good.
   if (!is_silent || home.write_ts == LogicalTime{}) {
@@ -42,12 +42,24 @@ constexpr Naming name_version(const Entry& e, Version home, bool may_be_silent,
   return naming;
 }
 
+// What a rank that has taken the lock, and brought the newest version, calls what it has now.
+enum class NameUnderLock : std::uint8_t {
+  as_it_was,       // it was home before, and nothing has changed
+  of_home_before,  // nothing has changed: the same version is here, too
+  anew,
+};
+// `home_was_unpublished`: copies of such a version differ by when they were taken.
+constexpr NameUnderLock name_under_lock(bool changes, bool was_home, bool home_was_unpublished) {
+  if (changes || (!was_home && home_was_unpublished)) return NameUnderLock::anew;
+  return was_home ? NameUnderLock::as_it_was : NameUnderLock::of_home_before;
+}
+
 // The version of the home before becomes this rank's as it is. Copies of an unpublished version differ by
 // when they were taken: what is here now needs a name of its own.
 constexpr Version name_taken_version(Version home, bool is_unpublished, LogicalTime acquired,
                                      const Parameters& parameters) {
   Version taken = home;
-  if (is_unpublished && parameters.injected_bug != InjectedBug::taken_copy_not_renamed)
+  if (is_unpublished && !parameters.hooks.injected(InjectedBug::taken_copy_not_renamed))
     taken.write_ts = later(home.write_ts, home.read_ts) + 1;
   taken.read_ts = lease_beside_home({taken.write_ts, home.read_ts}, acquired, parameters);
   return taken;

@@ -21,7 +21,7 @@ constexpr void hear(Entry& e, const Notice& notice) {
 
 // Whether the copy here may not be read beside the version that the notice names.
 constexpr bool ends_copy(const Entry& e, const Notice& notice, const Parameters& parameters) {
-  const std::uint64_t tolerance = parameters.injected_bug == InjectedBug::less_for_less_or_equal ? 1 : 0;
+  const std::uint64_t tolerance = parameters.hooks.injected(InjectedBug::less_for_less_or_equal) ? 1 : 0;
   return is_valid(e) && e.read_ts + tolerance < notice.write_ts;
 }
 

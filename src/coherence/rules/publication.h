@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "coherence/core/block_words.h"
 #include "coherence/core/entry.h"
 #include "coherence/core/parameters.h"
 #include "coherence/core/version.h"
@@ -31,6 +32,26 @@ constexpr Look look_at(const Entry& e, unsigned idle_releases, const Parameters&
   const unsigned limit = releases_per_look(e, parameters);
   if (idle_releases >= limit) return Look::compares_digest;
   return idle_releases == limit / 2 ? Look::takes_digest : Look::none;
+}
+
+// Whether a release passes an unpublished block by its words alone, if these say that nobody took anything.
+constexpr bool may_pass_unread(const Entry& e, bool allowed, const Parameters& parameters) {
+  return e.state == State::writable && allowed && e.gave_up_copy &&
+         look_at(e, e.idle_releases + 1u, parameters) == Look::none;
+}
+
+// A public copy whose block has its home elsewhere, `public_ts` being its version: a newer one is known, so
+// whoever has an old notice asks the home. 0: there is no copy.
+constexpr bool copy_is_superseded(const Entry& e, LogicalTime public_ts) {
+  return public_ts != LogicalTime{} && later(e.write_ts, e.hint_write_ts) > public_ts && !is_dirty(e);
+}
+
+// A public copy at its home, under the block's lock: there is none any more, or readers may take the bytes
+// that the program reads. Of version 0 they expect zeros in the copy.
+constexpr bool copy_is_needless(const Entry& e, const BlockWords& home, bool allowed) {
+  if (home.unpublished() && e.gave_up_copy) return true;
+  return e.state == State::readable_clean && allowed && e.write_ts != LogicalTime{} &&
+         home.write_ts == e.write_ts.value;
 }
 
 // What the first write to a block at its home finds.

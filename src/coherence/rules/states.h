@@ -1,6 +1,8 @@
 // Rules of states (figure 3 of paper TS): what a state says, and which one follows.
 #pragma once
 
+#include <cstdint>
+
 #include "coherence/core/entry.h"
 #include "vm/vm.h"
 
@@ -15,6 +17,12 @@ constexpr bool is_valid(const Entry& e) {
 constexpr bool is_dirty(const Entry& e) {
   return e.pinned || e.state == State::invalid_dirty || e.state == State::readable_dirty ||
          e.state == State::writable;
+}
+
+// The same, where a release of the present quiescence (0: none) may just have compared them.
+constexpr bool may_differ_from_twin(const Entry& e, std::uint32_t quiescence) {
+  if (e.pinned || e.state != State::writable || e.gave_up_copy) return is_dirty(e);
+  return e.compared_in == 0 || e.compared_in != quiescence;
 }
 
 // No newer version than the one here is known of.

@@ -3,13 +3,11 @@
 namespace musubi::coherence {
 
 BlockStore::BlockStore(const vm::Space& space, const RankMemory& memory, const Parameters& parameters,
-                       const PrivateParts* private_parts, Interruption* interruption,
-                       trace::Counters& counters)
+                       const PrivateParts* private_parts, trace::Counters& counters)
     : space_(space),
       memory_(memory),
       parameters_(parameters),
       private_parts_(private_parts != nullptr && private_parts->empty() ? nullptr : private_parts),
-      interruption_(interruption),
       counters_(counters),
       kernels_(merge_kernels()),
       scratch_(space.largest_block_bytes()) {}
@@ -26,9 +24,9 @@ Block BlockStore::block(BlockId id) const {
 }
 
 bool BlockStore::differ(const std::byte* a, const std::byte* b, std::size_t bytes) const {
-  if (parameters_.injected_bug == InjectedBug::difference_seen_twice) {
+  if (hooks().injected(InjectedBug::difference_seen_twice)) {
     const std::byte* const first = std::mismatch(a, a + bytes, b).first;
-    others_may_act();
+    hooks().others_may_act();
     return first != a + bytes && *first != b[first - a];
   }
   return kernels_.differ(a, b, bytes);
@@ -67,7 +65,7 @@ MergeUnit BlockStore::unit_of(const Block& b, const std::byte* own, Rank giver) 
 void BlockStore::merge(const Block& b, std::byte* twin, const std::byte* remote, Rebase rebase,
                        Sharing sharing, Rank giver) {
   MergeUnit unit = unit_of(b, b.own, giver);
-  const bool by_byte = unit.is_byte() || parameters_.injected_bug == InjectedBug::words_merged_by_byte;
+  const bool by_byte = unit.is_byte() || hooks().injected(InjectedBug::words_merged_by_byte);
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     merge_part(b.own + at, twin + at, remote + at, bytes, rebase, sharing, by_byte ? nullptr : &unit);
   });

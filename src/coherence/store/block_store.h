@@ -14,13 +14,13 @@
 #include "base/ids.h"
 #include "base/store_bound.h"
 #include "coherence/core/block_gates.h"
-#include "coherence/core/interruption.h"
 #include "coherence/core/merge.h"
 #include "coherence/core/merge_unit.h"
 #include "coherence/core/parameters.h"
 #include "coherence/core/private_parts.h"
 #include "coherence/core/race_log.h"
 #include "coherence/store/rank_memory.h"
+#include "hooks/hooks.h"
 #include "trace/counters.h"
 #include "vm/space.h"
 
@@ -39,9 +39,9 @@ struct Block {
 
 class BlockStore {
  public:
-  // `private_parts` may be null; so may `interruption`, except in a simulation. All outlive the store.
+  // `private_parts` may be null. All outlive the store.
   BlockStore(const vm::Space& space, const RankMemory& memory, const Parameters& parameters,
-             const PrivateParts* private_parts, Interruption* interruption, trace::Counters& counters);
+             const PrivateParts* private_parts, trace::Counters& counters);
 
   const vm::Space& space() const { return space_; }
   const RankMemory& memory() const { return memory_; }
@@ -50,7 +50,7 @@ class BlockStore {
   BlockWords& words(BlockId id) const { return memory_.words[id.value]; }
   // Who works on a block holds its gate. Tasks hold one at a time, or several by trying.
   Gate& gate(BlockId id) {
-    touch();
+    hooks().touch();
     return gates_.of(id);
   }
   auto& gates() { return gates_; }
@@ -59,17 +59,11 @@ class BlockStore {
 
   // Words that other ranks or other threads of this one may look at or change just now.
   std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const {
-    touch();
+    hooks().touch();
     return std::atomic_ref<std::uint64_t>(word);
   }
-  void touch() const {
-    if (interruption_ != nullptr) [[unlikely]]
-      interruption_->touch();
-  }
-  void others_may_act() const {
-    if (interruption_ != nullptr) [[unlikely]]
-      interruption_->pass();
-  }
+  // Of the simulator (hooks/hooks.h).
+  const Hooks& hooks() const { return parameters_.hooks; }
 
   bool has_private_parts(const Block& b) const {
     return private_parts_ != nullptr &&
@@ -104,15 +98,12 @@ class BlockStore {
   const RaceLog* races() const { return parameters_.report_races ? &races_ : nullptr; }
 
  private:
-  template <class Visit>
-  void for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit) const;
   StoreBound store_bound() const;
 
   const vm::Space& space_;
   const RankMemory memory_;
   const Parameters& parameters_;
   const PrivateParts* private_parts_;
-  Interruption* interruption_;
   trace::Counters& counters_;
   const MergeKernels& kernels_;
   BlockGates<1024> gates_;
@@ -126,28 +117,13 @@ class BlockStore {
 template <class Visit>
 void BlockStore::for_each_part(const Block& b, Visit&& visit) const {
   if (private_parts_ == nullptr) {
-    for_each_stretch(0, b.extent.bytes, visit);
+    hooks().for_each_stretch(0, b.extent.bytes, visit);
     return;
   }
   const std::size_t begin = b.extent.offset;
   private_parts_->for_each_shared_part(begin, begin + b.extent.bytes, [&](std::size_t from, std::size_t to) {
-    for_each_stretch(from - begin, to - from, visit);
+    hooks().for_each_stretch(from - begin, to - from, visit);
   });
-}
-
-template <class Visit>
-void BlockStore::for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit) const {
-  while (interruption_ != nullptr && bytes != 0) {
-    // Words move as a whole, on every machine.
-    constexpr std::size_t word = sizeof(std::uint64_t);
-    const std::size_t end = (at + interruption_->stretch(bytes) + word - 1) / word * word;
-    const std::size_t stretch = std::min(bytes, end - at);
-    visit(at, stretch);
-    at += stretch;
-    bytes -= stretch;
-    interruption_->pass();
-  }
-  if (bytes != 0) visit(at, bytes);
 }
 
 }  // namespace musubi::coherence

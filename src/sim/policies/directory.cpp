@@ -14,10 +14,10 @@ using fabric::Step;
 Directory::Directory(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                      remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
                      const PrivateParts* private_parts)
-    : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts, nullptr),
+    : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts),
       words_per_block_(sharers_words(fabric.ranks())),
       copies_(space.blocks_max()) {
-  fabric.listen(fabric::MessageKind::invalidation, this);
+  fabric.listen(invalidation, this);
 }
 
 // On the list first, then the bytes: whoever changes them afterwards finds this rank there. An invalidation
@@ -62,7 +62,7 @@ Task<> Directory::invalidate_at(BlockId block, const std::vector<Rank>& sharers)
   pending_.push_back(&pending);
   const Message message{block.value, pending.number, 0};
   for (const Rank sharer : sharers) {
-    co_await fabric::deliver(fabric_, sharer, fabric::MessageKind::invalidation, fabric::Urgency::promptly,
+    co_await fabric::deliver(fabric_, sharer, invalidation, fabric::Urgency::promptly,
                              std::as_bytes(std::span{&message, 1}));
   }
   co_await pending.all_answered;
@@ -111,7 +111,7 @@ Task<> Directory::answer_all() {
   while (!answers_.empty()) {
     const Answer answer = answers_.back();
     answers_.pop_back();
-    co_await fabric::deliver(fabric_, answer.to, fabric::MessageKind::invalidation, fabric::Urgency::promptly,
+    co_await fabric::deliver(fabric_, answer.to, invalidation, fabric::Urgency::promptly,
                              std::as_bytes(std::span{&answer.message, 1}));
   }
 }

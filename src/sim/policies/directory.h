@@ -19,7 +19,8 @@ class Directory final : public FixedHome, private fabric::Listener {
   static constexpr std::size_t bytes_per_copy = 8;  // besides what is the same for all these policies
   static std::size_t sharers_words(std::uint32_t ranks) { return (ranks + 63) / 64; }
 
-  // Has sharers_words() words per block in sharers_region, and listens to MessageKind::invalidation.
+  // Has sharers_words() words per block in sharers_region, and listens to `invalidation`.
+  static constexpr fabric::MessageKind invalidation = fabric::MessageKind::unassigned;
   Directory(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
             remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
             const PrivateParts* private_parts);

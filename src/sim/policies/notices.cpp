@@ -9,7 +9,7 @@ using fabric::Step;
 Notices::Notices(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                  remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
                  const PrivateParts* private_parts)
-    : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts, nullptr),
+    : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts),
       signature_(*memory.signature),
       versions_(space.blocks_max()) {}
 

@@ -35,7 +35,7 @@ std::uint64_t version_word(BlockId block) {
 Timestamps::Timestamps(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
                        remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,
                        const PrivateParts* private_parts)
-    : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts, nullptr),
+    : FixedHome(space, fabric, vm, counters, grants, memory, parameters, private_parts),
       signature_(*memory.signature),
       copies_(space.blocks_max()) {}
 

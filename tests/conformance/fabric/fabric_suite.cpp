@@ -218,7 +218,7 @@ Task<> chatter(Fabric& fabric, unsigned count, Inbox* inbox) {
     for (std::uint32_t peer = 0; peer < fabric.ranks(); ++peer) {
       if (Rank{peer} == fabric.self()) continue;
       const Urgency urgency = number % 3 == 0 ? Urgency::promptly : Urgency::when_polled;
-      co_await deliver(fabric, Rank{peer}, MessageKind::test, urgency, std::span(body).first(bytes));
+      co_await deliver(fabric, Rank{peer}, MessageKind::unassigned, urgency, std::span(body).first(bytes));
     }
   }
   co_await inbox->enough;
@@ -243,11 +243,11 @@ Task<> await_event(Event* event) {
 }
 
 Task<> send_number(Fabric& fabric, Rank peer, std::uint64_t number) {
-  co_await deliver(fabric, peer, MessageKind::test, Urgency::when_polled, bytes_of(number));
+  co_await deliver(fabric, peer, MessageKind::unassigned, Urgency::when_polled, bytes_of(number));
 }
 
 Task<> send_empty(Fabric& fabric, Rank peer) {
-  co_await deliver(fabric, peer, MessageKind::test, Urgency::promptly, {});
+  co_await deliver(fabric, peer, MessageKind::unassigned, Urgency::promptly, {});
 }
 
 }  // namespace
@@ -260,7 +260,7 @@ TEST_P(FabricSuite, MessagesArriveOnceAndInOrder) {
     std::vector<Actor> actors;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       inboxes.push_back(std::make_unique<Inbox>(std::size_t{count} * (ranks - 1)));
-      fabric(rank).listen(MessageKind::test, inboxes[rank].get());
+      fabric(rank).listen(MessageKind::unassigned, inboxes[rank].get());
       actors.push_back(
           {Rank{rank}, [this, rank, &inboxes] { return chatter(fabric(rank), count, inboxes[rank].get()); }});
     }
@@ -273,8 +273,8 @@ TEST_P(FabricSuite, MessagesArriveOnceAndInOrder) {
 TEST_P(FabricSuite, MessagesToSelfAndWithoutBody) {
   join(2);
   Inbox own(1), peer(1);
-  fabric(0).listen(MessageKind::test, &own);
-  fabric(1).listen(MessageKind::test, &peer);
+  fabric(0).listen(MessageKind::unassigned, &own);
+  fabric(1).listen(MessageKind::unassigned, &peer);
   run({{Rank{0}, [&] { return send_number(fabric(0), Rank{0}, 42); }},
        {Rank{0}, [&] { return await_event(&own.enough); }},
        {Rank{0}, [&] { return send_empty(fabric(0), Rank{1}); }},
@@ -314,7 +314,7 @@ Task<> put_and_tell(Fabric& fabric, Rank target, unsigned rounds) {
   for (std::uint64_t round = 1; round <= rounds; ++round) {
     std::array<Step, 1> steps{put(region0, 128, &round, 8)};
     co_await transfer(fabric, target, steps);
-    co_await deliver(fabric, target, MessageKind::test, Urgency::when_polled, bytes_of(round));
+    co_await deliver(fabric, target, MessageKind::unassigned, Urgency::when_polled, bytes_of(round));
   }
 }
 
@@ -324,7 +324,7 @@ TEST_P(FabricSuite, ACompletePutIsVisibleAtTheTarget) {
   join(2);
   const unsigned rounds = 2000 * GetParam().repetitions;
   Witness witness(memory(1) + 128, rounds);
-  fabric(1).listen(MessageKind::test, &witness);
+  fabric(1).listen(MessageKind::unassigned, &witness);
   run({{Rank{0}, [&] { return put_and_tell(fabric(0), Rank{1}, rounds); }},
        {Rank{1}, [&] { return await_event(&witness.all_told); }}});
   EXPECT_EQ(witness.failures, 0u);

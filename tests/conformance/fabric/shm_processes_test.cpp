@@ -101,7 +101,7 @@ class PingPong final : public Listener {
  public:
   PingPong(ShmRank& rank, std::uint64_t rounds, Urgency urgency)
       : fabric_(*rank.fabric), partner_(Rank{fabric_.self().value ^ 1u}), rounds_(rounds), urgency_(urgency) {
-    fabric_.listen(MessageKind::test, this);
+    fabric_.listen(MessageKind::unassigned, this);
   }
   bool play() {
     for (std::uint64_t round = 1; round <= rounds_; ++round) {
@@ -120,7 +120,7 @@ class PingPong final : public Listener {
 
  private:
   void send(std::uint64_t round) {
-    while (fabric_.send(partner_, MessageKind::test, urgency_, bytes_of(round)) == Outcome::busy)
+    while (fabric_.send(partner_, MessageKind::unassigned, urgency_, bytes_of(round)) == Outcome::busy)
       ::sched_yield();
   }
 
@@ -180,10 +180,10 @@ bool meet_at_the_edge(ShmRank& rank) {
   Fabric& fabric = *rank.fabric;
   LastNumber last;
   const std::atomic<bool> never_ready{false};
-  fabric.listen(MessageKind::test, &last);
+  fabric.listen(MessageKind::unassigned, &last);
   pin(fabric.self().value);
   const auto send = [&](std::uint64_t number) {
-    return fabric.send(Rank{fabric.self().value ^ 1u}, MessageKind::test, Urgency::when_polled,
+    return fabric.send(Rank{fabric.self().value ^ 1u}, MessageKind::unassigned, Urgency::when_polled,
                        bytes_of(number)) == Outcome::done;
   };
   if (fabric.self() == Rank{1}) {
@@ -234,7 +234,7 @@ TEST(ShmProcesses, AKilledRankLeavesNoFileAndPeersStillReachItsMemory) {
     yield_until([&] { return fetch_add_now(fabric, Rank{1}, 0, 0) == 7; });
     // The dead do not empty their mailbox: "busy" in the end, never a hang, never a fault.
     unsigned sent = 0;
-    while (fabric.send(Rank{1}, MessageKind::test, Urgency::promptly, {}) == Outcome::done) ++sent;
+    while (fabric.send(Rank{1}, MessageKind::unassigned, Urgency::promptly, {}) == Outcome::done) ++sent;
     return sent == mailbox_slots;
   });
   EXPECT_EQ(ranks.join(), 1u);
@@ -289,8 +289,8 @@ TEST(ShmProcesses, CountsWhatGoesToOthers) {
     const auto peer = Rank{fabric.self().value ^ 1u};
     bool done = fabric.post(peer, steps, completion) == Outcome::done;
     done = done && fabric.post(fabric.self(), steps, completion) == Outcome::done;
-    fabric.send(peer, MessageKind::test, Urgency::when_polled, {});
-    fabric.send(fabric.self(), MessageKind::test, Urgency::when_polled, {});
+    fabric.send(peer, MessageKind::unassigned, Urgency::when_polled, {});
+    fabric.send(fabric.self(), MessageKind::unassigned, Urgency::when_polled, {});
     return done && rank.counters.get(trace::Counter::remote_operations) == 1 &&
            rank.counters.get(trace::Counter::remote_bytes) == 150 &&
            rank.counters.get(trace::Counter::messages) == 1;

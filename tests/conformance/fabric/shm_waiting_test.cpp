@@ -18,7 +18,7 @@ class Bells : public ::testing::Test {
     mailbox_ = reinterpret_cast<Mailbox*>(memory_.data());
   }
   Posting post(Urgency urgency) {
-    const Posting posting = mailbox_post(*mailbox_, Rank{1}, MessageKind::test, urgency, {});
+    const Posting posting = mailbox_post(*mailbox_, Rank{1}, MessageKind::unassigned, urgency, {});
     ring(*mailbox_, urgency == Urgency::promptly || posting != Posting::posted);
     return posting;
   }
@@ -68,7 +68,7 @@ TEST_F(Bells, AnEarlierPromptMessageIsRungForWhenASlowProducerPublishes) {
   post(Urgency::promptly);
   EXPECT_FALSE(reader.arrived());
   const std::uint32_t before = service_bell();
-  mailbox_->slots[0].kind = MessageKind::test;
+  mailbox_->slots[0].kind = MessageKind::unassigned;
   mailbox_->slots[0].turn.store(1);
   ring(*mailbox_, false);
   EXPECT_EQ(service_bell(), before + 1);
@@ -165,7 +165,7 @@ TEST_P(ShmWaiting, WakeServiceIsNotLostBeforeTheSleep) {
 TEST_P(ShmWaiting, NoPromptMessageIsStranded) {
   constexpr unsigned bursts = 20000;
   Count count;
-  fabric(0).listen(MessageKind::test, &count);
+  fabric(0).listen(MessageKind::unassigned, &count);
   std::atomic<bool> stop{false};
   std::thread service([&] {
     while (!stop.load()) {
@@ -181,7 +181,7 @@ TEST_P(ShmWaiting, NoPromptMessageIsStranded) {
     }
   });
   for (unsigned sent = 1; sent <= bursts; ++sent) {
-    while (fabric(1).send(Rank{0}, MessageKind::test, Urgency::promptly, {}) == Outcome::busy)
+    while (fabric(1).send(Rank{0}, MessageKind::unassigned, Urgency::promptly, {}) == Outcome::busy)
       ::sched_yield();
     if (sent % 8 == 0) ready.store(sent % 16 == 0);
     if (sent % 16 == 0) fabric(0).wake();

@@ -22,7 +22,7 @@ class ChangesTest : public ::testing::Test {
     segment.bytes = 2 * block_bytes;
     space_.add(segment);
     const RankMemory memory{own_.data(), twin_.data(), words_.data(), entries_.data(), nullptr};
-    store_ = std::make_unique<BlockStore>(space_, memory, parameters_, nullptr, nullptr, counters_);
+    store_ = std::make_unique<BlockStore>(space_, memory, parameters_, nullptr, counters_);
   }
 
   // The bytes of block 1 that the puts would bring, applied to `home`. Result: how many batches.

@@ -1,4 +1,4 @@
-// The engine's clocks and counts.
+// Clocks and counts of the policy `migrating`.
 #include <gtest/gtest.h>
 
 #include "coherence/migrating/acquires_in_order.h"

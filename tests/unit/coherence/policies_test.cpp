@@ -82,7 +82,7 @@ class PoliciesTest : public ::testing::Test {
   static constexpr std::size_t notices_max = 8;
   vm::Space space_{2};
   std::vector<std::byte> board_ = std::vector<std::byte>(signature_bytes(notices_max));
-  Signature signature_{board_.data(), notices_max, true};
+  Signature signature_{board_.data(), notices_max};
   ManualExecutor executor_;
   std::array<Noting*, 2> noting_{};
   std::unique_ptr<Policies> policies_;

@@ -1,35 +1,16 @@
 // The protocol's rules as tables: an entry and the home's times in, the decision out.
 #include <gtest/gtest.h>
 
-#include "coherence/rules/faults.h"
 #include "coherence/rules/home_words.h"
 #include "coherence/rules/leases.h"
 #include "coherence/rules/naming.h"
 #include "coherence/rules/notices.h"
 #include "coherence/rules/publication.h"
 #include "coherence/rules/states.h"
+#include "entries.h"
 
 namespace musubi::coherence::rules {
 namespace {
-
-constexpr LogicalTime at(std::uint64_t time) {
-  return LogicalTime{time};
-}
-constexpr Version version(std::uint64_t write_ts, std::uint64_t read_ts) {
-  return {at(write_ts), at(read_ts)};
-}
-constexpr Entry in_state(State state) {
-  Entry e{};
-  e.state = state;
-  return e;
-}
-// Holds version `write_ts` until `read_ts`.
-constexpr Entry holding(std::uint64_t write_ts, std::uint64_t read_ts) {
-  Entry e = in_state(State::readable_clean);
-  e.write_ts = at(write_ts);
-  e.read_ts = at(read_ts);
-  return e;
-}
 
 constexpr State all_states[] = {State::invalid_clean, State::invalid_dirty, State::readable_clean,
                                 State::readable_dirty, State::writable};
@@ -89,6 +70,22 @@ TEST(HomeWords, AreAskedForFromTheLaterTime) {
   parameters.lease_ticks = 10;
   EXPECT_EQ(wanted_word(Entry{}, HomeWord::unread_since(at(4)), at(7), parameters).time(), at(17));
   EXPECT_EQ(wanted_word(Entry{}, HomeWord::leased_until(at(8)), at(7), parameters).time(), at(18));
+}
+
+TEST(States, OfBlocksThatAReleaseHasJustCompared) {
+  Entry e = in_state(State::writable);
+  EXPECT_TRUE(may_differ_from_twin(e, 7)) << "it was never compared";
+  EXPECT_TRUE(may_differ_from_twin(e, 0));
+  e.compared_in = 7;
+  EXPECT_FALSE(may_differ_from_twin(e, 7));
+  EXPECT_TRUE(may_differ_from_twin(e, 8)) << "threads have run since";
+  EXPECT_TRUE(may_differ_from_twin(e, 0)) << "they run";
+  e.gave_up_copy = true;
+  EXPECT_TRUE(may_differ_from_twin(e, 7)) << "there is no twin";
+  e = in_state(State::readable_clean);
+  EXPECT_FALSE(may_differ_from_twin(e, 0));
+  e.pinned = true;
+  EXPECT_TRUE(may_differ_from_twin(e, 0));
 }
 
 TEST(Leases, AreAskedForFromTheLaterTime) {
@@ -163,6 +160,16 @@ TEST(Naming, OfWhatIsTakenWithTheLock) {
   EXPECT_EQ(name_taken_version(version(5, 15), true, at(3), parameters).write_ts, at(16));
 }
 
+TEST(Naming, UnderTheLock) {
+  for (const bool home_was_unpublished : {false, true}) {
+    EXPECT_EQ(name_under_lock(false, true, home_was_unpublished), NameUnderLock::as_it_was);
+    EXPECT_EQ(name_under_lock(true, true, home_was_unpublished), NameUnderLock::anew);
+    EXPECT_EQ(name_under_lock(true, false, home_was_unpublished), NameUnderLock::anew);
+  }
+  EXPECT_EQ(name_under_lock(false, false, false), NameUnderLock::of_home_before);
+  EXPECT_EQ(name_under_lock(false, false, true), NameUnderLock::anew);
+}
+
 TEST(Notices, TheNewestIsKept) {
   Entry e = holding(5, 15);
   hear(e, {BlockId{0}, at(4), at(14), Rank{1}});
@@ -224,6 +231,46 @@ TEST(Publication, LooksEverMoreRarely) {
   EXPECT_LE(releases_per_look(e, parameters), 60000u);
 }
 
+TEST(Publication, BlocksArePassedUnlessALookIsDue) {
+  Parameters parameters;
+  parameters.look_after_releases = 8;
+  Entry e = in_state(State::writable);
+  EXPECT_FALSE(may_pass_unread(e, true, parameters)) << "it has a public copy";
+  e.gave_up_copy = true;
+  EXPECT_TRUE(may_pass_unread(e, true, parameters));
+  EXPECT_FALSE(may_pass_unread(e, false, parameters));
+  e.idle_releases = 3;
+  EXPECT_FALSE(may_pass_unread(e, true, parameters)) << "the fourth takes a digest";
+  e = in_state(State::readable_dirty);
+  e.gave_up_copy = true;
+  EXPECT_FALSE(may_pass_unread(e, true, parameters));
+}
+
+TEST(Publication, CopiesGoThatNobodyNeeds) {
+  Entry e = holding(5, 9);
+  EXPECT_FALSE(copy_is_superseded(e, at(5)));
+  EXPECT_FALSE(copy_is_superseded(e, at(0))) << "there is none";
+  EXPECT_TRUE(copy_is_superseded(e, at(4)));
+  e.hint_write_ts = at(6);
+  EXPECT_TRUE(copy_is_superseded(e, at(5)));
+  e.state = State::readable_dirty;
+  EXPECT_FALSE(copy_is_superseded(e, at(5))) << "it is a twin";
+
+  BlockWords home{};
+  home.write_ts = home.public_ts = 5;
+  e = holding(5, 9);
+  EXPECT_TRUE(copy_is_needless(e, home, true)) << "readers may take the live bytes";
+  EXPECT_FALSE(copy_is_needless(e, home, false));
+  EXPECT_FALSE(copy_is_needless(holding(4, 9), home, true));
+  e.state = State::writable;
+  EXPECT_FALSE(copy_is_needless(e, home, true));
+  home.public_ts = 0;
+  EXPECT_FALSE(copy_is_needless(e, home, true)) << "somebody may still give one";
+  e.gave_up_copy = true;
+  EXPECT_TRUE(copy_is_needless(e, home, false)) << "it is memory only";
+  EXPECT_FALSE(copy_is_needless(holding(0, 0), BlockWords{}, true)) << "readers expect zeros";
+}
+
 TEST(Publication, WritableBlocksAreClosedWhereAFaultIsCheaper) {
   Parameters parameters;
   parameters.downgrade_after_releases = 8;
@@ -235,44 +282,6 @@ TEST(Publication, WritableBlocksAreClosedWhereAFaultIsCheaper) {
   EXPECT_TRUE(stays_writable(e, false, false, false, parameters));
   e.idle_releases = 8;
   EXPECT_FALSE(stays_writable(e, false, false, false, parameters));
-}
-
-TEST(Faults, NeedWhatTheStateLacks) {
-  using enum FaultStep;
-  const auto read = vm::Access::read, write = vm::Access::write;
-  EXPECT_EQ(fault_step(in_state(State::invalid_clean), read, {}), fetches);
-  EXPECT_EQ(fault_step(in_state(State::invalid_dirty), write, {}), fetches);
-  EXPECT_EQ(fault_step(in_state(State::readable_clean), read, {}), none);
-  EXPECT_EQ(fault_step(in_state(State::readable_clean), write, {}), opens);
-  EXPECT_EQ(fault_step(in_state(State::writable), write, {}), none);
-}
-
-TEST(Faults, WaitWhileTheyAreHeld) {
-  using enum FaultStep;
-  const auto read = vm::Access::read, write = vm::Access::write;
-  Entry e = in_state(State::invalid_clean);
-  EXPECT_EQ(fault_step(e, write, {.writes = true, .openings = false}), waits);
-  EXPECT_EQ(fault_step(e, read, {.writes = true, .openings = false}), fetches);
-  EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = true}), waits);
-  e.was_invalidated = true;
-  EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = true}), looks_waits);
-  EXPECT_EQ(fault_step(e, write, {.writes = false, .openings = true}), waits);
-  EXPECT_EQ(fault_step(in_state(State::readable_clean), write, {.writes = false, .openings = true}), opens);
-}
-
-TEST(Faults, TakeNeighboursAlongThatWereUsed) {
-  const auto read = vm::Access::read, write = vm::Access::write;
-  Entry e = in_state(State::invalid_clean);
-  EXPECT_TRUE(comes_along(e, read, true, false)) << "a stream leads there";
-  EXPECT_FALSE(comes_along(e, read, false, true));
-  e.was_invalidated = true;
-  EXPECT_TRUE(comes_along(e, read, false, true)) << "it was read again the last time";
-  EXPECT_FALSE(comes_along(e, read, true, false)) << "it came along in vain";
-  e.last_opening = Opening::changed;
-  EXPECT_TRUE(comes_along(e, write, false, false));
-  e.last_opening = Opening::in_vain;
-  EXPECT_FALSE(comes_along(e, write, true, false));
-  EXPECT_FALSE(comes_along(in_state(State::invalid_dirty), write, true, true));
 }
 
 }  // namespace

@@ -17,9 +17,8 @@ Notice notice(std::uint64_t block, std::uint64_t write_ts) {
 }
 
 struct Own {
-  explicit Own(std::size_t room, bool raise_minimum = true)
-      : board((signature_bytes(room) + 7) / 8),
-        signature(reinterpret_cast<std::byte*>(board.data()), room, raise_minimum) {}
+  explicit Own(std::size_t room)
+      : board((signature_bytes(room) + 7) / 8), signature(reinterpret_cast<std::byte*>(board.data()), room) {}
 
   void add(std::initializer_list<std::pair<std::uint64_t, std::uint64_t>> notices) {
     for (const auto& [block, write_ts] : notices) signature.add(notice(block, write_ts));
@@ -137,13 +136,6 @@ TEST(Signature, WithRoomForTwoItNamesTheTwoNewest) {
   own.add({{1, 40}, {3, 50}, {2, 60}});
   EXPECT_EQ(own.named(), (Named{{2, 60}, {3, 50}}));
   EXPECT_EQ(own.minimum(), 40u);
-}
-
-TEST(Signature, WithTheInjectedFaultTheMinimumStaysWhereItWas) {
-  Own own(2, false);
-  own.add({{1, 10}, {2, 20}, {3, 30}});
-  EXPECT_EQ(own.named(), (Named{{2, 20}, {3, 30}}));
-  EXPECT_EQ(own.minimum(), 0u);
 }
 
 TEST(Signature, JoiningTakesTheNewestOfBoth) {

@@ -252,18 +252,18 @@ class Count final : public Listener {
 };
 Task<> send_to_first(Fabric& fabric, std::size_t bytes) {
   const std::vector<std::byte> body(bytes);
-  co_await deliver(fabric, Rank{0}, MessageKind::test, Urgency::promptly, body);
+  co_await deliver(fabric, Rank{0}, MessageKind::unassigned, Urgency::promptly, body);
 }
 
 TEST(SimFabric, MessagesWaitForABusyReceiver) {
   Crowd senders(crowd, with_gap);
   Count count;
-  senders.network.node(Rank{0}).listen(MessageKind::test, &count);
+  senders.network.node(Rank{0}).listen(MessageKind::unassigned, &count);
   const std::uint64_t elapsed =
       senders.elapsed_ns([](Fabric& fabric, auto&) { return send_to_first(fabric, 512); });
   EXPECT_EQ(elapsed, 1000 + (crowd - 2) * with_gap.gap_ns);
   EXPECT_EQ(count.bytes, (crowd - 1) * 512u);
-  EXPECT_EQ(senders.network.node(Rank{1}).messages_sent(MessageKind::test), 1u);
+  EXPECT_EQ(senders.network.node(Rank{1}).messages_sent(MessageKind::unassigned), 1u);
   EXPECT_EQ(senders.network.node(Rank{1}).message_bytes_sent(), 512u);
 }
 

@@ -20,7 +20,7 @@ class NoticeProtocol final : public coherence::Protocol {
  public:
   // The board of the signature: signature_bytes(notices_max) zero bytes.
   NoticeProtocol(Rank self, std::byte* board, std::size_t notices_max)
-      : self_(self), signature_(board, notices_max, true) {}
+      : self_(self), signature_(board, notices_max) {}
 
   void write(std::uint64_t block, std::uint64_t time) {
     written_.push_back({BlockId{block}, LogicalTime{time}, LogicalTime{time}, self_});

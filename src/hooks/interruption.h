@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace musubi::coherence {
+namespace musubi {
 
 class Interruption {
  public:
@@ -20,4 +20,4 @@ class Interruption {
   ~Interruption() = default;
 };
 
-}  // namespace musubi::coherence
+}  // namespace musubi

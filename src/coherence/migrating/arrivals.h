@@ -1,0 +1,58 @@
+// Bytes that come from other ranks: how they get into the private bytes, and whether the program may see them
+// there at once. While order is kept they stay closed until an acquire that began after they had come has
+// ended (order.cpp). All functions run under the block's gate, unless said otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "coherence/core/version.h"
+#include "coherence/migrating/acquires_in_order.h"
+#include "coherence/migrating/held_back.h"
+#include "coherence/migrating/leases.h"
+#include "coherence/migrating/twins.h"
+#include "coherence/protocol.h"
+
+namespace musubi::coherence::migrating {
+
+class Arrivals {
+ public:
+  Arrivals(Ground& ground, AcquiresInOrder& acquires, HeldBackStore& held_back, Twins& twins, Leases& leases)
+      : ground_(ground), acquires_(acquires), held_back_(held_back), twins_(twins), leases_(leases) {}
+
+  // The version that `data` (null: the private bytes) holds is here now.
+  void accept(Block& b, Version version, const std::byte* data, Giver giver);
+  // The home of the block was `giver` until now: the newest bytes go into private bytes and twin, below the
+  // changes of this rank. Under the block's lock.
+  void take_over(Block& b, const std::byte* remote, Giver giver);
+  // What an atomic operation finds is the newest; its words alone are shown before it.
+  void show_for(Block& b, const Modification& modification);
+
+  // Whether the block, closed, has bytes that came for a fault and may still be held. It is watched from here
+  // on.
+  bool holds_what_came(Block& b);
+  // Whether an acquire in order has covered what came of the block.
+  bool is_covered(const Entry& e) const { return acquires_.has_covered(e.came_in); }
+  // Whether bytes came into open pages after the last acquire in order began. No gate.
+  bool some_show_unordered() const;
+
+  // Somebody has operated atomically on these words of the block (BlockWords::atomic_words).
+  void learn_atomic_words(const Block& b, std::uint64_t words) {
+    if ((ground_.shared(b.words.atomic_words).load() & words) != words)
+      ground_.shared(b.words.atomic_words).fetch_or(words);
+  }
+
+ private:
+  bool must_hold_back(const Entry& e) const;
+  bool hold_back(Block& b, const std::byte* remote, Rank giver);
+  void note_arrival(const Block& b);
+
+  Ground& ground_;
+  AcquiresInOrder& acquires_;
+  HeldBackStore& held_back_;
+  Twins& twins_;
+  Leases& leases_;
+  std::atomic<std::uint32_t> came_open_in_{0};  // acquires in order begun when bytes came into open pages
+};
+
+}  // namespace musubi::coherence::migrating

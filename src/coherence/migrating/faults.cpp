@@ -1,0 +1,88 @@
+#include "coherence/migrating/faults.h"
+
+#include <cstring>
+
+#include "base/check.h"
+#include "coherence/rules/faults.h"
+
+namespace musubi::coherence::migrating {
+
+Task<FaultOutcome> Faults::fault(BlockId id, Touch touch, bool in_order) {
+  for (;;) {
+    const FaultOutcome outcome = co_await fault_once(id, touch, in_order);
+    if (outcome != FaultOutcome::held) co_return outcome;
+    co_await end_of_holding();
+  }
+}
+
+Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
+  const vm::Access wanted = touch.wanted;
+  auto pass = co_await ground_.gate(id).enter();
+  Block b = ground_.block(id);
+  Entry& e = b.entry;
+  const rules::FaultStep step = rules::fault_step(e, wanted, holds_.now());
+  if (step == rules::FaultStep::none) co_return FaultOutcome::open;
+  if (step == rules::FaultStep::looks_waits) co_await look_while_held(b, touch.address);
+  if (step == rules::FaultStep::waits || step == rules::FaultStep::looks_waits) co_return FaultOutcome::held;
+  const bool was_valid = step == rules::FaultStep::opens;
+  e.wanted = e.wanted || e.was_invalidated;
+  e.fetches_ahead = 0;
+  e.was_invalidated = false;
+  if (!was_valid && !arrivals_.holds_what_came(b)) {
+    if (wanted == vm::Access::write) {
+      co_await fetches_.fetch_for_writing(b);
+    } else {
+      co_await fetches_.fetch(b);
+    }
+  }
+  MUSUBI_CHECK(!e.bytes_lost);
+  const bool waits_for_order = in_order && !was_valid && ground_.ordered.load();
+  if (waits_for_order && !arrivals_.is_covered(e)) co_return FaultOutcome::not_in_order;
+  ground_.count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
+  Run run;
+  runs_.gather(b, wanted, run);
+  if (run.count != 0) co_await runs_.make_valid(run, wanted);
+  if (wanted == vm::Access::write) {
+    co_await make_writable(b);
+    for (std::size_t i = 0; i < run.count; ++i) {
+      Block member = ground_.block(run.id(i));
+      co_await make_writable(member);
+    }
+  }
+  runs_.open(b, was_valid, wanted, run);
+  co_return FaultOutcome::open;
+}
+
+// The block is valid, and about to be opened for writing.
+Task<> Faults::make_writable(Block& b) {
+  if (rules::is_dirty(b.entry)) co_return;
+  MUSUBI_CHECK(!b.entry.bytes_lost);
+  const bool without_twin = co_await unpublished_.leave_unpublished(b);
+  if (!without_twin) twins_.make(b);
+}
+
+// A thread is back at a block that was closed, and waits. The bytes come now, and stay closed. Where its word
+// is as it was, it would do what it did before: it computes beside words that others change, or waits on.
+// Where bytes have come already, what the thread saw is not known any more.
+Task<> Faults::look_while_held(Block& b, std::uintptr_t address) {
+  constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+  const std::size_t at = (address - b.extent.address) / word_bytes * word_bytes;
+  holds_.begin_look();
+  bool is_change = true;
+  if (address != 0 && at + word_bytes <= b.extent.bytes && !b.entry.bytes_lost &&
+      !arrivals_.holds_what_came(b)) {
+    std::uint64_t before, after;
+    std::memcpy(&before, b.own + at, word_bytes);
+    co_await fetches_.fetch(b);
+    std::memcpy(&after, b.own + at, word_bytes);
+    is_change = before != after;
+  }
+  holds_.end_look(is_change);
+}
+
+Task<> Faults::end_of_holding() {
+  { auto pass = co_await ground_.release_gate.enter(); }
+  co_await holds_.end_of_openings_held();
+}
+
+}  // namespace musubi::coherence::migrating

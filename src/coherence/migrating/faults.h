@@ -1,0 +1,43 @@
+// Page faults: from the touch of a closed page to its opening.
+#pragma once
+
+#include "base/task.h"
+#include "coherence/migrating/fault_holds.h"
+#include "coherence/migrating/runs.h"
+#include "coherence/migrating/unpublished.h"
+
+namespace musubi::coherence::migrating {
+
+// No caller holds a gate. Any thread.
+class Faults {
+ public:
+  Faults(Ground& ground, FaultHolds& holds, Twins& twins, Arrivals& arrivals, Fetches& fetches, Runs& runs,
+         Unpublished& unpublished)
+      : ground_(ground),
+        holds_(holds),
+        twins_(twins),
+        arrivals_(arrivals),
+        fetches_(fetches),
+        runs_(runs),
+        unpublished_(unpublished) {}
+
+  // Opens the block. Waits for the end of what holds faults, and tries again. `in_order`: opens no bytes that
+  // no acquire in order has covered. Result: open, or not_in_order.
+  Task<FaultOutcome> fault(BlockId block, Touch touch, bool in_order);
+
+ private:
+  Task<FaultOutcome> fault_once(BlockId block, Touch touch, bool in_order);
+  Task<> make_writable(Block& b);
+  Task<> look_while_held(Block& b, std::uintptr_t address);
+  Task<> end_of_holding();
+
+  Ground& ground_;
+  FaultHolds& holds_;
+  Twins& twins_;
+  Arrivals& arrivals_;
+  Fetches& fetches_;
+  Runs& runs_;
+  Unpublished& unpublished_;
+};
+
+}  // namespace musubi::coherence::migrating

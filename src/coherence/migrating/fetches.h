@@ -1,0 +1,52 @@
+// Misses: makes the private bytes of a block valid. By the newest notice, else by following the owner words
+// to the home and taking a lease there; by the lock only when the home changes again and again. All functions
+// run under the block's gate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/task.h"
+#include "coherence/migrating/leases.h"
+#include "coherence/migrating/looks.h"
+#include "coherence/migrating/takeovers.h"
+
+namespace musubi::coherence::migrating {
+
+class Fetches {
+ public:
+  Fetches(Ground& ground, Versions& versions, Leases& leases, Arrivals& arrivals, Takeovers& takeovers)
+      : ground_(ground), versions_(versions), leases_(leases), arrivals_(arrivals), takeovers_(takeovers) {}
+
+  // Makes the private bytes valid up to Times::acquired(), and watches over their lease.
+  Task<> fetch(Block& b);
+  // The same for a block that is about to be written. Where nobody has written it this rank becomes its home
+  // at once (first_touch.cpp).
+  Task<> fetch_for_writing(Block& b);
+  // Whether this rank has seen nothing of the block so far. Its bytes here are zero, private and public ones.
+  bool looks_untouched(const Block& b) const;
+
+  // Where a look for the newest version begins, if no notice gives it.
+  Rank first_place_to_look(const Block& b) const;
+  // `peer` is the home of the block, as a look has shown.
+  void note_home(Block& b, Rank peer);
+
+ private:
+  enum class LookResult { accepted, elsewhere, changed, needs_live_data, needs_public_copy };
+  Task<> fetch_once(Block& b);
+  Task<> fetch_into(Block& b, std::byte* target);
+  Task<bool> fetch_by_hint(Block& b, std::byte* target);
+  Task<LookResult> fetch_from(Block& b, Rank peer, std::byte* target, bool live, Rank* next);
+  Task<LogicalTime> extend_lease(Block& b, Rank peer, const Look& look);
+  Task<> fetch_under_lock(Block& b, std::byte* target);
+  bool expects_change(const Entry& e) const;
+  Rank place_after(const Block& b, Rank asked, Rank linked) const;
+
+  Ground& ground_;
+  Versions& versions_;
+  Leases& leases_;
+  Arrivals& arrivals_;
+  Takeovers& takeovers_;
+};
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,26 @@
+#include "coherence/migrating/ground.h"
+
+#include <cstddef>
+
+#include "coherence/regions.h"
+
+namespace musubi::coherence::migrating {
+
+Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& its_vm,
+               trace::Counters& its_counters, remote_lock::Grants& grants, const RankMemory& memory,
+               const Parameters& its_parameters, const PrivateParts* private_parts)
+    : space(its_space),
+      fabric(its_fabric),
+      vm(its_vm),
+      counters(its_counters),
+      parameters(its_parameters),
+      store(space, memory, parameters, private_parts, counters),
+      locks(fabric, grants,
+            {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
+             reinterpret_cast<std::byte*>(memory.words)},
+            false, parameters.hooks),
+      signature(*memory.signature),
+      comparison_cost(parameters.cached_bytes),
+      dirty(space.blocks_max()) {}
+
+}  // namespace musubi::coherence::migrating

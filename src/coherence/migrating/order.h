@@ -1,0 +1,66 @@
+// The policy as programs with plain flags need it (order.cpp).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/task.h"
+#include "base/task_group.h"
+#include "coherence/migrating/acquires_in_order.h"
+#include "coherence/migrating/fault_holds.h"
+#include "coherence/migrating/faults.h"
+#include "coherence/migrating/held_back.h"
+#include "coherence/migrating/releases.h"
+#include "coherence/ordering.h"
+
+namespace musubi::coherence::migrating {
+
+class Order final : public Ordering {
+ public:
+  Order(Ground& ground, AcquiresInOrder& acquires, FaultHolds& holds, HeldBackStore& held_back, Twins& twins,
+        Stacks& stacks, Arrivals& arrivals, Faults& faults, Releases& releases)
+      : ground_(ground),
+        acquires_(acquires),
+        holds_(holds),
+        held_back_(held_back),
+        twins_(twins),
+        stacks_(stacks),
+        arrivals_(arrivals),
+        faults_(faults),
+        releases_(releases) {}
+
+  std::uint32_t acquire_begins() override { return acquires_.begin(); }
+  Task<bool> acquire_ended(std::uint32_t number) override;
+  bool shows_unordered() const override { return arrivals_.some_show_unordered(); }
+  Task<> show_held_back() override { return held_back_.show_if({.regardless = true}); }
+  bool holds_back() const override { return !held_back_.empty(); }
+  Task<FaultOutcome> fault(BlockId block, Touch touch) override { return faults_.fault(block, touch, true); }
+  void set_ordered(bool ordered) override { ground_.ordered.store(ordered); }
+  Task<> end_of_unordered() override;
+  void set_quiescent(bool quiescent) override { ground_.quiescence.set_elsewhere(quiescent); }
+  Task<> hold_openings() override;
+  Reread reread_while_held() const override { return holds_.found(); }
+  void allow_openings() override { holds_.allow_openings(); }
+  void publish_always() override { ground_.publishes_always.store(true); }
+  Task<> release_as_of_now() override;
+  Task<bool> has_released_at_barrier() override;
+
+ private:
+  Task<> end_of_gated();
+  bool is_unread(const Block& b) const;
+  Task<std::size_t> hold_changed(std::span<BlockId> listed, std::size_t held);
+  Task<std::size_t> hold_and_copy_stacks(std::span<BlockId> listed, TaskGroup& elsewhere);
+
+  Ground& ground_;
+  AcquiresInOrder& acquires_;
+  FaultHolds& holds_;
+  HeldBackStore& held_back_;
+  Twins& twins_;
+  Stacks& stacks_;
+  Arrivals& arrivals_;
+  Faults& faults_;
+  Releases& releases_;
+};
+
+}  // namespace musubi::coherence::migrating

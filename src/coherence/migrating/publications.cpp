@@ -1,0 +1,90 @@
+#include "coherence/migrating/publications.h"
+
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "base/check.h"
+#include "coherence/rules/leases.h"
+#include "coherence/rules/naming.h"
+
+namespace musubi::coherence::migrating {
+namespace {
+
+std::uint64_t atomic_words_of(const Modification& modification) {
+  constexpr std::size_t words = 64, word = sizeof(std::uint64_t);
+  if (modification.bytes > words * word) return ~std::uint64_t{0};
+  std::uint64_t result = 0;
+  const std::size_t last = (modification.offset + modification.bytes - 1) / word;
+  for (std::size_t i = modification.offset / word; i <= last; ++i) result |= std::uint64_t{1} << i % words;
+  return result;
+}
+
+}  // namespace
+
+Task<> Publications::publish(Block& b, Modification* modification) {
+  // Where a notice has told of a newer version its bytes are needed in any case.
+  const bool needs_data = !rules::may_be_newest(b.entry) && !b.entry.hint_live;
+  std::optional<BufferPool::Buffer> place;
+  if (needs_data && ground_.own_word(b).tag() == remote_lock::Ownership::link)
+    place.emplace(ground_.store.scratch());
+  Lock taken = co_await takeovers_.lock(b, place ? place->data() : nullptr);
+  const Version home = co_await takeovers_.bring_newest(b, taken);
+  MUSUBI_CHECK(home.read_ts >= home.write_ts && !b.entry.bytes_lost,
+               "block %lu: the newest version is not here", static_cast<unsigned long>(b.id.value));
+  if (modification != nullptr && b.entry.held_back) arrivals_.show_for(b, *modification);
+  const bool was_here = taken.previous == ground_.self();
+  // Where the newest bytes have just been merged into the twin, it does not tell any more what was changed.
+  const bool twin_tells = was_here || b.entry.held_back;
+  bool changes = modification == nullptr || (modification->takes_writes_along && !twin_tells);
+  if (modification != nullptr) changes = apply(b, *modification) || changes;
+  changes = (twins_.publish_changes(b) && twin_tells) || changes;
+  twins_.note_copy(b);
+  b.entry.published_equals = true;
+  changes = changes || versions_.must_name_anew(b.entry);
+  switch (rules::name_under_lock(changes, was_here, taken.words.unpublished())) {
+    case rules::NameUnderLock::as_it_was:
+      break;
+    case rules::NameUnderLock::of_home_before:
+      versions_.store(
+          b, {home.write_ts, rules::lease_beside_home(home, ground_.times.acquired(), ground_.parameters)});
+      break;
+    case rules::NameUnderLock::anew:
+      versions_.name(b, home, was_here, PublicCopy::holds_it);
+  }
+  versions_.end_critical_section(b);
+  co_await ground_.locks.unlock(b.id.value);
+}
+
+// Result: whether the bytes are others now. Threads that look for a word to change by atomic operations make
+// no versions, which others would have to fetch.
+bool Publications::apply(const Block& b, Modification& modification) {
+  arrivals_.learn_atomic_words(b, atomic_words_of(modification));
+  std::array<std::byte, 64> before;
+  const bool is_small = modification.bytes <= before.size();
+  MUSUBI_CHECK(!is_small || modification.offset + modification.bytes <= b.extent.bytes);
+  if (is_small) std::memcpy(before.data(), b.own + modification.offset, modification.bytes);
+  modification.apply(b.own);
+  return !is_small || std::memcmp(before.data(), b.own + modification.offset, modification.bytes) != 0;
+}
+
+Task<> Publications::modify(BlockId id, Modification& modification) {
+  auto pass = co_await ground_.gate(id).enter();
+  Block b = ground_.block(id);
+  ground_.count(Counter::atomics);
+  modification.takes_writes_along = rules::is_dirty(b.entry);
+  co_await publish(b, &modification);
+}
+
+void Publications::adopt(BlockId first, std::uint64_t blocks) {
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    Block b = ground_.block(BlockId{first.value + i});
+    MUSUBI_CHECK(b.initial_home == ground_.self() && b.words.write_ts == 0);
+    if (!twins_.publish_changes(b)) continue;  // zeros
+    versions_.store(b, {LogicalTime{1}, LogicalTime{1}});
+    b.entry.published_equals = true;
+    ground_.times.raise_clock(LogicalTime{1});
+  }
+}
+
+}  // namespace musubi::coherence::migrating

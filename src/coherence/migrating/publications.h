@@ -1,0 +1,35 @@
+// A block's newest version is made here, under its lock: what this rank has changed goes on top of what the
+// home before had.
+#pragma once
+
+#include <cstdint>
+
+#include "base/task.h"
+#include "coherence/migrating/takeovers.h"
+#include "coherence/protocol.h"
+
+namespace musubi::coherence::migrating {
+
+class Publications {
+ public:
+  Publications(Ground& ground, Versions& versions, Twins& twins, Arrivals& arrivals, Takeovers& takeovers)
+      : ground_(ground), versions_(versions), twins_(twins), arrivals_(arrivals), takeovers_(takeovers) {}
+
+  // Waits for the lock. Under the block's gate. `modification` may be null.
+  Task<> publish(Block& b, Modification* modification);
+
+  // As Protocol::modify() and Protocol::adopt().
+  Task<> modify(BlockId block, Modification& modification);
+  void adopt(BlockId first, std::uint64_t count);
+
+ private:
+  bool apply(const Block& b, Modification& modification);
+
+  Ground& ground_;
+  Versions& versions_;
+  Twins& twins_;
+  Arrivals& arrivals_;
+  Takeovers& takeovers_;
+};
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,54 @@
+// Releases: what changed becomes a new version, with this rank as its home.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/task.h"
+#include "base/task_group.h"
+#include "coherence/migrating/copies.h"
+#include "coherence/migrating/publications.h"
+#include "coherence/migrating/stacks.h"
+#include "coherence/migrating/unpublished.h"
+
+namespace musubi::coherence::migrating {
+
+class Releases {
+ public:
+  Releases(Ground& ground, Versions& versions, Twins& twins, Downgrades& downgrades, Stacks& stacks,
+           Publications& publications, Unpublished& unpublished, Copies& copies)
+      : ground_(ground),
+        versions_(versions),
+        twins_(twins),
+        downgrades_(downgrades),
+        stacks_(stacks),
+        publications_(publications),
+        unpublished_(unpublished),
+        copies_(copies) {}
+
+  // As Protocol.
+  Task<> release(bool quiescent);
+  bool release_at_once(bool quiescent);
+
+  // Parts of a release, for who holds Ground::release_gate. What has its home elsewhere becomes a task of
+  // `elsewhere`.
+  Task<> release_one(BlockId id, bool quiescent, TaskGroup& elsewhere);
+  Task<> release_stacks(bool quiescent, TaskGroup& elsewhere);
+
+ private:
+  enum class AtHome { done, done_but_watched, not_done };
+  AtHome release_at_home(Block& b, bool quiescent);
+  Task<> release_elsewhere(BlockId id, bool quiescent);
+  bool all_pass_unread();
+
+  Ground& ground_;
+  Versions& versions_;
+  Twins& twins_;
+  Downgrades& downgrades_;
+  Stacks& stacks_;
+  Publications& publications_;
+  Unpublished& unpublished_;
+  Copies& copies_;
+};
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,104 @@
+#include "coherence/migrating/takeovers.h"
+
+#include <array>
+#include <optional>
+#include <span>
+
+#include "base/check.h"
+#include "coherence/regions.h"
+#include "coherence/rules/looks.h"
+#include "coherence/rules/naming.h"
+#include "fabric/transfer.h"
+
+namespace musubi::coherence::migrating {
+
+using fabric::Step;
+
+Task<Lock> Takeovers::lock(const Block& b, std::byte* place) {
+  Lock lock{};
+  lock.place = place;
+  const std::array<Step, 2> steps{
+      fabric::get(words_region, word_offset(b.id, 0), &lock.words, sizeof lock.words),
+      fabric::get(published_region, b.extent.offset, place, b.extent.bytes)};
+  const remote_lock::Taken taken = co_await ground_.locks.lock(
+      b.id.value, b.initial_home, std::span<const Step>(steps).first(place != nullptr ? 2 : 1));
+  lock.previous = taken.previous;
+  lock.knows_words = taken.was_along;
+  co_return lock;
+}
+
+Task<> Takeovers::learn_words(const Block& b, Lock& lock) {
+  if (lock.knows_words) co_return;
+  const std::array<Step, 1> words{
+      fabric::get(words_region, word_offset(b.id, 0), &lock.words, sizeof lock.words)};
+  co_await fabric::transfer(ground_.fabric, lock.previous, words);
+  lock.knows_words = true;
+}
+
+Task<Version> Takeovers::bring_newest(Block& b, Lock& lock) {
+  Entry& e = b.entry;
+  if (lock.previous == ground_.self()) {
+    co_return ground_.home_version(b);
+  }
+  ground_.count(Counter::home_migrations);
+  if (rules::may_be_newest(e)) {
+    co_await learn_words(b, lock);
+    arrivals_.learn_atomic_words(b, lock.words.atomic_words);
+    // Our twin came from the version that the previous home still has: no data need move.
+    if (rules::twin_is_of(e, lock.words)) {
+      co_return Version{LogicalTime{lock.words.write_ts}, LogicalTime{lock.words.read_ts}};
+    }
+  }
+  std::optional<BufferPool::Buffer> scratch;
+  if (lock.place == nullptr) scratch.emplace(ground_.store.scratch());
+  std::byte* remote = scratch ? scratch->data() : lock.place;
+  lock.words = co_await take_from_home(b, lock, remote);
+  arrivals_.take_over(b, remote, giver_of(lock.previous, lock.words));
+  co_return Version{LogicalTime{lock.words.write_ts}, LogicalTime{lock.words.read_ts}};
+}
+
+Task<> Takeovers::become_home(Block& b, const Lock& lock, std::byte* target) {
+  Entry& e = b.entry;
+  MUSUBI_CHECK(lock.previous != ground_.self(), "block %lu: home without knowing it",
+               static_cast<unsigned long>(b.id.value));
+  const BlockWords words = co_await take_from_home(b, lock, target);
+  if (target == b.own) e.bytes_lost = true;
+  ground_.count(Counter::home_migrations);
+  const Version version =
+      rules::name_taken_version({LogicalTime{words.write_ts}, LogicalTime{words.read_ts}},
+                                words.unpublished(), ground_.times.acquired(), ground_.parameters);
+  arrivals_.accept(b, version, target, giver_of(lock.previous, words));
+  if (!rules::is_dirty(e)) {
+    twins_.publish_changes(b);
+    e.published_equals = true;
+  }
+  versions_.store(b, version);
+  versions_.end_critical_section(b);
+  co_await ground_.locks.unlock(b.id.value);
+}
+
+// Brings what the rank has that had the lock before. Where that is unpublished, its live bytes become our
+// base and, by our hand, its public copy: the twin of what its program writes from now on. Bytes that it
+// wrote meanwhile differ from that twin, or are in it.
+Task<BlockWords> Takeovers::take_from_home(Block& b, const Lock& lock, std::byte* target) {
+  const Rank home = lock.previous;
+  BlockWords words = lock.words;
+  const bool has_come = lock.knows_words && lock.place == target;
+  if (!lock.knows_words || (!words.unpublished() && !has_come)) {
+    std::array<Step, 2> steps{fabric::get(words_region, word_offset(b.id, 0), &words, sizeof words),
+                              fabric::get(published_region, b.extent.offset, target, b.extent.bytes)};
+    const std::span<const Step> all(steps);
+    co_await fabric::transfer(ground_.fabric, home, lock.knows_words ? all.last(1) : all);
+  }
+  if (words.unpublished()) {
+    std::array<Step, 3> twin{fabric::get(private_region, b.extent.offset, target, b.extent.bytes),
+                             fabric::put(published_region, b.extent.offset, target, b.extent.bytes),
+                             fabric::put(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
+                                         &words.write_ts, sizeof words.write_ts)};
+    co_await fabric::transfer(ground_.fabric, home, twin);
+  }
+  ground_.count_fetch(b);
+  co_return words;
+}
+
+}  // namespace musubi::coherence::migrating

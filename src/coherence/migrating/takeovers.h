@@ -1,0 +1,39 @@
+// This rank takes a block's lock, and so becomes its home: what the home before it had is brought here. All
+// functions run under the block's gate.
+#pragma once
+
+#include <cstddef>
+
+#include "base/task.h"
+#include "coherence/migrating/arrivals.h"
+#include "coherence/migrating/looks.h"
+#include "coherence/migrating/versions.h"
+
+namespace musubi::coherence::migrating {
+
+class Takeovers {
+ public:
+  Takeovers(Ground& ground, Versions& versions, Twins& twins, Arrivals& arrivals)
+      : ground_(ground), versions_(versions), twins_(twins), arrivals_(arrivals) {}
+
+  // Waits for the lock. `place`: where the public copy of the home before may come, if it comes along; null:
+  // it is not asked for.
+  Task<Lock> lock(const Block& b, std::byte* place = nullptr);
+  // The words of the home before, unless they have come along.
+  Task<> learn_words(const Block& b, Lock& lock);
+  // Makes private bytes and twin those of the newest version plus this rank's changes. Result: that version.
+  Task<Version> bring_newest(Block& b, Lock& lock);
+  // This rank becomes the home of the version of the rank that had the lock before. `target`: room for its
+  // bytes, or the private ones. Unlocks.
+  Task<> become_home(Block& b, const Lock& lock, std::byte* target);
+
+ private:
+  Task<BlockWords> take_from_home(Block& b, const Lock& lock, std::byte* target);
+
+  Ground& ground_;
+  Versions& versions_;
+  Twins& twins_;
+  Arrivals& arrivals_;
+};
+
+}  // namespace musubi::coherence::migrating

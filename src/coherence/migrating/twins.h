@@ -1,0 +1,43 @@
+// Private bytes beside their twins: what this rank has changed, told by comparing. All functions run under
+// the block's gate.
+#pragma once
+
+#include <cstddef>
+
+#include "coherence/migrating/ground.h"
+#include "coherence/migrating/held_back.h"
+#include "coherence/store/block_list.h"
+
+namespace musubi::coherence::migrating {
+
+class Twins {
+ public:
+  Twins(Ground& ground, HeldBackStore& held_back)
+      : ground_(ground), held_back_(held_back), copies_(ground.space.blocks_max()) {}
+
+  // The public copy becomes the twin of what is about to be written.
+  void make(Block& b);
+  // Copies the changes of this rank to the public copy. Result: whether there are any.
+  bool publish_changes(const Block& b);
+  bool differs(const Block& b);
+  // The changes of this rank on top of the twin stay, the rest becomes `remote`, which comes from `giver`.
+  void merge(const Block& b, const std::byte* remote, Rebase rebase, Rank giver);
+
+  // The public copy is written.
+  void note_copy(const Block& b) {
+    Entry& e = b.entry;
+    e.copy_used = true;
+    if (e.has_copy || e.pinned || ground_.store.memory().public_pages == nullptr) return;
+    e.has_copy = true;
+    copies_.add(b.id);
+  }
+  // The public copies that are kept here.
+  BlockList& copies() { return copies_; }
+
+ private:
+  Ground& ground_;
+  HeldBackStore& held_back_;
+  BlockList copies_;
+};
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,124 @@
+// The rules of faults, and of looks at the home, as tables.
+#include <gtest/gtest.h>
+
+#include "coherence/rules/faults.h"
+#include "coherence/rules/looks.h"
+#include "entries.h"
+
+namespace musubi::coherence::rules {
+namespace {
+
+struct LookCase {
+  const char* name;
+  std::uint64_t home_write_ts;
+  bool home_unpublished;
+  Brought brought;  // data, live, had_bytes
+  Seen expected;
+};
+
+TEST(Looks, TellWhetherTheBytesThatAreHereWillDo) {
+  const LookCase cases[] = {
+      {"the words alone, same version", 5, false, {false, false, true}, Seen::same_version},
+      {"the words alone, same version, unpublished", 5, true, {false, true, true}, Seen::same_version},
+      {"the words alone, newer", 6, false, {false, false, true}, Seen::needs_public_copy},
+      {"the words alone, newer, unpublished", 6, true, {false, false, true}, Seen::needs_live_data},
+      {"the words alone, bytes lost", 5, false, {false, false, false}, Seen::needs_public_copy},
+      {"the public copy, newer", 6, false, {true, false, true}, Seen::new_data},
+      {"the public copy, same version", 5, false, {true, false, true}, Seen::same_version},
+      {"the public copy, bytes lost", 5, false, {true, false, false}, Seen::new_data},
+      {"the public copy, but there is none", 6, true, {true, false, true}, Seen::needs_live_data},
+      {"live data, newer", 6, true, {true, true, true}, Seen::new_data},
+      {"live data of the same name may be other", 5, true, {true, true, true}, Seen::new_data},
+      {"live data, but there is a copy", 6, false, {true, true, true}, Seen::needs_public_copy},
+  };
+  for (const LookCase& c : cases) {
+    BlockWords home{};
+    home.write_ts = c.home_write_ts;
+    home.public_ts = c.home_unpublished ? 0 : c.home_write_ts;
+    EXPECT_EQ(seen_at_home(holding(5, 9), home, c.brought), c.expected) << c.name;
+  }
+}
+
+TEST(Looks, TellWhetherDataMustMove) {
+  BlockWords home{};
+  home.write_ts = home.public_ts = 5;
+  Entry e = holding(5, 9);
+  EXPECT_FALSE(needs_data(e, home));
+  EXPECT_TRUE(twin_is_of(e, home));
+  home.public_ts = 0;
+  EXPECT_FALSE(twin_is_of(e, home)) << "live bytes have no second look";
+  e.bytes_lost = true;
+  EXPECT_TRUE(needs_data(e, home));
+  home.write_ts = home.public_ts = 6;
+  EXPECT_TRUE(needs_data(holding(5, 9), home));
+  EXPECT_FALSE(twin_is_of(holding(5, 9), home));
+}
+
+TEST(Faults, NeedWhatTheStateLacks) {
+  using enum FaultStep;
+  const auto read = vm::Access::read, write = vm::Access::write;
+  EXPECT_EQ(fault_step(in_state(State::invalid_clean), read, {}), fetches);
+  EXPECT_EQ(fault_step(in_state(State::invalid_dirty), write, {}), fetches);
+  EXPECT_EQ(fault_step(in_state(State::readable_clean), read, {}), none);
+  EXPECT_EQ(fault_step(in_state(State::readable_clean), write, {}), opens);
+  EXPECT_EQ(fault_step(in_state(State::writable), write, {}), none);
+}
+
+TEST(Faults, WaitWhileTheyAreHeld) {
+  using enum FaultStep;
+  const auto read = vm::Access::read, write = vm::Access::write;
+  Entry e = in_state(State::invalid_clean);
+  EXPECT_EQ(fault_step(e, write, {.writes = true, .openings = false}), waits);
+  EXPECT_EQ(fault_step(e, read, {.writes = true, .openings = false}), fetches);
+  EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = true}), waits);
+  e.was_invalidated = true;
+  EXPECT_EQ(fault_step(e, read, {.writes = false, .openings = true}), looks_waits);
+  EXPECT_EQ(fault_step(e, write, {.writes = false, .openings = true}), waits);
+  EXPECT_EQ(fault_step(in_state(State::readable_clean), write, {.writes = false, .openings = true}), opens);
+}
+
+TEST(Faults, TakeNeighboursAlongThatWereUsed) {
+  const auto read = vm::Access::read, write = vm::Access::write;
+  Entry e = in_state(State::invalid_clean);
+  EXPECT_TRUE(comes_along(e, read, true, false)) << "a stream leads there";
+  EXPECT_FALSE(comes_along(e, read, false, true));
+  e.was_invalidated = true;
+  EXPECT_TRUE(comes_along(e, read, false, true)) << "it was read again the last time";
+  EXPECT_FALSE(comes_along(e, read, true, false)) << "it came along in vain";
+  e.last_opening = Opening::changed;
+  EXPECT_TRUE(comes_along(e, write, false, false));
+  e.last_opening = Opening::in_vain;
+  EXPECT_FALSE(comes_along(e, write, true, false));
+  EXPECT_FALSE(comes_along(in_state(State::invalid_dirty), write, true, true));
+}
+
+TEST(Faults, OfBlocksThatNobodyHasTouched) {
+  EXPECT_TRUE(looks_untouched(Entry{}));
+  EXPECT_FALSE(looks_untouched(in_state(State::invalid_dirty)));
+  EXPECT_FALSE(looks_untouched(in_state(State::readable_clean)));
+  Entry e{};
+  e.hint_write_ts = at(1);
+  EXPECT_FALSE(looks_untouched(e)) << "a notice told of a version";
+  e = Entry{};
+  e.write_ts = at(1);
+  EXPECT_FALSE(looks_untouched(e));
+  e = Entry{};
+  e.bytes_lost = true;
+  EXPECT_FALSE(looks_untouched(e));
+}
+
+TEST(Faults, FindWhatCameInOrder) {
+  Entry e = holding(5, 9);
+  EXPECT_FALSE(has_arrived(e));
+  e.came_in = 1;
+  EXPECT_TRUE(has_arrived(e));
+  EXPECT_TRUE(may_be_opened(e, at(9)));
+  EXPECT_FALSE(may_be_opened(e, at(10)));
+  e.hint_write_ts = at(10);
+  EXPECT_FALSE(may_be_opened(e, at(9))) << "a newer version is known of";
+  e.bytes_lost = true;
+  EXPECT_FALSE(has_arrived(e));
+}
+
+}  // namespace
+}  // namespace musubi::coherence::rules
