@@ -4,9 +4,12 @@
 //   running ──finish(status)──> finishing ──that rank has ended──> leaving ──all ended──> over
 //      └───────death, abort───> failing ───────────all ended───────────────────────────> over
 //
-// finishing: the rank that finished writes out its buffers and runs its exit handlers, for as long as it
-// takes. leaving:   the others get abort_timeout to end by themselves, then they are killed quietly. failing:
-// the others get SIGTERM, and SIGKILL after abort_timeout.
+// - finishing: the rank that finished writes out its buffers and runs its exit handlers, for as long as it
+// takes.
+//
+// - leaving: the others get abort_timeout to end by themselves, then they are killed quietly.
+//
+// - failing: the others get SIGTERM, and SIGKILL after abort_timeout.
 #pragma once
 
 #include <cstdint>
