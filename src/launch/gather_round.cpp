@@ -1,5 +1,6 @@
 #include "launch/gather_round.h"
 
+#include "bootstrap/bootstrap.h"
 #include "bootstrap/local/gathered.h"
 
 namespace musubi::launch {
@@ -7,7 +8,7 @@ namespace musubi::launch {
 using namespace bootstrap::local;
 
 GatherRound::GatherRound(std::uint32_t ranks)
-    : blobs_(ranks, BlobAssembler(blob_bytes_max)), given_(ranks, false), missing_(ranks) {}
+    : blobs_(ranks, BlobAssembler(bootstrap::blob_bytes_max)), given_(ranks, false), missing_(ranks) {}
 
 bool GatherRound::add(Rank rank, const Frame& frame) {
   if (given_[rank.value] || !blobs_[rank.value].add(frame)) return false;

@@ -100,7 +100,9 @@ Result<void> JobRuntime::open() {
   const std::string prefix = "rank " + std::to_string(self_.value);
   set_check_prefix(prefix.c_str());
   start_tracing(bootstrap_->event_log());
-  if (auto counted = count_cores(); !counted) return counted;
+  auto host = find_host_share(*bootstrap_, os::allowed_core_set());
+  if (!host) return host.error();
+  host_ = host.value();
   if (auto opened = open_memory(); !opened) return opened;
   if (auto opened = open_protocol(); !opened) return opened;
   attach_thread();
@@ -132,13 +134,14 @@ Result<void> JobRuntime::open_memory() {
   auto memory = MemoryFiles::make(plan_.space, control_layout_);
   if (!memory) return memory.error();
   memory_ = std::move(memory).value();
-  memory_watch_ = std::make_unique<MemoryWatch>(memory_->block_files(), settings_.memory_max, ranks_,
+  memory_watch_ = std::make_unique<MemoryWatch>(memory_->block_files(), settings_.memory_max, host_.ranks,
                                                 [] { return os::memory_bytes_left(); });
 
-  const fabric::WaitingPolicy policy = policy_for(static_cast<std::uint32_t>(settings_.threads_per_rank));
+  const fabric::WaitingPolicy policy =
+      waiting_policy_on(host_, settings_, static_cast<std::uint32_t>(settings_.threads_per_rank));
   spin_checks_.store(policy.spin_checks);
   yields_.store(policy.yields);
-  auto chosen = choose_vm(settings_, ranks_, cores_, plan_.space, memory_->private_file(), *this, counters_);
+  auto chosen = choose_vm(settings_, ranks_, host_, plan_.space, memory_->private_file(), *this, counters_);
   if (!chosen) return chosen.error();
   vm_ = std::move(chosen.value().vm);
   vm_driver_ = chosen.value().name;
@@ -200,28 +203,6 @@ Result<void> JobRuntime::open_protocol() {
   auto all = bootstrap_->all_gather("listening");
   if (!all) return all.error();
   return {};
-}
-
-// Each rank may be pinned to cores of its own: what the job has is the union.
-Result<void> JobRuntime::count_cores() {
-  auto sets = bootstrap_->all_gather(os::allowed_core_set());
-  if (!sets) return sets.error();
-  std::string all;
-  for (const std::string& set : sets.value()) {
-    if (all.size() < set.size()) all.resize(set.size(), '0');
-    for (std::size_t i = 0; i < set.size(); ++i) {
-      if (set[i] == '1') all[i] = '1';
-    }
-  }
-  cores_ = static_cast<std::uint32_t>(std::count(all.begin(), all.end(), '1'));
-  return {};
-}
-
-fabric::WaitingPolicy JobRuntime::policy_for(std::uint32_t threads_per_rank) const {
-  fabric::WaitingPolicy policy = fabric::waiting_policy(ranks_ * threads_per_rank, cores_);
-  if (settings_.spin_checks) policy.spin_checks = static_cast<std::uint32_t>(*settings_.spin_checks);
-  if (settings_.yields) policy.yields = static_cast<std::uint32_t>(*settings_.yields);
-  return policy;
 }
 
 // Messages that arrive while no thread of the rank looks.
@@ -360,7 +341,7 @@ std::size_t JobRuntime::query_size(Rank owner, std::uintptr_t address) {
 }
 
 void JobRuntime::set_thread_count(std::uint32_t threads) noexcept {
-  const fabric::WaitingPolicy policy = policy_for(threads);
+  const fabric::WaitingPolicy policy = waiting_policy_on(host_, settings_, threads);
   spin_checks_.store(policy.spin_checks, std::memory_order_relaxed);
   yields_.store(policy.yields, std::memory_order_relaxed);
   fabric_->set_policy(policy);

@@ -14,6 +14,7 @@
 #include "runtime/call_service.h"
 #include "runtime/departure.h"
 #include "runtime/heap_service.h"
+#include "runtime/host_share.h"
 #include "runtime/keeper.h"
 #include "runtime/memory_watch.h"
 #include "runtime/rank_memory.h"
@@ -142,8 +143,6 @@ class JobRuntime final : public Runtime,
   void serve();
   ThreadExecutor& executor();
   std::atomic_ref<std::uint64_t> word(Rank owner, std::size_t index);
-  Result<void> count_cores();
-  fabric::WaitingPolicy policy_for(std::uint32_t threads_per_rank) const;
   // Bits for the segments of the space, at rank 0.
   std::atomic_ref<std::uint64_t> segments_with_code() { return word(Rank{0}, word_of_code); }
   bool is_untouched(BlockId block, std::uint64_t data) const noexcept;
@@ -191,7 +190,7 @@ class JobRuntime final : public Runtime,
   atomics::StoreBounds store_bounds_;
   bool barrier_was_quiescent_ = false;  // the last one, for who called it
   std::uint64_t barrier_part_ns_ = 0;   // when the present part of a barrier began; 0: not traced
-  std::uint32_t cores_ = 1;             // that the job may use
+  HostShare host_;
   std::atomic<std::uint32_t> spin_checks_{0};
   std::atomic<std::uint32_t> yields_{0};
   os::YieldMeter yield_meter_;

@@ -99,7 +99,7 @@ Result<std::vector<std::string>> LocalBootstrap::all_gather(std::string_view blo
       return Error{"the launcher sent something unexpected; launcher and runtime must be of one version"};
     }
   }
-  std::vector<std::string> blobs = split_gathered(gathered.take(), ranks_);
+  std::vector<std::string> blobs = split_gathered(gathered.take(), ranks());
   if (blobs.empty()) {
     return Error{
         "the launcher gathered a wrong number of blobs; launcher and runtime must be of one version"};

@@ -1,6 +1,7 @@
 #include "launch/local/stall_watch.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace musubi::launch {
 namespace {
@@ -61,6 +62,13 @@ bool StallWatch::look(std::uint64_t now_ns, const std::vector<pid_t>& processes)
   }
   if (reported_ || now_ns - since_ns_ < patience_ns_) return false;
   return reported_ = true;
+}
+
+std::string StallWatch::heading() const {
+  char text[80];
+  std::snprintf(text, sizeof text, "musubi: nothing has moved for %g s; the job goes on waiting:",
+                static_cast<double>(patience_ns_) * 1e-9);
+  return text;
 }
 
 }  // namespace musubi::launch

@@ -29,6 +29,8 @@ class StallWatch {
   // Whether a report is due now: nothing has moved for as long as the patience lasts, and this has not been
   // said since something moved last.
   bool look(std::uint64_t now_ns, const std::vector<pid_t>& processes);
+  // The first line of that report.
+  std::string heading() const;
 
  private:
   const WaitBoards& boards_;

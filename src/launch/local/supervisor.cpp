@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -83,11 +82,7 @@ void Supervisor::wait_and_handle() {
   if (deaths_pending_ || !aborts_.empty()) weigh_endings();
   follow_verdict();
   if (verdict_.phase() == Phase::running && stall_watch_.look(os::monotonic_ns(), living_processes())) {
-    const auto seconds = std::chrono::duration<double>(plan_.stall_report).count();
-    char time[32];
-    std::snprintf(time, sizeof time, "%g", seconds);
-    say_what_threads_wait_for(std::string("musubi: nothing has moved for ") + time +
-                              " s; the job goes on waiting:");
+    say_what_threads_wait_for(stall_watch_.heading());
   }
   relay_.flush_quiet(os::monotonic_ns());
 }
