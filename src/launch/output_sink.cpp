@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/held.h"
+
 namespace musubi::launch {
 
 OutputSink::OutputSink(int descriptor, int progress_event)
@@ -14,7 +16,7 @@ OutputSink::OutputSink(int descriptor, int progress_event)
 
 OutputSink::~OutputSink() {
   {
-    const std::lock_guard lock(mutex_);
+    const Held lock(mutex_);
     closing_ = true;
   }
   changed_.notify_one();
@@ -24,7 +26,7 @@ OutputSink::~OutputSink() {
 void OutputSink::write(std::string text) {
   if (text.empty()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const Held lock(mutex_);
     if (broken_) return;
     queued_ += text;
   }
@@ -33,30 +35,30 @@ void OutputSink::write(std::string text) {
 
 bool OutputSink::full() const {
   constexpr std::size_t bytes_max = 1 << 20;
-  const std::lock_guard lock(mutex_);
+  const Held lock(mutex_);
   return queued_.size() + in_flight_bytes_ >= bytes_max;
 }
 
 bool OutputSink::idle() const {
-  const std::lock_guard lock(mutex_);
+  const Held lock(mutex_);
   return queued_.empty() && in_flight_bytes_ == 0;
 }
 
 bool OutputSink::broken() const {
-  const std::lock_guard lock(mutex_);
+  const Held lock(mutex_);
   return broken_;
 }
 
 void OutputSink::run() {
-  std::unique_lock lock(mutex_);
+  mutex_.lock();
   while (true) {
-    changed_.wait(lock, [this] { return closing_ || !queued_.empty(); });
-    if (queued_.empty()) return;
+    while (!closing_ && queued_.empty()) changed_.wait(mutex_);
+    if (queued_.empty()) break;
     const std::string batch = std::exchange(queued_, {});
     in_flight_bytes_ = batch.size();
-    lock.unlock();
+    mutex_.unlock();
     const bool written = write_all(batch);
-    lock.lock();
+    mutex_.lock();
     in_flight_bytes_ = 0;
     if (!written) {
       broken_ = true;
@@ -64,6 +66,7 @@ void OutputSink::run() {
     }
     ::eventfd_write(progress_event_, 1);
   }
+  mutex_.unlock();
 }
 
 bool OutputSink::write_all(const std::string& text) {

@@ -2,11 +2,11 @@
 // (To set O_NONBLOCK instead would change the file for everyone who shares it, the user's shell among them.)
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
 #include <string>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace musubi::launch {
 
@@ -32,12 +32,12 @@ class OutputSink {
 
   const int descriptor_;
   const int progress_event_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::string queued_;
-  std::size_t in_flight_bytes_ = 0;
-  bool broken_ = false;
-  bool closing_ = false;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::string queued_ MUSUBI_GUARDED_BY(mutex_);
+  std::size_t in_flight_bytes_ MUSUBI_GUARDED_BY(mutex_) = 0;
+  bool broken_ MUSUBI_GUARDED_BY(mutex_) = false;
+  bool closing_ MUSUBI_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: starts when all else stands
 };
 
