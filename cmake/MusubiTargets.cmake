@@ -5,6 +5,11 @@ target_include_directories(musubi_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAK
 target_compile_options(musubi_flags INTERFACE
   -Wall -Wextra -Wshadow -fno-strict-aliasing -ftls-model=initial-exec
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # What src/base/thread_safety.h says of locks.
+  target_compile_options(musubi_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety> $<$<COMPILE_LANGUAGE:CXX>:-Werror=thread-safety>)
+endif()
 if(MUSUBI_WERROR)
   target_compile_options(musubi_flags INTERFACE -Werror)
 endif()

@@ -24,9 +24,9 @@ FindPlaces load() {
 
 }  // namespace
 
-std::unique_ptr<bootstrap::Places> find_places(pid_t process) {
+std::unique_ptr<launch::Places> find_places(pid_t process) {
   static const FindPlaces find = load();
-  return std::unique_ptr<bootstrap::Places>(find != nullptr ? find(process) : nullptr);
+  return std::unique_ptr<launch::Places>(find != nullptr ? find(process) : nullptr);
 }
 
 }  // namespace musubi::tools

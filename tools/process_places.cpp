@@ -30,7 +30,7 @@ std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-class ProcessPlaces final : public bootstrap::Places {
+class ProcessPlaces final : public launch::Places {
  public:
   explicit ProcessPlaces(Dwfl* library) : library_(library) {}
   ~ProcessPlaces() override { ::dwfl_end(library_); }
@@ -94,7 +94,7 @@ class ProcessPlaces final : public bootstrap::Places {
 
 }  // namespace
 
-extern "C" MUSUBI_EXPORT bootstrap::Places* musubi_find_places(pid_t process) {
+extern "C" MUSUBI_EXPORT launch::Places* musubi_find_places(pid_t process) {
   static char* search_path = nullptr;
   static const Dwfl_Callbacks callbacks{&::dwfl_linux_proc_find_elf, &::dwfl_standard_find_debuginfo, nullptr,
                                         &search_path};

@@ -4,15 +4,15 @@
 
 #include <memory>
 
-#include "bootstrap/local/places.h"
+#include "launch/places.h"
 
 namespace musubi::tools {
 
 // Of libmusubi-places.so. Null when the process cannot be looked at. The caller deletes it.
 inline constexpr char places_library[] = "libmusubi-places.so";
-extern "C" bootstrap::Places* musubi_find_places(pid_t process);
+extern "C" launch::Places* musubi_find_places(pid_t process);
 
 // Loads that library when first called. Null, said once, when it or libdw is not there.
-std::unique_ptr<bootstrap::Places> find_places(pid_t process);
+std::unique_ptr<launch::Places> find_places(pid_t process);
 
 }  // namespace musubi::tools

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "bootstrap/local/local_launcher.h"
 #include "config/environment.h"
 #include "config/reference_page.h"
+#include "launch/local/local_launcher.h"
 #include "os/cpu.h"
 #include "placement.h"
 #include "process_places.h"
@@ -120,7 +120,7 @@ int run(const RunOptions& options) {
   if (const auto writable = check_trace_file(settings.trace); !settings.trace.empty() && !writable) {
     return refuse(writable.error().message, status_of_misuse);
   }
-  bootstrap::LaunchPlan plan;
+  launch::LaunchPlan plan;
   plan.program = program.path;
   plan.arguments = options.command;
   plan.environment = environment_of_ranks(configuration, library.value());
@@ -135,7 +135,7 @@ int run(const RunOptions& options) {
     plan.events_per_thread = settings.trace_events;
     plan.write_trace = [&](auto logs, auto zero_ns) { write_trace_file(settings.trace, logs, zero_ns); };
   }
-  auto status = bootstrap::LocalLauncher::run(plan);
+  auto status = launch::LocalLauncher::run(plan);
   if (!status) return refuse(status.error().message, status_of_failed_start);
   return status.value();
 }

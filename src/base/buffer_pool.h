@@ -62,7 +62,7 @@ class BufferPool {
 
   SpinLock lock_;
   std::size_t bytes_;
-  Free* free_ = nullptr;
+  Free* free_ MUSUBI_GUARDED_BY(lock_) = nullptr;
 };
 
 }  // namespace musubi

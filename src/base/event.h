@@ -131,9 +131,9 @@ class Gate {
   }
 
   SpinLock lock_;
-  bool held_ = false;
-  Awaiter* first_ = nullptr;
-  Awaiter* last_ = nullptr;
+  bool held_ MUSUBI_GUARDED_BY(lock_) = false;
+  Awaiter* first_ MUSUBI_GUARDED_BY(lock_) = nullptr;
+  Awaiter* last_ MUSUBI_GUARDED_BY(lock_) = nullptr;
 };
 
 }  // namespace musubi

@@ -82,9 +82,9 @@ constinit thread_local Pool* pool_of_thread = nullptr;
 // only tried: a handler may have interrupted its holder.
 constinit struct {
   SpinLock lock;
-  FrameList free[class_count]{};          // more than some pool may keep
-  std::atomic<Pool*> pools{nullptr};      // all of them
-  std::atomic<Pool*> next_look{nullptr};  // where to look on for one whose thread has ended
+  FrameList free[class_count] MUSUBI_GUARDED_BY(lock){};  // more than some pool may keep
+  std::atomic<Pool*> pools{nullptr};                      // all of them
+  std::atomic<Pool*> next_look{nullptr};                  // where to look on for one whose thread has ended
   std::atomic<std::size_t> mapped_bytes{0};
 } common;
 

@@ -5,11 +5,13 @@
 
 #include <atomic>
 
+#include "base/thread_safety.h"
+
 namespace musubi {
 
-class SpinLock {
+class MUSUBI_LOCK_TYPE SpinLock {
  public:
-  void lock() noexcept {
+  void lock() noexcept MUSUBI_ACQUIRE() {
     // The holder may have lost its processor: after a short spin give it ours.
     for (unsigned spins = 0; held_.exchange(true, std::memory_order_acquire); ++spins) {
       while (held_.load(std::memory_order_relaxed)) {
@@ -17,8 +19,10 @@ class SpinLock {
       }
     }
   }
-  bool try_lock() noexcept { return !held_.exchange(true, std::memory_order_acquire); }
-  void unlock() noexcept { held_.store(false, std::memory_order_release); }
+  bool try_lock() noexcept MUSUBI_TRY_ACQUIRE(true) {
+    return !held_.exchange(true, std::memory_order_acquire);
+  }
+  void unlock() noexcept MUSUBI_RELEASE() { held_.store(false, std::memory_order_release); }
 
  private:
   std::atomic<bool> held_{false};

@@ -1,7 +1,8 @@
 // PORT bootstrap: how a process learns its place in the job, exchanges addresses at start, and ends the job.
-// Drivers: local (started by `musubi run` on this host).
+// Drivers: local (started by `musubi run` on this host). Conformance: tests/conformance/bootstrap.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,10 +11,14 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "bootstrap/hosts.h"
 #include "trace/event_log.h"
 #include "trace/wait_records.h"
 
 namespace musubi::bootstrap {
+
+// What one rank may give to an exchange.
+inline constexpr std::size_t blob_bytes_max = 1 << 20;
 
 class Bootstrap {
  public:
@@ -22,7 +27,13 @@ class Bootstrap {
   virtual Rank self() const noexcept = 0;
   virtual std::uint32_t ranks() const noexcept = 0;
 
-  // Collective: every rank gives a blob and receives all of them, by rank. Blocks until all have called.
+  // Where the ranks run. The same at every rank, as long as the job lasts.
+  virtual const Hosts& hosts() const noexcept = 0;
+
+  // Collective: every rank gives a blob of at most blob_bytes_max and receives all of them, by rank; the n-th
+  // call of one rank meets the n-th of every other. Blocks until all have called. One thread of a rank at a
+  // time; not in a signal handler. Errors: the blob is too large (then the call does not count), the job
+  // cannot go on. If a rank ends before it calls, the job ends, and the call does not return.
   virtual Result<std::vector<std::string>> all_gather(std::string_view blob) = 0;
 
   // Where this rank's threads say what they wait for, for the launcher to read; null when nobody reads.
@@ -38,12 +49,13 @@ class Bootstrap {
   virtual void tell_crash(std::string_view /*cause*/) noexcept {}
   virtual bool tell_frames(std::span<const std::uintptr_t> /*frames*/) noexcept { return false; }
 
-  // Tells the launcher that this rank is about to end the job with `status` in an orderly way (exit of the
-  // program); from now on the end of any rank is no failure. Signal-safe.
+  // Says that this rank is about to end the job with `status` in an orderly way (exit of the program); from
+  // now on the end of any rank is no failure. The rank ends then, and so do the others, wherever they are.
+  // The first one to finish gives the status. Signal-safe, any thread.
   virtual void finish(int status) noexcept = 0;
 
-  // Ends the whole job at once, as a failure: one line with `reason`, the exit status `status`. Does not
-  // return.
+  // Ends the whole job at once, as a failure: one line with `reason`, the exit status `status`, or 1 when
+  // that is 0. Does not return. Signal-safe, any thread.
   [[noreturn]] virtual void abort(int status, std::string_view reason) noexcept = 0;
 };
 

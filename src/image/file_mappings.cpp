@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -52,41 +51,6 @@ FileMappings::FileMappings(runtime::Runtime& runtime)
   runtime.remote_calls().serve(procedures::file_mappings, *this);
 }
 
-std::optional<FileMappings::Area> FileMappings::area_at(const void* address) const noexcept {
-  const std::lock_guard hold(lock_);
-  for (const Area& area : areas_) {
-    if (number(address) - area.begin < area.end - area.begin) return area;
-  }
-  return std::nullopt;
-}
-
-void FileMappings::note(const Area& area) {
-  forget(area.begin, area.end - area.begin);
-  const std::lock_guard hold(lock_);
-  areas_.push_back(area);
-}
-
-// Result: the parts that were noted.
-std::vector<FileMappings::Area> FileMappings::forget(std::uintptr_t address, std::size_t bytes) {
-  const std::uintptr_t end = address + bytes;
-  std::vector<Area> kept, forgotten;
-  const std::lock_guard hold(lock_);
-  for (const Area& area : areas_) {
-    Area part = area;
-    part.begin = std::max(area.begin, address);
-    part.end = std::min(area.end, end);
-    if (part.begin >= part.end) {
-      kept.push_back(area);
-      continue;
-    }
-    forgotten.push_back(part);
-    if (area.begin < part.begin) kept.push_back({area.begin, part.begin, area.reach, area.is_private});
-    if (part.end < area.end) kept.push_back({part.end, area.end, area.reach, area.is_private});
-  }
-  areas_ = std::move(kept);
-  return forgotten;
-}
-
 // With `file` open here. Result: 0 or -errno.
 int FileMappings::carry_out(const Order& order, int file) noexcept {
   void* const address = pointer(order.address);
@@ -99,25 +63,25 @@ int FileMappings::carry_out(const Order& order, int file) noexcept {
         os::unmap_pages(mapped, order.bytes);
         return -EEXIST;
       }
-      note({order.address, order.address + order.bytes, Reach::everywhere,
-            (order.flags & MAP_TYPE) == MAP_PRIVATE});
+      areas_.note({order.address, order.address + order.bytes, Reach::everywhere,
+                   (order.flags & MAP_TYPE) == MAP_PRIVATE});
       return 0;
     }
     case Order::Kind::unmap:
-      forget(order.address, order.bytes);
+      areas_.forget(order.address, order.bytes);
       return os::unmap_pages(address, order.bytes) == 0 ? 0 : -errno;
     case Order::Kind::protect:
       return os::protect_pages(address, order.bytes, order.protection) == 0 ? 0 : -errno;
     case Order::Kind::remap: {
-      const std::optional<Area> area = area_at(address);
+      const std::optional<Area> area = areas_.at(address);
       if (!area) return -EFAULT;
       const bool moves = order.new_address != order.address;
       void* const moved =
           os::move_pages(address, order.bytes, order.new_bytes, moves ? MREMAP_MAYMOVE | MREMAP_FIXED : 0,
                          pointer(order.new_address));
       if (moved == MAP_FAILED) return -errno;
-      forget(order.address, order.bytes);
-      note({order.new_address, order.new_address + order.new_bytes, area->reach, area->is_private});
+      areas_.forget(order.address, order.bytes);
+      areas_.note({order.new_address, order.new_address + order.new_bytes, area->reach, area->is_private});
       return 0;
     }
     case Order::Kind::reuse:
@@ -125,10 +89,10 @@ int FileMappings::carry_out(const Order& order, int file) noexcept {
       return 0;
     case Order::Kind::attach:
       if (::syscall(SYS_shmat, order.file, address, order.flags) == -1) return -errno;
-      note({order.address, order.address + order.bytes, Reach::everywhere, false});
+      areas_.note({order.address, order.address + order.bytes, Reach::everywhere, false});
       return 0;
     case Order::Kind::detach:
-      forget(order.address, order.bytes);
+      areas_.forget(order.address, order.bytes);
       return ::syscall(SYS_shmdt, address) == 0 ? 0 : -errno;
   }
   return -EINVAL;
@@ -169,11 +133,11 @@ void FileMappings::reuse(std::uintptr_t address, std::size_t bytes) noexcept {
 }
 
 void* FileMappings::map(const MapRequest& request, std::size_t alignment) noexcept {
-  const bool is_fixed = (request.flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
-  const bool over_ours = is_fixed && covers(request.wanted);
+  const bool fixed = is_fixed(request);
+  const bool over_ours = fixed && covers(request.wanted);
   Order order{};
   order.kind = Order::Kind::map;
-  order.address = is_fixed ? number(request.wanted) : slice_.take(request.bytes, alignment);
+  order.address = fixed ? number(request.wanted) : slice_.take(request.bytes, alignment);
   order.bytes = request.bytes;
   order.protection = request.protection;
   order.flags = (request.flags & common_flags) |
@@ -185,7 +149,7 @@ void* FileMappings::map(const MapRequest& request, std::size_t alignment) noexce
   if (order.address == 0) return map_failed(ENOMEM);
   const int error = carry_out(order, request.file);
   if (error != 0) {
-    if (!is_fixed) slice_.give_back(order.address, order.bytes);
+    if (!fixed) slice_.give_back(order.address, order.bytes);
     return map_failed(-error);
   }
   if (const int elsewhere = order_others(order); elsewhere != 0) {
@@ -209,12 +173,12 @@ void* FileMappings::map_here(const MapRequest& request) noexcept {
     slice_.give_back(place, request.bytes);
     return mapped;
   }
-  note({place, place + request.bytes, Reach::here, false});
+  areas_.note({place, place + request.bytes, Reach::here, false});
   return mapped;
 }
 
 int FileMappings::unmap(void* address, std::size_t bytes) noexcept {
-  const std::vector<Area> parts = forget(number(address), bytes);
+  const std::vector<Area> parts = areas_.forget(number(address), bytes);
   for (const Area& part : parts) {
     Order order{};
     order.kind = Order::Kind::unmap;
@@ -253,7 +217,7 @@ void* FileMappings::attach(int segment, const void* wanted, int flags) noexcept 
 }
 
 int FileMappings::detach(const void* address) noexcept {
-  const std::optional<Area> area = area_at(address);
+  const std::optional<Area> area = areas_.at(address);
   Order order{};
   order.kind = Order::Kind::detach;
   order.address = number(address);
@@ -266,7 +230,7 @@ int FileMappings::detach(const void* address) noexcept {
 }
 
 int FileMappings::protect(void* address, std::size_t bytes, int protection) noexcept {
-  const std::optional<Area> area = area_at(address);
+  const std::optional<Area> area = areas_.at(address);
   if (!area || area->reach == Reach::here) return os::protect_pages(address, bytes, protection);
   if (area->is_private && (protection & PROT_WRITE) != 0) {
     report_refused_call(
@@ -284,7 +248,7 @@ int FileMappings::protect(void* address, std::size_t bytes, int protection) noex
 
 void* FileMappings::remap(void* address, std::size_t old_bytes, std::size_t new_bytes,
                           bool may_move) noexcept {
-  const std::optional<Area> area = area_at(address);
+  const std::optional<Area> area = areas_.at(address);
   if (new_bytes <= old_bytes) {
     if (new_bytes < old_bytes) unmap(static_cast<char*>(address) + new_bytes, old_bytes - new_bytes);
     return address;

@@ -11,25 +11,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <optional>
-#include <vector>
 
 #include "image/address_slice.h"
+#include "image/map_request.h"
+#include "image/mapped_areas.h"
 #include "runtime/remote_calls.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
-
-// Arguments of mmap(2).
-struct MapRequest {
-  void* wanted;
-  std::size_t bytes;
-  int protection;
-  int flags;
-  int file;
-  off_t offset;
-};
 
 // Results and errno as in section 2 of the manual. Whole pages everywhere. Any thread of the program; not
 // from a signal handler.
@@ -49,20 +38,15 @@ class FileMappings final : private runtime::Procedure {
   int detach(const void* address) noexcept;
 
   // Whether one of our mappings is at `address`.
-  bool covers(const void* address) const noexcept { return area_at(address).has_value(); }
+  bool covers(const void* address) const noexcept { return areas_.at(address).has_value(); }
   // The following: of a range that begins in one of our mappings.
   int unmap(void* address, std::size_t bytes) noexcept;
   void* remap(void* address, std::size_t old_bytes, std::size_t new_bytes, bool may_move) noexcept;
   int protect(void* address, std::size_t bytes, int protection) noexcept;
 
  private:
-  enum class Reach : std::uint8_t { here, everywhere };
-  struct Area {
-    std::uintptr_t begin;
-    std::uintptr_t end;
-    Reach reach;
-    bool is_private;  // MAP_PRIVATE
-  };
+  using Area = MappedAreas::Area;
+  using Reach = MappedAreas::Reach;
   // What every rank is to do; the request of a remote call.
   struct Order {
     enum class Kind : std::uint64_t { map, unmap, remap, protect, reuse, attach, detach } kind;
@@ -85,14 +69,10 @@ class FileMappings final : private runtime::Procedure {
   int order_others(const Order& order) noexcept;
   int order_all(const Order& order, Reach reach) noexcept;
   void reuse(std::uintptr_t address, std::size_t bytes) noexcept;
-  std::optional<Area> area_at(const void* address) const noexcept;
-  void note(const Area& area);
-  std::vector<Area> forget(std::uintptr_t address, std::size_t bytes);
 
   runtime::Runtime& runtime_;
   AddressSlice slice_;
-  mutable std::mutex lock_;
-  std::vector<Area> areas_;  // apart from each other
+  MappedAreas areas_;
 };
 
 }  // namespace musubi::image

@@ -3,14 +3,11 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <string>
 
-#include "image/job_words.h"
 #include "image/refused_call.h"
 #include "image/remote_procedures.h"
 #include "os/mapping_calls.h"
@@ -36,33 +33,14 @@ void* map_plainly(const MapRequest& request) {
   return os::map_pages(request.wanted, request.bytes, request.protection, request.flags, request.file,
                        request.offset);
 }
-bool is_fixed(const MapRequest& request) {
-  return (request.flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
-}
-bool is_private(const MapRequest& request) {
-  return (request.flags & MAP_TYPE) == MAP_PRIVATE;
-}
 std::size_t alignment_of(const MapRequest& request) {
   return (request.flags & MAP_HUGETLB) != 0 ? huge_page_bytes : os::page_bytes();
-}
-
-enum class Kind { anonymous, file, of_this_process };
-
-Kind kind_of(const MapRequest& request) {
-  struct stat status {};
-  const bool is_anonymous = (request.flags & MAP_ANONYMOUS) != 0;
-  if ((request.flags & (MAP_STACK | MAP_GROWSDOWN)) != 0) return Kind::of_this_process;
-  if (is_anonymous) return Kind::anonymous;
-  if (::fstat(request.file, &status) != 0) return Kind::of_this_process;  // the kernel says what is wrong
-  if (S_ISREG(status.st_mode)) return Kind::file;
-  const bool is_zero_device = S_ISCHR(status.st_mode) && status.st_rdev == ::makedev(1, 5);
-  return is_zero_device ? Kind::anonymous : Kind::of_this_process;
 }
 
 }  // namespace
 
 Mappings::Mappings(runtime::Runtime& runtime, Heap& own_heap, MappedMemory& own, HeapMessages& messages)
-    : runtime_(runtime), heap_(own_heap), own_(own), messages_(messages), files_(runtime) {
+    : runtime_(runtime), heap_(own_heap), own_(own), messages_(messages), files_(runtime), break_(runtime) {
   runtime.remote_calls().serve(procedures::kept_mapping, *this);
 }
 
@@ -92,9 +70,9 @@ void* Mappings::map(const MapRequest& given) noexcept {
 
 void* Mappings::map_at_will(const MapRequest& request) noexcept {
   switch (kind_of(request)) {
-    case Kind::anonymous:
+    case MapKind::anonymous:
       return map_pages(request);
-    case Kind::file:
+    case MapKind::file:
       if (is_private(request) && (request.protection & PROT_WRITE) != 0) {
         void* const memory = map_pages(request);
         if (memory == MAP_FAILED || fill(memory, request)) return memory;
@@ -102,7 +80,7 @@ void* Mappings::map_at_will(const MapRequest& request) noexcept {
         return MAP_FAILED;
       }
       return files_.map(request, alignment_of(request));
-    case Kind::of_this_process:
+    case MapKind::of_this_process:
       return files_.map_here(request);
   }
   return map_failed(EINVAL);
@@ -143,10 +121,10 @@ bool Mappings::fill(void* memory, const MapRequest& request) noexcept {
 
 void* Mappings::map_fixed(const MapRequest& request) noexcept {
   if (is_shared(request.wanted)) return map_over_shared(request);
-  const Kind kind = kind_of(request);
+  const MapKind kind = kind_of(request);
   const bool is_over_file = files_.covers(request.wanted);
   const bool is_read_file =
-      kind == Kind::file && (!is_private(request) || (request.protection & PROT_WRITE) == 0);
+      kind == MapKind::file && (!is_private(request) || (request.protection & PROT_WRITE) == 0);
   if (is_read_file && is_over_file) return files_.map(request, os::page_bytes());
   if (!is_over_file) {
     // Over what this process alone has, it may do as it likes.
@@ -155,7 +133,7 @@ void* Mappings::map_fixed(const MapRequest& request) noexcept {
     if (free_place == MAP_FAILED) return map_plainly(request);
     os::unmap_pages(free_place, request.bytes);
     if (is_read_file) return files_.map(request, os::page_bytes());
-    if (kind == Kind::of_this_process) return map_plainly(request);
+    if (kind == MapKind::of_this_process) return map_plainly(request);
   }
   report_refused_call("mmap with MAP_FIXED was refused: there, no memory can be had that all ranks share",
                       "leave the address to mmap, or map over a part of what mmap gave");
@@ -164,8 +142,8 @@ void* Mappings::map_fixed(const MapRequest& request) noexcept {
 
 void* Mappings::map_over_shared(const MapRequest& request) noexcept {
   if ((request.flags & MAP_FIXED_NOREPLACE) != 0) return map_failed(EEXIST);
-  const Kind kind = kind_of(request);
-  if (kind == Kind::of_this_process || (kind == Kind::file && !is_private(request))) {
+  const MapKind kind = kind_of(request);
+  if (kind == MapKind::of_this_process || (kind == MapKind::file && !is_private(request))) {
     report_refused_call("mmap with MAP_FIXED of a shared file or a device over shared memory was refused",
                         "leave the address to mmap");
     return map_failed(EINVAL);
@@ -179,7 +157,7 @@ void* Mappings::map_over_shared(const MapRequest& request) noexcept {
                                  std::as_bytes(std::span{&begin, 1}), no_reply);
   }
   runtime_.memory().store_zeros(request.wanted, request.bytes);
-  if (kind == Kind::file && !fill(request.wanted, request)) return MAP_FAILED;
+  if (kind == MapKind::file && !fill(request.wanted, request)) return MAP_FAILED;
   allow_code(request.wanted, request.protection);
   return request.wanted;
 }
@@ -300,33 +278,6 @@ int Mappings::detach(const void* address) noexcept {
   if (files_.covers(address)) return files_.detach(address);
   errno = EINVAL;
   return -1;
-}
-
-void* Mappings::move_break(std::intptr_t bytes) noexcept {
-  while (true) {
-    const std::uint64_t before = runtime_.words().load(Rank{0}, job_words::program_break);
-    const std::uint64_t after = before + static_cast<std::uint64_t>(bytes);
-    void* const old_end = reinterpret_cast<void*>(break_.begin + before);
-    if (bytes == 0) return old_end;
-    if (after > break_.bytes) {
-      if (bytes > 0) {
-        report_refused_call("sbrk was refused: the program's break has reached the end of its range",
-                            "raise heap_bytes, of which a sixteenth is for brk, or allocate with mmap");
-      }
-      return map_failed(ENOMEM);
-    }
-    // Given back it must be zeros, should it be taken again.
-    if (after < before) {
-      runtime_.memory().store_zeros(reinterpret_cast<void*>(break_.begin + after), before - after);
-    }
-    if (runtime_.words().compare_swap(Rank{0}, job_words::program_break, before, after) == before)
-      return old_end;
-  }
-}
-
-int Mappings::set_break(void* end) noexcept {
-  const auto now = number(move_break(0));
-  return move_break(static_cast<std::intptr_t>(number(end) - now)) == MAP_FAILED ? -1 : 0;
 }
 
 }  // namespace musubi::image

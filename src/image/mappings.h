@@ -16,15 +16,10 @@
 #include "image/heap.h"
 #include "image/heap_messages.h"
 #include "image/mapped_memory.h"
+#include "image/program_break.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
-
-// Addresses that brk and sbrk give out: the same in all ranks.
-struct BreakRange {
-  std::uintptr_t begin = 0;
-  std::size_t bytes = 0;
-};
 
 // One per process. Any thread; not from a signal handler. Results and errno as in section 2 of the manual.
 class Mappings final : private runtime::Procedure {
@@ -32,7 +27,7 @@ class Mappings final : private runtime::Procedure {
   // All outlive this. Before the job's first barrier.
   Mappings(runtime::Runtime& runtime, Heap& own_heap, MappedMemory& own, HeapMessages& messages);
 
-  void set_break_range(const BreakRange& range) noexcept { break_ = range; }
+  void set_break_range(const BreakRange& range) noexcept { break_.set_range(range); }
 
   void* map(const MapRequest& request) noexcept;
   int unmap(void* address, std::size_t bytes) noexcept;
@@ -46,9 +41,9 @@ class Mappings final : private runtime::Procedure {
   void* attach(int segment, const void* wanted, int flags) noexcept;
   int detach(const void* address) noexcept;
   // sbrk(2).
-  void* move_break(std::intptr_t bytes) noexcept;
+  void* move_break(std::intptr_t bytes) noexcept { return break_.move(bytes); }
   // brk(2).
-  int set_break(void* end) noexcept;
+  int set_break(void* end) noexcept { return break_.set(end); }
 
  private:
   // For another rank, which maps over a part of one of our mappings.
@@ -75,7 +70,7 @@ class Mappings final : private runtime::Procedure {
   MappedMemory& own_;
   HeapMessages& messages_;
   FileMappings files_;
-  BreakRange break_;
+  ProgramBreak break_;
 };
 
 }  // namespace musubi::image

@@ -14,11 +14,15 @@ class SoloBootstrap final : public bootstrap::Bootstrap {
  public:
   Rank self() const noexcept override { return Rank{0}; }
   std::uint32_t ranks() const noexcept override { return 1; }
+  const bootstrap::Hosts& hosts() const noexcept override { return hosts_; }
   Result<std::vector<std::string>> all_gather(std::string_view blob) override {
     return std::vector<std::string>{std::string(blob)};
   }
   void finish(int) noexcept override {}
   [[noreturn]] void abort(int status, std::string_view reason) noexcept override;
+
+ private:
+  const bootstrap::Hosts hosts_ = bootstrap::Hosts::one(1);
 };
 
 }  // namespace musubi::image

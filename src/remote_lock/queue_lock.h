@@ -46,7 +46,7 @@ class Grants final : public fabric::Listener {
 
  private:
   SpinLock lock_;
-  Waiter* first_ = nullptr;
+  Waiter* first_ MUSUBI_GUARDED_BY(lock_) = nullptr;
 };
 
 // Where the words of one family of locks lie: the owner word of lock i at `offset + i * stride` of `region`,

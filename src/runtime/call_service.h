@@ -76,10 +76,10 @@ class CallService final : public fabric::Listener {
   const std::function<void()> begin_thread_;
   std::array<std::atomic<Procedure*>, procedure_count_max> procedures_{};
   SpinLock lock_;  // of the queue
-  Call* first_ = nullptr;
-  Call* last_ = nullptr;
-  std::uint32_t waiting_calls_ = 0;  // in the queue
-  std::uint32_t free_threads_ = 0;
+  Call* first_ MUSUBI_GUARDED_BY(lock_) = nullptr;
+  Call* last_ MUSUBI_GUARDED_BY(lock_) = nullptr;
+  std::uint32_t waiting_calls_ MUSUBI_GUARDED_BY(lock_) = 0;  // in the queue
+  std::uint32_t free_threads_ MUSUBI_GUARDED_BY(lock_) = 0;
   std::atomic<std::uint32_t> arrivals_{0};  // threads without work sleep on it
   std::atomic<bool> stopping_{false};
   std::vector<std::thread> threads_;  // the service thread's

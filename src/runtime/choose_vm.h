@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "config/settings.h"
+#include "runtime/host_share.h"
 #include "trace/counters.h"
 #include "vm/paged/paged_vm.h"
 
@@ -18,14 +19,14 @@ struct ChosenVm {
 };
 
 // Whether userfaultfd is the faster one: mprotect interrupts the rank's other threads, but only those that
-// run at the same time (docs/decisions/faults.md). `cores` are those of all ranks.
-constexpr bool gains_by_uffd(std::uint32_t ranks, std::uint64_t threads_per_rank, std::uint32_t cores) {
-  return ranks > 1 && threads_per_rank > 1 && cores / ranks > 1;
+// run at the same time (docs/decisions/faults.md). `ranks` are those of the job.
+constexpr bool gains_by_uffd(std::uint32_t ranks, std::uint64_t threads_per_rank, const HostShare& host) {
+  return ranks > 1 && threads_per_rank > 1 && host.cores / host.ranks > 1;
 }
 
 // By the setting vm_driver. The last four arguments as for the drivers' create(). Errors: those of create();
 // that the kernel refuses userfaultfd only where the setting asks for it.
-Result<ChosenVm> choose_vm(const config::Settings& settings, std::uint32_t ranks, std::uint32_t cores,
+Result<ChosenVm> choose_vm(const config::Settings& settings, std::uint32_t ranks, const HostShare& host,
                            const vm::Space& space, int memory, vm::FaultSink& sink,
                            trace::Counters& counters);
 

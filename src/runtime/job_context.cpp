@@ -1,8 +1,6 @@
 #include "runtime/job_context.h"
 
-#include <algorithm>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "coherence/core/signature.h"
 #include "os/cpu.h"
@@ -34,18 +32,10 @@ JobContext::JobContext(const config::Settings& settings_of_rank, std::unique_ptr
       plan(std::move(addresses)),
       control(control_layout(ranks, notices_max)) {}
 
-// Each rank may be pinned to cores of its own: what the job has is the union.
-Result<void> JobContext::count_cores() {
-  auto sets = bootstrap->all_gather(os::allowed_core_set());
-  if (!sets) return sets.error();
-  std::string all;
-  for (const std::string& set : sets.value()) {
-    if (all.size() < set.size()) all.resize(set.size(), '0');
-    for (std::size_t i = 0; i < set.size(); ++i) {
-      if (set[i] == '1') all[i] = '1';
-    }
-  }
-  cores = static_cast<std::uint32_t>(std::count(all.begin(), all.end(), '1'));
+Result<void> JobContext::find_host() {
+  auto found = find_host_share(*bootstrap, os::allowed_core_set());
+  if (!found) return found.error();
+  host = found.value();
   return {};
 }
 

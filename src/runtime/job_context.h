@@ -8,6 +8,7 @@
 #include "bootstrap/bootstrap.h"
 #include "config/settings.h"
 #include "runtime/address_plan.h"
+#include "runtime/host_share.h"
 #include "sync/control_layout.h"
 #include "trace/counters.h"
 
@@ -17,8 +18,8 @@ struct JobContext {
   JobContext(const config::Settings& settings_of_rank, std::unique_ptr<bootstrap::Bootstrap> place,
              AddressPlan addresses);
 
-  // Finds `cores`. Collective. Errors: those of the exchange.
-  Result<void> count_cores();
+  // Finds `host`. Collective. Errors: those of the exchange.
+  Result<void> find_host();
 
   // Ends the job at once as a failure. Any thread, also inside a fault.
   [[noreturn]] void abort(int status, std::string_view reason) const;
@@ -31,7 +32,7 @@ struct JobContext {
   const AddressPlan plan;
   const sync::ControlLayout control;
   trace::Counters counters;
-  std::uint32_t cores = 1;  // that the job may use
+  HostShare host;
 };
 
 }  // namespace musubi::runtime

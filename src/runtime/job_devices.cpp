@@ -12,11 +12,11 @@ Result<void> JobDevices::open(vm::FaultSink& sink) {
   auto files = MemoryFiles::make(space, job_.control);
   if (!files) return files.error();
   files_ = std::move(files).value();
-  memory_watch_ = std::make_unique<MemoryWatch>(files_->block_files(), settings.memory_max, job_.ranks,
+  memory_watch_ = std::make_unique<MemoryWatch>(files_->block_files(), settings.memory_max, job_.host.ranks,
                                                 [] { return os::memory_bytes_left(); });
 
   auto chosen =
-      choose_vm(settings, job_.ranks, job_.cores, space, files_->private_file(), sink, job_.counters);
+      choose_vm(settings, job_.ranks, job_.host, space, files_->private_file(), sink, job_.counters);
   if (!chosen) return chosen.error();
   vm_ = std::move(chosen).value();
   const auto regions = files_->regions(vm().system_view());
@@ -47,10 +47,7 @@ void JobDevices::open_fault_handler() {
 }
 
 fabric::WaitingPolicy JobDevices::policy_for(std::uint32_t threads_per_rank) const {
-  fabric::WaitingPolicy policy = fabric::waiting_policy(job_.ranks * threads_per_rank, job_.cores);
-  if (job_.settings.spin_checks) policy.spin_checks = static_cast<std::uint32_t>(*job_.settings.spin_checks);
-  if (job_.settings.yields) policy.yields = static_cast<std::uint32_t>(*job_.settings.yields);
-  return policy;
+  return waiting_policy_on(job_.host, job_.settings, threads_per_rank);
 }
 
 }  // namespace musubi::runtime

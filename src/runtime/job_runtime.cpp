@@ -58,7 +58,7 @@ Result<void> JobRuntime::open() {
   const std::string prefix = "rank " + std::to_string(job.self.value);
   set_check_prefix(prefix.c_str());
   start_tracing(job.bootstrap->event_log());
-  if (auto counted = job.count_cores(); !counted) return counted;
+  if (auto found = job.find_host(); !found) return found;
   if (auto opened = devices_.open(faults_); !opened) return opened;
   static_data_.open(devices_.vm());
   if (auto made = policies_.open(static_data_.private_parts()); !made) return made;

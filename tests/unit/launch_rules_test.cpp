@@ -1,4 +1,4 @@
-// The parts of the local launcher that perform no I/O of their own: rules of ending, lines, frames,
+// The parts of the launcher that perform no I/O of their own: rules of ending, lines, frames,
 // gathering.
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -7,14 +7,18 @@
 
 #include "base/random.h"
 #include "bootstrap/local/frame.h"
-#include "bootstrap/local/gather.h"
+#include "bootstrap/local/gathered.h"
 #include "bootstrap/local/invitation.h"
-#include "bootstrap/local/line_buffer.h"
-#include "bootstrap/local/user_signals.h"
-#include "bootstrap/local/verdict.h"
+#include "launch/gather_round.h"
+#include "launch/line_buffer.h"
+#include "launch/local/invite.h"
+#include "launch/user_signals.h"
+#include "launch/verdict.h"
 
-namespace musubi::bootstrap::local {
+namespace musubi::launch {
 namespace {
+
+using namespace bootstrap::local;
 
 constexpr Ending exited(int status) {
   return {false, status};
@@ -232,4 +236,4 @@ TEST(Insistence, ACopyOfTheSameSignalIsNotASecondRequest) {
 }
 
 }  // namespace
-}  // namespace musubi::bootstrap::local
+}  // namespace musubi::launch

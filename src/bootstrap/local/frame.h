@@ -24,7 +24,6 @@ enum class FrameKind : std::uint32_t {
 
 inline constexpr std::uint32_t frame_magic = 0x6d757375;
 inline constexpr std::size_t frame_body_bytes_max = 32 * 1024;
-inline constexpr std::uint64_t blob_bytes_max = 1 << 20;         // what one rank may give to an all-gather
 inline constexpr std::uint64_t gathered_bytes_max = 1ull << 32;  // what an all-gather may give back
 
 struct Frame {

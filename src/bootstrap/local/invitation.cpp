@@ -1,7 +1,6 @@
 #include "bootstrap/local/invitation.h"
 
 #include <charconv>
-#include <cstdio>
 
 namespace musubi::bootstrap::local {
 namespace {
@@ -16,13 +15,6 @@ bool take_field(std::string_view& text, std::size_t width, char end, int& number
 }
 
 }  // namespace
-
-std::string format_invitation(const Invitation& invitation) {
-  char text[80];
-  std::snprintf(text, sizeof text, "%06d:%04u:%04u:%010d:%06d:%06d", invitation.socket, invitation.rank.value,
-                invitation.ranks, invitation.process_id, invitation.board, invitation.events);
-  return text;
-}
 
 Result<Invitation> parse_invitation(std::string_view text) {
   Invitation invitation;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "base/ids.h"
@@ -24,7 +23,6 @@ struct Invitation {
 // `000007:0002:0016:0000004711:000008:000000` (socket, rank, ranks, pid, board, events). Fixed width: the
 // environment lies at the top of the stack, and its size must not move the stack of one rank against
 // another's.
-std::string format_invitation(const Invitation& invitation);
 Result<Invitation> parse_invitation(std::string_view text);
 
 }  // namespace musubi::bootstrap::local

@@ -10,11 +10,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "bootstrap/local/event_memory.h"
 #include "bootstrap/local/frame.h"
-#include "bootstrap/local/gather.h"
+#include "bootstrap/local/gathered.h"
+#include "bootstrap/local/inherited_memory.h"
 #include "bootstrap/local/invitation.h"
-#include "bootstrap/local/wait_boards.h"
 #include "config/environment.h"
 #include "os/clock.h"
 
@@ -75,8 +74,8 @@ Result<std::unique_ptr<LocalBootstrap>> LocalBootstrap::join() {
   if (send_frame(socket.number(), FrameKind::join, 0, 0, {}, false) != 0) return launcher_gone();
   return std::unique_ptr<LocalBootstrap>(
       new LocalBootstrap(std::move(socket), invitation.rank, invitation.ranks,
-                         WaitBoards::open(invitation.board, invitation.rank),
-                         EventMemory::open(invitation.events, invitation.rank, invitation.ranks)));
+                         open_wait_board(invitation.board, invitation.rank),
+                         open_event_log(invitation.events, invitation.rank, invitation.ranks)));
 }
 
 Result<std::vector<std::string>> LocalBootstrap::all_gather(std::string_view blob) {
@@ -100,7 +99,7 @@ Result<std::vector<std::string>> LocalBootstrap::all_gather(std::string_view blo
       return Error{"the launcher sent something unexpected; launcher and runtime must be of one version"};
     }
   }
-  std::vector<std::string> blobs = split_gathered(gathered.take(), ranks_);
+  std::vector<std::string> blobs = split_gathered(gathered.take(), ranks());
   if (blobs.empty()) {
     return Error{
         "the launcher gathered a wrong number of blobs; launcher and runtime must be of one version"};

@@ -19,8 +19,8 @@ class LocalBootstrap final : public Bootstrap {
   static Result<std::unique_ptr<LocalBootstrap>> join();
 
   Rank self() const noexcept override { return self_; }
-  std::uint32_t ranks() const noexcept override { return ranks_; }
-  // A blob may have up to 1 MiB. One thread at a time.
+  std::uint32_t ranks() const noexcept override { return hosts_.ranks(); }
+  const Hosts& hosts() const noexcept override { return hosts_; }
   trace::WaitBoard* wait_board() noexcept override { return board_; }
   trace::EventLog event_log() noexcept override { return events_; }
   Result<std::vector<std::string>> all_gather(std::string_view blob) override;
@@ -33,11 +33,11 @@ class LocalBootstrap final : public Bootstrap {
  private:
   LocalBootstrap(os::FileDescriptor socket, Rank self, std::uint32_t ranks, trace::WaitBoard* board,
                  trace::EventLog events)
-      : socket_(std::move(socket)), self_(self), ranks_(ranks), board_(board), events_(events) {}
+      : socket_(std::move(socket)), self_(self), hosts_(Hosts::one(ranks)), board_(board), events_(events) {}
 
   os::FileDescriptor socket_;
   Rank self_;
-  std::uint32_t ranks_;
+  Hosts hosts_;
   trace::WaitBoard* board_;
   trace::EventLog events_;
 };

@@ -5,25 +5,27 @@
 // receiver R whose fences are ordered one way or the other, at least one sees what the other did first
 // (Dekker):
 //
-// 1. R about to sleep: asleep+1, polling-1, FENCE, look at the mailbox, futex_wait(bell == value read before
-// all this).
-//    If R's look missed the message, S's fence came after R's, so S sees asleep > 0 and, unless somebody
-//    polls, rings: the bell changes before the futex_wake, so R either does not fall asleep or is woken.
-// 2. R leaves wait() for whatever reason: polling-1 (or asleep-1, rung=0), FENCE, deliver what lies in the
-// mailbox.
-//    If S found R polling and rang nothing, S's fence came before R's: R delivers the message itself.
-// 3. `rung` saves system calls: who finds it set leaves the ringing to the one who set it. Every sleeper
-// clears it
-//    before FENCE and look, so a message whose sender found it set is seen by the sleeper that is on its way.
-// 4. Delivering is exclusive. A thread that finds another one delivering relies on it: the deliverer unlocks,
-// FENCE,
-//    looks again (ShmFabric::progress).
-// 5. A slow producer hides later messages behind its slot. When it publishes at last it rings for them:
-// sleepers are
-//    rung for any message, and `prompt_messages` tells that one of them was for the service thread.
-// 6. The service thread sleeps on the bell value at which it last returned: a ring before it sleeps is not
-//    lost. It alone takes `service_asleep` back: a ringer may come to look only when the thread has heard its
-//    ring, worked, and announced its next sleep.
+// - Sleep. R about to sleep: asleep+1, polling-1, FENCE, look at the mailbox, then futex_wait on the value of
+// the bell read before all this. If R's look missed the message, S's fence came after R's, so S sees asleep >
+// 0 and, unless somebody polls, rings: the bell changes before the futex_wake, so R either does not fall
+// asleep or is woken.
+//
+// - Leave. R leaves wait() for whatever reason: polling-1 (or asleep-1, rung=0), FENCE, deliver what lies in
+// the mailbox. If S found R polling and rang nothing, S's fence came before R's: R delivers the message.
+//
+// - Save calls. A sender that finds `rung` set leaves the ringing to the one that set it. Every sleeper
+// clears it before FENCE and look, so a message whose sender found it set is seen by the sleeper on its way.
+//
+// - Deliver alone. A thread that finds another one delivering relies on it: the deliverer unlocks, FENCE,
+// looks again (ShmFabric::progress).
+//
+// - Ring late. A slow producer hides later messages behind its slot. When it publishes at last it rings for
+// them: sleepers are rung for any message, and `prompt_messages` tells that one of them was for the service
+// thread.
+//
+// - Serve. The service thread sleeps on the bell value at which it last returned: a ring before it sleeps is
+// not lost. It alone takes `service_asleep` back: a ringer may come to look only when the thread has heard
+// its ring, worked, and announced its next sleep.
 #pragma once
 
 #include "fabric/shm/mailbox.h"

@@ -49,7 +49,7 @@ bool ShmFabric::progress() noexcept {
       break;  // the one who delivers looks again below
     delivered += deliver();
     delivering_.store(false, std::memory_order_release);
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // see doorbell.h, 4
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // see doorbell.h, "Deliver alone"
     if (delivered >= mailbox_slots) {  // a steady stream must not keep this thread for good
       if (reader_.arrived()) ring(mailbox_, true);
       break;
@@ -114,7 +114,7 @@ void ShmFabric::wait_for_service() noexcept {
   }
   mailbox_.service_asleep.store(0, std::memory_order_relaxed);
   service_bell_seen_ = bell;
-  std::atomic_thread_fence(std::memory_order_seq_cst);  // see doorbell.h, 5
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // see doorbell.h, "Ring late"
 }
 
 void ShmFabric::wake_service() noexcept {

@@ -18,13 +18,13 @@ bool can_be_handled(int signal) {
 
 }  // namespace
 
-class UserSignals::Hold {
+class MUSUBI_SCOPED_LOCK_TYPE UserSignals::Hold {
  public:
-  explicit Hold(UserSignals& signals) noexcept
+  explicit Hold(UserSignals& signals) noexcept MUSUBI_ACQUIRE(signals.lock_)
       : signals_(signals), mask_(os::set_signal_mask(SIG_SETMASK, ~protected_signals)) {
     signals_.lock_.lock();
   }
-  ~Hold() {
+  ~Hold() MUSUBI_RELEASE() {
     signals_.lock_.unlock();
     os::set_signal_mask(SIG_SETMASK, mask_);
   }

@@ -85,7 +85,7 @@ class UserSignals {
   bool owns(int signal) const noexcept { return (owned_ & os::signal_bit(signal)) != 0; }
   void install(int signal) noexcept;
   struct sigaction as_installed(const struct sigaction& wanted) const noexcept;
-  int forward(int signal, const struct sigaction* set, struct sigaction* old) noexcept;
+  int forward(int signal, const struct sigaction* set, struct sigaction* old) noexcept MUSUBI_REQUIRES(lock_);
 
   static constexpr int signals_end = 65;
 
@@ -95,7 +95,7 @@ class UserSignals {
   os::SignalBits owned_ = 0;
   Judge ends_the_process_ = nullptr;
   std::atomic<os::SignalBits> with_handler_ = 0;
-  std::array<Record, signals_end> records_{};
+  std::array<Record, signals_end> records_ MUSUBI_GUARDED_BY(lock_){};
 };
 
 }  // namespace musubi::vm

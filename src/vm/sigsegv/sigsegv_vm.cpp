@@ -8,8 +8,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <mutex>
 #include <string>
+
+#include "base/held.h"
 
 namespace musubi::vm {
 namespace {
@@ -74,20 +75,20 @@ void SigsegvVm::close(BlockRun run) noexcept {
 
 void SigsegvVm::open(BlockRun run, Access from, Access to) noexcept {
   const Segment& segment = mapped_segment(run);
-  const std::lock_guard hold(lock_);
+  const Held hold(lock_);
   table_.grant(run, from, from, to);
   protect(segment, run, to);
 }
 
 void SigsegvVm::restrict(BlockRun run, Access from_least, Access to) noexcept {
   const Segment& segment = mapped_segment(run);
-  const std::lock_guard hold(lock_);
+  const Held hold(lock_);
   table_.grant(run, from_least, Access::write, to);
   if (table_.most_applied(run) > to) protect(segment, run, to);
 }
 
 std::size_t SigsegvVm::mappings() const noexcept {
-  const std::lock_guard hold(lock_);
+  const Held hold(lock_);
   return table_.borders() + static_cast<std::size_t>(views_.mapped_count()) + 1;
 }
 
@@ -123,7 +124,7 @@ int SigsegvVm::protection(const Segment& segment, Access access) const noexcept 
 // All open blocks at once: a border between blocks with the right and without it would be one that the table
 // does not count.
 bool SigsegvVm::allow_code(const Segment& segment) noexcept {
-  const std::lock_guard hold(lock_);
+  const Held hold(lock_);
   if (holds_code(segment)) return true;
   code_segments_.add(segment);
   const std::uint64_t end = segment.first_block.value + segment.blocks;
@@ -175,27 +176,27 @@ void SigsegvVm::make_uniform(std::uint64_t group, Access access) noexcept {
 // Makes groups uniform until at most `target` borders are left: first groups with many borders inside, at the
 // least access that all their blocks are granted, then any; at last whole groups are closed.
 void SigsegvVm::save_mappings(std::size_t target) noexcept {
-  const auto turn = [&](auto&& make_room) {
+  const auto turn = [&](auto&& make_room) MUSUBI_REQUIRES(lock_) {
     for (std::uint64_t i = 0; i < table_.groups() && table_.borders() > target; ++i) {
       if (++next_group_ >= table_.groups()) next_group_ = 0;
       make_room(next_group_);
     }
   };
   for (const std::size_t borders_least : {AccessTable::group_blocks / 8, std::uint64_t{1}}) {
-    turn([&](std::uint64_t group) {
+    turn([&](std::uint64_t group) MUSUBI_REQUIRES(lock_) {
       if (table_.borders_in(group) < borders_least) return;
       make_uniform(group, table_.least_granted(table_.blocks_of(group)));
     });
   }
   if (table_.borders() <= target) return;
   target /= 2;  // this search is long: let it not be needed again soon
-  turn([&](std::uint64_t group) {
+  turn([&](std::uint64_t group) MUSUBI_REQUIRES(lock_) {
     if (table_.most_applied(table_.blocks_of(group)) != Access::none) make_uniform(group, Access::none);
   });
 }
 
 bool SigsegvVm::reopen(const Segment& segment, BlockId block, Access wanted) noexcept {
-  const std::lock_guard hold(lock_);
+  const Held hold(lock_);
   const Access granted = table_.granted(block);
   if (granted < wanted) return false;
   if (table_.applied(block) >= wanted) {

@@ -57,20 +57,20 @@ class SigsegvVm final : public PagedVm {
   SignalVerdict on_bus_error(const Touch& touch) noexcept override;
   bool allow_code(const Segment& segment) noexcept override;
 
-  // The following hold lock_.
-  void protect(const Segment& segment, BlockRun run, Access to) noexcept;
+  void protect(const Segment& segment, BlockRun run, Access to) noexcept MUSUBI_REQUIRES(lock_);
   int protection(const Segment& segment, Access access) const noexcept;
-  bool try_protect(const Segment& segment, BlockRun run, Access to) noexcept;
-  void save_mappings(std::size_t target) noexcept;
-  void make_uniform(std::uint64_t group, Access access) noexcept;
+  bool try_protect(const Segment& segment, BlockRun run, Access to) noexcept MUSUBI_REQUIRES(lock_);
+  void save_mappings(std::size_t target) noexcept MUSUBI_REQUIRES(lock_);
+  void make_uniform(std::uint64_t group, Access access) noexcept MUSUBI_REQUIRES(lock_);
 
   trace::Counters& counters_;
-  AccessTable table_;
-  std::size_t mappings_max_;
-  std::uint64_t next_group_ = 0;  // where the search for groups to make uniform goes on
   // Held across mprotect: the order of changes to the pages must be the order of changes to the table. The
   // kernel serialises these calls anyway.
   mutable SpinLock lock_;
+  AccessTable table_ MUSUBI_GUARDED_BY(lock_);
+  std::size_t mappings_max_ MUSUBI_GUARDED_BY(lock_);
+  // Where the search for groups to make uniform goes on.
+  std::uint64_t next_group_ MUSUBI_GUARDED_BY(lock_) = 0;
 };
 
 }  // namespace musubi::vm

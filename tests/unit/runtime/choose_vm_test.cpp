@@ -27,7 +27,7 @@ class ChooseVm : public testing::Test {
     config::Settings settings;
     settings.vm_driver = vm_driver;
     settings.threads_per_rank = threads_per_rank;
-    return choose_vm(settings, ranks, cores, space_, memory_.number(), sink_, counters_);
+    return choose_vm(settings, ranks, HostShare{ranks, cores}, space_, memory_.number(), sink_, counters_);
   }
   std::string_view chosen(const std::string& vm_driver, std::uint32_t ranks, std::uint64_t threads_per_rank,
                           std::uint32_t cores) {

@@ -1,0 +1,20 @@
+// Holds a lock as long as it lives: std::lock_guard as clang's analysis can follow it.
+#pragma once
+
+#include "base/thread_safety.h"
+
+namespace musubi {
+
+template <class Lock>
+class [[nodiscard]] MUSUBI_SCOPED_LOCK_TYPE Held {
+ public:
+  explicit Held(Lock& lock) MUSUBI_ACQUIRE(lock) : lock_(lock) { lock_.lock(); }
+  ~Held() MUSUBI_RELEASE() { lock_.unlock(); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  Lock& lock_;
+};
+
+}  // namespace musubi

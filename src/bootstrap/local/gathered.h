@@ -1,0 +1,20 @@
+// What an all-gather gives back to each rank, as one text: the blobs by rank, each behind its length.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace musubi::bootstrap::local {
+
+inline void append_gathered(std::string& text, std::string_view blob) {
+  const std::uint64_t bytes = blob.size();
+  text.append(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+  text.append(blob);
+}
+
+// Empty vector: malformed.
+std::vector<std::string> split_gathered(std::string_view text, std::uint32_t ranks);
+
+}  // namespace musubi::bootstrap::local

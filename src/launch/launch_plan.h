@@ -1,0 +1,36 @@
+// What to start, and how.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "launch/places.h"
+#include "trace/event_log.h"
+
+namespace musubi::launch {
+
+// Of all ranks, by rank. Moments count from `zero_ns` (os::monotonic_ns).
+using WriteTrace = std::function<void(std::span<const trace::EventLog> logs, std::uint64_t zero_ns)>;
+
+struct LaunchPlan {
+  std::string program;                   // path of the file to execute
+  std::vector<std::string> arguments;    // with the program's name as the first
+  std::vector<std::string> environment;  // `NAME=value`; the invitation is added for each rank
+  std::uint32_t ranks = 1;
+  // Those that each rank is pinned to, by rank; empty: no rank is pinned.
+  std::vector<std::vector<std::uint32_t>> processors;
+  bool label_output = false;
+  bool plain = false;  // a program that need not join the job
+  std::chrono::nanoseconds abort_timeout{0};
+  std::chrono::nanoseconds stall_report{0};  // 0: never
+  FindPlaces find_places;                    // or none: reports show addresses
+  std::size_t events_per_thread = 0;         // that are kept for a trace; 0: there is none
+  WriteTrace write_trace;                    // of the events, when all ranks have ended
+};
+
+}  // namespace musubi::launch

@@ -1,0 +1,40 @@
+// The launcher's end of a rank's socket: frames come in, and the reply to an all-gather goes out piece by
+// piece, as fast as the rank takes it. Never blocks.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "bootstrap/local/frame.h"
+#include "os/memory.h"
+
+namespace musubi::launch {
+
+class RankLink {
+ public:
+  RankLink() = default;
+  explicit RankLink(os::FileDescriptor socket) : socket_(std::move(socket)) {}
+
+  bool open() const { return socket_.number() >= 0; }
+  int descriptor() const { return socket_.number(); }
+  void close();
+
+  // REQUIRES: open().
+  bootstrap::local::Received receive(bootstrap::local::Frame& frame);
+  // A frame without a body. Lost when the rank takes nothing, because it is dead or about to be.
+  void send(bootstrap::local::FrameKind kind);
+
+  // Begins to send the blobs of all ranks; send_more() does the rest.
+  void reply(std::shared_ptr<const std::string> blobs);
+  // Sends what the rank takes now. Result: whether something is left, and the socket is to be watched for
+  // being writable.
+  bool send_more();
+
+ private:
+  os::FileDescriptor socket_;
+  std::shared_ptr<const std::string> reply_;
+  std::size_t reply_sent_ = 0;
+};
+
+}  // namespace musubi::launch

@@ -1,0 +1,201 @@
+#include "launch/local/rank_process.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "config/environment.h"
+#include "launch/local/invite.h"
+#include "os/wait_id.h"
+
+namespace musubi::launch {
+namespace {
+
+enum class Step : int { death_signal, addresses, files, execute };
+
+// What the child writes into the failure pipe when it cannot become the program.
+struct Failure {
+  Step step;
+  int error;
+};
+
+struct Pipe {
+  os::FileDescriptor read_end, write_end;
+};
+
+Error failed(const char* what, int error) {
+  std::string message = "cannot " + std::string(what) + ": " + std::strerror(error);
+  if (error == EMFILE || error == ENFILE)
+    message += "; raise the limit of open files (`ulimit -Hn`) or use fewer ranks";
+  if (error == EAGAIN) message += "; raise the limit of processes (`ulimit -u`) or use fewer ranks";
+  return Error{message};
+}
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return failed("make a pipe", errno);
+  return Pipe{os::FileDescriptor(ends[0]), os::FileDescriptor(ends[1])};
+}
+
+// The declaration in glibc 2.36 lacks its extern "C".
+int open_pidfd(pid_t process_id) {
+  return static_cast<int>(::syscall(SYS_pidfd_open, process_id, 0));
+}
+
+Error explain(const LaunchPlan& plan, Failure failure) {
+  const std::string cause = std::strerror(failure.error);
+  switch (failure.step) {
+    case Step::death_signal:
+      return Error{"the launcher ended while it started the ranks"};
+    case Step::addresses:
+      return Error{
+          "the kernel does not let a process switch off the randomisation of its addresses (" + cause +
+          "), which all ranks need; in a container, allow personality(2) in the seccomp profile, for "
+          "example by `docker run --security-opt seccomp=unconfined`"};
+    case Step::files:
+      return Error{"cannot set up the files of a rank: " + cause};
+    case Step::execute:
+      return Error{"cannot execute " + plan.program + ": " + cause};
+  }
+  return Error{cause};
+}
+
+void pin_to(const std::vector<std::uint32_t>& processors) {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  for (const std::uint32_t processor : processors) CPU_SET(processor, &mine);
+  ::sched_setaffinity(0, sizeof mine, &mine);
+}
+
+// Runs in the child. The launcher has one thread when it forks, so anything may be called.
+class Child {
+ public:
+  Child(const LaunchPlan& plan, Rank rank, InheritedFiles files, const InheritedState& inherited,
+        pid_t launcher)
+      : plan_(plan), rank_(rank), files_(files), inherited_(inherited), launcher_(launcher) {}
+
+  [[noreturn]] void become_program(int socket, int output, int error, int failure_pipe) {
+    const Failure failure = prepare(socket, output, error);
+    [[maybe_unused]] const ssize_t written = ::write(failure_pipe, &failure, sizeof failure);
+    ::_exit(127);
+  }
+
+ private:
+  Failure prepare(int socket, int output, int error) {
+    // The kernel kills the rank with its launcher, however that ends. Had it ended already, nobody would.
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != launcher_)
+      return {Step::death_signal, errno};
+    const int persona = ::personality(0xffffffff);
+    const bool fixed =
+        persona >= 0 && ::personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE) >= 0;
+    if (!fixed && !plan_.plain) return {Step::addresses, errno};
+    if (!plan_.processors.empty()) pin_to(plan_.processors[rank_.value]);
+    if (!arrange_files(socket, output, error)) return {Step::files, errno};
+    ::setrlimit(RLIMIT_NOFILE, &inherited_.open_files);
+    ::sigaction(SIGPIPE, &inherited_.pipe_action, nullptr);
+    // What the terminal's quit key asks for is a report of the launcher; a program may handle it as well.
+    if (!plan_.plain) ::signal(SIGQUIT, SIG_IGN);
+    ::sigprocmask(SIG_SETMASK, &inherited_.signal_mask, nullptr);
+    execute();
+    return {Step::execute, errno};
+  }
+
+  bool arrange_files(int socket, int output, int error) {
+    if (rank_.value != 0) {
+      const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+      if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) return false;
+    }
+    return ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(error, STDERR_FILENO) >= 0 &&
+           ::dup2(socket, files_.socket_slot) >= 0 && ::fcntl(files_.board, F_SETFD, 0) == 0 &&
+           (files_.events < 0 || ::fcntl(files_.events, F_SETFD, 0) == 0);
+  }
+
+  void execute() {
+    const bootstrap::local::Invitation invitation{
+        files_.socket_slot, rank_, plan_.ranks, ::getpid(), files_.board, std::max(files_.events, 0)};
+    const std::string variable = std::string(config::job_variable) + "=";
+    std::vector<std::string> environment = plan_.environment;
+    std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(variable); });
+    environment.push_back(variable + format_invitation(invitation));
+    std::vector<std::string> arguments = plan_.arguments;
+    ::execve(plan_.program.c_str(), pointers(arguments).data(), pointers(environment).data());
+  }
+
+  static std::vector<char*> pointers(std::vector<std::string>& strings) {
+    std::vector<char*> result;
+    for (std::string& text : strings) result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
+  }
+
+  const LaunchPlan& plan_;
+  const Rank rank_;
+  const InheritedFiles files_;
+  const InheritedState& inherited_;
+  const pid_t launcher_;
+};
+
+}  // namespace
+
+Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles files,
+                               const InheritedState& inherited) {
+  auto output = make_pipe();
+  if (!output) return output.error();
+  auto error = make_pipe();
+  if (!error) return error.error();
+  auto failure_pipe = make_pipe();
+  if (!failure_pipe) return failure_pipe.error();
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return failed("make a socket", errno);
+  os::FileDescriptor launcher_end(ends[0]), rank_end(ends[1]);
+
+  const pid_t launcher = ::getpid();
+  const pid_t process_id = ::fork();
+  if (process_id < 0) return failed("start a process", errno);
+  if (process_id == 0) {
+    Child(plan, rank, files, inherited, launcher)
+        .become_program(rank_end.number(), output.value().write_end.number(),
+                        error.value().write_end.number(), failure_pipe.value().write_end.number());
+  }
+  RankProcess process;
+  process.process_id = process_id;
+  process.process = os::FileDescriptor(open_pidfd(process_id));
+  const int pidfd_error = errno;
+  failure_pipe.value().write_end.close();
+  Failure failure{};
+  ssize_t bytes = 0;
+  while ((bytes = ::read(failure_pipe.value().read_end.number(), &failure, sizeof failure)) < 0 &&
+         errno == EINTR) {
+  }
+  if (bytes == static_cast<ssize_t>(sizeof failure) || process.process.number() < 0) {
+    ::kill(process_id, SIGKILL);
+    ::waitpid(process_id, nullptr, 0);
+    return process.process.number() < 0 ? failed("watch a process", pidfd_error) : explain(plan, failure);
+  }
+  process.link = RankLink(std::move(launcher_end));
+  process.output = std::move(output.value().read_end);
+  process.error = std::move(error.value().read_end);
+  ::fcntl(process.output.number(), F_SETFL, O_NONBLOCK);
+  ::fcntl(process.error.number(), F_SETFL, O_NONBLOCK);
+  return process;
+}
+
+std::optional<Ending> reap(const RankProcess& process) {
+  siginfo_t info{};
+  const auto which = static_cast<id_t>(process.process.number());
+  if (::waitid(os::by_descriptor, which, &info, WEXITED | WNOHANG) != 0 || info.si_pid == 0)
+    return std::nullopt;
+  return Ending{info.si_code != CLD_EXITED, info.si_status};
+}
+
+}  // namespace musubi::launch

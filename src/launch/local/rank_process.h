@@ -1,0 +1,50 @@
+// Starts one rank as a child of the launcher.
+#pragma once
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <optional>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "launch/launch_plan.h"
+#include "launch/local/rank_link.h"
+#include "launch/verdict.h"
+#include "os/memory.h"
+
+namespace musubi::launch {
+
+struct RankProcess {
+  pid_t process_id = -1;
+  os::FileDescriptor process;  // pidfd: readable when the rank has ended
+  RankLink link;
+  os::FileDescriptor output;  // read ends of the rank's stdout and stderr, non-blocking
+  os::FileDescriptor error;
+};
+
+// What the launcher changed for itself and every rank gets back as it was.
+struct InheritedState {
+  sigset_t signal_mask;
+  struct sigaction pipe_action;
+  rlimit open_files;
+};
+
+// Files of the launcher that a rank inherits, and whose numbers are the same in all ranks: of the socket, a
+// file that holds the number; of boards and event logs, the files themselves.
+struct InheritedFiles {
+  int socket_slot;
+  int board;
+  int events;  // -1: there is no trace
+};
+
+// Starts rank `rank` of the plan and returns when it runs the program. Errors: out of processes or files, the
+// program cannot be executed, the kernel refuses what a rank needs.
+Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles files,
+                               const InheritedState& inherited);
+
+// Once, when the pidfd is readable: how it ended; empty when it still runs.
+std::optional<Ending> reap(const RankProcess& process);
+
+}  // namespace musubi::launch

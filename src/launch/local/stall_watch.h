@@ -1,0 +1,44 @@
+// Notices that nothing moves in a job any more.
+//
+// Nothing moves when every thread of every rank waits in the runtime, or looks for something that does not
+// come, or sleeps in a system call, no wait has ended meanwhile, and at least one waits for another thread of
+// the job. A rank that computes moves, even if all others wait for it; so does a job that waits for input
+// alone.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch/local/wait_snapshot.h"
+#include "launch/places.h"
+
+namespace musubi::launch {
+
+class StallWatch {
+ public:
+  // `patience`: 0: looks never.
+  StallWatch(const WaitBoards& boards, std::chrono::nanoseconds patience);
+
+  // When look() is due.
+  std::optional<std::uint64_t> due_ns() const { return due_ns_; }
+  // Whether a report is due now: nothing has moved for as long as the patience lasts, and this has not been
+  // said since something moved last.
+  bool look(std::uint64_t now_ns, const std::vector<pid_t>& processes);
+  // The first line of that report.
+  std::string heading() const;
+
+ private:
+  const WaitBoards& boards_;
+  const std::uint64_t patience_ns_;
+  std::optional<std::uint64_t> due_ns_;
+  std::uint64_t since_ns_ = 0;  // nothing has moved
+  bool reported_ = false;
+  std::vector<RankState> before_;
+};
+
+}  // namespace musubi::launch

@@ -1,0 +1,39 @@
+// What the threads of a job do at one moment, as far as they and the kernel say.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "launch/local/wait_boards.h"
+#include "trace/wait_records.h"
+
+namespace musubi::launch {
+
+struct ThreadState {
+  Rank rank;
+  pid_t thread_id = 0;
+  trace::Wait wait = trace::Wait::nothing;
+  std::uint64_t object = 0, address = 0, call_site = 0, task = 0, moves = 0, looks = 0;
+  std::uint32_t team_number = 0, team_size = 0;
+  std::vector<std::uint32_t> held;  // ids of locks
+  // Of threads that spin, or wait for nothing of the job: what the kernel says.
+  bool sleeps = false;
+  std::uint64_t processor_ticks = 0;
+  std::string kernel_call;  // as /proc/<process>/task/<thread>/syscall has it
+};
+
+struct RankState {
+  Rank rank;
+  pid_t process = 0;
+  std::uint32_t without_record = 0;
+  std::vector<ThreadState> threads;
+};
+
+// `processes`: of the ranks, 0 for those that have ended.
+std::vector<RankState> take_snapshot(const WaitBoards& boards, const std::vector<pid_t>& processes);
+
+}  // namespace musubi::launch

@@ -1,0 +1,165 @@
+#include "launch/output_relay.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace musubi::launch {
+namespace {
+
+constexpr std::uint64_t quiet_ns = 50'000'000;
+// C's stdio writes full buffers of this size to a pipe. What ends with one is hardly a prompt, but the middle
+// of a line of a rank that computes for a while.
+constexpr std::size_t stdio_block_bytes = 4096;
+constexpr std::uint64_t quiet_after_block_ns = 1'000'000'000;
+constexpr std::size_t prompt_bytes_max = 4096;  // longer is no prompt, but a line that takes its time
+constexpr std::size_t read_bytes = 64 * 1024;
+
+// Then both streams go through one sink, or their lines would mix.
+bool same_file(int a, int b) {
+  struct stat first {
+  }, second{};
+  return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+}  // namespace
+
+OutputRelay::OutputRelay(PipeWatcher& watcher, std::uint32_t ranks, bool label_lines, int progress_event)
+    : watcher_(watcher), label_lines_(label_lines), scratch_(read_bytes, '\0') {
+  output_sink_ = std::make_unique<OutputSink>(STDOUT_FILENO, progress_event);
+  if (!same_file(STDOUT_FILENO, STDERR_FILENO)) {
+    error_sink_ = std::make_unique<OutputSink>(STDERR_FILENO, progress_event);
+  }
+  channels_.reserve(2 * ranks);
+}
+
+void OutputRelay::add_rank(os::FileDescriptor output, os::FileDescriptor error) {
+  const Rank rank(static_cast<std::uint32_t>(channels_.size() / 2));
+  const std::string label = label_lines_ ? "[" + std::to_string(rank.value) + "] " : "";
+  channels_.push_back({rank, Stream::output, std::move(output), LineBuffer(label), false, false, 0, false});
+  set_watched(channels_.back(), true);
+  channels_.push_back({rank, Stream::error, std::move(error), LineBuffer(label), false, false, 0, false});
+  set_watched(channels_.back(), true);
+}
+
+void OutputRelay::readable(Rank rank, Stream stream, std::uint64_t now_ns) {
+  pump(channels_[2 * rank.value + static_cast<std::uint32_t>(stream)], now_ns);
+}
+
+void OutputRelay::progressed(std::uint64_t now_ns) {
+  for (Channel& channel : channels_) {
+    if (channel.pipe.number() >= 0 && (!channel.watched || sink(channel.stream).broken()))
+      pump(channel, now_ns);
+  }
+}
+
+void OutputRelay::rank_ended(Rank rank, std::uint64_t now_ns) {
+  for (std::uint32_t i = 2 * rank.value; i < 2 * rank.value + 2; ++i) {
+    channels_[i].ended = true;
+    pump(channels_[i], now_ns);
+  }
+}
+
+void OutputRelay::say(std::string line) {
+  sink(Stream::error).write(std::move(line) + "\n");
+}
+
+void OutputRelay::flush_quiet(std::uint64_t now_ns) {
+  if (label_lines_ || !prompts_) return;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, channels_.size()); ++i) {
+    Channel& channel = channels_[i];
+    if (!may_be_prompt(channel) || now_ns < quiet_from_ns(channel)) continue;
+    std::string out;
+    channel.lines.flush(out);
+    sink(channel.stream).write(std::move(out));
+  }
+}
+
+std::optional<std::uint64_t> OutputRelay::quiet_deadline_ns() const {
+  std::optional<std::uint64_t> deadline;
+  if (label_lines_ || !prompts_) return deadline;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, channels_.size()); ++i) {
+    if (!may_be_prompt(channels_[i])) continue;
+    const std::uint64_t due = quiet_from_ns(channels_[i]);
+    deadline = deadline ? std::min(*deadline, due) : due;
+  }
+  return deadline;
+}
+
+std::uint64_t OutputRelay::quiet_from_ns(const Channel& channel) {
+  return channel.last_bytes_ns + (channel.ends_with_whole_block ? quiet_after_block_ns : quiet_ns);
+}
+
+// An unwatched channel is quiet only because nobody listens.
+bool OutputRelay::may_be_prompt(const Channel& channel) {
+  const std::size_t bytes = channel.lines.begun_bytes();
+  return channel.watched && bytes > 0 && bytes <= prompt_bytes_max;
+}
+
+bool OutputRelay::drained() const {
+  const bool closed = std::all_of(channels_.begin(), channels_.end(),
+                                  [](const Channel& channel) { return channel.pipe.number() < 0; });
+  return closed && output_sink_->idle() && (error_sink_ == nullptr || error_sink_->idle());
+}
+
+bool OutputRelay::reader_gone() const {
+  return output_sink_->broken() || (error_sink_ != nullptr && error_sink_->broken());
+}
+
+// Reads once from a live rank, so that all ranks get their turn, and until the end from a dead one.
+void OutputRelay::pump(Channel& channel, std::uint64_t now_ns) {
+  OutputSink& target = sink(channel.stream);
+  while (channel.pipe.number() >= 0) {
+    if (target.broken()) return close(channel);  // as without Musubi, the rank learns it by SIGPIPE
+    if (target.full()) return set_watched(channel, false);
+    const ssize_t bytes = ::read(channel.pipe.number(), scratch_.data(), scratch_.size());
+    if (bytes < 0 && errno == EINTR) continue;
+    const bool empty = bytes < 0 && errno == EAGAIN;
+    // What a rank has started may hold the pipe open after the rank's death; it is not waited for.
+    if (bytes == 0 || (bytes < 0 && !empty) || (empty && channel.ended)) return close(channel);
+    if (bytes > 0) {
+      std::string out;
+      channel.lines.add({scratch_.data(), static_cast<std::size_t>(bytes)}, out);
+      target.write(std::move(out));
+      channel.last_bytes_ns = now_ns;
+      channel.ends_with_whole_block = static_cast<std::size_t>(bytes) % stdio_block_bytes == 0;
+    }
+    if (channel.ended) continue;
+    if (!channel.watched) channel.last_bytes_ns = now_ns;
+    return set_watched(channel, true);
+  }
+}
+
+void OutputRelay::close(Channel& channel) {
+  set_watched(channel, false);
+  channel.pipe.close();
+  flush_last_lines(sink(channel.stream));
+}
+
+// Lines that were begun and never ended go out behind all others, in which they would stand otherwise.
+void OutputRelay::flush_last_lines(const OutputSink& target) {
+  const auto goes_there = [&](const Channel& channel) { return &sink(channel.stream) == &target; };
+  for (const Channel& channel : channels_) {
+    if (goes_there(channel) && channel.pipe.number() >= 0) return;
+  }
+  for (Channel& channel : channels_) {
+    if (!goes_there(channel)) continue;
+    std::string out;
+    channel.lines.flush(out);
+    sink(channel.stream).write(std::move(out));
+  }
+}
+
+void OutputRelay::set_watched(Channel& channel, bool watched) {
+  if (channel.watched == watched) return;
+  if (watched)
+    watcher_.watch(channel.pipe.number(), channel.rank, channel.stream);
+  else
+    watcher_.unwatch(channel.pipe.number());
+  channel.watched = watched;
+}
+
+}  // namespace musubi::launch

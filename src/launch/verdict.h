@@ -1,0 +1,78 @@
+// The rules by which a job ends, without any I/O: what happened goes in; what to do, what to say and the exit
+// status come out.
+//
+//   running ──finish(status)──> finishing ──that rank has ended──> leaving ──all ended──> over
+//      └───────death, abort───> failing ───────────all ended───────────────────────────> over
+//
+// - finishing: the rank that finished writes out its buffers and runs its exit handlers, for as long as it
+// takes.
+//
+// - leaving: the others get abort_timeout to end by themselves, then they are killed quietly.
+//
+// - failing: the others get SIGTERM, and SIGKILL after abort_timeout.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/ids.h"
+
+namespace musubi::launch {
+
+// How a process ended: by exit(status), or by a signal.
+struct Ending {
+  bool by_signal = false;
+  int number = 0;  // exit status or signal
+};
+
+enum class Phase { running, finishing, leaving, failing, over };
+
+class Verdict {
+ public:
+  // `plain`: programs that never join the job; for them exit(0) is orderly.
+  Verdict(std::uint32_t ranks, bool plain) : plain_(plain), alive_(ranks) {}
+
+  void joined(Rank rank);
+  void finished(Rank rank, int status);
+  void aborted(Rank rank, int process_id, int status, std::string_view reason);
+  void ended(Rank rank, int process_id, Ending ending);
+
+  // A signal was passed on to the ranks: to die of it is what the user asked for, and needs no line.
+  void passed_on(int signal) { passed_on_ |= 1ull << signal; }
+  // The kernel has killed processes for want of memory since the job began: a rank that dies of SIGKILL was
+  // one of them.
+  void memory_ran_out() { memory_ran_out_ = true; }
+  // Nobody reads the output any more: to die of SIGPIPE is the usual end then.
+  void output_closed() { passed_on(signal_of_closed_pipe); }
+
+  Phase phase() const { return phase_; }
+  // The job's exit status: that of finish(), 128+signal when a rank died of a signal, the status of abort()
+  // or of the exit without finish() (1 when that was 0).
+  int exit_status() const { return exit_status_; }
+  // The one line that explains a failure (no newline), once; then empty.
+  std::string take_message();
+
+ private:
+  static const int signal_of_closed_pipe;
+
+  void fail(Rank rank, int process_id, int status, std::string_view what);
+
+  bool plain_;
+  std::uint32_t alive_;
+  Phase phase_ = Phase::running;
+  int exit_status_ = 0;
+  std::optional<Rank> finisher_;
+  std::uint64_t passed_on_ = 0;
+  bool memory_ran_out_ = false;
+  bool any_joined_ = false;
+  std::optional<std::pair<Rank, int>> left_before_joining_;  // rank and process id
+  std::string message_;
+};
+
+// `signal 9 (SIGKILL)`
+std::string describe_signal(int signal);
+
+}  // namespace musubi::launch

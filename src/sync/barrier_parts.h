@@ -1,0 +1,104 @@
+// What a barrier is made of; for the sources of Barrier alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/event.h"
+#include "coherence/core/block_words.h"
+#include "coherence/core/signature.h"
+#include "coherence/regions.h"
+#include "sync/barrier.h"
+
+namespace musubi::sync {
+
+using coherence::Notice;
+using coherence::Signature;
+using coherence::SignatureView;
+
+// Of a message between two ranks, in one round.
+struct BarrierHeader {
+  std::uint64_t epoch;
+  std::uint32_t round;
+  std::uint16_t has_payload;
+  std::uint16_t complete;      // on all ranks that this one has heard of
+  std::uint64_t notice_count;  // more than fit into the message: they lie on the sender's board
+  LogicalTime minimum;
+  Barrier::Payload payload;
+};
+inline constexpr std::size_t inline_notices_max =
+    (fabric::message_bytes_max - sizeof(BarrierHeader)) / sizeof(Notice);
+
+struct BarrierMessage {
+  BarrierHeader header;
+  Notice notices[inline_notices_max];
+};
+static_assert(sizeof(BarrierMessage) <= fabric::message_bytes_max);
+
+// What has arrived for one round. Two barriers can be under way at once (a fast peer is one ahead), never
+// three: a peer enters barrier n+2 only after everybody has entered n+1, and so has left n.
+struct BarrierInbox {
+  BarrierMessage message;
+  Event arrived;
+};
+
+// What a passage must wait for before it can go on.
+enum class BarrierNeed : std::uint8_t { nothing, release, room, message, notices, acquire };
+
+struct Barrier::Parts {
+  fabric::Fabric& fabric;
+  coherence::Protocol& protocol;
+  trace::Counters& counters;
+  std::byte* board;
+  std::uint64_t board_offset;
+  std::size_t notices_max;
+  unsigned rounds;
+  bool direct;  // peers write into each other's slots; a message only where one is asked for
+  std::vector<std::byte> gathered_memory;
+  Signature gathered;
+  std::vector<BarrierInbox> inboxes;  // [parity of the epoch][round]
+  std::vector<Notice> received;
+  std::uint64_t epoch = 1;         // of the barrier that is under way, or of the next one
+  std::uint64_t mark_before = 0;   // of the own signature, at the barrier before
+  std::vector<std::byte*> boards;  // of the receivers, by round; null: not asked for yet
+  ReleaseListener* listener = nullptr;
+
+  // A rank's board: a slot for each [parity of the epoch][round]. Without direct access it is the sender's,
+  // and holds no more than the notices.
+  std::size_t slot_offset(std::uint32_t round) const {
+    return ((epoch & 1) * rounds + round) * BarrierSlot::bytes(notices_max);
+  }
+  BarrierSlot slot_of_receiver(std::uint32_t round) {
+    std::byte*& of_receiver = boards[round];
+    if (of_receiver == nullptr) {
+      of_receiver = fabric.direct(receiver(round), coherence::control_region) + board_offset;
+    }
+    return BarrierSlot(of_receiver + slot_offset(round));
+  }
+  BarrierInbox& inbox(std::uint64_t of_epoch, std::uint32_t round) {
+    return inboxes[(of_epoch & 1) * rounds + round];
+  }
+  Rank receiver(unsigned round) const { return Rank{(fabric.self().value + (1u << round)) % fabric.ranks()}; }
+  Rank sender(unsigned round) const {
+    return Rank{(fabric.self().value + fabric.ranks() - (1u << round)) % fabric.ranks()};
+  }
+
+  static coherence::Audience audience_of(const Passage& passage) {
+    return passage.complete_ ? coherence::Audience::everyone : coherence::Audience::all_ranks_soon;
+  }
+  BarrierNeed advance(Passage& passage);
+  void begin(Passage& passage);
+  void end(Passage& passage);
+  void prepare_next();
+  bool send(Passage& passage);
+  bool send_message(const Passage& passage);
+  bool write_to_peer(Passage& passage);
+  BarrierNeed receive(Passage& passage);
+  BarrierNeed look_into_slot(Passage& passage);
+  BarrierNeed look_into_inbox(Passage& passage);
+  void take(Passage& passage, const Round& round);
+  Task<> get_notices(unsigned round);
+};
+
+}  // namespace musubi::sync

@@ -1,0 +1,32 @@
+// A driver of the bootstrap port, with the means to run a job of it and to see how it ends.
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace musubi::bootstrap {
+
+struct Outcome {
+  int status = -1;      // of the job; -1: it has not ended
+  std::string message;  // what was said about its end; lines end with a newline
+  std::string output;   // what the ranks printed
+  bool all_ended = false;
+};
+
+struct BootstrapWorld {
+  std::string name;
+  std::string hosts_of_four;  // the host of each of four ranks, a digit each
+  bool relays_output = false;
+  // Runs the act (rank_acts.h) on every rank.
+  Outcome (*run)(int ranks, const std::vector<std::string>& act) = nullptr;
+};
+inline void PrintTo(const BootstrapWorld& world, std::ostream* out) {
+  *out << world.name;
+}
+
+std::vector<BootstrapWorld> in_process_worlds();
+std::vector<BootstrapWorld> local_worlds();
+
+}  // namespace musubi::bootstrap

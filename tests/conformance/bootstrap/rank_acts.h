@@ -1,0 +1,25 @@
+// What the ranks of the suite do, whatever the driver. An act checks what it sees and ends the job with 0, or
+// with the status of what was wrong.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bootstrap/bootstrap.h"
+
+namespace musubi::bootstrap {
+
+struct RankSurroundings {
+  Bootstrap& job;
+  std::vector<std::string> arguments;           // the act's name is the first
+  std::function<void()> die;                    // without a word; does not return
+  std::function<void(std::string_view)> print;  // to the rank's output; pieces of lines as well
+};
+
+// Statuses of acts that found something wrong, and of an act that is not known.
+enum Wrong : int { wrong_place = 81, wrong_hosts, wrong_blobs, wrong_error, wrong_end, no_act };
+
+void act(const RankSurroundings& rank);
+
+}  // namespace musubi::bootstrap
