@@ -50,24 +50,18 @@ std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::Priv
   MemoryFiles& files = devices_.files();
   coherence::Signature& signature =
       signature_.emplace(files.control() + job_.control.signature, job_.notices_max);
-  const coherence::RankMemory memory{devices_.vm().system_view(),
-                                     files.published(),
-                                     files.words(),
-                                     files.entries(),
-                                     &signature,
-                                     &files};
+  const coherence::RankMemory memory{
+      devices_.vm().system_view(), files.published(), files.words(), files.entries(), &signature, &files};
   const coherence::Parameters parameters = parameters_from(job_.settings, job_.notices_max);
-  auto migrating = std::make_unique<coherence::Migrating>(space, devices_.fabric(), devices_.vm(),
-                                                          job_.counters, grants_, memory, parameters,
-                                                          &private_parts);
+  auto migrating = std::make_unique<coherence::Migrating>(
+      space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters, &private_parts);
   const bool is_alone = std::ranges::all_of(
       space.segments(), [](const vm::Segment& segment) { return segment.policy == policy_migrating; });
   if (is_alone) return migrating;
   std::vector<std::unique_ptr<coherence::Protocol>> policies;
   policies.push_back(std::move(migrating));
-  policies.push_back(std::make_unique<coherence::HomeBased>(space, devices_.fabric(), devices_.vm(),
-                                                            job_.counters, grants_, memory, parameters,
-                                                            &private_parts));
+  policies.push_back(std::make_unique<coherence::HomeBased>(
+      space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters, &private_parts));
   return std::make_unique<coherence::Policies>(space, std::move(policies), signature, job_.notices_max);
 }
 
