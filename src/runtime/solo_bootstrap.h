@@ -8,7 +8,7 @@
 
 #include "bootstrap/bootstrap.h"
 
-namespace musubi::image {
+namespace musubi::runtime {
 
 class SoloBootstrap final : public bootstrap::Bootstrap {
  public:
@@ -21,4 +21,4 @@ class SoloBootstrap final : public bootstrap::Bootstrap {
   [[noreturn]] void abort(int status, std::string_view reason) noexcept override;
 };
 
-}  // namespace musubi::image
+}  // namespace musubi::runtime
