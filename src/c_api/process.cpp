@@ -1,28 +1,14 @@
 #include "c_api/process.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "bootstrap/local/local_bootstrap.h"
-#include "config/configuration.h"
-#include "config/environment.h"
 #include "image/heap.h"
-#include "image/solo_bootstrap.h"
+#include "runtime/join_job.h"
 
 namespace musubi::c_api {
 namespace {
 
 constinit std::atomic<Process*> process{nullptr};
-
-Result<std::unique_ptr<bootstrap::Bootstrap>> join_launcher() {
-  using Joined = Result<std::unique_ptr<bootstrap::Bootstrap>>;
-  if (!bootstrap::LocalBootstrap::invited()) return Joined(std::make_unique<image::SoloBootstrap>());
-  auto joined = bootstrap::LocalBootstrap::join();
-  if (!joined) return joined.error();
-  // What the program starts is an ordinary process.
-  ::unsetenv(config::job_variable);
-  return Joined(std::move(joined).value());
-}
 
 Result<void> share_heap(Process& joined) {
   const runtime::Layout& layout = joined.runtime.memory().layout();
@@ -53,14 +39,13 @@ Process* current_process() noexcept {
 }
 
 Result<void> join() {
-  config::Configuration configuration;
-  if (auto read = config::read_environment(configuration); !read) return read;
-  auto bootstrap = join_launcher();
+  auto settings = runtime::read_settings();
+  if (!settings) return settings.error();
+  auto bootstrap = runtime::join_job();
   if (!bootstrap) return bootstrap.error();
-  auto started = runtime::Runtime::start(configuration.settings(), std::move(bootstrap).value(), {}, {});
+  auto started = runtime::start_runtime(settings.value(), std::move(bootstrap).value());
   if (!started) return started.error();
   auto joined = std::make_unique<Process>(std::move(started).value());
-  runtime::set_current_runtime(&joined->runtime);
   if (auto shared = share_heap(*joined); !shared) return shared;
   process.store(joined.release(), std::memory_order_release);
   return {};

@@ -9,16 +9,15 @@
 #include <vector>
 
 #include "base/check.h"
-#include "bootstrap/local/local_bootstrap.h"
-#include "config/configuration.h"
+#include "bootstrap/bootstrap.h"
 #include "config/environment.h"
 #include "image/fork.h"
 #include "image/library_loading.h"
 #include "image/loaded_objects.h"
 #include "image/refusal.h"
-#include "image/solo_bootstrap.h"
 #include "omp/shared_memory.h"
 #include "omp/team.h"
+#include "runtime/join_job.h"
 
 namespace musubi::image {
 namespace {
@@ -32,24 +31,15 @@ constexpr int status_of_refusal = 125;  // as of env, timeout and others that co
 // Interposed functions have no argument through which the job could reach them.
 constinit Job* job_of_process = nullptr;
 
-std::unique_ptr<bootstrap::Bootstrap> join_launcher() {
-  if (!bootstrap::LocalBootstrap::invited()) return std::make_unique<SoloBootstrap>();
-  auto joined = bootstrap::LocalBootstrap::join();
-  if (!joined) refuse(status_of_refusal, joined.error().message);
-  return std::move(joined.value());
+// The value of `step`, or the end of the process.
+template <typename Value>
+Value value_or_refuse(Result<Value> step) {
+  if (!step) refuse(status_of_refusal, step.error().message);
+  return std::move(step).value();
 }
 
-config::Settings read_settings() {
-  config::Configuration configuration;
-  if (const Result<void> read = config::read_environment(configuration); !read) {
-    refuse(status_of_refusal, read.error().message);
-  }
-  return configuration.settings();
-}
-
-// What the program starts is an ordinary process.
-void clean_environment() {
-  ::unsetenv(config::job_variable);
+// What the program starts runs without this library.
+void leave_preloading() {
   const auto preloaded = config::environment_variable("LD_PRELOAD");
   if (!preloaded) return;
   std::string kept;
@@ -125,24 +115,22 @@ std::vector<link_map*> private_objects(const LibraryChoice& choice) {
 
 Job& join_job(const ProgramArguments& arguments) {
   MUSUBI_CHECK(job_of_process == nullptr);
-  const config::Settings settings = read_settings();
+  const config::Settings settings = value_or_refuse(runtime::read_settings());
   LibraryChoice choice(settings);
   choice.decide(linked_objects());
   run_constructors(private_objects(choice), arguments);
-  std::unique_ptr<bootstrap::Bootstrap> bootstrap = join_launcher();
+  std::unique_ptr<bootstrap::Bootstrap> bootstrap = value_or_refuse(runtime::join_job());
   set_check_prefix(("rank " + std::to_string(bootstrap->self().value)).c_str());
-  clean_environment();
+  leave_preloading();
   compare_images(*bootstrap);
   auto& descriptors = *new Descriptors;
   const Result<void> reserved =
       descriptors.reserve_numbers(bootstrap->self(), bootstrap->ranks(), !settings.label_output);
   if (!reserved) refuse(status_of_refusal, reserved.error().message);
   const Globals globals = find_shared_globals(choice);
-  auto started =
-      runtime::Runtime::start(settings, std::move(bootstrap), globals.shared, globals.private_bytes);
-  if (!started) refuse(status_of_refusal, started.error().message);
-  runtime::Runtime& runtime = *started.value().release();
-  runtime::set_current_runtime(&runtime);
+  runtime::Runtime& runtime = *value_or_refuse(runtime::start_runtime(settings, std::move(bootstrap),
+                                                                      globals.shared, globals.private_bytes))
+                                   .release();
   prepare_for_children();
   job_of_process = new Job(runtime, descriptors, *new Streams, *new Attributes, std::move(choice), arguments);
   start_process_objects(*job_of_process);
@@ -156,14 +144,6 @@ Job& join_job(const ProgramArguments& arguments) {
                              },
                              [](void* address) { heap.release(address); }});
   return *job_of_process;
-}
-
-bool is_invited() {
-  return bootstrap::LocalBootstrap::invited();
-}
-
-bool is_below_invited() {
-  return !is_invited() && config::environment_variable(config::job_variable).has_value();
 }
 
 Job* current_job() noexcept {

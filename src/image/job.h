@@ -56,11 +56,6 @@ struct Job {
 // constructors of the program and of shared libraries.
 Job& join_job(const ProgramArguments& arguments);
 
-// Whether the launcher has started this process, or one that it took the place of, as a rank.
-bool is_invited();
-// Whether this process is a child of such a one that has not joined.
-bool is_below_invited();
-
 // The job of this process; null before join_job, in a process that is no rank, and in a forked child of a
 // rank. Any thread, signal-safe.
 Job* current_job() noexcept;

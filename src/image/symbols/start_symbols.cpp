@@ -14,6 +14,7 @@
 #include "image/real_function.h"
 #include "image/refusal.h"
 #include "image/symbols/exported.h"
+#include "runtime/join_job.h"
 
 namespace {
 
@@ -48,9 +49,9 @@ bool only_starts_others() {
 // A rank, or a program with OpenMP that was started without the launcher.
 bool joins() {
   using musubi::image::uses_openmp;
-  if (musubi::image::is_invited()) return uses_openmp() || !only_starts_others();
+  if (musubi::runtime::is_invited()) return uses_openmp() || !only_starts_others();
   if (!uses_openmp()) return false;
-  if (musubi::image::is_below_invited()) {
+  if (musubi::runtime::is_below_invited()) {
     musubi::image::refuse(125,
                           "a program with OpenMP was started by a shell that is no part of the job: name the "
                           "program itself, or let the shell `exec` it");

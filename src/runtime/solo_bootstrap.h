@@ -8,7 +8,7 @@
 
 #include "bootstrap/bootstrap.h"
 
-namespace musubi::image {
+namespace musubi::runtime {
 
 class SoloBootstrap final : public bootstrap::Bootstrap {
  public:
@@ -25,4 +25,4 @@ class SoloBootstrap final : public bootstrap::Bootstrap {
   const bootstrap::Hosts hosts_ = bootstrap::Hosts::one(1);
 };
 
-}  // namespace musubi::image
+}  // namespace musubi::runtime

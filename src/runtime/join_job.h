@@ -1,0 +1,35 @@
+// How a process comes to its job: the one place that reads the invitation and the settings from the
+// environment, and knows by which bootstrap a rank joins. Front ends call these in this order; what they do
+// between two of them is their own. One thread, once per process.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "bootstrap/bootstrap.h"
+#include "config/settings.h"
+#include "runtime/runtime.h"
+
+namespace musubi::runtime {
+
+// Whether the launcher has started this process, or one that it took the place of, as a rank. Any thread.
+bool is_invited();
+// Whether this process is a child of such a one that has not joined. Any thread.
+bool is_below_invited();
+
+// Errors: a variable MUSUBI_<NAME> that names no setting, or whose value is none of that setting.
+Result<config::Settings> read_settings();
+
+// Joins the launcher that has invited this process, and takes the invitation out of the environment: what the
+// program starts is an ordinary process. Without an invitation: a job of one rank. Blocks until the launcher
+// has answered. Errors: those of the bootstrap.
+Result<std::unique_ptr<bootstrap::Bootstrap>> join_job();
+
+// Runtime::start, and current_runtime() is what it made. Collective, with its errors.
+Result<std::unique_ptr<Runtime>> start_runtime(const config::Settings& settings,
+                                               std::unique_ptr<bootstrap::Bootstrap> bootstrap,
+                                               std::span<const SharedRange> globals = {},
+                                               std::span<const PrivateBytes> private_bytes = {});
+
+}  // namespace musubi::runtime
