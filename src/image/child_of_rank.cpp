@@ -7,7 +7,7 @@
 #include "image/fork.h"
 #include "image/heap.h"
 #include "image/refusal.h"
-#include "omp/team.h"
+#include "omp/process.h"
 
 namespace musubi::image {
 namespace {

@@ -16,7 +16,7 @@
 #include "image/loaded_objects.h"
 #include "image/refusal.h"
 #include "omp/shared_memory.h"
-#include "omp/team.h"
+#include "omp/process.h"
 #include "runtime/join_job.h"
 
 namespace musubi::image {

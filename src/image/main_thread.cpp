@@ -13,7 +13,7 @@
 #include "image/program_exit.h"
 #include "image/program_strings.h"
 #include "image/program_threads.h"
-#include "omp/team.h"
+#include "omp/process.h"
 #include "os/signal_calls.h"
 #include "runtime/waiting.h"
 

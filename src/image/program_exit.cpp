@@ -9,7 +9,7 @@
 
 #include "image/job.h"
 #include "image/real_function.h"
-#include "omp/team.h"
+#include "omp/process.h"
 #include "os/system_call.h"
 
 namespace musubi::image {

@@ -1,5 +1,7 @@
 #include "omp/cancellation.h"
 
+#include "omp/job.h"
+#include "omp/team.h"
 #include "omp/worksharing.h"
 
 namespace musubi::omp {
@@ -20,24 +22,18 @@ bool cancellation_enabled() noexcept {
 
 bool region_is_cancelled(const ImplicitTask& task) {
   if (!cancellation_enabled()) return false;
-  if (task.size == 1) return task.cancelled;
-  Job& job = *Job::current();
-  if (job.region_cancelled.load(std::memory_order_relaxed)) return true;
-  if (job.words.load(Rank{0}, words::cancelled_region) == 0) return false;
-  job.region_cancelled.store(true, std::memory_order_relaxed);
-  return true;
+  return task.team == nullptr ? task.cancelled : task.team->is_cancelled();
 }
 
 bool cancel(ImplicitTask& task, unsigned kind) {
   if (!cancellation_enabled()) return false;
-  Job& job = *Job::current();
   if ((kind & (cancel_kinds::loop | cancel_kinds::sections)) != 0) {
-    if (task.size > 1) job.words.store(Rank{0}, words::cancelled_loop, std::uint64_t{task.barriers} + 1);
+    if (task.team != nullptr)
+      task.team->words.store(Rank{0}, words::cancelled_loop, std::uint64_t{task.barriers} + 1);
   } else if ((kind & cancel_kinds::taskgroup) != 0) {
     if (TaskGroup* group = group_to_cancel(task)) group->cancelled = true;
-  } else if (task.size > 1) {
-    job.words.store(Rank{0}, words::cancelled_region, 1);
-    job.region_cancelled.store(true, std::memory_order_relaxed);
+  } else if (task.team != nullptr) {
+    task.team->cancel();
   } else {
     task.cancelled = true;
   }
@@ -47,8 +43,8 @@ bool cancel(ImplicitTask& task, unsigned kind) {
 bool cancellation_point(const ImplicitTask& task, unsigned kind) {
   if (!cancellation_enabled()) return false;
   if ((kind & (cancel_kinds::loop | cancel_kinds::sections)) != 0) {
-    return task.size > 1 &&
-           Job::current()->words.load(Rank{0}, words::cancelled_loop) == std::uint64_t{task.barriers} + 1;
+    return task.team != nullptr &&
+           task.team->words.load(Rank{0}, words::cancelled_loop) == std::uint64_t{task.barriers} + 1;
   }
   if ((kind & cancel_kinds::taskgroup) != 0) return drops_tasks(task);
   return region_is_cancelled(task);
@@ -62,11 +58,11 @@ bool drops_tasks(const ImplicitTask& task) {
 
 void forget_cancellation(ImplicitTask& task) {
   if (!cancellation_enabled()) return;
-  Job& job = *Job::current();
+  TeamWords& team_words = task.team->words;
   // Numbers of barriers begin again in the next region.
-  job.words.store(Rank{0}, words::cancelled_loop, 0);
-  if (job.words.load(Rank{0}, words::cancelled_region) == 0) return;
-  job.words.store(Rank{0}, words::cancelled_region, 0);
+  team_words.store(Rank{0}, words::cancelled_loop, 0);
+  if (team_words.load(Rank{0}, words::cancelled_region) == 0) return;
+  team_words.store(Rank{0}, words::cancelled_region, 0);
   renumber_constructs(task);
 }
 

@@ -6,7 +6,6 @@
 // joined, the counts of constructs start anew, since the threads left them at different ones.
 #pragma once
 
-#include "omp/job.h"
 #include "omp/thread.h"
 
 namespace musubi::omp {

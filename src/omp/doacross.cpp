@@ -26,13 +26,13 @@ Entry entry_of(TeamWords& team_words, std::uint64_t chunk) {
   return {team_words.owner_of(place), words::doacross + place, chunk / words::doacross_count + 1};
 }
 
-void publish(const Entry& entry, std::uint64_t progress) {
-  Job::current()->words.store(entry.owner, entry.index, entry.turn << progress_bits | progress);
+void publish(TeamWords& team_words, const Entry& entry, std::uint64_t progress) {
+  team_words.store(entry.owner, entry.index, entry.turn << progress_bits | progress);
 }
 
-void wait_until(const Entry& entry, std::uint64_t progress) {
+void wait_until(TeamWords& team_words, const Entry& entry, std::uint64_t progress) {
   Backoff backoff(runtime::Wait::iteration);
-  while (Job::current()->words.load(entry.owner, entry.index) < (entry.turn << progress_bits | progress)) {
+  while (team_words.load(entry.owner, entry.index) < (entry.turn << progress_bits | progress)) {
     backoff.pause();
   }
 }
@@ -90,55 +90,54 @@ void doacross_begin(ImplicitTask& task, std::span<const std::uint64_t> extents, 
   // The turns of a word are counted in what progress leaves of it.
   constexpr std::uint64_t chunks_max = std::uint64_t{1} << 29;
   if (specification.chunk != 0) specification.chunk = std::max(specification.chunk, count / chunks_max);
-  if (task.size > 1) {
-    Job& job = *Job::current();
+  if (task.team != nullptr) {
+    Team& team = *task.team;
     // The words belong to one nest at a time: nobody is in an earlier one, then they are cleared, then this
     // starts.
     barrier();
-    const std::uint32_t here = Placement(task.size, job.ranks, job.threads_per_rank).first_on(job.self);
     const bool clears_for_rank_without_members = task.number == 0;
     for (std::size_t place = 0; place < words::doacross_count; ++place) {
-      const Rank owner = job.words.owner_of(place);
-      const bool own = owner.value == job.self && task.number == here;
-      const bool orphan = clears_for_rank_without_members &&
-                          Placement(task.size, job.ranks, job.threads_per_rank).members_on(owner.value) == 0;
-      if (own || orphan) job.words.store(owner, words::doacross + place, 0);
+      const Rank owner = team.words.owner_of(place);
+      const bool own = owner.value == team.self && task.number == team.first_here();
+      const bool orphan = clears_for_rank_without_members && team.placement().members_on(owner.value) == 0;
+      if (own || orphan) team.words.store(owner, words::doacross + place, 0);
     }
     barrier();
   }
   loop_begin(task, specification);
   task.loop.doacross = true;
   task.loop.nest = static_cast<std::uint32_t>(extents.size());
-  if (task.size > 1) keep_inner_extents(extents.subspan(1));
+  if (task.team != nullptr) keep_inner_extents(extents.subspan(1));
 }
 
 void doacross_enter_chunk(ImplicitTask& task) {
   const std::uint64_t chunk = chunk_holding(task, task.loop.chunk.first);
   if (chunk < words::doacross_count) return;
   // The word still speaks for an earlier chunk: it must be complete before the word changes its meaning.
-  wait_until(entry_of(Job::current()->words, chunk - words::doacross_count), complete);
+  TeamWords& team_words = task.team->words;
+  wait_until(team_words, entry_of(team_words, chunk - words::doacross_count), complete);
 }
 
 void doacross_leave_chunk(ImplicitTask& task) {
-  Job& job = *Job::current();
-  if (job.ranks > 1) job.runtime.synchronization().release();
-  publish(entry_of(job.words, chunk_holding(task, task.loop.chunk.first)), complete);
+  Team& team = *task.team;
+  if (team.ranks > 1) team.runtime.synchronization().release();
+  publish(team.words, entry_of(team.words, chunk_holding(task, task.loop.chunk.first)), complete);
 }
 
 void doacross_post(ImplicitTask& task, const std::uint64_t* coordinates) {
-  if (task.size == 1) return;
-  Job& job = *Job::current();
-  if (job.ranks > 1) job.runtime.synchronization().release();
+  if (task.team == nullptr) return;
+  Team& team = *task.team;
+  if (team.ranks > 1) team.runtime.synchronization().release();
   const std::uint64_t chunk = chunk_holding(task, coordinates[0]);
-  publish(entry_of(job.words, chunk), progress_at(task, chunk, coordinates));
+  publish(team.words, entry_of(team.words, chunk), progress_at(task, chunk, coordinates));
 }
 
 void doacross_wait(ImplicitTask& task, const std::uint64_t* coordinates) {
-  if (task.size == 1) return;
-  Job& job = *Job::current();
+  if (task.team == nullptr) return;
+  Team& team = *task.team;
   const std::uint64_t chunk = chunk_holding(task, coordinates[0]);
-  wait_until(entry_of(job.words, chunk), progress_at(task, chunk, coordinates));
-  if (job.ranks > 1) job.runtime.synchronization().acquire();
+  wait_until(team.words, entry_of(team.words, chunk), progress_at(task, chunk, coordinates));
+  if (team.ranks > 1) team.runtime.synchronization().acquire();
 }
 
 }  // namespace musubi::omp

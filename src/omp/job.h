@@ -1,7 +1,6 @@
 // Everything OpenMP keeps per process.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string_view>
@@ -10,24 +9,22 @@
 #include "omp/locks.h"
 #include "omp/open_singles.h"
 #include "omp/pool.h"
-#include "omp/region.h"
+#include "omp/process.h"
+#include "omp/team.h"
 #include "omp/team_words.h"
 #include "runtime/runtime.h"
 
 namespace musubi::omp {
 
-// What a thread hands to its team with a barrier; one of a rank, used in turn with another.
-struct Broadcast {
-  const std::size_t word;  // where the value lies when its sender is not on rank 0
-  std::atomic<std::uintptr_t> value{0};
-  std::atomic<bool> sent{false};  // by a thread of this rank
-};
-
 struct Job {
   explicit Job(runtime::Runtime& runtime_of_process);
 
   // Null before start(): the process is then a team of one, without a runtime.
-  static Job* current() noexcept;
+  static Job* current() noexcept { return current_; }
+  // In a child made by fork, where there is no job any more: does not return.
+  static void refuse_if_left() {
+    if (refusal_ != nullptr) refusal_();
+  }
   // For what cannot be done without a runtime: ends the process with a line that names `construct`.
   static Job& require(const char* construct);
 
@@ -39,14 +36,20 @@ struct Job {
   bool stacks_hold_storage = true;  // the program has thread-local storage, which lies above its frames
   TeamWords words;
   Locks locks;
+  Team team;  // over the ranks
   Pool pool;
   UnreleasedSingles unreleased_singles;
-  Region region;  // the active parallel region, while there is one
-  std::atomic<bool> region_active{false};
-  std::atomic<bool> region_cancelled{false};  // as far as this rank knows
-  std::atomic<std::uint32_t> last_single{0};  // number of the last `single` that this rank asked for
-  std::array<Broadcast, 2> broadcasts{{{words::broadcasts}, {words::broadcasts + 1}}};
   std::atomic<std::uint64_t> task_marks{0};  // handed out on this rank so far
+
+ private:
+  friend void start(runtime::Runtime&, bool);
+  friend void leave_job(void (*)()) noexcept;
+
+  // The process's one job. Writable and global for the same reason as the thread state: the OpenMP interfaces
+  // carry no handle. Written once, before there are threads, and never freed, since threads may wait in it
+  // until the very end.
+  static Job* current_;
+  static void (*refusal_)();
 };
 
 // Ends the job as a failure of the program: one line that names the cause and the remedy.

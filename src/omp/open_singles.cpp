@@ -58,8 +58,7 @@ void wait_for_others(ImplicitTask& task) {
 }  // namespace
 
 void note_single(ImplicitTask& task, std::uint32_t number, bool runs_it) {
-  Job& job = *Job::current();
-  if (job.ranks == 1) return;
+  if (task.team->ranks == 1) return;
   if (task.runs_single) release_and_announce(task);
   if (runs_it) {
     task.runs_single = true;
@@ -74,7 +73,7 @@ void note_single(ImplicitTask& task, std::uint32_t number, bool runs_it) {
 
 void end_own_single(ImplicitTask& task) {
   if (!task.runs_single) return;
-  if (task.size == 1 || somebody_waits(task.own_single)) return release_and_announce(task);
+  if (task.team == nullptr || somebody_waits(task.own_single)) return release_and_announce(task);
   task.runs_single = false;
   Job::current()->unreleased_singles.add(task.own_single);
 }

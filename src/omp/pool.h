@@ -10,47 +10,6 @@
 
 namespace musubi::omp {
 
-// The rank's members of a team meet; the last one does something on behalf of all.
-class LocalBarrier {
- public:
-  template <class Last>
-  void arrive(runtime::Runtime& runtime, std::uint32_t members, Last last) {
-    const std::uint32_t generation = generation_.load(std::memory_order_acquire);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
-      arrived_.store(0, std::memory_order_relaxed);
-      last();
-      generation_.store(generation + 1, std::memory_order_release);
-      if (members > 1) runtime.threads().wake_local(&generation_);
-      return;
-    }
-    while (generation_.load(std::memory_order_acquire) == generation)
-      runtime.threads().wait_local(&generation_, generation);
-  }
-
-  // The same where the others may have gone: a thread that waits does so in a loop of `pause`, until that
-  // says false. Result: whether all came.
-  template <class Last, class Pause>
-  bool arrive_or_leave(std::uint32_t members, Last last, Pause pause) {
-    const std::uint32_t generation = generation_.load(std::memory_order_acquire);
-    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
-      arrived_.store(0, std::memory_order_relaxed);
-      last();
-      generation_.store(generation + 1, std::memory_order_release);
-      return true;
-    }
-    while (generation_.load(std::memory_order_acquire) == generation) {
-      if (!pause()) return false;
-    }
-    return true;
-  }
-  // While no thread is in it: forgets those who left.
-  void reset() { arrived_.store(0, std::memory_order_relaxed); }
-
- private:
-  alignas(64) std::atomic<std::uint32_t> arrived_{0};
-  alignas(64) std::atomic<std::uint32_t> generation_{0};
-};
-
 class Pool {
  public:
   // What a thread does for a region; `index` counts the rank's members from 0.
@@ -65,8 +24,6 @@ class Pool {
   void start(std::uint32_t members);
   // Waits until they are done.
   void finish(std::uint32_t members);
-
-  LocalBarrier& barrier() noexcept { return barrier_; }
 
   // Of one rank.
   static constexpr std::uint32_t threads_max = 4096;
@@ -84,7 +41,6 @@ class Pool {
 
   runtime::Runtime& runtime_;
   Work work_;
-  LocalBarrier barrier_;
   std::array<Worker*, threads_max> workers_{};  // [1, threads_); [0] stands for the first thread
   std::uint32_t threads_ = 1;
   alignas(64) std::atomic<std::uint32_t> done_{0};

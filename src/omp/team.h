@@ -1,83 +1,97 @@
-// Teams: parallel regions over ranks x threads, their barriers, and the life of the OpenMP layer in a
-// process.
-//
-// One thread, the one that runs main on rank 0, opens teams over the ranks. Regions inside a region, regions
-// opened by threads that the program made itself, and teams of one run in the calling thread alone.
+// A team of more than one thread as one rank sees it: who belongs to it, where its members meet, and what
+// they agree about. A task points to its team; a team of one has none, so that a serialised region needs no
+// object.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
+#include "omp/local_barrier.h"
+#include "omp/process.h"  // for front ends that start the layer by this header
 #include "omp/region.h"
+#include "omp/team_words.h"
 #include "omp/thread.h"
 #include "runtime/runtime.h"
 
 namespace musubi::omp {
 
-// Reads the OMP_ variables and prepares the process. Once, before anything else; `runtime` outlives
-// everything. `stacks_hold_storage`: other threads may know of what lies above a thread's first frame, that
-// is of its thread-local variables.
-void start(runtime::Runtime& runtime, bool stacks_hold_storage);
-
-// In a child made by fork, which has no team: the first construct that needs one calls `refuse`, which does
-// not return.
-void leave_job(void (*refuse)()) noexcept;
-
-// The calling thread runs main (rank 0), or stands for the rank (others); its stack lies in the shared range.
-// `first_frame`: as adopt_stack's. REQUIRES: start() before; the thread is attached to the runtime.
-void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame);
-
-// Ranks other than 0: takes part in regions until rank 0 ends the job. Result: the program's status. The
-// caller then flushes its files, calls runtime.finish and leaves with _exit, since destructors belong to rank
-// 0.
-struct ExitDecision {
-  int status;
-};
-ExitDecision worker_main();
-
-// Rank 0, at the end of the program: tells the other ranks to leave worker_main. False when a parallel region
-// is active (exit() inside a region): the others cannot be reached that way, and the job must be ended as
-// such.
-bool shut_down(int status);
-
-struct RegionRequest {
-  Function function = nullptr;
-  void* data = nullptr;
-  std::uint32_t threads = 0;                // 0: nthreads-var
-  const LoopSpecification* loop = nullptr;  // of a combined construct
-  bool reductions = false;
+// What a thread hands to its team with a barrier; one of a rank, used in turn with another.
+struct Broadcast {
+  const std::size_t word;  // where the value lies when its sender is not on rank 0
+  std::atomic<std::uintptr_t> value{0};
+  std::atomic<bool> sent{false};  // by a thread of this rank
 };
 
-// The size that a region opened now would have.
-std::uint32_t team_size(std::uint32_t threads);
-
-// #pragma omp parallel: runs the function in every thread of a team. Result: the size of the team.
-std::uint32_t parallel(const RegionRequest& request);
-
-// The same in two halves, for callers that run the function themselves in between: begin enters `task`, which
-// lives until end_parallel.
-void begin_parallel(const RegionRequest& request, ImplicitTask& task);
-void end_parallel();
-
-struct Broadcast;
-// #pragma omp barrier: with release and acquire of shared memory. The value that a thread sent by
-// `broadcast`, if any, is everybody's afterwards; all threads of a rank pass the same one. Result: whether
-// the team met; false when the region was cancelled, and threads may not have come.
-bool barrier(Broadcast* broadcast = nullptr);
-
-// An initial task in the place of the calling thread's (a team of a league, a target region), as long as this
-// object lives: outside all regions, with the control variables of the task around it.
-class InitialTaskScope {
+class Team {
  public:
-  InitialTaskScope();
-  ~InitialTaskScope();
-  InitialTaskScope(const InitialTaskScope&) = delete;
-  InitialTaskScope& operator=(const InitialTaskScope&) = delete;
+  // `enclosing`: the team whose member opens this one's regions; null: an initial task does. All outlive the
+  // team, which serves one region after the other. `words`: no other team that is open uses them.
+  Team(runtime::Runtime& runtime, TeamWords& words, Team* enclosing);
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
 
-  ImplicitTask& task() { return task_; }
+  // Around a region. First thread of the rank, while no member is at work. REQUIRES: more than one member.
+  void open(const Region& region);
+  void close();
+  // Any thread.
+  bool is_open() const noexcept { return open_.load(std::memory_order_relaxed); }
+
+  // While open.
+  const Region& region() const noexcept { return region_; }
+  std::uint32_t members_here() const noexcept { return members_here_; }
+  // The number of this rank's first member.
+  std::uint32_t first_here() const noexcept { return placement_.first_on(self); }
+  const Placement& placement() const noexcept { return placement_; }
+
+  // A barrier inside the region, by every member; blocks until all have come. All members of a rank pass the
+  // same broadcast. Result: whether the team met; false when the region was cancelled, and threads may not
+  // have come.
+  bool meet(Broadcast* broadcast);
+  // The end of the region: the ranks meet. First thread of the rank, when its members are done; blocks.
+  void join();
+  // The same for a rank without members: takes part in all barriers of the ranks up to the join.
+  void attend();
+
+  // Any member. Costs a look at a word of rank 0 as long as the region is not cancelled.
+  bool is_cancelled();
+  void cancel();
+
+  // First come, first served: true in one thread of the team per number. Every member asks for every number,
+  // in ascending order.
+  bool claim_single(std::uint32_t number);
+  // The newest single that was claimed. While no member is at work.
+  std::uint32_t newest_single();
+
+  // The broadcast of that number; every member counts its own.
+  Broadcast& broadcast_of(std::uint32_t number) noexcept { return broadcasts_[number % broadcasts_.size()]; }
+
+  runtime::Runtime& runtime;
+  TeamWords& words;
+  Team* const parent;
+  const std::uint32_t ranks;
+  const std::uint32_t self;
 
  private:
-  ImplicitTask task_;
+  void meet_ranks(Broadcast* broadcast);
+  [[noreturn]] void report_disagreement();
+
+  Region region_;
+  Placement placement_{1, 1, 1};
+  std::uint32_t members_here_ = 0;
+  std::atomic<bool> open_{false};
+  std::atomic<bool> cancelled_{false};         // as far as this rank knows
+  std::atomic<std::uint32_t> last_single_{0};  // number of the last single that this rank asked for
+  // Two in turn: the next but one is sent only behind the next barrier, and by then every thread has this
+  // one.
+  std::array<Broadcast, 2> broadcasts_{{{words::broadcasts}, {words::broadcasts + 1}}};
+  LocalBarrier barrier_;
 };
+
+// #pragma omp barrier by the calling thread: with release and acquire of shared memory. The value that a
+// thread sent by `broadcast`, if any, is everybody's afterwards; all threads of a rank pass the same one.
+// Result: whether the team met; false when the region was cancelled, and threads may not have come.
+bool barrier(Broadcast* broadcast = nullptr);
 
 }  // namespace musubi::omp

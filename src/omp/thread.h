@@ -27,6 +27,8 @@ struct Loop {
   std::uint32_t nest = 1;        // doacross: how deep the nest is
 };
 
+class Team;
+
 struct TaskGroup {
   TaskGroup* outer;
   std::uintptr_t* reductions;   // chain of descriptors made by the compiler, or null
@@ -42,6 +44,7 @@ struct ConstructMemory {
 // One implicit task: a thread's part of a parallel region. The initial task has no enclosing one.
 struct ImplicitTask {
   ImplicitTask* outer = nullptr;
+  Team* team = nullptr;      // null: the task is alone
   std::uint32_t size = 1;    // of the team
   std::uint32_t number = 0;  // of this thread in it
   std::uint32_t level = 0;

@@ -3,7 +3,7 @@
 #include "omp/backoff.h"
 #include "omp/cancellation.h"
 #include "omp/doacross.h"
-#include "omp/job.h"
+#include "omp/team.h"
 
 namespace musubi::omp {
 namespace {
@@ -54,8 +54,8 @@ class Slot {
   std::size_t base_;
 };
 
-Slot slot_of(const Loop& loop) {
-  return Slot(Job::current()->words, loop.instance);
+Slot slot_of(const ImplicitTask& task) {
+  return Slot(task.team->words, task.loop.instance);
 }
 
 // Whether each thread may overshoot the end by one chunk without wrapping around. Then a plain addition hands
@@ -78,7 +78,7 @@ std::uint64_t first_beyond(std::uint64_t count, std::uint64_t chunk) {
 bool next_by_addition(ImplicitTask& task) {
   Loop& loop = task.loop;
   const std::uint64_t count = loop.specification.space.count, chunk = loop.chunk_size;
-  Slot slot = slot_of(loop);
+  Slot slot = slot_of(task);
   const std::uint64_t first = slot.fetch_add(position, chunk);
   if (first < count) {
     loop.chunk = {first, first + std::min(chunk, count - first)};
@@ -92,7 +92,7 @@ bool next_by_exchange(ImplicitTask& task) {
   Loop& loop = task.loop;
   const LoopSpecification& specification = loop.specification;
   const std::uint64_t count = specification.space.count, chunk = loop.chunk_size;
-  Slot slot = slot_of(loop);
+  Slot slot = slot_of(task);
   std::uint64_t first = slot.load(position);
   while (first < count) {
     const std::uint64_t remaining = count - first;
@@ -121,7 +121,7 @@ bool next_static(ImplicitTask& task) {
   }
   if (loop.chunk.first < loop.chunk.last) return true;
   if (loop.shared) {
-    Slot slot = slot_of(loop);
+    Slot slot = slot_of(task);
     leave_slot(task, slot);
   }
   return false;
@@ -155,8 +155,9 @@ bool next_chunk(ImplicitTask& task) {
   return next_static(task);
 }
 
-void wait_for_turn(Loop& loop) {
-  Slot slot = slot_of(loop);
+void wait_for_turn(ImplicitTask& task) {
+  Loop& loop = task.loop;
+  Slot slot = slot_of(task);
   Backoff backoff(runtime::Wait::turn, loop.chunk.first);
   while (slot.load(turn) != loop.chunk.first) backoff.pause();
   loop.has_turn = true;
@@ -164,9 +165,10 @@ void wait_for_turn(Loop& loop) {
 
 // The chunk is over: the next one may enter its ordered regions. A chunk that met no ordered region waits all
 // the same, or the turn would jump over earlier chunks.
-void pass_turn(Loop& loop) {
-  if (!loop.has_turn) wait_for_turn(loop);
-  slot_of(loop).store(turn, loop.chunk.last);
+void pass_turn(ImplicitTask& task) {
+  Loop& loop = task.loop;
+  if (!loop.has_turn) wait_for_turn(task);
+  slot_of(task).store(turn, loop.chunk.last);
   loop.has_turn = false;
 }
 
@@ -192,7 +194,7 @@ void loop_begin(ImplicitTask& task, const LoopSpecification& specification) {
   loop.by_addition = additions_fit(count, loop.chunk_size, task.size);
   loop.instance = task.loops++;
   if (task.loops_since_barrier++ < ring) return;
-  Slot slot = slot_of(loop);
+  Slot slot = slot_of(task);
   Backoff backoff(runtime::Wait::loop);
   while (!slot.is_ready_for(loop.instance)) {
     if (region_is_cancelled(task)) {
@@ -208,7 +210,7 @@ void loop_end(ImplicitTask& task) {
   if (loop.finished) return;
   loop.finished = true;
   if (!loop.shared) return;
-  Slot slot = slot_of(loop);
+  Slot slot = slot_of(task);
   if (!hands_out_chunks(loop)) {
     leave_slot(task, slot);
     return;
@@ -225,11 +227,10 @@ void loop_end(ImplicitTask& task) {
 }
 
 void renumber_constructs(ImplicitTask& task) {
-  Job& job = *Job::current();
+  Team& team = *task.team;
   task.loops = 0;
-  for (std::uint32_t slot = 0; slot < ring; ++slot) Slot(job.words, slot).start_anew();
-  task.singles = job.ranks == 1 ? job.last_single.load(std::memory_order_relaxed)
-                                : static_cast<std::uint32_t>(job.words.load(Rank{0}, words::claimed_single));
+  for (std::uint32_t slot = 0; slot < ring; ++slot) Slot(team.words, slot).start_anew();
+  task.singles = team.newest_single();
 }
 
 bool loop_next(ImplicitTask& task) {
@@ -237,7 +238,7 @@ bool loop_next(ImplicitTask& task) {
   if (loop.finished) return false;
   const bool held_chunk = loop.chunk.first < loop.chunk.last;
   if (held_chunk && task.size > 1) {
-    if (loop.specification.ordered) pass_turn(loop);
+    if (loop.specification.ordered) pass_turn(task);
     if (loop.doacross) doacross_leave_chunk(task);
   }
   if (!next_chunk(task)) {
@@ -252,16 +253,14 @@ bool loop_next(ImplicitTask& task) {
 void ordered_begin(ImplicitTask& task) {
   Loop& loop = task.loop;
   if (task.size == 1 || !loop.specification.ordered || loop.has_turn) return;
-  wait_for_turn(loop);
-  Job& job = *Job::current();
-  if (job.ranks > 1) job.runtime.synchronization().acquire();
+  wait_for_turn(task);
+  if (task.team->ranks > 1) task.team->runtime.synchronization().acquire();
 }
 
 void ordered_end(ImplicitTask& task) {
   const Loop& loop = task.loop;
   if (task.size == 1 || !loop.specification.ordered) return;
-  Job& job = *Job::current();
-  if (job.ranks > 1) job.runtime.synchronization().release();
+  if (task.team->ranks > 1) task.team->runtime.synchronization().release();
 }
 
 }  // namespace musubi::omp

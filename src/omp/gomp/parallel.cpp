@@ -6,9 +6,9 @@
 
 #include "omp/gomp/entry.h"
 #include "omp/gomp/loop_values.h"
+#include "omp/parallel.h"
 #include "omp/shared_memory.h"
 #include "omp/tasks.h"
-#include "omp/team.h"
 
 using namespace musubi::omp;
 using gomp::specify;

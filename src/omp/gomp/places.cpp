@@ -1,7 +1,6 @@
 // Places, devices and leagues: a job has no places that a program could bind to, and no device but the host.
 #include "omp/gomp/entry.h"
 #include "omp/gomp/queries.h"
-#include "omp/team.h"
 
 using namespace musubi::omp;
 

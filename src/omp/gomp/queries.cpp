@@ -8,7 +8,6 @@
 
 #include "omp/gomp/entry.h"
 #include "omp/job.h"
-#include "omp/team.h"
 #include "os/clock.h"
 
 using namespace musubi::omp;

@@ -12,8 +12,8 @@
 
 #include "omp/gomp/entry.h"
 #include "omp/job.h"
+#include "omp/parallel.h"
 #include "omp/shared_memory.h"
-#include "omp/team.h"
 
 using namespace musubi::omp;
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include "omp/process.h"
 #include "omp/team.h"
 #include "standin_runtime.h"
 

@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "omp/process.h"
 #include "omp/shared_memory.h"
-#include "omp/team.h"
 #include "os/futex.h"
 
 namespace musubi::testing {

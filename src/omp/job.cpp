@@ -1,0 +1,120 @@
+#include "omp/job.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "config/environment.h"
+#include "omp/parallel.h"
+#include "omp/private_memory.h"
+#include "omp/process.h"
+#include "omp/thread.h"
+#include "runtime/tracing.h"
+#include "runtime/waiting.h"
+
+namespace musubi::omp {
+namespace {
+
+void print(const std::string& text) {
+  // Not stdio: the program's own buffers may be shared memory.
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace
+
+Job* Job::current_ = nullptr;
+void (*Job::refusal_)() = nullptr;
+
+Job::Job(runtime::Runtime& runtime_of_process)
+    : runtime(runtime_of_process),
+      ranks(runtime.ranks()),
+      self(runtime.self().value),
+      threads_per_rank(static_cast<std::uint32_t>(runtime.settings().threads_per_rank)),
+      words(runtime),
+      locks(runtime, words),
+      team(runtime, words, nullptr),
+      pool(runtime, &run_member) {}
+
+Job& Job::require(const char* construct) {
+  refuse_if_left();
+  if (current_ == nullptr) {
+    print(std::string("musubi: ") + construct +
+          " was used before the job started: start the program with musubi run\n");
+    std::abort();
+  }
+  return *current_;
+}
+
+void end_job(runtime::Runtime& runtime, std::string_view reason) {
+  runtime.ending().abort(1, reason);
+  __builtin_unreachable();  // gcc forgets that a virtual function does not return
+}
+
+void unsupported(const char* construct, const char* remedy) {
+  const std::string line = std::string(construct) + " is not supported: " + remedy;
+  if (const Job* job = Job::current()) end_job(job->runtime, line);
+  print("musubi: " + line + "\n");
+  std::abort();
+}
+
+void start(runtime::Runtime& runtime, bool stacks_hold_storage) {
+  auto* job = make_private<Job>(runtime);
+  job->stacks_hold_storage = stacks_hold_storage;
+  runtime.synchronization().set_release_listener(&job->unreleased_singles);
+  const bool speaks = job->self == 0;
+  job->environment = read_environment(job->ranks * job->threads_per_rank, &config::environment_variable,
+                                      [speaks](const std::string& line) {
+                                        if (speaks) print("musubi: " + line + "\n");
+                                      });
+  if (speaks && job->environment.stack_bytes > runtime.settings().stack_bytes) {
+    print("musubi: OMP_STACKSIZE asks for more than the stacks of this job have: set MUSUBI_STACK_BYTES=" +
+          std::to_string(job->environment.stack_bytes) + "\n");
+  }
+  if (speaks && job->environment.display != Environment::Display::no) {
+    print(describe(job->environment, job->environment.display == Environment::Display::verbose));
+  }
+  Job::current_ = job;
+}
+
+void leave_job(void (*refuse)()) noexcept {
+  Job::current_ = nullptr;
+  Job::refusal_ = refuse;
+}
+
+void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame) {
+  adopt_stack(stack, first_frame);
+  Thread& thread = this_thread();
+  initialise_thread(thread);
+  runtime::name_thread(runtime::ThreadRole::main, 0);
+  Job& job = Job::require("omp::adopt_main_thread");
+  thread.forks = job.self == 0;
+  job.runtime.threads().set_count(job.threads_per_rank);
+}
+
+ExitDecision worker_main() {
+  Job& job = Job::require("omp::worker_main");
+  MUSUBI_CHECK(job.self != 0);
+  while (true) {
+    runtime::BarrierPayload payload{};
+    {
+      const runtime::Waiting wait(runtime::Wait::region);
+      job.runtime.synchronization().barrier(payload);
+    }
+    if (kind_of(payload) == BarrierKind::exit) return ExitDecision{status_of(payload)};
+    MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork, "kind %u", static_cast<unsigned>(kind_of(payload)));
+    serve_region(job, payload);
+  }
+}
+
+bool shut_down(int status) {
+  Job& job = Job::require("omp::shut_down");
+  MUSUBI_CHECK(job.self == 0);
+  if (job.team.is_open()) return false;
+  if (job.ranks == 1) return true;
+  runtime::BarrierPayload payload = encode(BarrierKind::exit, status);
+  job.runtime.synchronization().barrier(payload);
+  return true;
+}
+
+}  // namespace musubi::omp

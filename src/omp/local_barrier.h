@@ -1,0 +1,52 @@
+// Where the members of a team on one rank meet. All waiting is on words of the process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/runtime.h"
+
+namespace musubi::omp {
+
+// The rank's members of a team meet; the last one does something on behalf of all.
+class LocalBarrier {
+ public:
+  template <class Last>
+  void arrive(runtime::Runtime& runtime, std::uint32_t members, Last last) {
+    const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
+      arrived_.store(0, std::memory_order_relaxed);
+      last();
+      generation_.store(generation + 1, std::memory_order_release);
+      if (members > 1) runtime.threads().wake_local(&generation_);
+      return;
+    }
+    while (generation_.load(std::memory_order_acquire) == generation)
+      runtime.threads().wait_local(&generation_, generation);
+  }
+
+  // The same where the others may have gone: a thread that waits does so in a loop of `pause`, until that
+  // says false. Result: whether all came.
+  template <class Last, class Pause>
+  bool arrive_or_leave(std::uint32_t members, Last last, Pause pause) {
+    const std::uint32_t generation = generation_.load(std::memory_order_acquire);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
+      arrived_.store(0, std::memory_order_relaxed);
+      last();
+      generation_.store(generation + 1, std::memory_order_release);
+      return true;
+    }
+    while (generation_.load(std::memory_order_acquire) == generation) {
+      if (!pause()) return false;
+    }
+    return true;
+  }
+  // While no thread is in it: forgets those who left.
+  void reset() { arrived_.store(0, std::memory_order_relaxed); }
+
+ private:
+  alignas(64) std::atomic<std::uint32_t> arrived_{0};
+  alignas(64) std::atomic<std::uint32_t> generation_{0};
+};
+
+}  // namespace musubi::omp

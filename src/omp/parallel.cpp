@@ -1,0 +1,200 @@
+#include "omp/parallel.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "omp/affinity.h"
+#include "omp/cancellation.h"
+#include "omp/job.h"
+#include "omp/open_singles.h"
+#include "omp/tasks.h"
+#include "omp/team.h"
+#include "omp/worksharing.h"
+#include "runtime/tracing.h"
+#include "runtime/waiting.h"
+
+namespace musubi::omp {
+namespace {
+
+// The calling thread becomes member `number`; `team`: null for a team of one.
+void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t number) {
+  Thread& thread = this_thread();
+  task.outer = &current_task();
+  MUSUBI_CHECK((team != nullptr) == (region.size > 1) && number < region.size);
+  MUSUBI_CHECK(team == nullptr || team->parent == task.outer->team);
+  task.team = team;
+  task.size = region.size;
+  task.number = number;
+  task.level = region.level;
+  task.active_level = region.size > 1 ? task.outer->active_level + 1 : task.outer->active_level;
+  task.icv = region.icv;
+  task.loops = region.loops;
+  task.singles = region.singles;
+  thread.task = &task;
+  if (const Job* job = Job::current(); job != nullptr && job->environment.display_affinity)
+    display_affinity_when_changed();
+  runtime::note_team(number, region.size);
+  runtime::note_call(reinterpret_cast<const char*>(region.function) + 1);  // until it calls
+  if (region.loop != nullptr) loop_begin(task, *region.loop);
+}
+
+void leave(ImplicitTask& task) {
+  MUSUBI_CHECK(this_thread().task == &task && task.outer != nullptr);
+  end_own_single(task);
+  if (cancellation_enabled()) loop_end(task);
+  free_construct_memory(task);
+  this_thread().task = task.outer;
+  runtime::note_team(task.outer->number, task.outer->size > 1 ? task.outer->size : 0);
+}
+
+// A thread that leaves a cancelled region may have open groups: down to the region's own one, if any.
+void leave_groups(ImplicitTask& task, const TaskGroup* own) {
+  while (task.group != own) group_end();
+}
+
+void begin_code(Job& job, const Region& region) {
+  job.runtime.synchronization().begin_region(reinterpret_cast<std::uintptr_t>(region.function), region.data);
+}
+
+bool opens_team(const ImplicitTask& task) {
+  if (!this_thread().forks || task.active_level != 0 || task.icv.max_active_levels == 0) return false;
+  const Job* job = Job::current();
+  return job != nullptr && !job->team.is_open();
+}
+
+// The members of this rank begin; the ranks learn of the region if there are others. `task`: of the thread
+// that opens it.
+[[gnu::always_inline]] inline void open_team(Job& job, const Region& region, ImplicitTask& task) {
+  Team& team = job.team;
+  team.open(region);
+  job.pool.reserve(team.members_here());
+  if (job.ranks > 1) {
+    runtime::BarrierPayload payload = encode_fork(region, job.environment.initial, task.details);
+    if (has_details(payload)) note_stack(__builtin_frame_address(0));  // `task` may lie in the caller's frame
+    job.runtime.synchronization().barrier(payload);
+    begin_code(job, region);
+  }
+  job.pool.start(team.members_here());
+}
+
+}  // namespace
+
+void run_member(std::uint32_t index) {
+  Team& team = Job::current()->team;
+  const Region region = team.region();
+  ImplicitTask task;
+  enter(task, region, &team, team.first_here() + index);
+  TaskGroup group{nullptr, nullptr, true};
+  if (region.reductions) {
+    group.reductions = *static_cast<std::uintptr_t**>(region.data);
+    task.group = &group;
+  }
+  {
+    const runtime::Traced traced(runtime::Event::parallel_region,
+                                 reinterpret_cast<std::uintptr_t>(region.function));
+    region.function(region.data);
+  }
+  leave_groups(task, region.reductions ? &group : nullptr);
+  leave(task);
+}
+
+void serve_region(Job& job, const runtime::BarrierPayload& fork) {
+  Team& team = job.team;
+  team.open(decode_fork(fork, job.environment.initial));
+  const std::uint32_t members = team.members_here();
+  if (members == 0) {
+    team.attend();
+    return team.close();
+  }
+  job.pool.reserve(members);
+  begin_code(job, team.region());
+  job.pool.start(members);
+  run_member(0);
+  note_stack(__builtin_frame_address(0));
+  const runtime::Waiting wait(runtime::Wait::join);
+  job.pool.finish(members);
+  team.join();
+  job.runtime.synchronization().end_region();
+  team.close();
+}
+
+std::uint32_t team_size(std::uint32_t threads) {
+  const ImplicitTask& task = current_task();
+  if (!opens_team(task)) return 1;
+  return std::min(threads == 0 ? task.icv.threads : threads, task.icv.thread_limit);
+}
+
+[[gnu::noinline]] void begin_parallel(const RegionRequest& request, ImplicitTask& task) {
+  Job::refuse_if_left();
+  ImplicitTask& outer = current_task();
+  Region region;
+  region.function = request.function;
+  region.data = request.data;
+  region.size = team_size(request.threads);
+  region.level = outer.level + 1;
+  region.icv = outer.icv;
+  region.loops = outer.loops;
+  region.singles = outer.singles;
+  region.loop = request.loop;
+  region.reductions = request.reductions;
+  if (region.size == 1) return enter(task, region, nullptr, 0);
+  Job& job = *Job::current();
+  open_team(job, region, task);
+  enter(task, region, &job.team, 0);
+}
+
+void end_parallel() {
+  ImplicitTask& task = current_task();
+  if (Team* const team = task.team) {
+    Job& job = *Job::current();
+    end_own_single(task);
+    if (cancellation_enabled()) loop_end(task);
+    const runtime::Waiting wait(runtime::Wait::join);
+    job.pool.finish(team->members_here());
+    team->join();
+    job.runtime.synchronization().end_region();
+    forget_cancellation(task);
+    team->close();
+    task.outer->loops = task.loops;
+    task.outer->singles = task.singles;
+  }
+  leave(task);
+}
+
+std::uint32_t parallel(const RegionRequest& request) {
+  ImplicitTask task;
+  TaskGroup group{nullptr, nullptr, true};
+  note_stack(__builtin_frame_address(0));
+  begin_parallel(request, task);
+  if (request.reductions) {
+    group.reductions = *static_cast<std::uintptr_t**>(request.data);
+    task.group = &group;
+  }
+  const std::uint32_t size = task.size;
+  {
+    const runtime::Traced traced(runtime::Event::parallel_region,
+                                 reinterpret_cast<std::uintptr_t>(request.function));
+    request.function(request.data);
+  }
+  leave_groups(task, request.reductions ? &group : nullptr);
+  note_stack(__builtin_frame_address(0));
+  end_parallel();
+  return size;
+}
+
+InitialTaskScope::InitialTaskScope() {
+  ImplicitTask& around = current_task();
+  task_.outer = &around;
+  task_.icv = around.icv;
+  task_.loops = around.loops;
+  task_.singles = around.singles;
+  this_thread().task = &task_;
+}
+
+InitialTaskScope::~InitialTaskScope() {
+  task_.outer->loops = task_.loops;
+  task_.outer->singles = task_.singles;
+  this_thread().task = task_.outer;
+}
+
+}  // namespace musubi::omp

@@ -1,0 +1,58 @@
+// Parallel regions: who opens one, what each member does in it, and how its ranks part.
+//
+// One thread, the one that runs main on rank 0, opens teams over the ranks. Regions inside a region, regions
+// opened by threads that the program made itself, and teams of one run in the calling thread alone.
+#pragma once
+
+#include <cstdint>
+
+#include "omp/region.h"
+#include "omp/thread.h"
+#include "runtime/runtime.h"
+
+namespace musubi::omp {
+
+struct Job;
+
+struct RegionRequest {
+  Function function = nullptr;
+  void* data = nullptr;
+  std::uint32_t threads = 0;                // 0: nthreads-var
+  const LoopSpecification* loop = nullptr;  // of a combined construct
+  bool reductions = false;
+};
+
+// The size that a region opened now would have.
+std::uint32_t team_size(std::uint32_t threads);
+
+// #pragma omp parallel: runs the function in every thread of a team. Result: the size of the team.
+std::uint32_t parallel(const RegionRequest& request);
+
+// The same in two halves, for callers that run the function themselves in between: begin enters `task`, which
+// lives until end_parallel.
+void begin_parallel(const RegionRequest& request, ImplicitTask& task);
+void end_parallel();
+
+// A rank other than 0 serves the region that `fork` announced, up to and including its join. First thread of
+// the rank.
+void serve_region(Job& job, const runtime::BarrierPayload& fork);
+// One member's part of the region that is open; `index` counts the members of this rank. What the threads of
+// the pool do.
+void run_member(std::uint32_t index);
+
+// An initial task in the place of the calling thread's (a team of a league, a target region), as long as this
+// object lives: outside all regions, with the control variables of the task around it.
+class InitialTaskScope {
+ public:
+  InitialTaskScope();
+  ~InitialTaskScope();
+  InitialTaskScope(const InitialTaskScope&) = delete;
+  InitialTaskScope& operator=(const InitialTaskScope&) = delete;
+
+  ImplicitTask& task() { return task_; }
+
+ private:
+  ImplicitTask task_;
+};
+
+}  // namespace musubi::omp

@@ -1,0 +1,34 @@
+// The life of the OpenMP layer in a process: from the start of the job to the end of the program.
+#pragma once
+
+#include "runtime/runtime.h"
+
+namespace musubi::omp {
+
+// Reads the OMP_ variables and prepares the process. Once, before anything else; `runtime` outlives
+// everything. `stacks_hold_storage`: other threads may know of what lies above a thread's first frame, that
+// is of its thread-local variables.
+void start(runtime::Runtime& runtime, bool stacks_hold_storage);
+
+// In a child made by fork, which has no team: the first construct that needs one calls `refuse`, which does
+// not return.
+void leave_job(void (*refuse)()) noexcept;
+
+// The calling thread runs main (rank 0), or stands for the rank (others); its stack lies in the shared range.
+// `first_frame`: as adopt_stack's. REQUIRES: start() before; the thread is attached to the runtime.
+void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame);
+
+// Ranks other than 0: takes part in regions until rank 0 ends the job. Result: the program's status. The
+// caller then flushes its files, calls runtime.finish and leaves with _exit, since destructors belong to rank
+// 0.
+struct ExitDecision {
+  int status;
+};
+ExitDecision worker_main();
+
+// Rank 0, at the end of the program: tells the other ranks to leave worker_main. False when a parallel region
+// is active (exit() inside a region): the others cannot be reached that way, and the job must be ended as
+// such.
+bool shut_down(int status);
+
+}  // namespace musubi::omp
