@@ -64,10 +64,11 @@ enum class Outcome : std::uint8_t {
   busy,     // nothing was taken: make progress and try again
 };
 
+// What holds between this rank and one peer, for the fabric's life. `local_pointer` parts the ranks into
+// groups, as hosts do: it holds from b to a where it holds from a to b; and where it holds from a to b and
+// from b to c, it holds from a to c.
 struct Capabilities {
-  bool ordered = false;  // batches to one peer take effect in the order in which they were posted
   bool cpu_atomics_coherent = false;  // processor atomics on a region mix with fabric atomics on it
-  bool needs_target_progress = true;  // operations wait until the target calls progress()
   bool local_pointer = false;         // direct() gives an address
 };
 
@@ -116,7 +117,7 @@ class Fabric {
 
   virtual Rank self() const noexcept = 0;
   virtual std::uint32_t ranks() const noexcept = 0;
-  virtual Capabilities capabilities() const noexcept = 0;
+  virtual Capabilities capabilities(Rank peer) const noexcept = 0;
 
   // Posts the steps as one batch. Steps and their local buffers stay untouched and alive until the batch is
   // complete. Any thread. Never blocks. Bounds are checked (MUSUBI_CHECK). On `pending`, `completion` is set
@@ -144,7 +145,7 @@ class Fabric {
   virtual void wait_for_service() noexcept = 0;
   virtual void wake_service() noexcept = 0;
 
-  // The peer's region as an address of this process, or null without the capability local_pointer.
+  // The peer's region as an address of this process, or null without local_pointer to it.
   virtual std::byte* direct(Rank peer, RegionId region) noexcept = 0;
   // Looks at a word that peers change by processor atomics, until it differs from `unwanted` or this thread
   // ought to sleep by the driver's policy. Result: whether it differs. Any thread; delivers no messages.

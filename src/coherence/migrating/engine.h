@@ -198,7 +198,7 @@ class Engine {
   }
   void note_home(Block& b, Rank peer);
   void accept(Block& b, Version version, const std::byte* data, Giver giver);
-  bool expects_change(const Entry& e) const;
+  bool expects_change(const Entry& e, Rank peer) const;
   Rank first_place_to_look(const Block& b);
   Rank place_after(const Block& b, Rank asked, Rank linked);
 

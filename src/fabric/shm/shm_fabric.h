@@ -41,9 +41,8 @@ class ShmFabric final : public Fabric {
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return static_cast<std::uint32_t>(peers_.size()); }
-  Capabilities capabilities() const noexcept override {
-    return {
-        .ordered = true, .cpu_atomics_coherent = true, .needs_target_progress = false, .local_pointer = true};
+  Capabilities capabilities(Rank) const noexcept override {
+    return {.cpu_atomics_coherent = true, .local_pointer = true};
   }
 
   // Always `done`; takes no lock.

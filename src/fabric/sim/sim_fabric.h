@@ -95,11 +95,8 @@ class SimFabric final : public Fabric {
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return network_.ranks(); }
-  Capabilities capabilities() const noexcept override {
-    return {.ordered = false,
-            .cpu_atomics_coherent = true,
-            .needs_target_progress = false,
-            .local_pointer = network_.model().local_pointer};
+  Capabilities capabilities(Rank) const noexcept override {
+    return {.cpu_atomics_coherent = true, .local_pointer = network_.model().local_pointer};
   }
   Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
   Outcome send(Rank peer, MessageKind kind, Urgency urgency,
