@@ -1,9 +1,11 @@
 #include "heap/heap.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
+#include "base/check.h"
 #include "heap/shared_arena.h"
 #include "heap/stream_memory.h"
 
@@ -30,6 +32,9 @@ constinit thread_local bool Heap::serves_library_ = false;
 Result<void> Heap::share(const HeapPlace& place, std::span<const AddressRange> private_callers,
                          ForeignMemory& foreign) {
   MUSUBI_CHECK(own_.bytes == 0 && private_callers.size() <= private_caller_ranges_max);
+  MUSUBI_CHECK(std::has_single_bit(place.block_bytes) && place.base % place.block_bytes == 0 &&
+               place.bytes_per_rank % place.block_bytes == 0);
+  MUSUBI_CHECK(place.self.value < place.ranks && place.break_bytes < place.bytes_per_rank);
   const std::uintptr_t own_base = place.base + place.self.value * place.bytes_per_rank;
   Result<unsigned> arena =
       create_shared_arena(own_base, place.bytes_per_rank - (place.self == Rank{0} ? place.break_bytes : 0));
@@ -101,10 +106,12 @@ void* Heap::allocate_zeroed(std::size_t count, std::size_t bytes, const void* ca
 }
 
 void* Heap::allocate_aligned(std::size_t alignment, std::size_t bytes, const void* caller) noexcept {
+  MUSUBI_CHECK(std::has_single_bit(alignment), "%zu is no alignment", alignment);
   return allocate_other(bytes, caller, jemalloc::align(alignment));
 }
 
 Rank Heap::owner_of(const void* pointer) const noexcept {
+  MUSUBI_CHECK(is_shared(pointer), "%p is no address of the shared heap", pointer);
   return Rank{static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(pointer) - place_.base) /
                                          place_.bytes_per_rank)};
 }
@@ -170,10 +177,12 @@ std::size_t Heap::usable_bytes(const void* pointer) noexcept {
 }
 
 std::size_t Heap::own_usable_bytes(std::uintptr_t address) noexcept {
+  MUSUBI_CHECK(own_.contains(address), "0x%zx belongs to another rank", address);
   return musubi_je_sallocx(reinterpret_cast<void*>(address), 0);
 }
 
 void Heap::release_own(std::uintptr_t address) noexcept {
+  MUSUBI_CHECK(own_.contains(address), "0x%zx belongs to another rank", address);
   musubi_je_dallocx(reinterpret_cast<void*>(address), jemalloc::no_thread_cache);
 }
 

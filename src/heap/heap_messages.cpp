@@ -3,6 +3,7 @@
 #include <span>
 #include <utility>
 
+#include "base/check.h"
 #include "runtime/thread_stack.h"
 
 namespace musubi::heap {
@@ -13,6 +14,8 @@ void HeapMessages::release(Rank owner, std::uintptr_t address, std::size_t bytes
   if (bytes == 0 && heap_.may_be_large(address)) held = runtime_.messages().query_size(owner, address);
   std::array<Unsent, unsent_max> full;
   std::size_t count = 0;
+  MUSUBI_CHECK(owner != runtime_.self() && owner.value < runtime_.ranks(), "gives memory to rank %u",
+               owner.value);
   unsent_lock_.lock();
   unsent_[unsent_count_++] = {owner, address, bytes};
   unsent_bytes_ += held;

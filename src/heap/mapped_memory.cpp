@@ -3,11 +3,20 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/check.h"
 #include "os/memory.h"
 
 namespace musubi::heap {
+namespace {
+
+bool is_whole_pages(std::uintptr_t address, std::size_t bytes) {
+  return address % os::page_bytes() == 0 && bytes % os::page_bytes() == 0 && bytes > 0;
+}
+
+}  // namespace
 
 void* MappedMemory::map(std::size_t bytes, std::size_t alignment) noexcept {
+  MUSUBI_CHECK(is_whole_pages(alignment, bytes), "maps %zu bytes at a multiple of %zu", bytes, alignment);
   void* const memory = heap_.allocate_aligned(alignment, bytes, nullptr);
   if (memory == nullptr) return nullptr;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
@@ -35,6 +44,7 @@ void MappedMemory::take_away(std::vector<Range>& ranges, Range part) {
 }
 
 void MappedMemory::unmap(std::uintptr_t address, std::size_t bytes) noexcept {
+  MUSUBI_CHECK(is_whole_pages(address, bytes), "unmaps %zu bytes at 0x%zx", bytes, address);
   const Range part{address, address + bytes};
   std::vector<std::uintptr_t> unused;
   {
@@ -53,6 +63,7 @@ void MappedMemory::unmap(std::uintptr_t address, std::size_t bytes) noexcept {
 }
 
 bool MappedMemory::use_again(std::uintptr_t address, std::size_t bytes) noexcept {
+  MUSUBI_CHECK(is_whole_pages(address, bytes), "uses %zu bytes at 0x%zx again", bytes, address);
   const std::lock_guard hold(lock_);
   const auto mapping = around(address);
   if (mapping == mappings_.end() || mapping->first > address || mapping->second.end < address + bytes)
@@ -69,6 +80,8 @@ void MappedMemory::keep(std::uintptr_t address) noexcept {
 }
 
 bool MappedMemory::extend(std::uintptr_t address, std::size_t old_bytes, std::size_t new_bytes) noexcept {
+  MUSUBI_CHECK(is_whole_pages(address + old_bytes, new_bytes - old_bytes) && new_bytes > old_bytes,
+               "extends %zu bytes at 0x%zx to %zu", old_bytes, address, new_bytes);
   const Range added{address + old_bytes, address + new_bytes};
   const std::lock_guard hold(lock_);
   const auto mapping = around(address);

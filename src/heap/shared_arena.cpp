@@ -3,10 +3,13 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <bit>
 #include <string>
 
+#include "base/check.h"
 #include "heap/jemalloc.h"
 #include "heap/jemalloc_hooks.h"
+#include "os/memory.h"
 
 // Read by jemalloc when it starts. One arena serves all private memory, which is little.
 const char* musubi_je_malloc_conf = "narenas:1";
@@ -27,6 +30,7 @@ struct Region : jemalloc::ExtentHooks {
 void* take_fresh(jemalloc::ExtentHooks* hooks, void* wanted, std::size_t bytes, std::size_t alignment,
                  bool* zero, bool* commit, unsigned) {
   auto& region = *static_cast<Region*>(hooks);
+  MUSUBI_CHECK(std::has_single_bit(alignment) && region.end != 0);
   if (wanted != nullptr) return nullptr;  // growing in place at an address: jemalloc then tries elsewhere
   std::uintptr_t next = region.next.load(std::memory_order_relaxed);
   std::uintptr_t begin;
@@ -43,7 +47,9 @@ bool keep(jemalloc::ExtentHooks*, void*, std::size_t, bool, unsigned) {
   return true;
 }
 // The range is one mapping: an extent of it can be cut and joined anywhere.
-bool split(jemalloc::ExtentHooks*, void*, std::size_t, std::size_t, std::size_t, bool, unsigned) {
+bool split(jemalloc::ExtentHooks*, void*, std::size_t bytes, std::size_t first, std::size_t second, bool,
+           unsigned) {
+  MUSUBI_CHECK(first + second == bytes);
   return false;
 }
 bool merge(jemalloc::ExtentHooks*, void* first, std::size_t first_bytes, void* second, std::size_t, bool,
@@ -83,6 +89,7 @@ void take_range(unsigned arena, std::size_t bytes) {
 }  // namespace
 
 Result<unsigned> create_shared_arena(std::uintptr_t base, std::size_t bytes) {
+  MUSUBI_CHECK(region.end == 0 && base % os::page_bytes() == 0 && bytes > 0);
   region.alloc = take_fresh;
   region.dalloc = keep;
   region.split = split;

@@ -14,7 +14,7 @@ namespace musubi::heap {
 Result<unsigned> create_shared_arena(std::uintptr_t base, std::size_t bytes);
 
 // Makes plain malloc on the calling thread serve memory of `arena`, through the thread's cache. False: no
-// memory.
+// memory. REQUIRES: the thread's cache is empty: what lies there is served first.
 bool bind_thread_to_arena(unsigned arena) noexcept;
 
 }  // namespace musubi::heap

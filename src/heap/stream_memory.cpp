@@ -1,5 +1,6 @@
 #include "heap/stream_memory.h"
 
+#include "base/check.h"
 #include "os/memory.h"
 
 namespace musubi::heap {
@@ -8,6 +9,7 @@ constinit StreamMemory stream_memory;
 constinit thread_local int StreamMemory::makings_ = 0;
 
 Result<void> StreamMemory::reserve(Rank self, std::uint32_t ranks) {
+  MUSUBI_CHECK(bytes_ == 0 && self.value < ranks);
   if (ranks == 1) return {};
   auto all = os::Mapping::at(reinterpret_cast<void*>(base), ranks * bytes_per_rank, os::Protection::read);
   if (!all) return all.error();
@@ -33,6 +35,7 @@ void* StreamMemory::take(std::size_t bytes) noexcept {
 }
 
 void StreamMemory::give_back(void* memory) noexcept {
+  MUSUBI_CHECK(contains(memory), "%p is no memory of a stream", memory);
   const std::size_t slot = slot_of(memory);
   if (slot >= slots_per_rank) return;  // another rank's: a mistake of the program
   lock_.lock();

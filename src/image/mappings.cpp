@@ -59,7 +59,8 @@ void* Mappings::map(const MapRequest& given) noexcept {
   const int type = given.flags & MAP_TYPE;
   const bool is_sound = given.bytes != 0 && request.bytes != 0 &&
                         given.offset % static_cast<off_t>(os::page_bytes()) == 0 && type >= MAP_SHARED &&
-                        type <= MAP_SHARED_VALIDATE;
+                        type <= MAP_SHARED_VALIDATE &&
+                        (!is_fixed(given) || number(given.wanted) % os::page_bytes() == 0);
   if (!is_sound) return map_plainly(given);  // the kernel says what is wrong
   if ((request.flags & MAP_32BIT) != 0) {
     report_refused_call("mmap with MAP_32BIT was refused, because shared memory lies at high addresses",

@@ -143,6 +143,8 @@ static void emptied(void) {
   CHECK(mlock(memory, 20 * page) == 0 && munlock(memory, 20 * page) == 0);
   CHECK(msync(memory, 20 * page, MS_SYNC) == 0);
   CHECK(posix_madvise(memory, 20 * page, POSIX_MADV_WILLNEED) == 0);
+  CHECK(mmap(memory + 100, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED &&
+        errno == EINVAL);
   CHECK(munmap(memory, 20 * page) == 0);
 }
 
