@@ -4,6 +4,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "coherence/rules/home_words.h"
+
 namespace musubi::stories {
 namespace {
 
@@ -33,11 +35,12 @@ std::uint64_t option(const std::map<std::string, std::uint64_t>& options, const 
 sim::Configuration configuration_of(const std::map<std::string, std::uint64_t>& options) {
   for (const auto& [name, value] : options) {
     if (name != "ranks" && name != "blocks" && name != "plain_flags" && name != "leave_unpublished" &&
-        name != "lease" && name != "downgrade" && name != "signature")
+        name != "lease" && name != "downgrade" && name != "signature" && name != "fixed_homes")
       throw std::runtime_error("a story has no option " + name);
   }
   sim::Configuration configuration = sim::calm(static_cast<std::uint32_t>(option(options, "ranks", 2)));
   configuration.plain_flags = static_cast<unsigned>(option(options, "plain_flags", 0));
+  if (option(options, "fixed_homes", 0) != 0) configuration.policy = sim::Policy::home_based;
   coherence::Parameters& protocol = configuration.protocol;
   protocol.leave_unpublished = option(options, "leave_unpublished", 1) != 0;
   protocol.lease_ticks = option(options, "lease", protocol.lease_ticks);
@@ -106,9 +109,32 @@ Task<> add_one(sim::Node& node, BlockId block, Add& add) {
 ToldWorld::ToldWorld(const std::map<std::string, std::uint64_t>& options)
     : blocks_(option(options, "blocks", 1)), stage_(configuration_of(options), blocks_) {}
 
+std::string ToldWorld::sight_of(std::uint32_t rank, std::uint64_t block) {
+  return stage_.node(rank).migrating() != nullptr ? migrating_sight(rank, block) : fixed_sight(rank, block);
+}
+
+// "readable_clean, version 1, until 11": the state, and which version the copy is until when. At the home
+// "writable, home of version 1, leased until 11".
+std::string ToldWorld::fixed_sight(std::uint32_t rank, std::uint64_t block) {
+  sim::Node& node = stage_.node(rank);
+  const coherence::Entry& entry = node.entry(BlockId{block});
+  const coherence::BlockWords& words = node.words(BlockId{block});
+  std::ostringstream text;
+  text << "r" << rank << "." << static_cast<char>('a' + block) << ": "
+       << (entry.pinned ? "pinned" : name_of(entry.state));
+  if (stage_.cluster().space().initial_home(BlockId{block}) == node.self()) {
+    const coherence::rules::HomeWord word{words.read_ts};
+    text << ", home of version " << words.version
+         << (word.is_leased() ? ", leased until " : ", unread since ") << word.time().value;
+  } else if (entry.write_ts.value != 0) {
+    text << ", version " << entry.write_ts.value - 1 << ", until " << entry.read_ts.value;
+  }
+  return text.str();
+}
+
 // "writable 1..11, home, public 1": the state, from when to when the version may be held, where the home is
 // from here, and which version the public copy is.
-std::string ToldWorld::sight_of(std::uint32_t rank, std::uint64_t block) {
+std::string ToldWorld::migrating_sight(std::uint32_t rank, std::uint64_t block) {
   sim::Node& node = stage_.node(rank);
   const coherence::Entry& entry = node.migrating()->entry(BlockId{block});
   const coherence::BlockWords& words = node.words(BlockId{block});

@@ -21,6 +21,8 @@ class ToldWorld {
 
  private:
   std::string sight_of(std::uint32_t rank, std::uint64_t block);
+  std::string migrating_sight(std::uint32_t rank, std::uint64_t block);
+  std::string fixed_sight(std::uint32_t rank, std::uint64_t block);
   std::vector<std::string> sights();
   std::vector<std::uint64_t> counts();
   void perform(std::uint32_t rank, const std::vector<std::string>& words);

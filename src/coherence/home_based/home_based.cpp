@@ -75,8 +75,8 @@ Task<bool> HomeBased::bring(Block& b, std::byte* target) {
     watch_lease(b);
     const bool is_checked = !parameters_.hooks.injected(InjectedBug::lease_not_rechecked);
     if (is_checked && !rules::grants_lease(now, LogicalTime{acquired_.load()})) continue;
+    e.changes = is_changed && e.write_ts != LogicalTime{};  // a first copy tells nothing
     e.write_ts = LogicalTime{version + 1};
-    e.changes = is_changed;
     e.lease_doublings = is_changed ? std::uint8_t{0} : rules::next_doublings(e);
     co_return with_bytes;
   }
