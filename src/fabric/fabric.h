@@ -1,9 +1,9 @@
 // PORT fabric: what RDMA hardware promises, and nothing more.
 //
-// One-sided operations on registered regions of peers, and small messages. Words of 8 bytes (aligned) are
-// atomic; anything longer may be seen torn. Steps of one batch take effect in order, each complete before the
-// next begins; between batches there is no order unless one is awaited before the next is posted. A rank may
-// post to itself.
+// One-sided operations on registered regions of peers, and small messages. Aligned pieces of 2, 4 and 8 bytes
+// are atomic; anything longer may be seen torn. Steps of one batch take effect in order, each complete before
+// the next begins; between batches there is no order unless one is awaited before the next is posted. A rank
+// may post to itself.
 //
 // No step of a batch uses what an earlier one of it has fetched: a driver may send all of them before the
 // first result is there.

@@ -75,7 +75,7 @@ class QueueLock {
   // their own; where this rank has to wait they bring nothing of use.
   static constexpr std::size_t along_max = 3;
   Task<Taken> lock(std::uint64_t index, Rank initial_home, std::span<const fabric::Step> along = {});
-  // Takes the lock if it is free, and joins no queue that is not empty: three operations at most, none of
+  // Takes the lock if it is free, and joins no queue that is not empty: four operations at most, none of
   // which waits for another rank. Nothing: somebody has it, or was faster. As lock(), for the caller's gate.
   Task<std::optional<Taken>> try_lock(std::uint64_t index, Rank initial_home);
   // Takes it if this rank is its home and it is free; no remote operation.

@@ -60,13 +60,18 @@ void Space::remove(const Segment& segment) {
   sequence_.fetch_add(1);
 }
 
-// The order may change meanwhile: then it is looked at again.
+// While the order changes it is of no use, and may stay so: a handler of a signal may have stopped the thread
+// that changes it.
 const Segment* Space::late_segment_around(std::uintptr_t address) const {
-  for (;;) {
-    const std::uint32_t before = sequence_.load();
+  const std::uint32_t before = sequence_.load();
+  if (before % 2 == 0) {
     const Segment* const found = search(address);
-    if (before % 2 == 0 && sequence_.load() == before) return found;
+    if (sequence_.load() == before) return found;
   }
+  for (const Segment& segment : segments().subspan(early_max)) {
+    if (address - segment.base < segment.bytes && !is_removed(segment)) return &segment;
+  }
+  return nullptr;
 }
 
 const Segment* Space::search(std::uintptr_t address) const {

@@ -56,11 +56,13 @@ Task<> store_and_look(Stage& stage, Node& node, unsigned seed, Stored* stored) {
 enum class Told : std::uint8_t { by_the_setting, by_the_stores, not_at_all };
 
 template <class Word>
-unsigned worlds_with_torn_words(InjectedBug bug, Told told = Told::by_the_setting) {
+unsigned worlds_with_torn_words(InjectedBug bug, Told told = Told::by_the_setting,
+                                Policy policy = Policy::migrating) {
   unsigned torn = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     Configuration configuration = hostile(seed, 3);
     configuration.bug = bug;
+    configuration.policy = policy;
     Stage stage(configuration, 1, stage_block_bytes, told == Told::by_the_setting ? sizeof(Word) : 0);
     Stored stored;
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
@@ -82,6 +84,12 @@ TEST(WordsLitmus, DoublesAndPointersAreNeverTorn) {
 TEST(WordsLitmus, WordsAreNeverTornWhereNoStoreIsNarrower) {
   EXPECT_EQ(worlds_with_torn_words<std::uint32_t>(InjectedBug::none, Told::by_the_stores), 0u);
   EXPECT_EQ(worlds_with_torn_words<std::uint64_t>(InjectedBug::none, Told::by_the_stores), 0u);
+}
+TEST(WordsLitmus, WordsThatAreBroughtToTheirHomeAreNeverTorn) {
+  for (const Told told : {Told::by_the_setting, Told::by_the_stores}) {
+    EXPECT_EQ(worlds_with_torn_words<std::uint32_t>(InjectedBug::none, told, Policy::home_based), 0u);
+    EXPECT_EQ(worlds_with_torn_words<std::uint64_t>(InjectedBug::none, told, Policy::home_based), 0u);
+  }
 }
 TEST(WordsLitmus, MergingByByteTearsThem) {
   EXPECT_GT(worlds_with_torn_words<std::uint32_t>(InjectedBug::none, Told::not_at_all), 0u);
@@ -161,10 +169,12 @@ Task<> store_in_turns(Stage& stage, Node& node, bool bound_ends, Stored* stored,
   }
 }
 
-unsigned lost_in_turns(bool bound_ends) {
+unsigned lost_in_turns(bool bound_ends, Policy policy = Policy::migrating) {
   unsigned lost = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
-    Stage stage(hostile(seed, 3), 1);
+    Configuration configuration = hostile(seed, 3);
+    configuration.policy = policy;
+    Stage stage(configuration, 1);
     Stored stored;
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
       stage.play(rank, store_in_turns(stage, stage.node(rank), bound_ends, &stored, &lost));
@@ -177,6 +187,7 @@ unsigned lost_in_turns(bool bound_ends) {
 
 TEST(WordsLitmus, RegionsOfWordsAndOfCharsTakeTurns) {
   EXPECT_EQ(lost_in_turns(true), 0u);
+  EXPECT_EQ(lost_in_turns(true, Policy::home_based), 0u);
 }
 TEST(WordsLitmus, ABoundThatOutlivesItsRegionLosesChars) {
   EXPECT_GT(lost_in_turns(false), 0u);
@@ -207,10 +218,12 @@ Task<> store_beside_exception(Stage& stage, Node& node, Stored* stored, unsigned
   }
 }
 
-unsigned lost_beside_words(std::span<const NarrowPlace> exceptions) {
+unsigned lost_beside_words(std::span<const NarrowPlace> exceptions, Policy policy = Policy::migrating) {
   unsigned lost = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
-    Stage stage(hostile(seed, 3), 1);
+    Configuration configuration = hostile(seed, 3);
+    configuration.policy = policy;
+    Stage stage(configuration, 1);
     Stored stored;
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
       stage.node(rank).protocol().set_store_bound({4, exceptions});
@@ -226,6 +239,7 @@ TEST(WordsLitmus, ExceptionsGoByByte) {
   const std::uintptr_t base = stage_space(3, 1, stage_block_bytes, 0).segments().front().base;
   const NarrowPlace last_of_word[]{{base + 2, 1}};
   EXPECT_EQ(lost_beside_words(last_of_word), 0u);
+  EXPECT_EQ(lost_beside_words(last_of_word, Policy::home_based), 0u);
   EXPECT_GT(lost_beside_words({}), 0u);
 }
 

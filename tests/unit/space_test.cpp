@@ -1,6 +1,8 @@
 #include "vm/space.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
 
 #include <atomic>
 #include <thread>
@@ -146,6 +148,43 @@ TEST(SpaceWithManySegmentsTest, FindsOneWhileOthersCome) {
   stop.store(true);
   looks.join();
   EXPECT_EQ(missed.load(), 0u);
+}
+
+const Space* looked_at = nullptr;
+constexpr std::uintptr_t looked_for = 0x1ffff000;
+std::atomic<std::size_t> looks{0}, looks_in_vain{0};
+
+void look(int) {
+  looks_in_vain += looked_at->segment_at(looked_for) == nullptr ? 1 : 0;
+  ++looks;
+}
+
+// The signal has stopped the thread in the middle of a change.
+TEST(SpaceWithManySegmentsTest, FindsOneInAHandlerOnTheThreadThatAddsOthers) {
+  constexpr std::size_t page = 4096, count = 2000;
+  Space space(1);
+  for (std::size_t i = 1; i <= count; ++i) space.add(make_segment(looked_for + i * page, page, page));
+  space.add(make_segment(looked_for, page, page));
+  looked_at = &space;
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = look;
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  std::atomic<bool> stop{false};
+  std::thread adds([&] {
+    while (!stop.load() && space.segments().size() < Space::segments_max) {
+      space.remove(space.add(make_segment(0x10000000, page, page)));
+    }
+    while (!stop.load()) std::this_thread::yield();
+  });
+  for (std::size_t sent = 1; sent <= 200; ++sent) {
+    ::pthread_kill(adds.native_handle(), SIGUSR1);
+    while (looks.load() < sent) std::this_thread::yield();
+  }
+  stop.store(true);
+  adds.join();
+  ::sigaction(SIGUSR1, &before, nullptr);
+  EXPECT_EQ(looks_in_vain.load(), 0u);
 }
 
 TEST(SpaceWithManySegmentsTest, HasRoomForWhatComesLater) {

@@ -58,24 +58,19 @@ std::uint64_t merged_word(const std::byte* place, std::uint64_t own, std::uint64
   return result;
 }
 
-// Another thread may store to bytes beside those that are `changed`. Where these are an aligned piece as a
-// whole one store leaves them alone: most counters and numbers. It waits for no earlier store, as an
-// indivisible exchange does. Result: false when there are bytes between them, and nothing was stored.
-bool store_piece(std::byte* place, std::uint64_t value, std::uint64_t changed) {
-  const int first = __builtin_ctzll(changed) / 8;
-  const std::uint64_t piece = changed >> 8 * first;
-  const std::uint64_t bits = value >> 8 * first;
-  if (piece == 0xff) {
-    __atomic_store_n(reinterpret_cast<std::uint8_t*>(place + first), bits, __ATOMIC_RELAXED);
-  } else if (piece == 0xffff && first % 2 == 0) {
-    __atomic_store_n(reinterpret_cast<std::uint16_t*>(place + first), bits, __ATOMIC_RELAXED);
-  } else if (piece == 0xffffffff && first % 4 == 0) {
-    __atomic_store_n(reinterpret_cast<std::uint32_t*>(place + first), bits, __ATOMIC_RELAXED);
-  } else if (piece == ~std::uint64_t{0}) {
-    __atomic_store_n(reinterpret_cast<std::uint64_t*>(place), bits, __ATOMIC_RELAXED);
-  } else {
-    return false;
+// Another thread may store to bytes beside those that are `changed`. Where these are a word as a whole one
+// store leaves them alone, and waits for no earlier store, as an indivisible exchange does. Not where they
+// are a part of one: a store of the whole word may come just before. Result: whether that was so; otherwise
+// nothing was stored.
+bool store_whole_word(std::byte* place, std::uint64_t value, std::uint64_t changed, std::size_t word_bytes) {
+  constexpr std::uint64_t low_half = 0xffffffff;
+  if (changed == ~std::uint64_t{0}) {
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(place), value, __ATOMIC_RELAXED);
+    return true;
   }
+  if (word_bytes != 4 || (changed != low_half && changed != ~low_half)) return false;
+  const unsigned at = changed == low_half ? 0 : 4;
+  __atomic_store_n(reinterpret_cast<std::uint32_t*>(place + at), value >> 8 * at, __ATOMIC_RELAXED);
   return true;
 }
 
@@ -85,8 +80,8 @@ void merge_word(std::byte* own, std::byte* twin, std::uint64_t twin_value, std::
                 Sharing sharing, Rebase rebase, WordRule& rule, RaceCount& races) {
   auto* const place = reinterpret_cast<std::uint64_t*>(own);
   std::uint64_t mine = __atomic_load_n(place, __ATOMIC_RELAXED);
-  if (mine == twin_value && remote != twin_value &&
-      store_piece(own, remote, differing_bytes(remote, twin_value))) {
+  if (mine == twin_value && remote != twin_value && sharing == Sharing::open &&
+      store_whole_word(own, remote, differing_bytes(remote, twin_value), rule.word_bytes())) {
     __builtin_memcpy(twin, &remote, sizeof remote);
     return;
   }

@@ -56,6 +56,16 @@ std::size_t MergeUnit::decide(const Conflict& conflict, std::uintptr_t address) 
   return is_race(conflict, word_bytes()) || is_stored_whole(address) ? word_bytes() : 1;
 }
 
+std::size_t MergeUnit::unit_at(std::size_t offset) const {
+  if (block_.segment.merge_unit != 0) return block_.segment.merge_unit;
+  return is_stored_whole(block_.extent.address + offset / word_bytes() * word_bytes()) ? word_bytes() : 1;
+}
+
+std::size_t MergeUnit::widest_unit() const {
+  if (block_.segment.merge_unit != 0) return block_.segment.merge_unit;
+  return unit_in(block_.segment, bound_) < word_bytes() ? 1 : word_bytes();
+}
+
 bool MergeUnit::is_stored_whole(std::uintptr_t address) const {
   if (unit_in(block_.segment, bound_) < word_bytes()) return false;
   const std::uintptr_t end = address + word_bytes();

@@ -28,6 +28,11 @@ class MergeUnit final : public WordRule {
   // Whether merging by byte is right for the whole block, and nothing is to be noted: no rule is needed.
   bool is_byte() const { return is_byte_; }
   std::size_t unit_of(const Conflict& conflict) noexcept override;
+  // How many bytes around `offset` of the block, aligned, this rank has stored as one value where it has
+  // changed one of them, as far as is known: 1, 2, 4 or 8. What the other side has changed is not known here.
+  std::size_t unit_at(std::size_t offset) const;
+  // The widest that unit_at() finds.
+  std::size_t widest_unit() const;
 
  private:
   std::size_t decide(const Conflict& conflict, std::uintptr_t address) const;

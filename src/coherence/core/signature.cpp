@@ -13,7 +13,7 @@ Signature::Signature(std::byte* board, std::size_t notices_max, Hooks hooks)
       hooks_(hooks),
       stamps_(notices_max),
       index_(std::bit_ceil(2 * notices_max + 1)),
-      scratch_(notices_max) {}
+      scratch_(notices_max + 1) {}
 
 void Signature::begin_change() {
   std::atomic_ref<std::uint64_t>(board_->sequence).fetch_add(1);
@@ -36,13 +36,14 @@ void Signature::rebuild_index() {
 }
 
 // Dropping an eighth at a time keeps the cost of an addition constant; the minimum covers all that is
-// dropped.
-void Signature::drop_oldest() {
+// dropped. What is `added` may be among the oldest. Result: whether it is to stay.
+bool Signature::drop_oldest(LogicalTime added) {
   const std::size_t count = board_->count;
   const std::size_t drop = std::max<std::size_t>(1, capacity_ / 8);
   for (std::size_t i = 0; i < count; ++i) scratch_[i] = notices_[i].write_ts;
+  scratch_[count] = added;
   std::nth_element(scratch_.begin(), scratch_.begin() + static_cast<std::ptrdiff_t>(drop - 1),
-                   scratch_.begin() + static_cast<std::ptrdiff_t>(count));
+                   scratch_.begin() + static_cast<std::ptrdiff_t>(count + 1));
   const LogicalTime limit = scratch_[drop - 1];
   std::size_t kept = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -57,6 +58,7 @@ void Signature::drop_oldest() {
     minimum_stamp_ = stamp_;  // it covers what was added just now: forget() must not take it away
   }
   rebuild_index();
+  return added > limit;
 }
 
 void Signature::add_locked(const Notice& notice) {
@@ -70,7 +72,11 @@ void Signature::add_locked(const Notice& notice) {
     return;
   }
   if (board_->count == capacity_) {
-    drop_oldest();
+    if (notice.write_ts <= board_->minimum) {
+      minimum_stamp_ = stamp_;  // as in drop_oldest()
+      return;
+    }
+    if (!drop_oldest(notice.write_ts)) return;
     slot = slot_of(notice.block);
   }
   notices_[board_->count] = notice;

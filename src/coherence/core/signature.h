@@ -31,8 +31,8 @@ class Signature {
   // `board`: signature_bytes(notices_max) zero bytes.
   Signature(std::byte* board, std::size_t notices_max, Hooks hooks = {});
 
-  // Adds the notice unless a newer one of its block is there; a full signature drops the notices with the
-  // smallest write timestamps and raises the minimum to cover them. Any thread.
+  // Adds the notice unless a newer one of its block is there. Where the signature is full, the notices with
+  // the smallest write timestamps are dropped, this one too, and the minimum rises to cover them. Any thread.
   void add(const Notice& notice);
   void add_all(SignatureView signature);
 
@@ -59,7 +59,7 @@ class Signature {
 
  private:
   void add_locked(const Notice& notice);
-  void drop_oldest();
+  bool drop_oldest(LogicalTime added);
   void rebuild_index();
   std::size_t* slot_of(BlockId block);
   void begin_change();

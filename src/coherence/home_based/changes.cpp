@@ -1,5 +1,6 @@
 #include "coherence/home_based/changes.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -16,9 +17,13 @@ std::uint64_t word_at(const std::byte* place) {
 
 }  // namespace
 
-// What is no part of the shared block counts as unchanged.
-Changes::Changes(const BlockStore& store, const Block& block, std::byte* snapshot)
-    : block_(block), snapshot_(snapshot) {
+// What is no part of the shared block counts as unchanged. Parts begin and end anywhere, inside of words too.
+Changes::Changes(BlockStore& store, const Block& block, std::byte* snapshot, Piece value)
+    : block_(block),
+      snapshot_(snapshot),
+      unit_(store.unit_of(block, block.own, block.initial_home)),
+      value_(value),
+      by_byte_(store.has_private_parts(block) || unit_.widest_unit() == 1) {
   if (store.has_private_parts(block)) std::memcpy(snapshot, block.published, block.extent.bytes);
   store.for_each_part(
       block, [&](std::size_t at, std::size_t bytes) { std::memcpy(snapshot + at, block.own + at, bytes); });
@@ -34,19 +39,31 @@ std::size_t Changes::next_difference() {
   return at;
 }
 
-std::size_t Changes::end_of_difference(std::size_t begin) const {
+Changes::Piece Changes::value_around(std::size_t at) const {
+  if (value_.begin <= at && at < value_.end) return value_;
+  if (by_byte_) return {at, at + 1};
+  const std::size_t unit = unit_.unit_at(at);
+  const std::size_t begin = at & -unit;
+  return {begin, std::min(begin + unit, block_.extent.bytes)};
+}
+
+Changes::Piece Changes::difference_from(std::size_t begin) const {
+  const std::size_t bytes = block_.extent.bytes;
   std::size_t end = begin;
-  while (end < block_.extent.bytes && snapshot_[end] != block_.published[end]) ++end;
-  return end;
+  if (by_byte_ && value_.end == 0) {  // mostly
+    while (end < bytes && snapshot_[end] != block_.published[end]) ++end;
+    return {begin, end};
+  }
+  while (end < bytes && snapshot_[end] != block_.published[end]) end = value_around(end).end;
+  return {value_around(begin).begin, end};
 }
 
 bool Changes::collect(Puts& puts) {
   for (;;) {
-    const std::size_t begin = next_difference();
-    at_ = begin;
-    if (begin == block_.extent.bytes) return true;
+    at_ = next_difference();
+    if (at_ == block_.extent.bytes) return true;
     if (puts.is_full()) return false;
-    const std::size_t end = end_of_difference(begin);
+    const auto [begin, end] = difference_from(at_);
     std::memcpy(block_.published + begin, snapshot_ + begin, end - begin);
     puts.add(fabric::put(private_region, block_.extent.offset + begin, snapshot_ + begin, end - begin));
     at_ = end;

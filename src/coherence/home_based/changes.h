@@ -1,4 +1,5 @@
 // What a release brings to the home of one block, as steps of batches: only what differs from the twin.
+// Values that are known to be one word go as a whole (docs/decisions/merge_unit.md).
 #pragma once
 
 #include <array>
@@ -7,6 +8,7 @@
 
 #include "base/buffer_pool.h"
 #include "base/check.h"
+#include "coherence/core/merge_unit.h"
 #include "coherence/regions.h"
 #include "coherence/store/block_store.h"
 #include "fabric/fabric.h"
@@ -37,19 +39,29 @@ class Puts {
 // add to the next release.
 class Changes {
  public:
+  // Bytes of a block, or none.
+  struct Piece {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
   // Under the block's gate, as long as this lives. `snapshot` has room for the block and lives as long.
-  Changes(const BlockStore& store, const Block& block, std::byte* snapshot);
+  // `value`: an atomic operation has stored it at once.
+  Changes(BlockStore& store, const Block& block, std::byte* snapshot, Piece value);
 
-  // Adds puts of exactly the bytes that differ from the twin, until `puts` is full; the twin becomes what is
-  // put. Result: whether all have been added.
+  // Adds puts of the values that differ from the twin, until `puts` is full; the twin becomes what is put.
+  // Result: whether all have been added.
   bool collect(Puts& puts);
 
  private:
   std::size_t next_difference();
-  std::size_t end_of_difference(std::size_t begin) const;
+  Piece value_around(std::size_t at) const;
+  Piece difference_from(std::size_t begin) const;
 
   const Block& block_;
   std::byte* const snapshot_;
+  const MergeUnit unit_;
+  const Piece value_;
+  const bool by_byte_;
   std::size_t at_ = 0;
 };
 

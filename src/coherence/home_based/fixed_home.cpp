@@ -125,9 +125,9 @@ Task<> FixedHome::refresh(BlockId id) {
 }
 
 // Result: whether there were any. The twin becomes what is put.
-Task<bool> FixedHome::put_changes(Block& b) {
+Task<bool> FixedHome::put_changes(Block& b, Changes::Piece value) {
   BufferPool::Buffer snapshot(store_.scratch());
-  Changes changes(store_, b, snapshot.data());
+  Changes changes(store_, b, snapshot.data(), value);
   count(Counter::comparisons);
   Puts puts;
   while (!changes.collect(puts)) {
@@ -193,11 +193,18 @@ Task<> FixedHome::modify(BlockId id, Modification& modification) {
   co_await locks_.unlock(id.value);
 }
 
+// None where it may be anywhere, or where other bytes than shared ones lie there.
+Changes::Piece FixedHome::value_of(const Block& b, const Modification& modification) const {
+  const std::size_t end = modification.offset + modification.bytes;
+  return end <= b.extent.bytes && !store_.has_private_parts(b) ? Changes::Piece{modification.offset, end}
+                                                               : Changes::Piece{};
+}
+
 Task<> FixedHome::modify_elsewhere(Block& b, Modification& modification) {
   co_await fetch(b);
   if (!rules::is_dirty(b.entry)) store_.copy_to_public(b);
   modification.apply(b.own);
-  co_await put_changes(b);
+  co_await put_changes(b, value_of(b, modification));
 }
 
 void FixedHome::pin(BlockId first, std::uint64_t blocks) {

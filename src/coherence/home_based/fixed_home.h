@@ -33,6 +33,7 @@ namespace musubi::coherence {
 class FixedHome : public Protocol {
  public:
   Task<bool> fault(BlockId block, vm::Access wanted) override;
+  void set_store_bound(StoreBound bound) noexcept override { store_.set_store_bound(bound); }
   Task<> release(Scope scope, bool quiescent) override;
   Task<> modify(BlockId block, Modification& modification) override;
   void pin(BlockId first, std::uint64_t count) override;
@@ -87,8 +88,9 @@ class FixedHome : public Protocol {
  private:
   Task<> release_block(BlockId id);
   Task<> release_at_home(Block& b);
-  Task<bool> put_changes(Block& b);
+  Task<bool> put_changes(Block& b, Changes::Piece value = {});
   Task<> modify_elsewhere(Block& b, Modification& modification);
+  Changes::Piece value_of(const Block& b, const Modification& modification) const;
   void open(Block& b, vm::Access wanted);
   void list(Block& b);
   void accept(Block& b, const std::byte* data);

@@ -1,5 +1,6 @@
 // Finds streams: blocks missed one behind the other. As with the prefetchers of processors, a stream that
-// goes on is followed further each time, and a few streams may go on side by side.
+// goes on is followed further each time, and a few streams may go on side by side. A new one takes the place
+// of the one that was missed longest ago.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +22,13 @@ class StreamDetector {
     Stream* stream = std::find_if(streams_.begin(), streams_.end(),
                                   [&](const Stream& s) { return s.next == block.value; });
     if (stream == streams_.end()) {
-      stream = &streams_[oldest_++ % streams_.size()];
+      stream = std::ranges::min_element(streams_, {}, &Stream::last_miss);
       stream->length = 0;
     } else {
       stream->length = std::min(2 * stream->length + 1, length_max);
     }
     stream->next = block.value + 1;
+    stream->last_miss = ++misses_;
     const std::uint32_t length = stream->length;
     lock_.unlock();
     return length;
@@ -43,12 +45,13 @@ class StreamDetector {
  private:
   static constexpr std::uint32_t length_max = 1024;
   struct Stream {
-    std::uint64_t next = 0;  // block 0 begins no stream that matters
+    std::uint64_t next = UINT64_MAX;  // no block
+    std::uint64_t last_miss = 0;
     std::uint32_t length = 0;
   };
   SpinLock lock_;
   std::array<Stream, 8> streams_;
-  std::size_t oldest_ = 0;
+  std::uint64_t misses_ = 0;
 };
 
 }  // namespace musubi::coherence::migrating

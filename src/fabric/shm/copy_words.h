@@ -5,9 +5,9 @@
 
 namespace musubi::fabric {
 
-// Copies so that no aligned 8-byte word of the shared side is torn, whatever the alignment of the other side:
-// `shared` is `source` or `destination`, the one on whose alignment words are counted. The sides do not
-// overlap. Signal-safe.
+// Copies so that no aligned piece of 2, 4 or 8 bytes of the shared side is torn, whatever the alignment of
+// the other side: `shared` is `source` or `destination`, the one on whose alignment words are counted. The
+// sides do not overlap. Signal-safe.
 void copy_words(void* destination, const void* source, std::size_t bytes, const void* shared) noexcept;
 
 }  // namespace musubi::fabric

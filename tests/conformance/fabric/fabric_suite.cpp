@@ -242,6 +242,36 @@ TEST_P(FabricSuite, StepsTakeEffectInOrderAndWordsAreNotTorn) {
 
 namespace {
 
+Task<> write_halves(Fabric& fabric, Rank target, unsigned rounds) {
+  for (unsigned i = 0; i < rounds; ++i) {
+    const std::uint32_t bits = i % 2 == 0 ? UINT32_MAX : 0;
+    std::array<Step, 2> steps{put(region0, 8, &bits, 4), put(region0, 20, &bits, 4)};
+    co_await transfer(fabric, target, steps);
+  }
+}
+
+Task<> read_halves(Fabric& fabric, Rank target, unsigned reads, unsigned* torn) {
+  std::array<std::uint32_t, 4> seen{};
+  for (unsigned i = 0; i < reads; ++i) {
+    std::array<Step, 1> steps{get(region0, 8, seen.data(), sizeof seen)};
+    co_await transfer(fabric, target, steps);
+    for (const std::uint32_t half : seen) *torn += half != 0 && half != UINT32_MAX;
+  }
+}
+
+}  // namespace
+
+TEST_P(FabricSuite, AlignedPartsOfWordsAreNotTorn) {
+  join(3);
+  const unsigned rounds = 4000 * GetParam().repetitions;
+  unsigned torn = 0;
+  run({{Rank{0}, [&] { return write_halves(fabric(0), Rank{2}, rounds); }},
+       {Rank{1}, [&] { return read_halves(fabric(1), Rank{2}, rounds, &torn); }}});
+  EXPECT_EQ(torn, 0u);
+}
+
+namespace {
+
 // Sends `count` numbered messages to every other rank, with bodies of all sizes, then waits for its own
 // share.
 Task<> chatter(Fabric& fabric, unsigned count, Inbox* inbox) {

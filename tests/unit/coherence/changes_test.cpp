@@ -26,10 +26,10 @@ class ChangesTest : public ::testing::Test {
   }
 
   // The bytes of block 1 that the puts would bring, applied to `home`. Result: how many batches.
-  std::size_t release_to(std::vector<std::byte>& home) {
+  std::size_t release_to(std::vector<std::byte>& home, Changes::Piece value = {}) {
     Block block = store_->block(BlockId{1});
     std::vector<std::byte> snapshot(block_bytes);
-    Changes changes(*store_, block, snapshot.data());
+    Changes changes(*store_, block, snapshot.data(), value);
     std::size_t batches = 0;
     for (bool all = false; !all;) {
       Puts puts;
@@ -73,6 +73,33 @@ TEST_F(ChangesTest, LeaveTheBytesBetweenAlone) {
     EXPECT_EQ(home[at], changed ? std::byte{1} : std::byte{7}) << at;
     EXPECT_EQ(twin()[at], own()[at]) << at;
   }
+}
+
+// What a graph code stores, say: of the word that its home has meanwhile nothing must be left.
+TEST_F(ChangesTest, BringWordsWhereNoStoreWasNarrower) {
+  const NarrowPlace narrow[]{{0x10000 + block_bytes + 42, 1}};
+  store_->set_store_bound({4, narrow});
+  for (const std::size_t at : {1u, 8u, 12u, 41u, 4095u}) own()[at] = std::byte{1};
+  std::vector<std::byte> home(block_bytes, std::byte{7});
+  EXPECT_EQ(release_to(home), 1u);
+  for (std::size_t at = 0; at < block_bytes; ++at) {
+    const bool is_in_word = at < 4 || (at >= 8 && at < 16) || at == 41 || at >= 4092;
+    EXPECT_EQ(home[at], is_in_word ? own()[at] : std::byte{7}) << at;
+  }
+}
+
+TEST_F(ChangesTest, BringWhatAnAtomicOperationHasStoredAtOnce) {
+  own()[17] = own()[20] = own()[26] = std::byte{1};
+  Block block = store_->block(BlockId{1});
+  std::vector<std::byte> snapshot(block_bytes);
+  Changes changes(*store_, block, snapshot.data(), {16, 24});
+  Puts puts;
+  ASSERT_TRUE(changes.collect(puts));
+  ASSERT_EQ(puts.steps().size(), 2u);
+  EXPECT_EQ(puts.steps()[0].offset, block_bytes + 16);
+  EXPECT_EQ(puts.steps()[0].bytes, 8u);
+  EXPECT_EQ(puts.steps()[1].offset, block_bytes + 26);
+  EXPECT_EQ(puts.steps()[1].bytes, 1u);
 }
 
 // Every second byte of the block: more puts than one batch takes.

@@ -102,6 +102,27 @@ TEST(Signature, AFullOneTakesANewerNoticeOfABlockThatItNames) {
   EXPECT_EQ(own.minimum(), 0u);
 }
 
+TEST(Signature, AFullOneKeepsWhatIsNewerThanANoticeThatComesLate) {
+  Own own(4);
+  own.add({{1, 30}, {2, 20}, {3, 40}, {4, 50}, {5, 10}});
+  EXPECT_EQ(own.named(), (Named{{1, 30}, {2, 20}, {3, 40}, {4, 50}}));
+  EXPECT_EQ(own.minimum(), 10u);
+  own.add({{6, 7}, {7, 10}});
+  EXPECT_EQ(own.named(), (Named{{1, 30}, {2, 20}, {3, 40}, {4, 50}}));
+  EXPECT_EQ(own.minimum(), 10u);
+}
+
+// The minimum stands for it from now on, whoever knew the minimum before.
+TEST(Signature, ForgettingKeepsTheMinimumThatANoticeCameBelow) {
+  Own own(2);
+  own.join(10, {});
+  const std::uint64_t mark = own.mark();
+  own.add({{1, 30}, {2, 20}, {3, 7}});
+  own.signature.forget(mark);
+  EXPECT_EQ(own.named(), (Named{{1, 30}, {2, 20}}));
+  EXPECT_EQ(own.minimum(), 10u);
+}
+
 // All notices of the dropped time go: the minimum says of none of them that it is named.
 TEST(Signature, NoticesOfOneTimeAreDroppedTogether) {
   Own own(3);

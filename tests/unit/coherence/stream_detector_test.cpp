@@ -118,15 +118,24 @@ TEST(StreamDetector, StreamsThatTakeTurnsAtRandomDoNotDisturbEachOther) {
   }
 }
 
-TEST(StreamDetector, NewStreamsTakeThePlacesOfTheOldest) {
+TEST(StreamDetector, TheFirstMissMakesNothingLikelyInBlock0Either) {
+  StreamDetector detector;
+  EXPECT_EQ(detector.missed(BlockId{0}), 0u);
+  EXPECT_EQ(detector.missed(BlockId{1}), 1u);
+}
+
+TEST(StreamDetector, ANewStreamTakesThePlaceOfTheOneThatWasMissedLongestAgo) {
   StreamDetector detector;
   Follower old(detector, 1);
   for (unsigned i = 0; i < 5; ++i) old.miss();
-  for (std::uint64_t i = 1; i < side_by_side; ++i) detector.missed(BlockId{i * 1'000'000});
+  std::vector<Follower> others;
+  for (std::uint64_t i = 1; i < side_by_side; ++i) others.emplace_back(detector, i * 1'000'000);
+  for (Follower& other : others) other.miss();
   EXPECT_EQ(old.miss(), 31u);
-  EXPECT_EQ(detector.missed(BlockId{side_by_side * 1'000'000}), 0u);
-  EXPECT_EQ(detector.missed(BlockId{side_by_side * 1'000'000 + 1}), 1u);
-  EXPECT_EQ(old.miss(), 0u);
+  EXPECT_EQ(detector.missed(BlockId{side_by_side * 1'000'000}), 0u);  // in the place of others[0]
+  EXPECT_EQ(old.miss(), 63u);
+  EXPECT_EQ(others[1].miss(), 1u);
+  EXPECT_EQ(others[0].miss(), 0u);
 }
 
 TEST(StreamDetector, MissesHereAndThereMakeNothingLikely) {
@@ -137,14 +146,17 @@ TEST(StreamDetector, MissesHereAndThereMakeNothingLikely) {
   }
 }
 
-TEST(StreamDetector, AStreamOutlastsAFewMissesBesideIt) {
+TEST(StreamDetector, AStreamThatGoesOnOutlastsMissesBesideIt) {
   StreamDetector detector;
   Random random(4);
   Follower stream(detector, 1);
-  stream.miss();
-  for (std::uint64_t beside = 1; beside < side_by_side; ++beside) {
-    ASSERT_EQ(detector.missed(BlockId{1'000'000 + 2 * random.below(1'000'000)}), 0u);
-    ASSERT_EQ(stream.miss(), (1u << beside) - 1);
+  std::uint32_t expected = 0;
+  for (unsigned round = 0; round < 100; ++round) {
+    ASSERT_EQ(stream.miss(), expected) << "round " << round;
+    expected = std::min(2 * expected + 1, longest);
+    for (std::uint64_t beside = 1; beside < side_by_side; ++beside) {
+      ASSERT_EQ(detector.missed(BlockId{1'000'000'000 + 2 * random.below(1'000'000'000)}), 0u);
+    }
   }
 }
 
