@@ -70,16 +70,17 @@ FlagOrder::FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Cloc
 
 void FlagOrder::expect() noexcept {
   word(credit).store(barriers_without_flush);
+  assured_until_.store(barriers_without_flush);
   credit_given_ = barriers_without_flush;
   ordering_.set_ordered(true);
   settled_.store(++entries_);
   others_settled_in_.store(settled());
 }
 
-// The ranks pass the same barriers: where there is credit here, there is some elsewhere.
+// The ranks pass the same barriers: what all had here once, they lose together.
 Task<> FlagOrder::renew() {
   if (!is_due_to_renew()) co_return;
-  if (word(credit).load() < low_credit) co_await give_credit(barriers_without_flush);
+  if (assured() < low_credit) co_await give_credit(barriers_without_flush);
   co_await settle();
   const std::uint64_t entry = settled();
   if (others_settled_in_.load() == entry) co_return;
@@ -88,6 +89,7 @@ Task<> FlagOrder::renew() {
 }
 
 Task<> FlagOrder::give_credit(std::uint64_t barriers) {
+  const std::uint64_t until = barriers_.load() + barriers;
   for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
     std::uint64_t expected = 0;
     for (;;) {
@@ -98,6 +100,9 @@ Task<> FlagOrder::give_credit(std::uint64_t barriers) {
       if (found == expected || found >= barriers) break;
       expected = found;
     }
+  }
+  std::uint64_t known = assured_until_.load();
+  while (known < until && !assured_until_.compare_exchange_weak(known, until)) {
   }
 }
 
@@ -217,6 +222,7 @@ Task<bool> FlagOrder::fault(BlockId block, coherence::Touch touch, bool siblings
 }
 
 Task<> FlagOrder::before_barrier(bool siblings) {
+  barriers_.fetch_add(1);
   if (word(credit).fetch_sub(1) == 1) co_await end_if_unused();
   const QuiescentMeanwhile stands(ordering_, siblings);
   co_await release_announced(siblings);

@@ -65,8 +65,7 @@ class FlagOrder {
   // since; and a rank that does not answer for long is not waited for. Cheap while there is no need.
   // REQUIRES: the caller is in no operation without siblings.
   bool is_due_to_renew() const noexcept {
-    return word(credit).load(std::memory_order_relaxed) < low_credit || settled() == 0 ||
-           others_settled_in_.load() != settled();
+    return assured() < low_credit || settled() == 0 || others_settled_in_.load() != settled();
   }
   Task<> renew();
   // Nobody has used it for some barriers: order ends, unless somebody has renewed it meanwhile.
@@ -137,6 +136,13 @@ class FlagOrder {
   }
   Task<> release_announced(bool siblings);
   bool must_settle() const noexcept { return in_use() && settled() == 0; }
+  // For how many barriers this rank knows that all ranks have credit. The own credit says nothing of theirs:
+  // whoever gives it may not have reached them yet.
+  std::uint64_t assured() const noexcept {
+    const std::uint64_t passed = barriers_.load(std::memory_order_relaxed);
+    const std::uint64_t until = assured_until_.load(std::memory_order_relaxed);
+    return until > passed ? until - passed : 0;
+  }
   Task<> others_settle();
   Task<> give_credit(std::uint64_t barriers);
   Task<std::uint64_t> request(Rank peer);
@@ -159,6 +165,8 @@ class FlagOrder {
   Gate change_gate_;      // around each beginning and each end of order
   std::atomic<std::uint64_t> settled_{0};
   std::atomic<std::uint64_t> others_settled_in_{0};  // the entry of this rank in which all others keep order
+  std::atomic<std::uint64_t> barriers_{0};  // passed while in use
+  std::atomic<std::uint64_t> assured_until_{0};
   std::uint64_t entries_ = 0;
   std::uint64_t credit_given_ = 0;             // by the background, last
   std::unique_ptr<std::uint64_t[]> requests_;  // of the background, by rank

@@ -78,6 +78,7 @@ Task<bool> FlagOrder::has_answered(Rank peer, std::uint64_t request) {
 
 Task<> FlagOrder::ask_all() {
   const std::uint64_t entry = settled();
+  const bool is_assured = assured() != 0;  // or some answer that do not know of order yet
   co_await request_releases();
   for (unsigned look = 0;; ++look) {
     const bool all_have = co_await have_answered(look);
@@ -85,7 +86,7 @@ Task<> FlagOrder::ask_all() {
     co_await answer(true);
     co_await pause(look);
   }
-  others_settled_in_.store(entry);
+  if (is_assured) others_settled_in_.store(entry);
 }
 
 Task<> FlagOrder::request_releases() {
