@@ -165,7 +165,7 @@ class FlagOrder {
   Gate change_gate_;      // around each beginning and each end of order
   std::atomic<std::uint64_t> settled_{0};
   std::atomic<std::uint64_t> others_settled_in_{0};  // the entry of this rank in which all others keep order
-  std::atomic<std::uint64_t> barriers_{0};  // passed while in use
+  std::atomic<std::uint64_t> barriers_{0};           // passed while in use
   std::atomic<std::uint64_t> assured_until_{0};
   std::uint64_t entries_ = 0;
   std::uint64_t credit_given_ = 0;             // by the background, last
