@@ -1,7 +1,7 @@
 // musubi.h: atomic operations on words of shared memory.
 #include "base/export.h"
 #include "c_api/process.h"
-#include "image/heap.h"
+#include "heap/heap.h"
 #include "musubi/musubi.h"
 
 namespace {
@@ -15,7 +15,7 @@ int execute(const Word* word, Kind kind, Word operand, Word compare, Word* old) 
   auto* const process = musubi::c_api::current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
   const auto address = reinterpret_cast<std::uintptr_t>(word);
-  if (!musubi::image::heap.is_shared(word)) return MUSUBI_ERROR_ADDRESS;
+  if (!musubi::heap::process_heap.is_shared(word)) return MUSUBI_ERROR_ADDRESS;
   if (address % sizeof(Word) != 0) return MUSUBI_ERROR_ALIGNMENT;
   const musubi::AtomicValue before = process->runtime.synchronization().atomic(
       address, AtomicOperation{kind, sizeof(Word), operand, compare});

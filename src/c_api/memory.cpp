@@ -1,23 +1,23 @@
 // musubi.h: shared memory.
 #include "base/export.h"
 #include "c_api/process.h"
-#include "image/heap.h"
+#include "heap/heap.h"
 #include "musubi/musubi.h"
 
 using musubi::c_api::current_process;
 using musubi::c_api::Process;
-using musubi::image::heap;
+using musubi::heap::process_heap;
 
 MUSUBI_EXPORT void* musubi_alloc(size_t bytes) {
   if (current_process() == nullptr) return nullptr;
-  return heap.allocate_shared(bytes);
+  return process_heap.allocate_shared(bytes);
 }
 
 MUSUBI_EXPORT int musubi_free(void* memory) {
   if (current_process() == nullptr) return MUSUBI_ERROR_STATE;
   if (memory == nullptr) return MUSUBI_OK;
-  if (!heap.is_shared(memory)) return MUSUBI_ERROR_ADDRESS;
-  heap.release(memory);
+  if (!process_heap.is_shared(memory)) return MUSUBI_ERROR_ADDRESS;
+  process_heap.release(memory);
   return MUSUBI_OK;
 }
 
@@ -37,7 +37,7 @@ MUSUBI_EXPORT int musubi_touch(const void* memory, size_t bytes, int writable) {
   if (process == nullptr) return MUSUBI_ERROR_STATE;
   if (bytes == 0) return MUSUBI_OK;
   const auto* const last = static_cast<const char*>(memory) + (bytes - 1);
-  if (!heap.is_shared(memory) || !heap.is_shared(last)) return MUSUBI_ERROR_ADDRESS;
+  if (!process_heap.is_shared(memory) || !process_heap.is_shared(last)) return MUSUBI_ERROR_ADDRESS;
   process->runtime.memory().touch(memory, bytes, writable != 0);
   return MUSUBI_OK;
 }

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "image/heap.h"
+#include "heap/heap.h"
 #include "runtime/join_job.h"
 
 namespace musubi::c_api {
@@ -12,9 +12,9 @@ constinit std::atomic<Process*> process{nullptr};
 
 Result<void> share_heap(Process& joined) {
   const runtime::Layout& layout = joined.runtime.memory().layout();
-  const image::HeapPlace place{layout.heap_base, layout.heap_bytes_per_rank, joined.runtime.self(),
-                               joined.runtime.ranks(), joined.runtime.settings().heap_block_bytes};
-  if (auto shared = image::heap.share(place, {}, joined.messages); !shared) return shared;
+  const heap::HeapPlace place{layout.heap_base, layout.heap_bytes_per_rank, joined.runtime.self(),
+                              joined.runtime.ranks(), joined.runtime.settings().heap_block_bytes};
+  if (auto shared = heap::process_heap.share(place, {}, joined.messages); !shared) return shared;
   joined.runtime.messages().set_heap_listener(&joined.messages);
   // Nobody may free memory of a rank that does not listen yet.
   runtime::BarrierPayload nothing{};
@@ -31,8 +31,8 @@ std::uint32_t LockHolders::this_thread() noexcept {
 Process::Process(std::unique_ptr<runtime::Runtime> started)
     : owner(std::move(started)),
       runtime(*owner),
-      mapped_memory(image::heap),
-      messages(runtime, image::heap, mapped_memory) {}
+      mapped_memory(heap::process_heap),
+      messages(runtime, heap::process_heap, mapped_memory) {}
 
 Process* current_process() noexcept {
   return process.load(std::memory_order_acquire);

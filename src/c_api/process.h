@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "image/heap_messages.h"
+#include "heap/heap_messages.h"
 #include "runtime/runtime.h"
 
 namespace musubi::c_api {
@@ -31,8 +31,8 @@ struct Process {
 
   std::unique_ptr<runtime::Runtime> owner;
   runtime::Runtime& runtime;
-  image::MappedMemory mapped_memory;
-  image::HeapMessages messages;
+  heap::MappedMemory mapped_memory;
+  heap::HeapMessages messages;
   LockHolders holders;
 };
 

@@ -5,6 +5,24 @@
 // next begins; between batches there is no order unless one is awaited before the next is posted. A rank may
 // post to itself.
 //
+// No step of a batch uses what an earlier one of it has fetched: a driver may send all of them before the
+// first result is there.
+//
+// Threads: any thread of the rank may call anything, unless a function says otherwise. Inside a signal
+// handler post(), send(), progress(), wait(), wake() and direct() may be called if the thread that was
+// interrupted was not in the fabric itself: a page fault of the program is such a handler, and a driver keeps
+// no lock there that the program's code could hold. They allocate nothing from the program's heap.
+//
+// Registered memory: regions are attached before the first operation and stay until the fabric ends. They may
+// be sparse: what nobody has touched reads as zeros, whoever reads it, and takes memory at its owner when it
+// is written. An owner may give pages back (punch them): operations under way see the old bytes or zeros,
+// later ones zeros, and none fails. A driver that pins memory must cope with both, or say so when the region
+// is attached.
+//
+// Local buffers: any memory of the process that stays mapped and is not protected against the access, of any
+// alignment (results of atomics: 8 bytes, aligned), registered or not, but never the program's user view,
+// whose pages may be closed.
+//
 // Failure: a driver never reports a dead peer here. The bootstrap ends the job when a rank dies.
 // Drivers: shm (peers on one host), sim (virtual time). Every driver passes tests/conformance/fabric.
 #pragma once
@@ -64,10 +82,11 @@ enum class Outcome : std::uint8_t {
   busy,     // nothing was taken: make progress and try again
 };
 
+// What holds between this rank and one peer, for the fabric's life. `local_pointer` parts the ranks into
+// groups, as hosts do: it holds from b to a where it holds from a to b; and where it holds from a to b and
+// from b to c, it holds from a to c.
 struct Capabilities {
-  bool ordered = false;  // batches to one peer take effect in the order in which they were posted
   bool cpu_atomics_coherent = false;  // processor atomics on a region mix with fabric atomics on it
-  bool needs_target_progress = true;  // operations wait until the target calls progress()
   bool local_pointer = false;         // direct() gives an address
 };
 
@@ -116,7 +135,7 @@ class Fabric {
 
   virtual Rank self() const noexcept = 0;
   virtual std::uint32_t ranks() const noexcept = 0;
-  virtual Capabilities capabilities() const noexcept = 0;
+  virtual Capabilities capabilities(Rank peer) const noexcept = 0;
 
   // Posts the steps as one batch. Steps and their local buffers stay untouched and alive until the batch is
   // complete. Any thread. Never blocks. Bounds are checked (MUSUBI_CHECK). On `pending`, `completion` is set
@@ -144,7 +163,7 @@ class Fabric {
   virtual void wait_for_service() noexcept = 0;
   virtual void wake_service() noexcept = 0;
 
-  // The peer's region as an address of this process, or null without the capability local_pointer.
+  // The peer's region as an address of this process, or null without local_pointer to it.
   virtual std::byte* direct(Rank peer, RegionId region) noexcept = 0;
   // Looks at a word that peers change by processor atomics, until it differs from `unwanted` or this thread
   // ought to sleep by the driver's policy. Result: whether it differs. Any thread; delivers no messages.

@@ -4,8 +4,8 @@
 
 #include <cerrno>
 
+#include "heap/heap.h"
 #include "image/fork.h"
-#include "image/heap.h"
 #include "image/refusal.h"
 #include "omp/process.h"
 
@@ -15,7 +15,7 @@ namespace {
 constexpr int status_of_refusal = 125;
 
 // In the child: the parent's job, and the parent's thread that answers.
-class ParentMemory final : public runtime::Memory::CopySource, public ForeignMemory {
+class ParentMemory final : public runtime::Memory::CopySource, public heap::ForeignMemory {
  public:
   ParentMemory(Job& job, ChildLink& link) : job_(job), link_(link) {}
   Job& job() const noexcept { return job_; }
@@ -24,7 +24,7 @@ class ParentMemory final : public runtime::Memory::CopySource, public ForeignMem
     std::uint64_t nothing;
     return link_.ask(ChildLink::Question::open, address, bytes, nothing);
   }
-  // ForeignMemory: the child's copy of an allocation is as good as its own, and nobody waits for it.
+  // heap::ForeignMemory: the child's copy of an allocation is as good as its own, and nobody waits for it.
   void release(Rank, std::uintptr_t, std::size_t) noexcept override {}
   std::size_t usable_bytes(Rank, std::uintptr_t address) noexcept override {
     std::uint64_t bytes = 0;
@@ -63,7 +63,7 @@ void begin_child() {
   if (const Result<void> copied = job->runtime.memory().become_copy(*memory_of_process); !copied) {
     refuse(status_of_refusal, copied.error().message);
   }
-  heap.set_foreign(*memory_of_process);
+  heap::process_heap.set_foreign(*memory_of_process);
   omp::leave_job(refuse_openmp);
   const CallerState& caller = link->caller;
   job->runtime.memory().touch(reinterpret_cast<void*>(caller.stack_low), caller.stack_high - caller.stack_low,

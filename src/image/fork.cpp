@@ -16,11 +16,11 @@
 #include "image/child_of_rank.h"
 #include "image/program_threads.h"
 #include "image/real_function.h"
-#include "omp/thread.h"
 #include "os/memory.h"
 #include "os/signal_calls.h"
 #include "os/system_call.h"
 #include "os/thread_pointer.h"
+#include "runtime/thread_stack.h"
 
 namespace musubi::image {
 namespace {
@@ -90,7 +90,7 @@ bool is_running(pid_t child) {
 
 void answer(Job& job, ChildLink& link) {
   if (link.question() == ChildLink::Question::usable_bytes) {
-    link.answer(heap.usable_bytes(reinterpret_cast<void*>(link.address())));
+    link.answer(heap::process_heap.usable_bytes(reinterpret_cast<void*>(link.address())));
     return;
   }
   job.runtime.memory().touch(reinterpret_cast<void*>(link.address()), link.bytes(), false);
@@ -176,7 +176,7 @@ pid_t fork_rank(Job& job) noexcept {
   note_stack(job, caller, __builtin_frame_address(0));
   ::getcontext(&caller.context);
   if (is_child_of_rank()) {  // the child comes back from the call above
-    omp::forget_stack();
+    runtime::forget_stack();
     return 0;
   }
   return wait_for_fork(job, *link.value());

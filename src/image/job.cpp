@@ -15,8 +15,8 @@
 #include "image/library_loading.h"
 #include "image/loaded_objects.h"
 #include "image/refusal.h"
-#include "omp/shared_memory.h"
 #include "omp/process.h"
+#include "omp/shared_memory.h"
 #include "runtime/join_job.h"
 
 namespace musubi::image {
@@ -83,11 +83,11 @@ void share_heap(Job& job) {
   const std::size_t block = job.runtime.settings().heap_block_bytes;
   const std::size_t break_bytes =
       std::min(layout.heap_bytes_per_rank / heap_parts_per_break, break_bytes_max) / block * block;
-  const HeapPlace place{
+  const heap::HeapPlace place{
       layout.heap_base, layout.heap_bytes_per_rank, job.runtime.self(), job.runtime.ranks(), block,
       break_bytes};
   job.mappings.set_break_range({layout.heap_base + layout.heap_bytes_per_rank - break_bytes, break_bytes});
-  const Result<void> shared = heap.share(place, private_callers(), job.messages);
+  const Result<void> shared = heap::process_heap.share(place, private_callers(), job.messages);
   if (!shared) job.runtime.ending().abort(status_of_refusal, shared.error().message);
   job.runtime.messages().set_heap_listener(&job.messages);
 }
@@ -95,7 +95,7 @@ void share_heap(Job& job) {
 void start_process_objects(Job& job) {
   const Result<void> opened = job.descriptors.start(job.runtime);
   if (!opened) job.runtime.ending().abort(status_of_refusal, opened.error().message);
-  const Result<void> reserved = stream_memory.reserve(job.runtime.self(), job.runtime.ranks());
+  const Result<void> reserved = heap::stream_memory.reserve(job.runtime.self(), job.runtime.ranks());
   if (!reserved) job.runtime.ending().abort(status_of_refusal, reserved.error().message);
   job.streams.start(job.runtime);
   job.attributes.start(job.runtime);
@@ -140,9 +140,9 @@ Job& join_job(const ProgramArguments& arguments) {
   omp::start(runtime, program_has_thread_storage());
   // Our own malloc calls are served privately: what OpenMP hands from thread to thread is asked for by name.
   omp::set_shared_allocator({[](std::size_t alignment, std::size_t bytes) {
-                               return heap.allocate_aligned(alignment, bytes, nullptr);
+                               return heap::process_heap.allocate_aligned(alignment, bytes, nullptr);
                              },
-                             [](void* address) { heap.release(address); }});
+                             [](void* address) { heap::process_heap.release(address); }});
   return *job_of_process;
 }
 

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <utility>
 
+#include "heap/heap_messages.h"
+#include "heap/mapped_memory.h"
 #include "image/attributes.h"
 #include "image/children.h"
 #include "image/descriptors.h"
-#include "image/heap_messages.h"
 #include "image/held_constructors.h"
 #include "image/library_choice.h"
-#include "image/mapped_memory.h"
 #include "image/mappings.h"
 #include "image/signals.h"
 #include "image/streams.h"
@@ -33,9 +33,9 @@ struct Job {
         arguments(given) {}
 
   runtime::Runtime& runtime;
-  MappedMemory mapped_memory{heap};
-  HeapMessages messages{runtime, heap, mapped_memory};
-  Mappings mappings{runtime, heap, mapped_memory, messages};
+  heap::MappedMemory mapped_memory{heap::process_heap};
+  heap::HeapMessages messages{runtime, heap::process_heap, mapped_memory};
+  Mappings mappings{runtime, heap::process_heap, mapped_memory, messages};
   Descriptors& descriptors;
   Streams& streams;
   Attributes& attributes;

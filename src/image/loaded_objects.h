@@ -7,17 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/address_range.h"
 #include "image/elf_image.h"
 #include "image/library_choice.h"
 
 namespace musubi::image {
-
-struct AddressRange {
-  std::uintptr_t begin = 0;
-  std::size_t bytes = 0;
-
-  bool contains(std::uintptr_t address) const { return address - begin < bytes; }
-};
 
 struct LoadedObject {
   std::string name;  // path; empty for the program

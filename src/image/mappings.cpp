@@ -39,7 +39,8 @@ std::size_t alignment_of(const MapRequest& request) {
 
 }  // namespace
 
-Mappings::Mappings(runtime::Runtime& runtime, Heap& own_heap, MappedMemory& own, HeapMessages& messages)
+Mappings::Mappings(runtime::Runtime& runtime, heap::Heap& own_heap, heap::MappedMemory& own,
+                   heap::HeapMessages& messages)
     : runtime_(runtime), heap_(own_heap), own_(own), messages_(messages), files_(runtime), break_(runtime) {
   runtime.remote_calls().serve(procedures::kept_mapping, *this);
 }

@@ -12,10 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heap/heap.h"
+#include "heap/heap_messages.h"
+#include "heap/mapped_memory.h"
 #include "image/file_mappings.h"
-#include "image/heap.h"
-#include "image/heap_messages.h"
-#include "image/mapped_memory.h"
 #include "image/program_break.h"
 #include "runtime/runtime.h"
 
@@ -25,7 +25,8 @@ namespace musubi::image {
 class Mappings final : private runtime::Procedure {
  public:
   // All outlive this. Before the job's first barrier.
-  Mappings(runtime::Runtime& runtime, Heap& own_heap, MappedMemory& own, HeapMessages& messages);
+  Mappings(runtime::Runtime& runtime, heap::Heap& own_heap, heap::MappedMemory& own,
+           heap::HeapMessages& messages);
 
   void set_break_range(const BreakRange& range) noexcept { break_.set_range(range); }
 
@@ -66,9 +67,9 @@ class Mappings final : private runtime::Procedure {
   }
 
   runtime::Runtime& runtime_;
-  Heap& heap_;
-  MappedMemory& own_;
-  HeapMessages& messages_;
+  heap::Heap& heap_;
+  heap::MappedMemory& own_;
+  heap::HeapMessages& messages_;
   FileMappings files_;
   ProgramBreak break_;
 };

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <vector>
 
-#include "image/heap.h"
+#include "heap/heap.h"
+#include "heap/stream_memory.h"
 #include "image/real_function.h"
-#include "image/stream_memory.h"
 
 namespace musubi::image {
 
@@ -24,7 +24,7 @@ std::FILE* MemoryStreams::open(char** place, std::size_t* length_place, Kind kin
   Stream& stream = made.front();
   stream = {0, nullptr, kind, place, length_place, nullptr, 0};
   {
-    const StreamMemory::Making making;
+    const heap::StreamMemory::Making making;
     stream.stream = (kind == Kind::wide ? open_wide : open_narrow)(&stream.text, &stream.length);
   }
   auto* const result = const_cast<std::FILE*>(stream.stream);
@@ -82,12 +82,13 @@ void MemoryStreams::drop(std::uint64_t id) noexcept {
       break;
     }
   }
-  if (!ended.empty()) heap.release(ended.front().text);
+  if (!ended.empty()) heap::process_heap.release(ended.front().text);
 }
 
 char* MemoryStreams::provide(const Text& text) noexcept {
   const std::size_t bytes = text.length * text.character_bytes;
-  auto* const memory = static_cast<char*>(heap.resize(*text.place, bytes + text.character_bytes, nullptr));
+  auto* const memory =
+      static_cast<char*>(heap::process_heap.resize(*text.place, bytes + text.character_bytes, nullptr));
   if (memory == nullptr) return nullptr;
   std::memset(memory + bytes, 0, text.character_bytes);
   *text.place = memory;

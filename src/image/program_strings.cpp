@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "image/heap.h"
+#include "heap/heap.h"
 #include "image/refusal.h"
 
 namespace musubi::image {
@@ -11,7 +11,7 @@ char** copy_strings(char* const* strings) {
   std::size_t count = 0, bytes = 0;
   for (; strings[count] != nullptr; ++count) bytes += std::strlen(strings[count]) + 1;
   const std::size_t list_bytes = (count + 1) * sizeof(char*);
-  auto* const memory = static_cast<char*>(heap.allocate_shared(list_bytes + bytes));
+  auto* const memory = static_cast<char*>(heap::process_heap.allocate_shared(list_bytes + bytes));
   if (memory == nullptr) refuse(1, "the shared heap is too small for the arguments: raise MUSUBI_HEAP_BYTES");
   auto** const list = reinterpret_cast<char**>(memory);
   char* next = memory + list_bytes;

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "image/heap.h"
+#include "heap/heap.h"
 #include "image/job.h"
 
 namespace musubi::image {
@@ -37,7 +37,7 @@ int RegularExpressions::compile(regex_t* expression, const char* pattern, int fl
   if (error != 0) return error;
   compiled->is_valid = true;
   const std::size_t bytes = std::strlen(pattern) + 1;
-  auto* const source = static_cast<Source*>(heap.allocate_shared(sizeof(Source) + bytes));
+  auto* const source = static_cast<Source*>(heap::process_heap.allocate_shared(sizeof(Source) + bytes));
   if (source == nullptr) return REG_ESPACE;
   source->id = compiled->id;
   source->flags = flags;
@@ -86,7 +86,7 @@ void RegularExpressions::release(regex_t* expression) {
     const std::lock_guard held(lock_);
     recent_.remove_if([id](const auto& compiled) { return compiled->id == id; });
   }
-  heap.release(source);
+  heap::process_heap.release(source);
   *expression = regex_t{};
 }
 

@@ -129,7 +129,7 @@ runtime::Answer Streams::run(Rank caller, std::span<const std::byte> bytes,
     memory_streams().drop(text_id);
     return {};
   }
-  if (request.stream != stdin && request.stream != stdout && !stream_memory.is_in_use(request.stream))
+  if (request.stream != stdin && request.stream != stdout && !heap::stream_memory.is_in_use(request.stream))
     return {-EBADF, 0};
   const std::span<const char> data(reinterpret_cast<const char*>(bytes.data()) + sizeof request,
                                    bytes.size() - sizeof request);

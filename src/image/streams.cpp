@@ -37,7 +37,7 @@ std::int64_t Streams::operate(std::FILE* stream, Operation operation, std::int64
   MUSUBI_CHECK(data.size() <= data_bytes_max);
   std::memcpy(message, &request, sizeof request);
   if (!data.empty()) std::memcpy(message + sizeof request, data.data(), data.size());
-  const Rank owner = stream_memory.contains(stream) ? stream_memory.owner_of(stream) : Rank{0};
+  const Rank owner = heap::stream_memory.contains(stream) ? heap::stream_memory.owner_of(stream) : Rank{0};
   const std::span<const std::byte> sent(message, sizeof request + data.size());
   return runtime_->remote_calls()
       .call(owner, procedures::streams, sent, std::as_writable_bytes(reply))

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/spin_lock.h"
-#include "image/stream_memory.h"
+#include "heap/stream_memory.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
@@ -43,7 +43,7 @@ class Streams final : private runtime::Procedure {
   // Whether another rank has `stream`. Standard input and output are rank 0's; output is each rank's own when
   // lines are labelled.
   bool is_foreign(const std::FILE* stream) const noexcept {
-    if (stream_memory.contains(stream)) return stream_memory.owner_of(stream) != self_;
+    if (heap::stream_memory.contains(stream)) return heap::stream_memory.owner_of(stream) != self_;
     return self_ != Rank{0} && (stream == stdin || (stream == stdout && one_output_));
   }
   // Runs an operation on a foreign stream at its owner. Result: below 0 a negative error number.

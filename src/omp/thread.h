@@ -9,6 +9,7 @@
 #include "omp/region.h"
 #include "os/yield_meter.h"
 #include "runtime/runtime.h"
+#include "runtime/thread_stack.h"
 
 namespace musubi::omp {
 
@@ -74,12 +75,8 @@ struct ImplicitTask {
 
 struct Thread {
   ImplicitTask* task = nullptr;
-  bool forks = false;      // the thread that runs main: the one that opens teams over the ranks
-  bool has_stack = false;  // runs on a stack of the shared range
-  std::size_t stack_slot = 0;
-  const void* stack_low = nullptr;
-  const void* stack_end = nullptr;  // above lies what no other thread may know of
-  ImplicitTask initial;             // task of a thread outside all regions
+  bool forks = false;    // the thread that runs main: the one that opens teams over the ranks
+  ImplicitTask initial;  // task of a thread outside all regions
   bool initialised = false;
   os::YieldMeter yields;
   // doacross: the extents of the inner loops of the nest that the thread is in; private to the process.
@@ -109,12 +106,6 @@ inline ImplicitTask& current_task() {
 // that the thread began with.
 void adopt_stack(const runtime::ThreadStack& stack, const void* first_frame);
 
-// In a child made by fork: nobody cares for the calling thread's stack any more.
-void forget_stack() noexcept;
-
-// Tells the runtime how deep the stack of the calling thread is in use, before anything is released: called
-// on entry from the program with the address of the frame. Frames elsewhere (a handler on its own stack)
-// change nothing.
-void note_stack(const void* frame) noexcept;
+using runtime::note_stack;
 
 }  // namespace musubi::omp

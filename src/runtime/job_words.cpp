@@ -24,13 +24,23 @@ std::atomic_ref<std::uint64_t> atomic(std::uint64_t* word) {
 
 }  // namespace
 
+JobWords::JobWords(fabric::Fabric& fabric, trace::Counters& counters, std::uint64_t offset)
+    : fabric_(fabric), counters_(counters), offset_(offset), words_(fabric.ranks()) {
+  for (std::uint32_t rank = 0; rank < fabric.ranks(); ++rank) {
+    const fabric::Capabilities capabilities = fabric.capabilities(Rank{rank});
+    if (!capabilities.local_pointer || !capabilities.cpu_atomics_coherent) continue;
+    std::byte* const region = fabric.direct(Rank{rank}, coherence::control_region);
+    MUSUBI_CHECK(region != nullptr);
+    words_[rank] = reinterpret_cast<std::uint64_t*>(region + offset);
+  }
+}
+
 std::uint64_t* JobWords::within_reach(Rank owner, std::size_t index) {
-  MUSUBI_CHECK(index < word_count);
-  if (!reaches_peers_) return nullptr;
-  std::byte* const region = fabric_.direct(owner, coherence::control_region);
-  if (region == nullptr) return nullptr;
+  MUSUBI_CHECK(index < word_count && owner.value < words_.size());
+  std::uint64_t* const words = words_[owner.value];
+  if (words == nullptr) return nullptr;
   if (owner != fabric_.self()) counters_.add(trace::Counter::remote_operations);
-  return reinterpret_cast<std::uint64_t*>(region + offset_) + index;
+  return words + index;
 }
 
 std::uint64_t JobWords::operate(Rank owner, std::size_t index, fabric::Verb verb, std::uint64_t operand,

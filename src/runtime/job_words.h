@@ -3,6 +3,8 @@
 // the others by the fabric.
 #pragma once
 
+#include <vector>
+
 #include "fabric/fabric.h"
 #include "runtime/words.h"
 #include "trace/counters.h"
@@ -17,11 +19,7 @@ class JobWords final : public Words {
   static constexpr std::size_t word_count = first_of_code + vm::Space::segments_max / 64;
 
   // The words of each rank lie at `offset` in its control region.
-  JobWords(fabric::Fabric& fabric, trace::Counters& counters, std::uint64_t offset)
-      : fabric_(fabric),
-        counters_(counters),
-        offset_(offset),
-        reaches_peers_(fabric.capabilities().local_pointer && fabric.capabilities().cpu_atomics_coherent) {}
+  JobWords(fabric::Fabric& fabric, trace::Counters& counters, std::uint64_t offset);
 
   std::uint64_t load(Rank owner, std::size_t index) override;
   void store(Rank owner, std::size_t index, std::uint64_t value) override;
@@ -46,8 +44,9 @@ class JobWords final : public Words {
   fabric::Fabric& fabric_;
   trace::Counters& counters_;
   const std::uint64_t offset_;
-  // Where processor atomics and those of the fabric do not mix, all are the fabric's.
-  const bool reaches_peers_;
+  // Of each rank; null: out of reach. Where processor atomics and those of the fabric do not mix, all are the
+  // fabric's.
+  std::vector<std::uint64_t*> words_;
 };
 
 }  // namespace musubi::runtime

@@ -64,6 +64,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("gap_ns", c.model.gap_ns);
   visit("link_ns_per_256_bytes", c.model.link_ns_per_256_bytes);
   visit("local_pointer", c.model.local_pointer);
+  visit("ranks_per_host", c.model.ranks_per_host);
   visit("torn", c.hostility.torn);
   visit("late", c.hostility.late);
   visit("late_factor", c.hostility.late_factor);

@@ -53,10 +53,10 @@ Task<> Fetches::fetch_into(Block& b, std::byte* target) {
     if (fetched) co_return;
   }
   const bool told = e.hint_write_ts > e.write_ts;
-  std::byte* data = told || e.bytes_lost || expects_change(e) ? target : nullptr;
+  Rank peer = first_place_to_look(b);
+  std::byte* data = told || e.bytes_lost || expects_change(e, peer) ? target : nullptr;
   // Where the home has no public copy: the bytes that its program works on.
   bool live = told ? e.hint_live : e.home_was_live;
-  Rank peer = first_place_to_look(b);
   unsigned links = 0;
   for (unsigned attempt = 0;;) {
     if (ground_.own_word(b).tag() == Ownership::unlocked) {
@@ -92,8 +92,8 @@ Task<> Fetches::fetch_into(Block& b, std::byte* target) {
 
 // Without a newer notice the version that is still here may be the newest. Where peers are far a look alone
 // takes nearly as long as one with the data; but blocks that do not change are only looked at.
-bool Fetches::expects_change(const Entry& e) const {
-  return e.changes && !ground_.fabric.capabilities().local_pointer;
+bool Fetches::expects_change(const Entry& e, Rank peer) const {
+  return e.changes && !ground_.fabric.capabilities(peer).local_pointer;
 }
 
 Rank Fetches::first_place_to_look(const Block& b) const {

@@ -39,7 +39,7 @@ class Fetches {
   Task<LookResult> fetch_from(Block& b, Rank peer, std::byte* target, bool live, Rank* next);
   Task<LogicalTime> extend_lease(Block& b, Rank peer, const Look& look);
   Task<> fetch_under_lock(Block& b, std::byte* target);
-  bool expects_change(const Entry& e) const;
+  bool expects_change(const Entry& e, Rank peer) const;
   Rank place_after(const Block& b, Rank asked, Rank linked) const;
 
   Ground& ground_;

@@ -18,7 +18,7 @@
 #include "fabric/shm/address.h"
 #include "fabric/shm/mailbox.h"
 #include "fabric/shm/steps.h"
-#include "fabric/shm/waiting_policy.h"
+#include "fabric/waiting_policy.h"
 #include "os/memory.h"
 #include "os/yield_meter.h"
 #include "trace/counters.h"
@@ -41,9 +41,8 @@ class ShmFabric final : public Fabric {
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return static_cast<std::uint32_t>(peers_.size()); }
-  Capabilities capabilities() const noexcept override {
-    return {
-        .ordered = true, .cpu_atomics_coherent = true, .needs_target_progress = false, .local_pointer = true};
+  Capabilities capabilities(Rank) const noexcept override {
+    return {.cpu_atomics_coherent = true, .local_pointer = true};
   }
 
   // Always `done`; takes no lock.

@@ -62,7 +62,7 @@ void SimFabric::Operation::complete() noexcept {
 // The last step has taken effect.
 void SimFabric::Operation::go_back() noexcept {
   World& world = source.world_;
-  std::uint64_t delay = source.travel_ns(1);
+  std::uint64_t delay = source.travel_ns(target.self(), 1);
   const Hostility& hostility = source.network_.hostility();
   if (hostility.late_completion != 0 && world.random().chance(hostility.late_completion)) {
     delay += world.random().below(source.network_.model().latency_ns * hostility.late_factor + 1);

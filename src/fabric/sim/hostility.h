@@ -20,7 +20,18 @@ struct LatencyModel {
   std::uint64_t resume_ns = 30;  // from "ready" to the task's next instruction
   std::uint64_t gap_ns = 0;
   std::uint64_t link_ns_per_256_bytes = 0;
-  bool local_pointer = false;  // peers also reach each other's memory directly, without any delay
+  bool local_pointer = false;  // near peers also reach each other's memory directly, without any delay
+  // Neighbouring ranks of one host are near, at a sixteenth of the latency; all others are far. 0: one host,
+  // but all at the same latency.
+  std::uint32_t ranks_per_host = 0;
+  static constexpr std::uint64_t near_divisor = 16;
+
+  bool is_one_host(std::uint32_t a, std::uint32_t b) const {
+    return ranks_per_host == 0 || a / ranks_per_host == b / ranks_per_host;
+  }
+  std::uint64_t latency_between(std::uint32_t a, std::uint32_t b) const {
+    return ranks_per_host != 0 && is_one_host(a, b) ? latency_ns / near_divisor : latency_ns;
+  }
 
   // Peers on one host: a cache miss or two, about 10 GB/s (measured: 80 ns for a message in a mailbox one
   // way, 25 GB/s for a copy that has the memory to itself). gap: a word that others hammer costs 50 to 90 ns

@@ -72,13 +72,14 @@ void SimFabric::attach(const RegionMemory& memory) {
   regions_[memory.id.value] = memory;
 }
 
-std::uint64_t SimFabric::travel_ns(unsigned slowness) noexcept {
+std::uint64_t SimFabric::travel_ns(Rank peer, unsigned slowness) noexcept {
   const LatencyModel& model = network_.model();
   const Hostility& hostility = network_.hostility();
-  std::uint64_t time = model.latency_ns;
+  const std::uint64_t latency = model.latency_between(self_.value, peer.value);
+  std::uint64_t time = latency;
   if (model.jitter_ns != 0) time += world_.random().below(model.jitter_ns + 1);
   if (hostility.late != 0 && world_.random().chance(hostility.late)) {
-    time += world_.random().below(model.latency_ns * hostility.late_factor + 1);
+    time += world_.random().below(latency * hostility.late_factor + 1);
   }
   return time * slowness;
 }
@@ -143,7 +144,7 @@ Outcome SimFabric::take(Rank peer, std::span<const Step> steps, Event& completio
     delay = 1 + random.below(network_.model().latency_ns + 1);
   } else {
     const std::uint64_t needed = network_.model().gap_ns + link_ns(bytes_of(steps, Verb::put));
-    delay = outward_.begin(world_.now_ns(), needed) - world_.now_ns() + travel_ns(executor_.slowness());
+    delay = outward_.begin(world_.now_ns(), needed) - world_.now_ns() + travel_ns(peer, executor_.slowness());
   }
   world_.after(delay, *operation, at_target);
   return Outcome::pending;
@@ -173,7 +174,7 @@ Outcome SimFabric::send(Rank peer, MessageKind kind, Urgency, std::span<const st
   Link& link = network_.node(peer).link_from(self_);
   (link.last != nullptr ? link.last->next : link.first) = message;
   link.last = message;
-  const std::uint64_t arrival = std::max(link.last_arrival_ns, departure + travel_ns(1));
+  const std::uint64_t arrival = std::max(link.last_arrival_ns, departure + travel_ns(peer, 1));
   link.last_arrival_ns = arrival;
   world_.after(arrival - world_.now_ns(), link, body.size() + 1);
   return Outcome::done;
@@ -191,7 +192,7 @@ void SimFabric::wait_for_service() noexcept {
 }
 
 std::byte* SimFabric::direct(Rank peer, RegionId region) noexcept {
-  if (!network_.model().local_pointer) return nullptr;
+  if (!is_near(peer)) return nullptr;
   MUSUBI_CHECK(peer.value < network_.ranks() && region.value < region_count_max);
   return network_.node(peer).regions_[region.value].base;
 }

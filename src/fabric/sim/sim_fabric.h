@@ -95,11 +95,8 @@ class SimFabric final : public Fabric {
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return network_.ranks(); }
-  Capabilities capabilities() const noexcept override {
-    return {.ordered = false,
-            .cpu_atomics_coherent = true,
-            .needs_target_progress = false,
-            .local_pointer = network_.model().local_pointer};
+  Capabilities capabilities(Rank peer) const noexcept override {
+    return {.cpu_atomics_coherent = true, .local_pointer = is_near(peer)};
   }
   Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
   Outcome send(Rank peer, MessageKind kind, Urgency urgency,
@@ -135,7 +132,10 @@ class SimFabric final : public Fabric {
 
   void interrupt(unsigned per_mille) noexcept;
   Outcome take(Rank peer, std::span<const Step> steps, Event& completion) noexcept;
-  std::uint64_t travel_ns(unsigned slowness) noexcept;
+  bool is_near(Rank peer) const noexcept {
+    return network_.model().local_pointer && network_.model().is_one_host(self_.value, peer.value);
+  }
+  std::uint64_t travel_ns(Rank peer, unsigned slowness) noexcept;
   std::uint64_t link_ns(std::uint64_t bytes) const noexcept;
   Link& link_from(Rank sender);
   void count(Rank peer, std::span<const Step> steps) noexcept;

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <string>
 
+#include "heap/heap.h"
 #include "image/fork.h"
-#include "image/heap.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/next_function.h"
@@ -58,7 +58,8 @@ constinit Next<int (*)(void*, void*, void*, void*)> next_register("__register_at
 // Of memory that any rank can read, because getenv hands it out; never freed, as in the C library.
 int put_shared(const char* name, const char* value) {
   const std::size_t name_bytes = std::strlen(name), value_bytes = std::strlen(value) + 1;
-  auto* const text = static_cast<char*>(musubi::image::heap.allocate_shared(name_bytes + 1 + value_bytes));
+  auto* const text =
+      static_cast<char*>(musubi::heap::process_heap.allocate_shared(name_bytes + 1 + value_bytes));
   if (text == nullptr) return -1;
   std::memcpy(text, name, name_bytes);
   text[name_bytes] = '=';

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <new>
 
+#include "heap/heap.h"
 #include "image/fork.h"
-#include "image/heap.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/next_function.h"
@@ -20,8 +20,8 @@
 
 namespace {
 
+using musubi::heap::process_heap;
 using musubi::image::current_job;
-using musubi::image::heap;
 using musubi::image::Job;
 using musubi::image::job_of_memory;
 using musubi::image::KernelAccess;
@@ -92,7 +92,8 @@ class Folder {
 
 // Null when it is one of the C library's.
 Folder* folder_of(DIR* stream) noexcept {
-  return job_of_memory() != nullptr && heap.is_shared(stream) ? reinterpret_cast<Folder*>(stream) : nullptr;
+  return job_of_memory() != nullptr && process_heap.is_shared(stream) ? reinterpret_cast<Folder*>(stream)
+                                                                      : nullptr;
 }
 
 Job* job_with_folders() noexcept {
@@ -101,7 +102,7 @@ Job* job_with_folders() noexcept {
 }
 
 DIR* open_folder(int file) noexcept {
-  void* const memory = heap.allocate_shared(sizeof(Folder));
+  void* const memory = process_heap.allocate_shared(sizeof(Folder));
   if (memory == nullptr) {
     errno = ENOMEM;
     return nullptr;
@@ -174,7 +175,7 @@ MUSUBI_EXPORT int closedir(DIR* stream) {
   Folder* const folder = folder_of(stream);
   if (folder == nullptr) return close_plainly(stream);
   const int file = folder->file();
-  heap.release(folder);
+  process_heap.release(folder);
   return ::close(file);
 }
 MUSUBI_EXPORT int dirfd(DIR* stream) noexcept {

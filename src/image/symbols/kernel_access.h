@@ -61,7 +61,7 @@ class KernelAccess {
   Job& job_;
   bool met_shared_ = false;
   bool bad_file_ = false;
-  std::optional<StreamMemory::Making> making_;
+  std::optional<heap::StreamMemory::Making> making_;
 };
 
 }  // namespace musubi::image

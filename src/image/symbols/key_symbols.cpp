@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <threads.h>
 
-#include "image/heap.h"
+#include "heap/heap.h"
 #include "image/job.h"
 #include "image/symbols/calling_library.h"
 #include "image/symbols/exported.h"
@@ -11,8 +11,8 @@
 
 namespace {
 
+using musubi::heap::process_heap;
 using musubi::image::current_job;
-using musubi::image::heap;
 using musubi::image::Job;
 using musubi::image::Next;
 using musubi::image::ThreadKeys;
@@ -23,7 +23,7 @@ constinit Next<int (*)(pthread_key_t)> next_remove("pthread_key_delete");
 // Null when the key is to be of this process.
 ThreadKeys* keys_for(const void* caller) {
   Job* const job = current_job();
-  if (job == nullptr || !job->program_runs || job->runtime.ranks() == 1 || !heap.serves(caller)) {
+  if (job == nullptr || !job->program_runs || job->runtime.ranks() == 1 || !process_heap.serves(caller)) {
     return nullptr;
   }
   return musubi::image::is_in_private_library(*job, caller) ? nullptr : &job->keys;

@@ -12,7 +12,7 @@
 
 #include <cstring>
 
-#include "image/heap.h"
+#include "heap/heap.h"
 #include "image/job.h"
 #include "image/job_words.h"
 #include "image/symbols/exported.h"
@@ -20,8 +20,8 @@
 
 namespace {
 
-using musubi::image::Heap;
-using musubi::image::heap;
+using musubi::heap::Heap;
+using musubi::heap::process_heap;
 using musubi::image::Next;
 
 using Compare = int(const void*, const void*);
@@ -36,11 +36,11 @@ int compare_outside(const void* one, const void* other) {
 
 // Memory of the C library, moved to the shared heap. Null, and the old memory lives, when that is full.
 void* move_to_shared(void* memory, std::size_t bytes) noexcept {
-  if (memory == nullptr || heap.is_shared(memory)) return memory;
-  void* const copy = heap.allocate_shared(bytes);
+  if (memory == nullptr || process_heap.is_shared(memory)) return memory;
+  void* const copy = process_heap.allocate_shared(bytes);
   if (copy == nullptr) return nullptr;
   std::memcpy(copy, memory, bytes);
-  heap.release(memory);
+  process_heap.release(memory);
   return copy;
 }
 
@@ -159,7 +159,8 @@ int wrapped_hcreate(size_t count) {
   musubi::image::Job* const job = job_with_table();
   if (job == nullptr) return next.get()(count);
   if (search_table(*job) != nullptr) return 0;
-  auto* const table = static_cast<struct hsearch_data*>(heap.allocate_shared(sizeof(struct hsearch_data)));
+  auto* const table =
+      static_cast<struct hsearch_data*>(process_heap.allocate_shared(sizeof(struct hsearch_data)));
   if (table == nullptr) return 0;
   *table = {};
   const Heap::LibraryServed library;
@@ -191,7 +192,7 @@ void wrapped_hdestroy() {
   if (table == nullptr) return;
   job->runtime.words().store(musubi::Rank{0}, musubi::image::job_words::search_table, 0);
   ::hdestroy_r(table);
-  heap.release(table);
+  process_heap.release(table);
 }
 
 // Lists of addresses: an entry and its address are one piece of memory.

@@ -4,10 +4,10 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "image/heap.h"
+#include "heap/heap.h"
 #include "image/symbols/exported.h"
 
-using musubi::image::heap;
+using musubi::heap::process_heap;
 
 namespace {
 
@@ -22,27 +22,27 @@ bool is_power_of_two(std::size_t value) {
 void* allocate_aligned(std::size_t alignment, std::size_t bytes, const void* caller) {
   std::size_t rounded = sizeof(void*);
   while (rounded < alignment && rounded <= (~std::size_t{0} >> 2)) rounded *= 2;
-  return heap.allocate_aligned(rounded, bytes, caller);
+  return process_heap.allocate_aligned(rounded, bytes, caller);
 }
 
 }  // namespace
 
 MUSUBI_EXPORT void* malloc(std::size_t bytes) noexcept {
-  return heap.allocate(bytes, MUSUBI_CALLER);
+  return process_heap.allocate(bytes, MUSUBI_CALLER);
 }
 MUSUBI_EXPORT void free(void* pointer) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 MUSUBI_EXPORT void cfree(void* pointer) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 
 MUSUBI_EXPORT void* calloc(std::size_t count, std::size_t bytes) noexcept {
-  return heap.allocate_zeroed(count, bytes, MUSUBI_CALLER);
+  return process_heap.allocate_zeroed(count, bytes, MUSUBI_CALLER);
 }
 
 MUSUBI_EXPORT void* realloc(void* pointer, std::size_t bytes) noexcept {
-  return heap.resize(pointer, bytes, MUSUBI_CALLER);
+  return process_heap.resize(pointer, bytes, MUSUBI_CALLER);
 }
 
 MUSUBI_EXPORT void* reallocarray(void* pointer, std::size_t count, std::size_t bytes) noexcept {
@@ -51,13 +51,13 @@ MUSUBI_EXPORT void* reallocarray(void* pointer, std::size_t count, std::size_t b
     errno = ENOMEM;
     return nullptr;
   }
-  return heap.resize(pointer, total, MUSUBI_CALLER);
+  return process_heap.resize(pointer, total, MUSUBI_CALLER);
 }
 
 MUSUBI_EXPORT int posix_memalign(void** result, std::size_t alignment, std::size_t bytes) noexcept {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   const int kept_errno = errno;  // the error is the result
-  void* const memory = heap.allocate_aligned(alignment, bytes, MUSUBI_CALLER);
+  void* const memory = process_heap.allocate_aligned(alignment, bytes, MUSUBI_CALLER);
   errno = kept_errno;
   if (memory == nullptr) return ENOMEM;
   *result = memory;
@@ -71,7 +71,7 @@ MUSUBI_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) noexcept 
   return allocate_aligned(alignment, bytes, MUSUBI_CALLER);
 }
 MUSUBI_EXPORT void* valloc(std::size_t bytes) noexcept {
-  return heap.allocate_aligned(page_bytes(), bytes, MUSUBI_CALLER);
+  return process_heap.allocate_aligned(page_bytes(), bytes, MUSUBI_CALLER);
 }
 MUSUBI_EXPORT void* pvalloc(std::size_t bytes) noexcept {
   const std::size_t page = page_bytes();
@@ -80,9 +80,9 @@ MUSUBI_EXPORT void* pvalloc(std::size_t bytes) noexcept {
     errno = ENOMEM;
     return nullptr;
   }
-  return heap.allocate_aligned(page, rounded & ~(page - 1), MUSUBI_CALLER);
+  return process_heap.allocate_aligned(page, rounded & ~(page - 1), MUSUBI_CALLER);
 }
 
 MUSUBI_EXPORT std::size_t malloc_usable_size(void* pointer) noexcept {
-  return heap.usable_bytes(pointer);
+  return process_heap.usable_bytes(pointer);
 }

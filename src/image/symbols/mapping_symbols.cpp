@@ -6,7 +6,7 @@
 
 #include <cstdarg>
 
-#include "image/heap.h"
+#include "heap/heap.h"
 #include "image/job.h"
 #include "image/mappings.h"
 #include "image/symbols/calling_library.h"
@@ -16,8 +16,8 @@
 
 namespace {
 
+using musubi::heap::process_heap;
 using musubi::image::current_job;
-using musubi::image::heap;
 using musubi::image::Job;
 using musubi::image::Mappings;
 namespace os = musubi::os;
@@ -25,7 +25,7 @@ namespace os = musubi::os;
 // Null when the call is to be plain. Signal-safe, and usable before any constructor has run.
 Job* job_for(const void* caller) {
   Job* const job = current_job();
-  return job == nullptr || job->runtime.ranks() == 1 || !heap.serves(caller) ? nullptr : job;
+  return job == nullptr || job->runtime.ranks() == 1 || !process_heap.serves(caller) ? nullptr : job;
 }
 Mappings* mappings_for(const void* caller) {
   Job* const job = job_for(caller);

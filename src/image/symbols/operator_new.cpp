@@ -7,12 +7,12 @@
 #include <new>
 
 #include "base/check.h"
-#include "image/heap.h"
+#include "heap/heap.h"
 #include "image/symbols/exported.h"
 
 #define MUSUBI_OPERATOR __attribute__((visibility("default")))
 
-using musubi::image::heap;
+using musubi::heap::process_heap;
 
 namespace {
 
@@ -23,8 +23,8 @@ Function of_the_program(const char* name) {
 }
 
 void* try_allocate(std::size_t bytes, std::size_t alignment, const void* caller) noexcept {
-  if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return heap.allocate(bytes, caller);
-  return heap.allocate_aligned(alignment, bytes, caller);
+  if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return process_heap.allocate(bytes, caller);
+  return process_heap.allocate_aligned(alignment, bytes, caller);
 }
 
 // Asks the program's new-handler for memory until there is some. Result: null when there is no handler.
@@ -84,38 +84,38 @@ MUSUBI_OPERATOR void* operator new[](std::size_t bytes, Alignment alignment, NoT
 }
 
 MUSUBI_OPERATOR void operator delete(void* pointer) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 MUSUBI_OPERATOR void operator delete[](void* pointer) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 MUSUBI_OPERATOR void operator delete(void* pointer, NoThrow) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 MUSUBI_OPERATOR void operator delete[](void* pointer, NoThrow) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 MUSUBI_OPERATOR void operator delete(void* pointer, std::size_t) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 MUSUBI_OPERATOR void operator delete[](void* pointer, std::size_t) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 MUSUBI_OPERATOR void operator delete(void* pointer, Alignment) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 MUSUBI_OPERATOR void operator delete[](void* pointer, Alignment) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 MUSUBI_OPERATOR void operator delete(void* pointer, Alignment, NoThrow) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 MUSUBI_OPERATOR void operator delete[](void* pointer, Alignment, NoThrow) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 MUSUBI_OPERATOR void operator delete(void* pointer, std::size_t, Alignment) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }
 MUSUBI_OPERATOR void operator delete[](void* pointer, std::size_t, Alignment) noexcept {
-  heap.release(pointer);
+  process_heap.release(pointer);
 }

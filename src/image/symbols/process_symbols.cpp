@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <cstdarg>
 
+#include "heap/heap.h"
 #include "image/fork.h"
-#include "image/heap.h"
 #include "image/refused_call.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/next_function.h"
@@ -47,7 +47,7 @@ MUSUBI_EXPORT int clone(int (*function)(void*), void* stack, int flags, void* ar
   using Clone = int (*)(int (*)(void*), void*, int, void*, void*, void*, void*);
   static constinit musubi::image::Next<Clone> next("clone");
   const musubi::image::Job* const job = musubi::image::current_job();
-  if (job == nullptr || job->runtime.ranks() == 1 || !musubi::image::heap.serves(MUSUBI_CALLER)) {
+  if (job == nullptr || job->runtime.ranks() == 1 || !musubi::heap::process_heap.serves(MUSUBI_CALLER)) {
     return next.get()(function, stack, flags, argument, parent_id, thread_data, child_id);
   }
   musubi::image::report_refused_call(

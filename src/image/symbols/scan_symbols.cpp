@@ -5,7 +5,7 @@
 #include <cstdarg>
 #include <cstring>
 
-#include "image/heap.h"
+#include "heap/heap.h"
 #include "image/job.h"
 #include "image/streams.h"
 #include "image/symbols/exported.h"
@@ -13,8 +13,8 @@
 
 namespace {
 
+using musubi::heap::process_heap;
 using musubi::image::current_job;
-using musubi::image::heap;
 using musubi::image::Next;
 using musubi::image::StreamHere;
 using musubi::image::StreamUse;
@@ -71,10 +71,10 @@ void share_results(const char* format, va_list arguments, int count) {
     const std::size_t length = counts    ? conversion.width
                                : is_wide ? std::wcslen(reinterpret_cast<const wchar_t*>(text)) + 1
                                          : std::strlen(text) + 1;
-    void* const shared = heap.allocate_shared(length * character_bytes);
+    void* const shared = process_heap.allocate_shared(length * character_bytes);
     if (shared == nullptr) continue;
     std::memcpy(shared, text, length * character_bytes);
-    heap.release(text);
+    process_heap.release(text);
     text = static_cast<char*>(shared);
   }
 }

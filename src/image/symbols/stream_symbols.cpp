@@ -5,8 +5,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "heap/heap.h"
 #include "image/fork.h"
-#include "image/heap.h"
 #include "image/real_function.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"

@@ -10,19 +10,19 @@
 #include <cstdarg>
 #include <cstring>
 
+#include "heap/heap.h"
 #include "image/fork.h"
-#include "image/heap.h"
 #include "image/real_function.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
 
 namespace {
 
-using musubi::image::heap;
+using musubi::heap::process_heap;
 using musubi::image::next_definition;
 
 char* copy_text(const char* text, std::size_t length, const void* caller) {
-  auto* const copy = static_cast<char*>(heap.allocate(length + 1, caller));
+  auto* const copy = static_cast<char*>(process_heap.allocate(length + 1, caller));
   if (copy == nullptr) return nullptr;
   std::memcpy(copy, text, length);
   copy[length] = '\0';
@@ -34,7 +34,8 @@ int print_to_new(char** result, const char* format, va_list arguments, const voi
   va_copy(again, arguments);
   const int length = ::vsnprintf(nullptr, 0, format, arguments);
   char* text = nullptr;
-  if (length >= 0) text = static_cast<char*>(heap.allocate(static_cast<std::size_t>(length) + 1, caller));
+  if (length >= 0)
+    text = static_cast<char*>(process_heap.allocate(static_cast<std::size_t>(length) + 1, caller));
   if (text != nullptr) ::vsnprintf(text, static_cast<std::size_t>(length) + 1, format, again);
   va_end(again);
   if (text == nullptr) return -1;
@@ -46,7 +47,7 @@ int print_to_new(char** result, const char* format, va_list arguments, const voi
 bool provide_line(char** line, std::size_t* bytes, const void* caller) {
   constexpr std::size_t first_bytes = 120;  // as glibc
   if (line == nullptr || bytes == nullptr || (*line != nullptr && *bytes != 0)) return true;
-  auto* const memory = static_cast<char*>(heap.resize(*line, first_bytes, caller));
+  auto* const memory = static_cast<char*>(process_heap.resize(*line, first_bytes, caller));
   if (memory == nullptr) return false;
   *line = memory;
   *bytes = first_bytes;
@@ -88,7 +89,7 @@ char* current_directory(char* result, std::size_t bytes, const void* caller) {
     return nullptr;
   }
   if (result != nullptr) return std::strcpy(result, directory);
-  auto* const text = static_cast<char*>(heap.allocate(bytes == 0 ? length + 1 : bytes, caller));
+  auto* const text = static_cast<char*>(process_heap.allocate(bytes == 0 ? length + 1 : bytes, caller));
   return text == nullptr ? nullptr : std::strcpy(text, directory);
 }
 
@@ -108,7 +109,7 @@ MUSUBI_EXPORT char* __strndup(const char* text, std::size_t length) noexcept {
 }
 MUSUBI_EXPORT wchar_t* wcsdup(const wchar_t* text) noexcept {
   const std::size_t bytes = (std::wcslen(text) + 1) * sizeof(wchar_t);
-  void* const copy = heap.allocate(bytes, MUSUBI_CALLER);
+  void* const copy = process_heap.allocate(bytes, MUSUBI_CALLER);
   return copy == nullptr ? nullptr : static_cast<wchar_t*>(std::memcpy(copy, text, bytes));
 }
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstdarg>
 
-#include "image/heap.h"
+#include "heap/heap.h"
 #include "image/refused_call.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/user_signals.h"
@@ -115,7 +115,7 @@ MUSUBI_EXPORT long syscall(long number, ...) noexcept {
   }
   // The runtime's own calls are about this process.
   long about_process;
-  if (musubi::image::heap.serves(MUSUBI_CALLER) &&
+  if (musubi::heap::process_heap.serves(MUSUBI_CALLER) &&
       musubi::image::is_about_process(number, given, about_process)) {
     return about_process;
   }

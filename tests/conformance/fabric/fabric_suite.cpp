@@ -70,6 +70,41 @@ TEST_P(FabricSuite, MovesLargeBlocksAndTheLastByte) {
   EXPECT_EQ(source, result);
 }
 
+// Every word of a region that nobody has touched is zero, and takes what is put there.
+TEST_P(FabricSuite, UntouchedMemoryIsZeros) {
+  join(2);
+  std::array<std::uint64_t, 3> seen{1, 1, 1};
+  const std::uint64_t value = 7;
+  run({{Rank{1}, [&] {
+          return one_batch(fabric(1), Rank{0},
+                           {get(region, 0, &seen[0], 8), get(region, region_bytes - 8, &seen[1], 8),
+                            put(region, 65536, &value, 8), get(region, 65536, &seen[2], 8)});
+        }}});
+  EXPECT_EQ(seen, (std::array<std::uint64_t, 3>{0, 0, 7}));
+}
+
+TEST_P(FabricSuite, CapabilitiesSayWhoIsNear) {
+  constexpr std::uint32_t ranks = 5;
+  join(ranks);
+  const auto is_near = [&](std::uint32_t from, std::uint32_t to) {
+    return fabric(from).capabilities(Rank{to}).local_pointer;
+  };
+  for (std::uint32_t a = 0; a < ranks; ++a) {
+    for (std::uint32_t b = 0; b < ranks; ++b) {
+      std::byte* const address = fabric(a).direct(Rank{b}, region);
+      EXPECT_EQ(address != nullptr, is_near(a, b)) << a << ' ' << b;
+      EXPECT_EQ(is_near(a, b), is_near(b, a));
+      for (std::uint32_t c = 0; c < ranks; ++c) {
+        EXPECT_TRUE(!is_near(a, b) || !is_near(b, c) || is_near(a, c)) << a << ' ' << b << ' ' << c;
+      }
+      if (address == nullptr) continue;
+      std::atomic_ref(*reinterpret_cast<std::uint64_t*>(address + 8 * a)).store(100 * a + b + 1);
+      EXPECT_EQ(std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory(b) + 8 * a)).load(), 100 * a + b + 1)
+          << "the address is the peer's memory";
+    }
+  }
+}
+
 TEST_P(FabricSuite, AnEmptyBatchCompletes) {
   join(2);
   run({{Rank{0}, [&] { return one_batch(fabric(0), Rank{1}, {}); }}});

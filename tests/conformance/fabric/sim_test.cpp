@@ -45,7 +45,14 @@ std::unique_ptr<FabricWorld> make_calm(std::uint32_t ranks, std::size_t region_b
                                     sim::Hostility::calm());
 }
 
-std::unique_ptr<FabricWorld> make_hostile(std::uint32_t ranks, std::size_t region_bytes) {
+// As make_calm, and all within reach of each other's processors.
+std::unique_ptr<FabricWorld> make_near(std::uint32_t ranks, std::size_t region_bytes) {
+  sim::LatencyModel model = sim::LatencyModel::shared_memory();
+  model.local_pointer = true;
+  return std::make_unique<SimWorld>(ranks, region_bytes, model, sim::Hostility::calm());
+}
+
+sim::Hostility hostile() {
   sim::Hostility hostility;
   hostility.torn = 70;
   hostility.late = 10;
@@ -56,11 +63,24 @@ std::unique_ptr<FabricWorld> make_hostile(std::uint32_t ranks, std::size_t regio
   hostility.slow_nodes = 30;
   hostility.freeze_per_mille = 5;
   hostility.operations_max = 4;
-  return std::make_unique<SimWorld>(ranks, region_bytes, sim::LatencyModel::infiniband(), hostility);
+  return hostility;
+}
+
+std::unique_ptr<FabricWorld> make_hostile(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<SimWorld>(ranks, region_bytes, sim::LatencyModel::infiniband(), hostile());
+}
+
+// Hosts of two ranks.
+std::unique_ptr<FabricWorld> make_mixed(std::uint32_t ranks, std::size_t region_bytes) {
+  sim::LatencyModel model = sim::LatencyModel::infiniband();
+  model.local_pointer = true;
+  model.ranks_per_host = 2;
+  return std::make_unique<SimWorld>(ranks, region_bytes, model, hostile());
 }
 
 INSTANTIATE_TEST_SUITE_P(Sim, FabricSuite,
-                         ::testing::Values(Driver{"calm", &make_calm}, Driver{"hostile", &make_hostile}),
+                         ::testing::Values(Driver{"calm", &make_calm}, Driver{"near", &make_near},
+                                           Driver{"hostile", &make_hostile}, Driver{"mixed", &make_mixed}),
                          driver_name);
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The shm fabric as if its peers were far: it carries out what is posted and sent, but gives no address of
-// theirs.
+// The shm fabric as if its peers were far, or only those of other hosts: it carries out what is posted and
+// sent, but gives no address of theirs.
 #pragma once
 
 #include "fabric/fabric.h"
@@ -8,13 +8,15 @@ namespace musubi::runtime {
 
 class FarFabric final : public fabric::Fabric {
  public:
-  explicit FarFabric(fabric::Fabric& near) : near_(near) {}
+  // Each host has `ranks_per_host` neighbouring ranks; 0: nobody is near, not even to itself.
+  explicit FarFabric(fabric::Fabric& near, std::uint32_t ranks_per_host = 0)
+      : near_(near), ranks_per_host_(ranks_per_host) {}
 
   Rank self() const noexcept override { return near_.self(); }
   std::uint32_t ranks() const noexcept override { return near_.ranks(); }
-  fabric::Capabilities capabilities() const noexcept override {
-    fabric::Capabilities capabilities = near_.capabilities();
-    capabilities.local_pointer = false;
+  fabric::Capabilities capabilities(Rank peer) const noexcept override {
+    fabric::Capabilities capabilities = near_.capabilities(peer);
+    capabilities.local_pointer = is_near(peer);
     return capabilities;
   }
   fabric::Outcome post(Rank peer, std::span<const fabric::Step> steps, Event& completion) noexcept override {
@@ -32,13 +34,20 @@ class FarFabric final : public fabric::Fabric {
   void wake() noexcept override { near_.wake(); }
   void wait_for_service() noexcept override { near_.wait_for_service(); }
   void wake_service() noexcept override { near_.wake_service(); }
-  std::byte* direct(Rank, fabric::RegionId) noexcept override { return nullptr; }
+  std::byte* direct(Rank peer, fabric::RegionId region) noexcept override {
+    return is_near(peer) ? near_.direct(peer, region) : nullptr;
+  }
   bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override {
     return near_.watch(word, unwanted);
   }
 
  private:
+  bool is_near(Rank peer) const noexcept {
+    return ranks_per_host_ != 0 && peer.value / ranks_per_host_ == near_.self().value / ranks_per_host_;
+  }
+
   fabric::Fabric& near_;
+  const std::uint32_t ranks_per_host_;
 };
 
 }  // namespace musubi::runtime

@@ -25,7 +25,7 @@ class FullFabric final : public fabric::Fabric {
 
   Rank self() const noexcept override { return Rank{0}; }
   std::uint32_t ranks() const noexcept override { return 2; }
-  fabric::Capabilities capabilities() const noexcept override { return {}; }
+  fabric::Capabilities capabilities(Rank) const noexcept override { return {}; }
   fabric::Outcome post(Rank, std::span<const fabric::Step>, Event&) noexcept override {
     return fabric::Outcome::busy;
   }

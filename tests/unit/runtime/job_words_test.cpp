@@ -29,19 +29,21 @@ class JobWordsTest : public ::testing::Test {
     open(0);
     other.join();
     far_fabric_ = std::make_unique<FarFabric>(*ranks_[0].fabric);
+    mixed_fabric_ = std::make_unique<FarFabric>(*ranks_[0].fabric, 1);
     near_ = std::make_unique<JobWords>(*ranks_[0].fabric, ranks_[0].counters, offset);
     far_ = std::make_unique<JobWords>(*far_fabric_, ranks_[0].counters, offset);
+    mixed_ = std::make_unique<JobWords>(*mixed_fabric_, ranks_[0].counters, offset);
   }
   // Each way, and by which the result is looked at: the other one.
   struct Way {
     JobWords& words;
     JobWords& other;
   };
-  std::vector<Way> ways() { return {{*near_, *far_}, {*far_, *near_}}; }
+  std::vector<Way> ways() { return {{*near_, *far_}, {*far_, *near_}, {*mixed_, *near_}}; }
 
   fabric::conformance::ShmRank ranks_[2];
-  std::unique_ptr<FarFabric> far_fabric_;
-  std::unique_ptr<JobWords> near_, far_;
+  std::unique_ptr<FarFabric> far_fabric_, mixed_fabric_;
+  std::unique_ptr<JobWords> near_, far_, mixed_;
 };
 
 TEST_F(JobWordsTest, WhatOneWayStoresTheOtherLoads) {
@@ -80,7 +82,7 @@ TEST_F(JobWordsTest, BothWaysAtOnceLoseNothing) {
 
 TEST_F(JobWordsTest, CodeRunsWhereItWasLet) {
   for (auto [words, other] : ways()) {
-    const unsigned index = &words == near_.get() ? 3 : 5;
+    const unsigned index = &words == near_.get() ? 3 : &words == far_.get() ? 5 : 7;
     EXPECT_FALSE(other.code_may_run(index));
     words.let_code_run(index);
     words.let_code_run(index);

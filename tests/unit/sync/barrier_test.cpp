@@ -9,6 +9,7 @@
 #include "coherence/core/block_words.h"
 #include "coherence/no_ordering.h"
 #include "coherence/regions.h"
+#include "far_fabric.h"
 #include "shm_ranks.h"
 #include "thread_executor.h"
 
@@ -113,6 +114,7 @@ struct Shape {
   WaitingPolicy policy;
   bool at_once;       // the protocol needs no task
   bool late = false;  // a rank comes late now and then, so that the others ask for messages
+  std::uint32_t ranks_per_host = 64;
 };
 
 struct Outcome {
@@ -124,7 +126,8 @@ struct Outcome {
 void run_rank(ShmRank& place, const Shape& shape, std::uint64_t barriers, Outcome& outcome) {
   const Rank self = place.fabric->self();
   RecordingProtocol protocol(self, shape.at_once);
-  Barrier barrier(*place.fabric, protocol, place.counters, place.memory.data(), 0, notices_max);
+  runtime::FarFabric fabric(*place.fabric, shape.ranks_per_host);
+  Barrier barrier(fabric, protocol, place.counters, place.memory.data(), 0, notices_max);
   fabric::conformance::ThreadExecutor executor(*place.fabric);
   const std::atomic<bool> never{false};
   for (std::uint64_t epoch = 1; epoch <= barriers; ++epoch) {
@@ -186,6 +189,14 @@ TEST(Barrier, BringsEverythingToEverybodyWhenSomeComeLate) {
   for (const std::uint32_t ranks : {2u, 3u, 5u}) {
     expect_all_right({ranks, WaitingPolicy{0, 2}, true, true}, 400);
     expect_all_right({ranks, WaitingPolicy{}, false, true}, 400);
+  }
+}
+
+// With two ranks on each host, some peers are within reach and some are not.
+TEST(Barrier, BringsEverythingToEverybodyOnSeveralHosts) {
+  for (const std::uint32_t ranks : {3u, 4u, 5u}) {
+    expect_all_right({ranks, WaitingPolicy{}, false, false, 2}, 400);
+    expect_all_right({ranks, WaitingPolicy{0, 20}, true, true, 2}, 400);
   }
 }
 

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/spin_lock.h"
 
-namespace musubi::image {
+namespace musubi::heap {
 
 class StreamMemory {
  public:
@@ -66,4 +66,4 @@ class StreamMemory {
 // A process has one, as it has one heap.
 extern constinit StreamMemory stream_memory;
 
-}  // namespace musubi::image
+}  // namespace musubi::heap

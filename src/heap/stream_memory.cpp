@@ -1,8 +1,8 @@
-#include "image/stream_memory.h"
+#include "heap/stream_memory.h"
 
 #include "os/memory.h"
 
-namespace musubi::image {
+namespace musubi::heap {
 
 constinit StreamMemory stream_memory;
 constinit thread_local int StreamMemory::makings_ = 0;
@@ -46,4 +46,4 @@ bool StreamMemory::is_in_use(const void* address) const noexcept {
   return slot < slots_per_rank && used_[slot];
 }
 
-}  // namespace musubi::image
+}  // namespace musubi::heap

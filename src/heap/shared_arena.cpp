@@ -1,12 +1,12 @@
-#include "image/shared_arena.h"
+#include "heap/shared_arena.h"
 
 #include <sys/types.h>
 
 #include <atomic>
 #include <string>
 
-#include "image/jemalloc.h"
-#include "image/jemalloc_hooks.h"
+#include "heap/jemalloc.h"
+#include "heap/jemalloc_hooks.h"
 
 // Read by jemalloc when it starts. One arena serves all private memory, which is little.
 const char* musubi_je_malloc_conf = "narenas:1";
@@ -14,7 +14,7 @@ const char* musubi_je_malloc_conf = "narenas:1";
 // into shared memory that nobody has asked for.
 const char* musubi_je_malloc_conf_last = "junk:false,zero:false,hpa:false,tcache:true";
 
-namespace musubi::image {
+namespace musubi::heap {
 namespace {
 
 // The part of the heap that has never been given out. The hooks get no argument of ours that C++ could hang
@@ -114,4 +114,4 @@ bool bind_thread_to_arena(unsigned arena) noexcept {
   return musubi_je_mallctl("thread.arena", nullptr, nullptr, &arena, sizeof arena) == 0;
 }
 
-}  // namespace musubi::image
+}  // namespace musubi::heap

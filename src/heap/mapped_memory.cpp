@@ -1,11 +1,11 @@
-#include "image/mapped_memory.h"
+#include "heap/mapped_memory.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "os/memory.h"
 
-namespace musubi::image {
+namespace musubi::heap {
 
 void* MappedMemory::map(std::size_t bytes, std::size_t alignment) noexcept {
   void* const memory = heap_.allocate_aligned(alignment, bytes, nullptr);
@@ -80,4 +80,4 @@ bool MappedMemory::extend(std::uintptr_t address, std::size_t old_bytes, std::si
   return true;
 }
 
-}  // namespace musubi::image
+}  // namespace musubi::heap

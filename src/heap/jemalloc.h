@@ -20,7 +20,7 @@ extern const char* musubi_je_malloc_conf;
 extern const char* musubi_je_malloc_conf_last;
 }
 
-namespace musubi::image::jemalloc {
+namespace musubi::heap::jemalloc {
 
 // The flags of the ...x functions, as in jemalloc.h, whose macros cannot be taken without its declarations.
 inline constexpr int zero = 0x40;
@@ -33,4 +33,4 @@ constexpr int align(std::size_t alignment) {
   return __builtin_ctzl(alignment);
 }
 
-}  // namespace musubi::image::jemalloc
+}  // namespace musubi::heap::jemalloc

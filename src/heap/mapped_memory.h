@@ -8,9 +8,9 @@
 #include <mutex>
 #include <vector>
 
-#include "image/heap.h"
+#include "heap/heap.h"
 
-namespace musubi::image {
+namespace musubi::heap {
 
 // Whole pages everywhere. Any thread; not from a signal handler.
 class MappedMemory {
@@ -50,4 +50,4 @@ class MappedMemory {
   Table mappings_;
 };
 
-}  // namespace musubi::image
+}  // namespace musubi::heap

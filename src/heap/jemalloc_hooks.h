@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace musubi::image::jemalloc {
+namespace musubi::heap::jemalloc {
 
 struct ExtentHooks;
 
@@ -38,4 +38,4 @@ struct ArenaConfig {
   bool metadata_use_hooks;
 };
 
-}  // namespace musubi::image::jemalloc
+}  // namespace musubi::heap::jemalloc

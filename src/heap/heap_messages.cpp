@@ -1,11 +1,11 @@
-#include "image/heap_messages.h"
+#include "heap/heap_messages.h"
 
 #include <span>
 #include <utility>
 
-#include "omp/thread.h"
+#include "runtime/thread_stack.h"
 
-namespace musubi::image {
+namespace musubi::heap {
 
 void HeapMessages::release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept {
   // Only the owner knows the size of an allocation; small ones are not worth the question.
@@ -23,7 +23,7 @@ void HeapMessages::release(Rank owner, std::uintptr_t address, std::size_t bytes
   }
   unsent_lock_.unlock();
   if (count == 0) return;
-  omp::note_stack(__builtin_frame_address(0));
+  runtime::note_stack(__builtin_frame_address(0));
   runtime_.synchronization().release();
   for (const Unsent& free : std::span(full).first(count)) {
     runtime_.messages().send_free(free.owner, free.address, free.bytes);
@@ -41,7 +41,7 @@ void HeapMessages::take_back() noexcept {
   waiting_bytes_ = 0;
   waiting_lock_.unlock();
   if (ready == nullptr) return;
-  omp::note_stack(__builtin_frame_address(0));
+  runtime::note_stack(__builtin_frame_address(0));
   runtime_.synchronization().acquire();
   while (ready != nullptr) {
     if (ready->bytes == 0) {
@@ -68,4 +68,4 @@ std::size_t HeapMessages::on_size_query(std::uintptr_t address) noexcept {
   return heap_.own_usable_bytes(address);
 }
 
-}  // namespace musubi::image
+}  // namespace musubi::heap

@@ -1,4 +1,4 @@
-#include "image/heap_messages.h"
+#include "heap/heap_messages.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 
 #include "stand_in_runtime.h"
 
-namespace musubi::image {
+namespace musubi::heap {
 namespace {
 
 using Notes = std::vector<std::string>;
@@ -16,13 +16,14 @@ struct World {
   static constexpr std::size_t part_bytes = std::size_t{64} << 20;
 
   StandInRuntime runtime;
-  MappedMemory mapped{heap};
-  HeapMessages messages{runtime, heap, mapped};
+  MappedMemory mapped{process_heap};
+  HeapMessages messages{runtime, process_heap, mapped};
 
   World() {
     void* const base = mmap(nullptr, 3 * part_bytes, PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (!heap.share({reinterpret_cast<std::uintptr_t>(base), part_bytes, Rank{0}, 3, 32768}, {}, messages))
+    if (!process_heap.share({reinterpret_cast<std::uintptr_t>(base), part_bytes, Rank{0}, 3, 32768}, {},
+                            messages))
       abort();
   }
 };
@@ -33,7 +34,7 @@ World& world() {
 }
 
 std::uintptr_t allocate(std::size_t bytes) {
-  return reinterpret_cast<std::uintptr_t>(heap.allocate_shared(bytes));
+  return reinterpret_cast<std::uintptr_t>(process_heap.allocate_shared(bytes));
 }
 
 TEST(HeapMessages, FreesAreSentTogetherAfterOneRelease) {
@@ -100,4 +101,4 @@ TEST(HeapMessages, SizesAreAnsweredByTheOwner) {
 }
 
 }  // namespace
-}  // namespace musubi::image
+}  // namespace musubi::heap

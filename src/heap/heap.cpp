@@ -1,13 +1,13 @@
-#include "image/heap.h"
+#include "heap/heap.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
-#include "image/shared_arena.h"
-#include "image/stream_memory.h"
+#include "heap/shared_arena.h"
+#include "heap/stream_memory.h"
 
-namespace musubi::image {
+namespace musubi::heap {
 namespace {
 
 // Private memory: jemalloc's automatic arena, past the threads' caches, which hold shared memory only.
@@ -23,7 +23,7 @@ int with_alignment(int flags, std::size_t alignment) {
 
 }  // namespace
 
-constinit Heap heap;
+constinit Heap process_heap;
 constinit thread_local bool Heap::thread_bound_ = false;
 constinit thread_local bool Heap::serves_library_ = false;
 
@@ -177,4 +177,4 @@ void Heap::release_own(std::uintptr_t address) noexcept {
   musubi_je_dallocx(reinterpret_cast<void*>(address), jemalloc::no_thread_cache);
 }
 
-}  // namespace musubi::image
+}  // namespace musubi::heap

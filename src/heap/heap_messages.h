@@ -11,12 +11,12 @@
 #include <cstdint>
 
 #include "base/spin_lock.h"
-#include "image/foreign_memory.h"
-#include "image/heap.h"
-#include "image/mapped_memory.h"
+#include "heap/foreign_memory.h"
+#include "heap/heap.h"
+#include "heap/mapped_memory.h"
 #include "runtime/runtime.h"
 
-namespace musubi::image {
+namespace musubi::heap {
 
 class HeapMessages final : public ForeignMemory, public runtime::Messages::HeapListener {
  public:
@@ -65,4 +65,4 @@ class HeapMessages final : public ForeignMemory, public runtime::Messages::HeapL
   std::size_t waiting_bytes_ = 0;
 };
 
-}  // namespace musubi::image
+}  // namespace musubi::heap

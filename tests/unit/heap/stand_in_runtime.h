@@ -6,7 +6,7 @@
 
 #include "runtime/runtime.h"
 
-namespace musubi::image {
+namespace musubi::heap {
 
 class StandInRuntime final : public runtime::Runtime,
                              private runtime::Messages,
@@ -48,4 +48,4 @@ class StandInRuntime final : public runtime::Runtime,
   trace::Counters counters_;
 };
 
-}  // namespace musubi::image
+}  // namespace musubi::heap

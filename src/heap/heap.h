@@ -14,13 +14,13 @@
 #include <cstdint>
 #include <span>
 
+#include "base/address_range.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "image/foreign_memory.h"
-#include "image/jemalloc.h"
-#include "image/loaded_objects.h"
+#include "heap/foreign_memory.h"
+#include "heap/jemalloc.h"
 
-namespace musubi::image {
+namespace musubi::heap {
 
 // The shared heap of the job, as Runtime::layout gives it.
 struct HeapPlace {
@@ -161,6 +161,6 @@ class Heap {
 };
 
 // A process has one heap: malloc has no argument that could carry it.
-extern constinit Heap heap;
+extern constinit Heap process_heap;
 
-}  // namespace musubi::image
+}  // namespace musubi::heap

@@ -7,7 +7,7 @@
 
 #include "base/ids.h"
 
-namespace musubi::image {
+namespace musubi::heap {
 
 class ForeignMemory {
  public:
@@ -24,4 +24,4 @@ class ForeignMemory {
   ~ForeignMemory() = default;
 };
 
-}  // namespace musubi::image
+}  // namespace musubi::heap

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace musubi::image {
+namespace musubi::heap {
 
 // Creates the arena over [base, base+bytes), which must be zero memory, mapped for good. It takes memory from
 // the bottom up, never touches or gives back a page of it, and keeps its own data in private memory. Result:
@@ -17,4 +17,4 @@ Result<unsigned> create_shared_arena(std::uintptr_t base, std::size_t bytes);
 // memory.
 bool bind_thread_to_arena(unsigned arena) noexcept;
 
-}  // namespace musubi::image
+}  // namespace musubi::heap

@@ -1,0 +1,21 @@
+// The shared stack that the calling thread runs on. Whatever is about to release says how deep it is in use:
+// front ends, and the heap below them.
+#pragma once
+
+#include "runtime/threads.h"
+
+namespace musubi::runtime {
+
+// Makes a stack of the shared range known as the calling thread's. `end`: above lies what no other thread may
+// know of; in [stack.low, stack.high]. `threads` outlives the thread's last note_stack.
+void adopt_stack(Threads& threads, const ThreadStack& stack, const void* end);
+
+// In a child made by fork: nobody cares for the calling thread's stack any more.
+void forget_stack() noexcept;
+
+// Tells the runtime how deep the stack of the calling thread is in use, before anything is released: called
+// on entry from the program with the address of the frame. Frames elsewhere (a handler on its own stack)
+// change nothing, as do threads without a shared stack. Signal-safe; never blocks.
+void note_stack(const void* frame) noexcept;
+
+}  // namespace musubi::runtime
