@@ -96,9 +96,9 @@ int musubi_broadcast(void** pointer);
  * Errors: MUSUBI_ERROR_STATE. */
 int musubi_barrier(void);
 
-/* Mutual exclusion over all ranks and their threads. Who takes the lock sees what its holders wrote before
- * they gave it back. Not recursive; given back by the thread that took it. musubi_lock blocks. Errors:
- * MUSUBI_ERROR_STATE, MUSUBI_ERROR_LOCK, MUSUBI_ERROR_HELD, MUSUBI_ERROR_NOT_HELD. */
+/* Mutual exclusion over all ranks and their threads. The thread that takes the lock sees what its holders
+ * wrote before they gave it back. Not recursive; given back by the thread that took it. musubi_lock blocks.
+ * Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_LOCK, MUSUBI_ERROR_HELD, MUSUBI_ERROR_NOT_HELD. */
 int musubi_lock(uint32_t lock);
 int musubi_unlock(uint32_t lock);
 

@@ -42,7 +42,7 @@ class SignatureSink {
   ~SignatureSink() = default;
 };
 
-// Who else has acquired what a task acquires.
+// Which other ranks have acquired what a task acquires.
 enum class Audience : std::uint8_t {
   unknown,
   unknown_in_order,  // the same; what came for blocks that are always open is shown later

@@ -1,5 +1,5 @@
 // open_memstream(3) and open_wmemstream(3): such a stream grows a piece of private memory at the rank that
-// made it. Whoever flushes or closes it, at any rank, copies the text to shared memory of the program.
+// made it. A flush or close, at any rank, copies the text to shared memory of the program.
 #pragma once
 
 #include <atomic>

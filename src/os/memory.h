@@ -82,7 +82,7 @@ class Mapping {
 };
 
 // Maps over whatever stands at [address, address+bytes): REQUIRES that the caller owns that range (a
-// reservation, the image of the program). Who owned the range goes on to unmap it.
+// reservation, the image of the program). Its owner goes on to unmap the range.
 Result<void> map_over(void* address, std::size_t bytes, Protection protection, Source source);
 
 // Of `pages` pages of private memory from `address` on, which may hold something else than when they were

@@ -1,7 +1,7 @@
 // Data handed over by indivisible operations, as C++ and OpenMP programs do it: a thread writes data by plain
 // stores, then sets a flag by an atomic operation and goes on. Others look at the flag by atomic operations,
 // or by plain loads and nothing else while the background works for them. Flags may lie in stacks, which are
-// always open at their owner. Who sees a flag must find the data.
+// always open at their owner. A reader that sees a flag must find the data.
 #include <algorithm>
 #include <utility>
 

@@ -1,7 +1,7 @@
 // Data handed over by plain flags (docs/decisions/plain_flags.md): no lock, no barrier, no instruction of the
 // writer that says so. Every thread has a flag and some data, counts its data up and then its flag, and
-// flushes until it sees that the others are as far. Who sees a flag must find the data, whichever thread of
-// his rank has brought the flag.
+// flushes until it sees that the others are as far. A reader that sees a flag must find the data, whichever
+// thread of his rank has brought the flag.
 #include <array>
 
 #include "stage.h"

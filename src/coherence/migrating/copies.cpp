@@ -5,8 +5,8 @@
 //   still until it writes, as those of a block that is released without a comparison (unpublished.cpp);
 // - the home is elsewhere, and a version newer than the copy is known: who has an old notice asks the home.
 //
-// Who reads a copy by a notice holds no lock. It finds public_ts 0, or else that the upper half of the
-// version has changed meanwhile. Whoever writes here from elsewhere, and makes a twin for this rank, holds
+// A reader by a notice holds no lock. It finds public_ts 0, or else that the upper half of the
+// version has changed meanwhile. A rank that writes here from elsewhere, and makes a twin for this one, holds
 // the lock of a block that is at home here; while the home is elsewhere nobody does: a version newer than the
 // copy was made by somebody who had taken from here all that he wanted.
 //

@@ -121,7 +121,7 @@ void ShmFabric::wake_service() noexcept {
   ring_service(mailbox_);
 }
 
-// Who comes within a microsecond is not waited for by the clock: reading it costs as much as the peer's
+// Nobody looks at the clock during the first microsecond of a wait: reading it costs as much as the peer's
 // message.
 bool ShmFabric::watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept {
   const auto differs = [&] { return word.load(std::memory_order_acquire) != unwanted; };

@@ -1,4 +1,4 @@
-// Who is woken by what: the mailbox and its bells, and threads of one rank that wait.
+// What wakes which thread: the mailbox and its bells, and threads of one rank that wait.
 #include <gtest/gtest.h>
 
 #include <thread>

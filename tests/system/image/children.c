@@ -25,7 +25,7 @@ static pid_t start(int status) {
   return child;
 }
 
-// Whoever made a child, whoever waits for it finds it.
+// A child is found by any rank that waits for it, whichever has made it.
 static void check_waits(void) {
   pid_t child = -1;
   int status = -1;

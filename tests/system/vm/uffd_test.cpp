@@ -264,7 +264,7 @@ TEST_F(Uffd, PagesComeBackWhileOthersAreClosed) {
   EXPECT_EQ(machine.faults, closed + static_cast<int>(blocks - blocks / 5));
 }
 
-// Who maps a block again holds it: a close that comes meanwhile must not be done before.
+// A thread that maps a block again holds it: a close that comes meanwhile must not be done before.
 TEST(UffdGrantTable, NobodyChangesABlockThatIsHeld) {
   const Space space = space_of(2);
   GrantTable table(space);
