@@ -119,7 +119,7 @@ bool StoreBounds::Search::follow(Walk& walk, std::uintptr_t& at, Frame& frame) n
   // A call walks over other code.
   const Step::Goes goes = step_.goes();
   const std::uintptr_t next = step_.next(), target = step_.target(), named = step_.named_address();
-  // Whoever gets the address of a function may call it: the runtime does, with tasks.
+  // Code that gets the address of a function may call it: the runtime does, with tasks.
   if (named != 0 && code_.range_at(named) != nullptr) call(walk, named);
   at = next;
   switch (goes) {
