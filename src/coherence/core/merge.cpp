@@ -58,9 +58,10 @@ std::uint64_t merged_word(const std::byte* place, std::uint64_t own, std::uint64
   return result;
 }
 
-// Another thread may store to bytes beside those that are `changed`. Where these are an aligned piece as a
-// whole one store leaves them alone: most counters and numbers. It waits for no earlier store, as an
-// indivisible exchange does. Result: false when there are bytes between them, and nothing was stored.
+// Another thread may store to bytes beside the `changed` ones. Where the changed bytes are one aligned piece,
+// as in most counters and numbers, one store of the piece leaves the others alone. Unlike an indivisible
+// exchange it waits for no earlier store. Result: false when the changed bytes are not one piece, and nothing
+// was stored.
 bool store_piece(std::byte* place, std::uint64_t value, std::uint64_t changed) {
   const int first = __builtin_ctzll(changed) / 8;
   const std::uint64_t piece = changed >> 8 * first;

@@ -1,4 +1,5 @@
-// What a release brings to the home of one block, as steps of batches: only what differs from the twin.
+// The changes that a release brings to the home of one block, as steps of batches: only bytes that differ
+// from the twin.
 #pragma once
 
 #include <array>
