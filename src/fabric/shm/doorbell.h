@@ -1,4 +1,4 @@
-// Who is woken for a message, and why no wake-up is lost.
+// Wakes threads for messages. This comment shows why no wake-up is lost.
 //
 // A sender publishes a message, then looks at the receiver (ring). A receiver announces itself, then looks at
 // the mailbox. Between the two steps of either stands a sequentially consistent fence, so of any sender S and
@@ -24,8 +24,8 @@
 // thread.
 //
 // - Serve. The service thread sleeps on the bell value at which it last returned: a ring before it sleeps is
-// not lost. It alone takes `service_asleep` back: a ringer may come to look only when the thread has heard
-// its ring, worked, and announced its next sleep.
+// not lost. Only this thread takes `service_asleep` back. A ringer may look again only when the thread has
+// heard its ring, worked, and announced its next sleep.
 #pragma once
 
 #include "fabric/shm/mailbox.h"

@@ -46,7 +46,7 @@ bool ShmFabric::progress() noexcept {
   std::uint64_t delivered = 0;
   while (reader_.arrived()) {
     if (delivering_.exchange(true, std::memory_order_acquire))
-      break;  // the one who delivers looks again below
+      break;  // the thread that delivers looks again below
     delivered += deliver();
     delivering_.store(false, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // see doorbell.h, "Deliver alone"
@@ -121,8 +121,7 @@ void ShmFabric::wake_service() noexcept {
   ring_service(mailbox_);
 }
 
-// Who comes within a microsecond is not waited for by the clock: reading it costs as much as the peer's
-// message.
+// A message that comes within a microsecond needs no clock: reading the clock costs as much as the message.
 bool ShmFabric::watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept {
   const auto differs = [&] { return word.load(std::memory_order_acquire) != unwanted; };
   const std::uint32_t spin_checks = spin_checks_.load(std::memory_order_relaxed);
