@@ -1,5 +1,5 @@
 // open_memstream(3) and open_wmemstream(3): such a stream grows a piece of private memory at the rank that
-// made it. Whoever flushes or closes it, at any rank, copies the text to shared memory of the program.
+// made it. A flush or close, at any rank, copies the text to shared memory of the program.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace musubi::image {
 class MemoryStreams {
  public:
   enum class Kind : std::uint32_t { narrow, wide };
-  // What whoever flushes needs to know.
+  // Known about a text to the rank that flushes.
   struct Text {
     std::uint64_t id;  // of the stream among those of its rank; 0: there is none
     char** place;      // of the program
