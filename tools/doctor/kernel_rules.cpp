@@ -17,7 +17,7 @@ std::string refusal(const char* what, Attempt error) {
   return std::string(what) + " is refused: " + std::strerror(error);
 }
 
-// Who refuses what every kernel allows.
+// The remedy against a refusal of what every kernel allows.
 std::string who_refuses(const Facts& facts, const char* what) {
   return facts.filtered ? "a seccomp filter is in force: allow " + std::string(what) +
                               " in the container's profile, for example `docker run --security-opt "
