@@ -16,7 +16,7 @@ struct ProgramError {
   int exit_status;
 };
 
-// Either a path to an executable file, or why there is none.
+// A path to an executable file; or the reason why there is none.
 struct ProgramPath {
   std::string path;
   ProgramError error;  // when path is empty

@@ -22,8 +22,8 @@ Topology load(const std::string& description) {
   hwloc_topology_t made = nullptr;
   if (::hwloc_topology_init(&made) != 0) return nullptr;
   Topology topology(made);
-  // Devices are left out by default; without caches whoever waits for the job waits less. All else is needed:
-  // hwloc finds the node of a processor by what both lie in.
+  // Devices are left out by default; caches are left out because the start of the job waits for this. All
+  // else is needed: hwloc finds the node of a processor by what both lie in.
   ::hwloc_topology_set_cache_types_filter(made, HWLOC_TYPE_FILTER_KEEP_NONE);
   ::hwloc_topology_set_icache_types_filter(made, HWLOC_TYPE_FILTER_KEEP_NONE);
   if (description.empty()) {

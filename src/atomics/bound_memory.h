@@ -1,5 +1,5 @@
-// What is known of the functions that were looked at, and of those that are being looked at just now. Begins
-// as zeros, which take no memory.
+// What is known of the functions that were looked at, and of those that are being looked at now. The object
+// begins as zeros, which take no memory.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ class BoundMemory {
     std::uint8_t narrowest;  // of its stores, and of all that it calls
     bool returns;
   };
-  // A function whose summary is wanted. Functions call each other in circles: then that of an inner one is of
-  // use only until the outer one's is known.
+  // A function whose summary is wanted. Functions may call each other in a circle. The summary of the inner
+  // one then lacks the outer one, and serves no other caller until the outer one's summary is known.
   struct Entry {
     std::uintptr_t key;
     Summary summary;

@@ -24,7 +24,7 @@ constexpr std::string_view ends[] = {"exit",
                                      "_gfortran_error_stop_numeric"};
 
 constexpr std::string_view writes_nothing[] = {
-    // Blocks of the heap are multiples of words, and whoever asks for one is the only one to write there.
+    // They return blocks of the heap, which are multiples of words. Only the caller writes to its block.
     "malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "aligned_alloc", "posix_memalign",
     "memalign", "valloc", "malloc_usable_size",
     // Times and random numbers that are returned; their state is the library's.

@@ -5,9 +5,9 @@
 
 namespace musubi::atomics {
 
-// Whether there is a loop that loads from memory, compares, and changes nothing that it loads from: how
-// compilers translate a wait for `omp atomic read`, for std::atomic's load or for a volatile. May be given
-// any bytes. Loops that call functions are not known, but for the small ones of unoptimised code.
+// Whether there is a loop that loads from memory, compares, and changes nothing that it loads from. Compilers
+// translate a wait for `omp atomic read`, for std::atomic's load or for a volatile so. Any bytes may be
+// given. Loops that call functions are not found, except the small functions of unoptimised code.
 bool has_load_spins(const void* code, std::size_t bytes) noexcept;
 
 }  // namespace musubi::atomics

@@ -79,7 +79,7 @@ Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t
     (end <= code.begin ? below : above).push_back(end - bytes);
   }
   std::reverse(below.begin(), below.end());
-  // Above, the farthest first: what lies close behind a program is the room of its heap.
+  // Above the code the farthest places come first: the heap needs the room close behind a program.
   std::reverse(above.begin(), above.end());
   below.insert(below.end(), above.begin(), above.end());
   for (std::uintptr_t candidate : below) {

@@ -1,11 +1,15 @@
 // Making the atomics of finished machine code act through the runtime.
 //
-// Every site gets a stub near the code: it computes the address, runs the original instruction if that is
-// private memory, and else calls the sink and sets registers and flags as the instruction would have. The
-// site itself becomes a jump where it has five bytes; a short jump to such a jump where padding lies near; a
-// jump that shares its last bytes with the next instruction where memory can be mapped for it to land in;
-// else a breakpoint whose signal handler goes on in the stub. So the sink is never called from a signal
-// handler on behalf of a patched site.
+// Every site gets a stub near the code. The stub computes the address. For private memory it runs the
+// original instruction; otherwise it calls the sink, and sets registers and flags as the instruction would
+// have.
+//
+// The site itself becomes
+// - a jump, where it has five bytes;
+// - a short jump to such a jump, where padding lies near;
+// - a jump that shares its last bytes with the next instruction, where memory can be mapped at its target;
+// - otherwise a breakpoint, whose signal handler goes on in the stub.
+// So no signal handler calls the sink on behalf of a patched site.
 #pragma once
 
 #include <signal.h>
@@ -30,8 +34,8 @@ struct PatchReport {
 };
 
 // Names the one sink and the shared space of this process. Must be called before `patch`, before the program
-// has threads; a second call replaces the sink and the ranges (patched code keeps the filter of the call
-// before it was patched). `sink` must outlive the process's last atomic. Fails on processors without XSAVE.
+// has threads. A second call replaces the sink and the ranges; code that is patched already keeps the filter
+// of the first call. `sink` must outlive the process's last atomic. Fails on processors without XSAVE.
 Result<void> attach(AtomicSink& sink, const SharedRanges& ranges);
 
 // For the process's handler of SIGTRAP, which the caller installs, on an alternate stack (the thread's own

@@ -19,8 +19,8 @@ struct Site {
   std::uintptr_t address = 0;  // of the instruction
   std::uint8_t bytes = 0;      // its length
   SiteKind kind = SiteKind::read_modify_write;
-  // Threads may meet by it: what it finds is used for more than to compute what it stores. Sums, say, are
-  // not such.
+  // Threads may meet by it: what it finds is used for more than to compute what it stores. A sum is no such
+  // site.
   bool orders = false;
   // Other code jumps behind its first byte (over the lock prefix, when it knows that it is alone), so that
   // only this byte may be replaced.

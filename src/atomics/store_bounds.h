@@ -16,10 +16,10 @@ class StoreBounds {
   StoreBounds(const StoreBounds&) = delete;
   StoreBounds& operator=(const StoreBounds&) = delete;
 
-  // Of the function at `function`, which is called with the address of memory on a stack. What is not known
-  // counts as a store of one byte. The first time takes some 100 ns for each instruction that it can reach,
-  // of which a fixed number is looked at. One caller at a time, outside of signal handlers; the exceptions
-  // stay valid as long as this object.
+  // Of the function at `function`, which is called with the address of memory on a stack. An unknown store
+  // counts as one of one byte. The first call takes some 100 ns for each instruction that the function can
+  // reach; a fixed number of these is looked at. One caller at a time, outside of signal handlers. The
+  // exceptions stay valid as long as this object.
   StoreBound of(std::uintptr_t function) noexcept;
 
  private:

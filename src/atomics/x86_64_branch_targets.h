@@ -1,5 +1,6 @@
-// Where the branches of functions lead, and what holds there. Those of a function lie behind those of the
-// functions that wait for it, and go when it has been walked over. Begins as zeros, which take no memory.
+// Where the branches of functions lead, and what holds there. The branches of a function lie behind those of
+// the functions that wait for it. They go when the function has been walked over. Begins as zeros, which take
+// no memory.
 #pragma once
 
 #include <array>

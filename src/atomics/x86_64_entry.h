@@ -12,8 +12,8 @@ namespace musubi::atomics::x86_64 {
 inline constexpr unsigned red_zone_bytes = 128;
 
 // What the entry needs to know about a stub. It lies behind the stub's call, at the next multiple of its
-// alignment after two exits of `exit_bytes` each: the first goes on with the original instruction, the second
-// behind it.
+// alignment. Two exits of `exit_bytes` each stand between: the first goes on with the original instruction,
+// the second behind it.
 struct StubRecord {
   Instruction instruction;
   std::uintptr_t next_instruction = 0;  // the address behind the site

@@ -153,7 +153,7 @@ Step step_at(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t 
   return step;
 }
 
-// Goes back from a compare-and-exchange: where the value that it expects comes from, and what the new one is
+// Goes back from a compare-and-exchange. Finds where the expected value comes from, and what the new value is
 // computed from.
 class History {
  public:
@@ -233,9 +233,9 @@ Places copies_of_expected(const ZydisDecoder& decoder, const std::uint8_t* code,
   return copies;
 }
 
-// Whether the code behind a compare-and-exchange, at `at`, looks at what that has found (`found` holds it),
-// once it has succeeded. To move it, and to compare it with itself, is no look: so unoptimised code tells
-// success.
+// Whether the code at `at`, behind a compare-and-exchange that has succeeded, looks at the value that it has
+// found (`found` holds it). To move the value, or to compare it with itself, is no look: unoptimised code
+// tells success so.
 bool looks_at_result(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t bytes, std::size_t at,
                      Places found) {
   constexpr unsigned steps_max = 24;

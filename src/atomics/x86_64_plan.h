@@ -23,7 +23,7 @@ struct Change {
   std::array<std::uint8_t, instruction_bytes_max> code{};
 };
 
-// What is to be written where a jump lands that could not be led to its stub.
+// What to write where a jump lands that could not be led to its stub.
 struct Landing {
   std::uintptr_t address;
   std::uintptr_t stub;

@@ -56,7 +56,7 @@ std::optional<std::uintptr_t> Puns::land(Window window) {
   return std::nullopt;
 }
 
-// The highest page that holds a landing: what lies close behind a program is the room of its heap.
+// The highest page that holds a landing: the heap needs the room close behind a program.
 bool Puns::add_page(Window window) {
   if (pages_.size() == pages_max) return false;
   constexpr int attempts_max = 4;

@@ -1,10 +1,10 @@
 // Jumps for instructions that have too few bytes for one.
 //
 // A near jump is e9 and four bytes of distance, lowest first. Where the instruction ends before the distance
-// does, its highest bytes are those of the next instruction. These stay as they are, and are still executed
-// by whoever comes there: so this is exact, whatever jumps where. What is left to choose is the lower bytes,
-// and memory has to be mapped where such a jump can land. Prefixes that do nothing shift the distance, and
-// with it the bytes that are fixed.
+// does, the highest bytes of the distance are those of the next instruction. These bytes stay as they are,
+// and any jump to the next instruction still executes them: the patch is exact, whatever jumps where. Only
+// the lower bytes can be chosen, and memory has to be mapped where such a jump can land. Prefixes that do
+// nothing shift the distance, and so the bytes that are fixed.
 #pragma once
 
 #include <bitset>

@@ -14,7 +14,7 @@ namespace musubi::atomics::x86_64 {
 inline constexpr std::size_t jump_bytes = 5;        // with a 32-bit distance
 inline constexpr std::size_t short_jump_bytes = 2;  // with an 8-bit distance
 
-// A padding that is used starts with a short jump over the rest, because code may run into it; so it acts as
+// A padding that is used starts with a short jump over the rest: code may run into it, and then goes on as
 // before.
 class Springboards {
  public:

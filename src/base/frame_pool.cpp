@@ -22,8 +22,8 @@ constexpr std::size_t small_step = 64, small_classes = 64, small_max = small_ste
 constexpr std::size_t large_step = small_max, frame_bytes_max = 8 * large_step;
 constexpr std::size_t class_count = small_classes + frame_bytes_max / large_step;  // [0] stays empty
 constexpr std::size_t chunk_bytes = 256 * 1024;
-// What a pool keeps of one class. Frames are freed by whoever resumes a task, not by whoever made it: without
-// a bound they would gather in the pools of threads that sleep much.
+// What a pool keeps of one class. The thread that resumes a task frees its frame, not the thread that made
+// it. Without a bound frames would gather in the pools of threads that sleep much.
 constexpr std::size_t kept_bytes = 64 * 1024, kept_least = 4;
 
 constexpr std::size_t class_of(std::size_t bytes) {

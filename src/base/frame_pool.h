@@ -1,6 +1,6 @@
 // Memory for coroutine frames. Tasks start inside a signal handler, where malloc is forbidden, and in great
-// numbers in the simulator: frames come from per-thread free lists over memory taken with mmap. What a list
-// holds is bounded, the rest is for all threads; the lists of a thread that has ended go to one that begins.
+// numbers in the simulator. So frames come from free lists per thread, over memory taken with mmap. A list
+// holds a bounded number; the rest is for all threads. When a thread ends, its lists go to one that begins.
 #pragma once
 
 #include <cstddef>

@@ -12,8 +12,8 @@ struct NarrowPlace {
   std::size_t bytes;
 };
 
-// Outside of stacks no store is narrower than `bytes` (1, 2, 4 or 8), but for those that write all bytes of
-// one of the `exceptions`. The exceptions of a rank's bounds lie in one table, which only grows.
+// Outside of stacks no store is narrower than `bytes` (1, 2, 4 or 8), except stores that write all bytes of
+// one of the `exceptions`. The exceptions of all bounds of a rank lie in one table, which only grows.
 struct StoreBound {
   std::size_t bytes = 1;
   std::span<const NarrowPlace> exceptions{};

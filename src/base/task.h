@@ -19,7 +19,7 @@
 
 namespace musubi {
 
-// What every task knows: its executor, who waits for it, whom to tell when nobody awaits it.
+// Known to every task: its executor, the task that awaits it, and the observer when no task does.
 class PromiseBase {
  public:
   // Told once when a root task (one that no task awaits) has ended.

@@ -42,16 +42,16 @@ class Bootstrap {
   // Where they record events, for the launcher to write; an empty one when there is no trace.
   virtual trace::EventLog event_log() noexcept { return {}; }
 
-  // For a rank that dies by a signal: has somebody else, who is well, tell the user the cause, and then, by
-  // their names, the frames (addresses of instructions, the innermost first). Result of tell_frames: whether
-  // both have been told; waits for that some seconds at most. Signal-safe.
+  // For a rank that dies by a signal: another process tells the user the cause, and then the frames
+  // (addresses of instructions, the innermost first) by their names. tell_frames waits some seconds at most.
+  // Its result: whether cause and frames have been told. Signal-safe.
   virtual bool tells_crashes() const noexcept { return false; }
   virtual void tell_crash(std::string_view /*cause*/) noexcept {}
   virtual bool tell_frames(std::span<const std::uintptr_t> /*frames*/) noexcept { return false; }
 
-  // Says that this rank is about to end the job with `status` in an orderly way (exit of the program); from
-  // now on the end of any rank is no failure. The rank ends then, and so do the others, wherever they are.
-  // The first one to finish gives the status. Signal-safe, any thread.
+  // Says that this rank is about to end the job with `status` in an orderly way (exit of the program). From
+  // now on the end of any rank is no failure. This rank ends then, and so do the others, wherever they are.
+  // The first rank to finish gives the status. Signal-safe, any thread.
   virtual void finish(int status) noexcept = 0;
 
   // Ends the whole job at once, as a failure: one line with `reason`, the exit status `status`, or 1 when

@@ -16,8 +16,8 @@ using HostId = StrongId<struct HostTag, std::uint32_t>;
 class Hosts {
  public:
   static Hosts one(std::uint32_t ranks);
-  // Ranks that say the same place share a host. A place is any text that is equal on one host and nowhere
-  // else: the driver finds it, nobody takes it apart. `places` are by rank, and all ranks must pass the same.
+  // Ranks with the same place share a host. The driver finds a place: any text that is equal on one host and
+  // nowhere else. Nobody takes it apart. `places` are by rank, and all ranks must pass the same.
   static Hosts by_place(std::span<const std::string> places);
 
   std::uint32_t ranks() const noexcept { return static_cast<std::uint32_t>(host_of_.size()); }
@@ -33,9 +33,9 @@ class Hosts {
   std::vector<std::vector<Rank>> ranks_on_;
 };
 
-// How many cores of each host the job may use, by host. `core_sets` are by rank: those that the rank may run
-// on, as a string of '0' and '1' (os::allowed_core_set). Ranks of one host may be pinned to cores of their
-// own, so its cores are the union; cores of two hosts are never the same ones.
+// How many cores of each host the job may use, by host. `core_sets` are by rank: the cores on which the rank
+// may run, as a string of '0' and '1' (os::allowed_core_set). Ranks of one host may be pinned to different
+// cores, so a host has the union. Cores of two hosts are never the same ones.
 std::vector<std::uint32_t> cores_of_hosts(const Hosts& hosts, std::span<const std::string> core_sets);
 
 }  // namespace musubi::bootstrap

@@ -31,13 +31,14 @@ enum class FaultOutcome : std::uint8_t {
   held,          // a release as of one moment is under way, or hold_openings()
 };
 
-// One object per rank, a part of its Protocol. While order is kept (set_ordered(), publish_always()), what
-// comes from other ranks stays closed to the program until an acquire that began after it had come has ended;
-// what comes for blocks that are always open is held back.
+// One object per rank, a part of its Protocol. While order is kept (set_ordered(), publish_always()), bytes
+// that come from other ranks stay closed to the program until an acquire has ended that began after their
+// arrival. Bytes that come for blocks that are always open are held back.
 class Ordering {
  public:
-  // An acquire in order is whatever the caller does between acquire_begins() and acquire_ended() with its
-  // number, which shows what it covers. Result: whether nothing is held back any more.
+  // An acquire in order is everything that the caller does between acquire_begins() and acquire_ended().
+  // acquire_ended() takes the number of acquire_begins(), and shows what the acquire covers. Result: whether
+  // nothing is held back any more.
   virtual std::uint32_t acquire_begins() = 0;
   virtual Task<bool> acquire_ended(std::uint32_t number) = 0;
   // Whether bytes came into open pages after the last acquire in order began.
@@ -48,8 +49,8 @@ class Ordering {
 
   // Protocol::fault(), which opens nothing out of order.
   virtual Task<FaultOutcome> fault(BlockId block, Touch touch) = 0;
-  // Whether faults keep order from now on. Any thread. After end_of_unordered() no task is under way that has
-  // not seen it, and no release that began before.
+  // Whether faults keep order from now on. Any thread. When end_of_unordered() has ended, two kinds of task
+  // have ended too: those that have not seen it, and releases that began before.
   virtual void set_ordered(bool ordered) = 0;
   virtual Task<> end_of_unordered() = 0;
   // While set, the rank's only thread is in the runtime: open pages may change, as at a barrier. REQUIRES: an
@@ -61,11 +62,12 @@ class Ordering {
   virtual Reread reread_while_held() const = 0;
   virtual void allow_openings() = 0;
 
-  // From now on what others see of this rank's writes is what it has released, never newer bytes. Takes
+  // From now on other ranks see of this rank's writes only what it has released, never newer bytes. Takes
   // effect with the next release. Any thread.
   virtual void publish_always() = 0;
-  // After Protocol::release(): releases what other threads of this rank have written since it looked at their
-  // blocks, all as of one moment: nothing without what its thread wrote before it.
+  // After Protocol::release(): releases what other threads of this rank have written since that release
+  // looked at their blocks. All of it is as of one moment: no write goes out without the writes of its thread
+  // before it.
   virtual Task<> release_as_of_now() = 0;
   // Whether the rank stands at a quiescent barrier, and all that it wrote has been released.
   virtual Task<bool> has_released_at_barrier() = 0;

@@ -16,9 +16,9 @@ namespace musubi::coherence {
 
 class Policies final : public Protocol {
  public:
-  // `policies[i]` has the segments with Segment::policy i; they share `signature`, which outlives this. The
-  // first one orders plain flags; the blocks of others open whether or not order is kept. `notices_max`: of
-  // a signature.
+  // `policies[i]` has the segments with Segment::policy i. All share `signature`, which outlives this. The
+  // first policy orders plain flags; the blocks of others open whether or not order is kept. `notices_max`:
+  // of a signature.
   Policies(const vm::Space& space, std::vector<std::unique_ptr<Protocol>> policies, Signature& signature,
            std::size_t notices_max);
   ~Policies() override;

@@ -21,7 +21,7 @@ class Modification {
   // section.
   virtual void apply(std::byte* block) noexcept = 0;
 
-  // Where in the block: it changes nothing else. Unless somebody says so: anywhere (a sum of the two fits).
+  // The place in the block: nothing else is changed. By default anywhere (a sum of the two fits).
   std::size_t offset = 0;
   std::size_t bytes = SIZE_MAX / 2;
 
@@ -50,11 +50,11 @@ enum class Audience : std::uint8_t {
   everyone,        // the end of a barrier: every thread of the job, before it does anything else
 };
 
-// One object per rank, and policy of its segments (policies.h). Tasks may run on any thread of the rank; none
-// of them touches the user view.
+// One object per rank, and policy of its segments (policies.h). Tasks may run on any thread of the rank; no
+// task touches the user view.
 //
-// What locks and barriers carry from rank to rank is a signature. It names blocks of all policies, each of
-// which knows its own; a policy with more to hand over fetches it from the giver when it acquires.
+// Locks and barriers carry a signature from rank to rank. It names blocks of all policies, and each policy
+// knows its own. A policy with more to hand over fetches it from the giver when it acquires.
 class Protocol {
  public:
   virtual ~Protocol() = default;
@@ -63,23 +63,24 @@ class Protocol {
   virtual Task<bool> fault(BlockId block, vm::Access wanted) = 0;
 
   // Holds for all stores of this rank's program from now on until the next call; {} (bytes of any width)
-  // holds for all code. A bound may become wider only when everything that the rank wrote before has been
-  // released by a quiescent release, and no thread of the rank has run program code since. Any thread.
+  // holds for all code. A bound may become wider only on two conditions: a quiescent release has released
+  // everything that the rank wrote before, and no thread of the rank has run program code since. Any thread.
   virtual void set_store_bound(StoreBound /*bound*/) noexcept {}
   // Words that this rank found changed by two ranks; null: not asked for, or not noted by this policy.
   virtual const RaceLog* races() const noexcept { return nullptr; }
 
-  // Makes what this rank wrote before in `scope` visible to whoever acquires the rank's signature afterwards.
-  // `quiescent`: no thread of the rank runs program code until the matching acquire has ended (a barrier).
+  // Makes what this rank wrote before in `scope` visible to every rank that acquires this rank's signature
+  // later. `quiescent`: no thread of the rank runs program code until the matching acquire has ended (a
+  // barrier).
   virtual Task<> release(Scope scope, bool quiescent) = 0;
-  // The same of everything, without a task, where there is next to nothing to do. Result: false when
-  // release() is needed; what has been released until then is only early.
+  // The same for everything, without a task, where there is next to nothing to do. Result: false when
+  // release() is needed; blocks released until then were only released early.
   virtual bool release_at_once(bool /*quiescent*/) { return false; }
 
   // Makes visible here what the signature covers in `scope`. Unless everyone has it, it is merged into the
   // rank's own: what this rank releases later covers it too.
   virtual Task<> acquire(SignatureView signature, Audience audience, Scope scope) = 0;
-  // The same of everything, without a task, as release_at_once().
+  // The same for everything, without a task, as release_at_once().
   virtual bool acquire_at_once(SignatureView /*signature*/, Audience /*audience*/) { return false; }
 
   // Copies the rank's own signature out. Result: a mark for forget().

@@ -1,5 +1,5 @@
-// Which memory a release or an acquire is about, and by what it came about. A policy may do more than it is
-// asked for: what it publishes or shows beyond the scope comes early, which no program can call wrong.
+// The memory that a release or an acquire is about, and its occasion. A policy may do more than it is asked
+// for: bytes that it publishes or shows beyond the scope come early, and no program can call that wrong.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Scope {
     scope.blocks = blocks;
     return scope;
   }
-  // What is handed over with `lock`: a policy that binds memory to locks releases and acquires that; the
-  // others take it for everything. `giver` had the lock before; while releasing, this rank.
+  // The memory that is handed over with `lock`. A policy that binds memory to locks releases and acquires
+  // that memory; the others take it for everything. `giver` had the lock before; while releasing, this rank.
   static constexpr Scope of_lock(LockId lock, Rank giver) {
     Scope scope;
     scope.lock = lock;

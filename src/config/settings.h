@@ -96,7 +96,7 @@ struct Declaration {
   Field field;
 };
 
-// All declarations, in the order of settings.def. The position in it is the setting's index elsewhere.
+// All declarations, in the order of settings.def. Elsewhere a setting's index is its position here.
 std::span<const Declaration> declarations();
 
 Value value_of(const Settings& settings, const Declaration& declaration);

@@ -1,5 +1,5 @@
-// Text to value and back. The parser is strict: whatever is not exactly one of the documented forms is
-// refused.
+// Text to value and back. The parser is strict: it refuses every text that is not exactly one of the
+// documented forms.
 #pragma once
 
 #include <string>

@@ -5,22 +5,22 @@
 // the next begins; between batches there is no order unless one is awaited before the next is posted. A rank
 // may post to itself.
 //
-// No step of a batch uses what an earlier one of it has fetched: a driver may send all of them before the
-// first result is there.
+// No step of a batch uses what an earlier step of the batch has fetched: a driver may send all of them before
+// the first result is there.
 //
 // Threads: any thread of the rank may call anything, unless a function says otherwise. Inside a signal
-// handler post(), send(), progress(), wait(), wake() and direct() may be called if the thread that was
-// interrupted was not in the fabric itself: a page fault of the program is such a handler, and a driver keeps
-// no lock there that the program's code could hold. They allocate nothing from the program's heap.
+// handler post(), send(), progress(), wait(), wake() and direct() may be called, if the interrupted thread
+// was not in the fabric itself. A page fault of the program is such a handler, so a driver keeps no lock
+// there that the program's code could hold. These functions allocate nothing from the program's heap.
 //
 // Registered memory: regions are attached before the first operation and stay until the fabric ends. They may
-// be sparse: what nobody has touched reads as zeros, whoever reads it, and takes memory at its owner when it
-// is written. An owner may give pages back (punch them): operations under way see the old bytes or zeros,
-// later ones zeros, and none fails. A driver that pins memory must cope with both, or say so when the region
-// is attached.
+// be sparse: bytes that nobody has touched read as zeros, at every rank, and take memory at their owner when
+// they are written. An owner may give pages back (punch them). Operations under way then see the old bytes or
+// zeros; later ones see zeros; none fails. A driver that pins memory must cope with both, or say so when the
+// region is attached.
 //
-// Local buffers: any memory of the process that stays mapped and is not protected against the access, of any
-// alignment (results of atomics: 8 bytes, aligned), registered or not, but never the program's user view,
+// Local buffers: any memory of the process that stays mapped and is not protected against the access. Any
+// alignment will do (results of atomics: 8 bytes, aligned), registered or not. Never the program's user view,
 // whose pages may be closed.
 //
 // Failure: a driver never reports a dead peer here. The bootstrap ends the job when a rank dies.
@@ -82,16 +82,15 @@ enum class Outcome : std::uint8_t {
   busy,     // nothing was taken: make progress and try again
 };
 
-// What holds between this rank and one peer, for the fabric's life. `local_pointer` parts the ranks into
-// groups, as hosts do: it holds from b to a where it holds from a to b; and where it holds from a to b and
-// from b to c, it holds from a to c.
+// The capabilities between this rank and one peer, for the fabric's life. `local_pointer` divides the ranks
+// into groups, as hosts do: it is symmetric and transitive.
 struct Capabilities {
   bool cpu_atomics_coherent = false;  // processor atomics on a region mix with fabric atomics on it
   bool local_pointer = false;         // direct() gives an address
 };
 
-// What a message is for. One listener per kind and rank. The runtime sends none that is `unassigned`: that
-// is free for users of a fabric apart from it.
+// The purpose of a message. One listener per kind and rank. The runtime never sends `unassigned`: that kind
+// is free for users of a fabric apart from the runtime.
 enum class MessageKind : std::uint8_t {
   lock_granted,
   barrier,
@@ -103,8 +102,8 @@ enum class MessageKind : std::uint8_t {
   count
 };
 
-// When a message is looked at. `when_polled`: the receiver will poll by itself (it waits for the message);
-// `promptly`: its service thread is woken when nobody polls.
+// The moment at which a message is looked at. `when_polled`: the receiver will poll by itself (it waits for
+// the message). `promptly`: its service thread is woken when nobody polls.
 enum class Urgency : std::uint8_t { when_polled, promptly };
 
 inline constexpr std::size_t message_bytes_max = 1984;

@@ -1,6 +1,6 @@
-// How a thread waits. Measured on two cores: where every thread has a core, a spinning barrier takes 0.4 us
-// and a futex 20 us; where threads outnumber the cores, spinning takes 22 ms (whole scheduler slices), 50
-// yields and then a futex 3 us. Yields end early where other programs compute (os/yield_meter.h).
+// How a thread waits. Measured on two cores. Where every thread has a core, a spinning barrier takes 0.4 us
+// and a futex 20 us. Where threads outnumber the cores, spinning takes 22 ms (whole scheduler slices), and 50
+// yields followed by a futex 3 us. Yields end early where other programs compute (os/yield_meter.h).
 #pragma once
 
 #include <cstdint>

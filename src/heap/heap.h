@@ -42,7 +42,7 @@ class Heap {
   Result<void> share(const HeapPlace& place, std::span<const AddressRange> private_callers,
                      ForeignMemory& foreign);
 
-  // In a child made by fork: who stands for the other ranks from now on; outlives this.
+  // In a child made by fork: from now on `foreign` stands for the other ranks. It outlives this.
   void set_foreign(ForeignMemory& foreign) noexcept { foreign_ = &foreign; }
 
   // `caller`: return address of the allocation function; it decides between shared and private.
@@ -56,7 +56,7 @@ class Heap {
   void* allocate_zeroed(std::size_t count, std::size_t bytes, const void* caller) noexcept;
   // REQUIRES: alignment is a power of two.
   void* allocate_aligned(std::size_t alignment, std::size_t bytes, const void* caller) noexcept;
-  // Shared memory (private before share()), whoever calls.
+  // Shared memory (private before share()), whatever the caller.
   void* allocate_shared(std::size_t bytes) noexcept { return allocate(bytes, nullptr); }
 
   void release(void* pointer) noexcept {
@@ -119,12 +119,11 @@ class Heap {
 
  private:
   static constexpr std::size_t private_caller_ranges_max = 4;
-  // From this many blocks on an allocation begins at a block of its own: two large arrays then never share
-  // one.
+  // An allocation of so many blocks begins at a block of its own: two large arrays then never share one.
   static constexpr std::size_t aligned_from_blocks = 4;
   // jemalloc's large sizes are multiples of large powers of two: arrays of one size would all lie in the same
-  // sets of the caches and the same banks of the memory (docs/decisions/heap.md). So the first large ones lie
-  // behind a gap each.
+  // sets of the caches and the same banks of the memory (docs/decisions/heap.md). So each of the first large
+  // allocations lies behind a gap.
   static constexpr std::size_t spread_from_blocks = 32;
   static constexpr std::size_t gap_blocks = 4;
   static constexpr std::uint32_t gaps_max = 64;

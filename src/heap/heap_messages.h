@@ -1,9 +1,9 @@
 // Memory that travels between the heaps of ranks.
 //
-// A free is invisible to the program, yet it orders memory: the bytes that the freeing rank wrote last must
-// not overwrite, nor hide, what the owner writes after it has allocated the memory anew. So the freeing rank
-// releases before it sends a free, and the owner acquires before it takes the memory back into use. Both cost
-// much more than a free: they are done for many frees at once.
+// A free is invisible to the program, yet it orders memory. The bytes that the freeing rank wrote last must
+// neither overwrite nor hide what the owner writes after it has allocated the memory anew. So the freeing
+// rank releases before it sends a free, and the owner acquires before it takes the memory back into use. Both
+// cost much more than a free, and are done for many frees at once.
 #pragma once
 
 #include <array>

@@ -24,8 +24,8 @@ class MappedMemory {
   // Puts [address, address+bytes) into use, whether or not it was. Result: false, and nothing has changed,
   // when that is not inside one mapping.
   bool use_again(std::uintptr_t address, std::size_t bytes) noexcept;
-  // The memory of the mapping around `address` stays with it for good: others use parts of it that this table
-  // does not know of.
+  // Keeps the memory of the mapping around `address` for good: others use parts of it that this table does
+  // not know.
   void keep(std::uintptr_t address) noexcept;
   // Enlarges what is in use at `address`, if nothing behind it is in use and the memory is there; the new
   // pages hold anything. Result: whether it was possible.

@@ -20,8 +20,8 @@ const char* musubi_je_malloc_conf_last = "junk:false,zero:false,hpa:false,tcache
 namespace musubi::heap {
 namespace {
 
-// The part of the heap that has never been given out. The hooks get no argument of ours that C++ could hang
-// an object on except their own address: hence the struct derives from the hooks.
+// The part of the heap that has never been given out. The hooks get no argument of ours except their own
+// address: hence the struct derives from the hooks.
 struct Region : jemalloc::ExtentHooks {
   std::atomic<std::uintptr_t> next{0};
   std::uintptr_t end = 0;

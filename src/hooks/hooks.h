@@ -1,7 +1,7 @@
-// What the simulator changes inside the protocols: it injects faults, and lets others get in between two
-// steps. The protocol layers are built twice from the same sources. In the build that ships Hooks is empty,
-// and its functions compile to nothing. A program is linked with one of the two builds; cmake refuses a
-// mixture (docs/decisions/two_builds.md).
+// What the simulator changes inside the protocols: it injects faults, and lets other threads and ranks act
+// between two steps. The protocol layers are built twice from the same sources. In the build that ships Hooks
+// is empty, and its functions compile to nothing. A program is linked with one of the two builds; cmake
+// refuses a mixture (docs/decisions/two_builds.md).
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class SimulatorHooks {
   void others_may_act() const {
     if (interruption_ != nullptr) interruption_->pass();
   }
-  // The same where the caller is about to look at what others may change, or to change it.
+  // The same where the caller is about to look at something that others may change, or to change it.
   void touch() const {
     if (interruption_ != nullptr) interruption_->touch();
   }

@@ -1,4 +1,4 @@
-// Calling a function of the dynamic linker as somebody else: dlopen and dlsym look at their return address to
+// Calls a function of the dynamic linker as another caller: dlopen and dlsym look at their return address to
 // find out whose search path and whose place in the order of symbols count.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What a child made by fork and the thread of its parent that waits for it say to each other: words in a page
-// that both see, so that it does not matter which files the child closes.
+// Messages between a child made by fork and the parent's thread that waits for it: words in a page that both
+// see, so that it does not matter which files the child closes.
 #pragma once
 
 #include <linux/futex.h>
@@ -44,7 +44,7 @@ class ChildLink {
   int error = 0;
 
   // Child, first of all, on the thread that stays: from now on the parent notices when the child starts
-  // another program or ends, whatever way.
+  // another program or ends in any way.
   void enter() noexcept;
   // Child. False when the parent does not answer any more. Signal-safe.
   bool ask(Question question, std::uintptr_t address, std::size_t bytes, std::uint64_t& answer) noexcept;

@@ -18,8 +18,8 @@ class Children final : private runtime::Procedure {
   // This rank makes a child: from now on others that wait for any child ask here, too.
   void note_child() noexcept;
 
-  // Whether another rank may have made the child, or one of them, that is waited for. Only then the two below
-  // are of use. A child of this rank is waited for here alone.
+  // Whether another rank may have made the child, or one of the children, that is waited for. The two
+  // functions below serve only then. For a child of this rank the process waits alone.
   bool may_be_elsewhere(pid_t process) noexcept;
   // False in a child made by vfork, which has everything else in common with its parent.
   bool is_this_process() const noexcept;

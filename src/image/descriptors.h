@@ -1,6 +1,6 @@
 // One table of descriptors for the job (docs/decisions/process_objects.md). Each rank opens files under
-// numbers of its own; a number that another rank opened is fetched from there when it is first used, and
-// stands here under the same number for the same open file. Closing closes it everywhere.
+// numbers of its own. When another rank first uses such a number, it fetches the open file from the opener,
+// and keeps it under the same number. Closing closes it everywhere.
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,9 @@ namespace musubi::image {
 
 class Descriptors final : private runtime::Procedure {
  public:
-  // Takes the numbers of the other ranks out of use, so that whatever opens a file here gets one of this
-  // rank's own. `one_output`: standard output is rank 0's. Before anything else of the job is opened. Errors:
-  // limits on open files.
+  // Takes the numbers of the other ranks out of use, so that any file opened here gets one of this rank's
+  // own. `one_output`: standard output is rank 0's. Before anything else of the job is opened. Errors: limits
+  // on open files.
   Result<void> reserve_numbers(Rank self, std::uint32_t ranks, bool one_output);
   // From here on others may ask. Collective, before the program runs. Errors: no socket.
   Result<void> start(runtime::Runtime& runtime);
@@ -38,7 +38,7 @@ class Descriptors final : private runtime::Procedure {
   int close(int number) noexcept;
   int duplicate(int from, int to, int flags) noexcept;
   // The C library closes `number`, which this rank opened: other ranks let go of it. To be called before and
-  // after, because it may be given away in between.
+  // after, because the number may be given away in between.
   void let_go_elsewhere(int number) noexcept;
   // After 0, 1 or 2 has come to stand for another file here: it does so everywhere.
   void spread_standard(int number) noexcept;
@@ -49,7 +49,7 @@ class Descriptors final : private runtime::Procedure {
 
  private:
   enum class State : std::uint8_t {
-    own,     // opened here, or by whoever started the job
+    own,     // opened here, or open when the job started
     absent,  // another rank's, not here
     held,    // another rank's, here under the same number
   };

@@ -1,6 +1,6 @@
 // File mappings of the program that no rank writes to on its own: every rank maps the same file at the same
-// address. Of MAP_SHARED the kernel's page cache is then the memory that all have; read-only MAP_PRIVATE
-// shows the same bytes everywhere. A change of a mapping is carried out by every rank before the call
+// address. For MAP_SHARED the kernel's page cache is then the memory that all ranks have; read-only
+// MAP_PRIVATE shows the same bytes everywhere. Every rank carries out a change of a mapping before the call
 // returns.
 //
 // Also: mappings that only this process can have (devices, stacks), at addresses where no other rank has

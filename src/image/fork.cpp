@@ -28,8 +28,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds look_again(100);
 
-// Where the C library keeps the id of a thread, from its thread pointer on: the place that says so of both
-// threads.
+// Where the C library keeps the id of a thread, counted from its thread pointer: the place that holds the id
+// in both threads.
 std::size_t place_of_thread_id(std::uintptr_t one, pid_t id_of_one, std::uintptr_t other, pid_t id_of_other) {
   constexpr std::size_t bytes_searched = 2048;
   for (std::size_t place = 0; place < bytes_searched; place += sizeof(pid_t)) {

@@ -8,8 +8,8 @@
 
 namespace musubi::image {
 
-// As fork(2). The calling thread of the parent goes on when the child has started another program or ended;
-// a child that does neither in time is ended with a line. REQUIRES: the process is a rank.
+// As fork(2). The calling thread of the parent goes on when the child has started another program or ended. A
+// child that does neither in time is ended with a line. REQUIRES: the process is a rank.
 pid_t fork_rank(Job& job) noexcept;
 
 // Arranges that no child, however made, acts as the rank. Once, by join_job.

@@ -63,11 +63,11 @@ void run(const link_map& object, const Held& constructors, const ProgramArgument
   for (std::size_t i = 0; i < constructors.array_bytes / sizeof *functions; ++i) call(functions[i]);
 }
 
-// Behind those that it needs; a circle is entered where it is met.
+// Behind the objects that it needs; a circle is entered where it is met.
 class Order {
  public:
   explicit Order(const std::vector<link_map*>& objects) : objects_(objects) {
-    // As the dynamic linker: what was loaded last first, as far as nothing else orders them.
+    // As the dynamic linker: the object loaded last comes first, unless dependences order them.
     for (auto object = objects.rbegin(); object != objects.rend(); ++object) visit(*object);
   }
   const std::vector<link_map*>& result() const { return result_; }

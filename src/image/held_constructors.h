@@ -26,8 +26,8 @@ void give_back_constructors(const link_map& object) noexcept;
 // Forgets an object that could not be loaded after all. It may be gone.
 void forget_constructors(const link_map* object) noexcept;
 
-// Runs those that are held back of these objects, each behind those of the objects that it needs. They may
-// load further libraries.
+// Runs the constructors that are held back of these objects, each behind those of the objects that it needs.
+// They may load further libraries.
 void run_constructors(const std::vector<link_map*>& objects, const ProgramArguments& arguments);
 
 }  // namespace musubi::image

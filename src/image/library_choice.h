@@ -1,5 +1,5 @@
-// Which libraries share their static data between the ranks: all but those that hold what belongs to a
-// process (private_libraries.def), and what these need.
+// Which libraries share their static data between the ranks: all, except libraries that hold state of a
+// process (private_libraries.def) and the libraries that these need.
 #pragma once
 
 #include <link.h>
@@ -20,8 +20,8 @@ class LibraryChoice {
   // By name alone: whether the library at `path` is one that stays private.
   bool is_named_private(std::string_view path) const;
 
-  // Decides about objects that have been loaded together: the program is shared; what a private one of them
-  // needs of them is private, lest it finds data of another rank. Allocates; one thread at a time.
+  // Decides about objects that have been loaded together. The program is shared. An object that a private one
+  // needs is private too, lest the private one find data of another rank. Allocates; one thread at a time.
   void decide(const std::vector<link_map*>& objects);
   // False also where nothing was decided: what the C library loads for itself.
   bool is_shared(const link_map& object) const;

@@ -1,5 +1,5 @@
-// Handles of opened libraries that mean the same at all ranks. The C library's are addresses of its own data,
-// which differ; so the program gets the address of a copy of what is public of these, at a place that all
+// Handles of opened libraries that mean the same at all ranks. The C library's handles are addresses of its
+// own data, which differ. So the program gets the address of a copy of their public part, at a place that all
 // ranks have.
 #pragma once
 

@@ -60,7 +60,7 @@ class Load final : public LinkerWatch {
   }
   void objects_mapped() noexcept override {
     for (link_map* object : linked_objects()) {
-      // What other threads load meanwhile lies elsewhere.
+      // Other threads load their objects elsewhere meanwhile.
       if (object->l_addr < first_ || object->l_addr >= next_) continue;
       if (std::ranges::count(objects_, object) != 0) continue;
       objects_.push_back(object);

@@ -2,8 +2,8 @@
 // ranks before the call returns, its static data is shared, and its constructors run once, at the rank that
 // opened it.
 //
-// One rank at a time loads, and waits until the others have done as it did. They load by the path that it
-// found, without constructors of what is shared. Nothing is ever unloaded.
+// One rank at a time loads, and waits until the others have loaded the same. They load by the path that it
+// found, without constructors of shared objects. Nothing is ever unloaded.
 #pragma once
 
 #include "image/call_as.h"

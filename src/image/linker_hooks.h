@@ -9,8 +9,8 @@
 
 namespace musubi::image {
 
-// What the dynamic linker does while it loads objects on the calling thread. Called under its lock, so
-// nothing here may wait for another thread that loads; memory of this library may be allocated.
+// Work that the dynamic linker does while it loads objects on the calling thread. Called under the linker's
+// lock: nothing here may wait for another thread that loads. Memory of this library may be allocated.
 class LinkerWatch {
  public:
   // Where to map the first piece of an object, of that many bytes; 0: wherever the kernel likes.

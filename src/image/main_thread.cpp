@@ -29,7 +29,7 @@ struct Program {
   runtime::ThreadStack stack;
 };
 
-// Of the program and of what shares its data with it: once in the job, in one process as without Musubi.
+// Of the program and of libraries that share its data: once in the job, on one rank as without Musubi.
 void run_shared_constructors(const Program& program) {
   program.job.arguments = {program.argument_count, program.arguments, environ};
   std::vector<link_map*> objects = linked_objects();
@@ -83,8 +83,8 @@ pthread_t start_thread(Program& program) {
 }  // namespace
 
 void run_program(Job& job, Main main, Initialiser initialiser, int argument_count, char** arguments) {
-  // What getenv finds in main may be used anywhere. The others' is changed by calls from other ranks, which
-  // keep away from shared memory.
+  // main may use anywhere what getenv finds. Calls from other ranks change the environment of the other
+  // ranks; these calls keep away from shared memory.
   if (job.is_first_rank()) environ = copy_strings(environ);
   patch_atomics(job);
   prepare_library_loads(job);

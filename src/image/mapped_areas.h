@@ -1,4 +1,4 @@
-// Which addresses of this process are mappings of files, and who has each.
+// The addresses of this process that are mappings of files, and the owner of each.
 #pragma once
 
 #include <cstddef>

@@ -164,8 +164,8 @@ void* Mappings::map_over_shared(const MapRequest& request) noexcept {
   return request.wanted;
 }
 
-// What the others may do with shared memory cannot be taken from them: of protections only the right to run
-// code means something.
+// Other ranks' access to shared memory cannot be taken from them: of protections only the right to run code
+// has a meaning.
 void Mappings::allow_code(const void* address, int protection) noexcept {
   if ((protection & PROT_EXEC) != 0) runtime_.memory().allow_code(number(address));
 }

@@ -16,7 +16,7 @@ namespace musubi::image {
 class MemoryStreams {
  public:
   enum class Kind : std::uint32_t { narrow, wide };
-  // What whoever flushes needs to know.
+  // Known about a text to the rank that flushes.
   struct Text {
     std::uint64_t id;  // of the stream among those of its rank; 0: there is none
     char** place;      // of the program

@@ -125,8 +125,8 @@ void serve_signals(runtime::Runtime& runtime, const atomics::SharedRanges& range
   handler.add_owner(SIGTRAP, *new TrapOwner);
 }
 
-// Patched code compares with ranges that are known when it is patched, and asks `holds` about the rest: what
-// lies between the data of libraries is not shared, and more of them come while the program runs.
+// Patched code compares with ranges that are known when it is patched, and asks `holds` about the rest.
+// Memory between the data of libraries is not shared, and more libraries come while the program runs.
 Result<atomics::SharedRanges> shared_ranges(const runtime::Runtime& runtime) {
   const runtime::Layout& layout = runtime.memory().layout();
   const std::size_t ranks = runtime.ranks();

@@ -27,7 +27,7 @@ pid_t process_id() noexcept {
   return static_cast<pid_t>(os::system_call(SYS_getpid));
 }
 
-// Null for everybody but the first who asks.
+// Null for all threads but the first that asks.
 Job* job_to_end() noexcept {
   Job* const job = current_job();
   if (job == nullptr || process_id() != process_of_job || has_ended.exchange(true)) return nullptr;

@@ -29,9 +29,9 @@ void thread_has_ended() {
 }
 
 // The destructor of a pthread key: it runs when the thread has returned, called pthread_exit or was
-// cancelled, after the destructors of its C++ thread_local objects, which may touch shared memory. Those of
-// the program's keys may, too: so it asks to be called again, and ends the thread in the last round that
-// POSIX promises. exit() does not run it: there the thread goes on.
+// cancelled. The thread's C++ thread_local objects, whose destructors may touch shared memory, have gone by
+// then. Destructors of the program's keys may touch it, too: so this one asks to be called again, and ends
+// the thread in the last round that POSIX promises. exit() does not run it: the thread goes on then.
 void end_thread(void* rounds);
 
 pthread_key_t end_key() {

@@ -1,4 +1,4 @@
-// How this layer gives up: before the runtime stands there is nobody else who could tell the user.
+// How this layer gives up: before the runtime exists nobody else can tell the user.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What the program hears, besides errno, when a call cannot be had over several ranks.
+// The message to the program's user, besides errno, when a call cannot be had over several ranks.
 #pragma once
 
 #include <string_view>

@@ -25,7 +25,8 @@ pid_t own_process() noexcept {
   return static_cast<pid_t>(os::system_call(SYS_getpid));
 }
 
-// Whether it is no child of this process, as far as anybody can know: one that is gone may have been one.
+// Whether the process is no child of this one, as far as anybody can know: a process that is gone may have
+// been one.
 bool is_foreign(pid_t process) noexcept {
   siginfo_t nothing{};
   const bool is_child = os::system_call(SYS_waitid, P_PID, process, reinterpret_cast<long>(&nothing),
@@ -33,8 +34,8 @@ bool is_foreign(pid_t process) noexcept {
   return !is_child && os::system_call(SYS_kill, process, 0) != -ESRCH;
 }
 
-// Whether rank 0 gets the same signal: it has been sent to all processes of the terminal's or of a group, or
-// by the launcher. Nobody outside can mean one of the other ranks but its own children.
+// Whether rank 0 gets the same signal, because it was sent to all processes of the terminal or of a group, or
+// by the launcher. A process outside, except a rank's own children, cannot mean one of the other ranks.
 bool is_for_first_rank(int signal, const siginfo_t& information) noexcept {
   const Job* const job = current_job();
   if (job == nullptr || job->is_first_rank()) return false;
@@ -97,8 +98,8 @@ bool is_taken_here(int signal) noexcept {
   return (os::signal_bits(blocked) & os::signal_bit(signal)) == 0;
 }
 
-// Every program of gfortran has handlers of its library for signals that kill: they print where it was, and
-// let it die. Without the locks of the loader: a constructor, under them, may call sigaction as well.
+// Every program of gfortran has handlers of its library for signals that kill: they print the place, and let
+// the program die. Takes no locks of the loader: a constructor, under these, may call sigaction as well.
 bool reports_an_end([[maybe_unused]] const void* handler) {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
   dl_find_object object;

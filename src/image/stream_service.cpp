@@ -28,7 +28,7 @@ std::int64_t outcome(std::int64_t result) noexcept {
   return result >= 0 ? result : -errno;
 }
 
-// The first byte is waited for; the others must be there, because who asks may want no more.
+// The first byte is waited for. The others must be there, because the asker may need no more.
 std::int64_t read_at_hand(std::FILE* stream, std::span<char> reply, bool by_lines) noexcept {
   errno = 0;
   int next = ::getc_unlocked(stream);

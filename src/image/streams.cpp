@@ -53,14 +53,14 @@ StreamHere::StreamHere(std::FILE* stream, StreamUse use) noexcept : here_(stream
   here_ = ::fopencookie(this, use == StreamUse::writing ? "w" : "r", functions);
   if (here_ == nullptr) return;
   foreign_ = stream;
-  // What is written goes out in this call, whose result tells of errors; of a character that was read to
-  // make a wide one of it nothing can be put back.
+  // Output goes out in this call, whose result tells of errors. Of a character that was read to make a wide
+  // one nothing can be put back.
   if (use != StreamUse::reading) ::setvbuf(here_, nullptr, _IONBF, 0);
 }
 
 ssize_t StreamHere::read(void* here, char* data, std::size_t bytes) noexcept {
   StreamHere& self = *static_cast<StreamHere*>(here);
-  constexpr std::size_t line_bytes_max = 4096;  // who asks for more does not read by lines
+  constexpr std::size_t line_bytes_max = 4096;  // a caller that asks for more does not read by lines
   const std::size_t wanted = std::min(bytes, Streams::data_bytes_max);
   const std::int64_t got =
       streams_of_job()->operate(self.foreign_, Streams::Operation::read, bytes > line_bytes_max ? 1 : 0,

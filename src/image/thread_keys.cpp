@@ -16,7 +16,7 @@ void ThreadKeys::start(runtime::Runtime& runtime) {
   if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::thread_keys, *this);
 }
 
-// Rank 0 chooses for all, so that two who create keys at the same time are not in each other's way.
+// Rank 0 chooses for all: two ranks that create keys at the same time then do not collide.
 int ThreadKeys::create(pthread_key_t* key, Destructor destructor) noexcept {
   pthread_key_t made = 0;
   const Message message{Request::create, 0, destructor};

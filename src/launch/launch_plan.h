@@ -22,7 +22,7 @@ struct LaunchPlan {
   std::vector<std::string> arguments;    // with the program's name as the first
   std::vector<std::string> environment;  // `NAME=value`; the invitation is added for each rank
   std::uint32_t ranks = 1;
-  // Those that each rank is pinned to, by rank; empty: no rank is pinned.
+  // The processors that each rank is pinned to, by rank; empty: no rank is pinned.
   std::vector<std::vector<std::uint32_t>> processors;
   bool label_output = false;
   bool plain = false;  // a program that need not join the job

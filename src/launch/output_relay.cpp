@@ -10,8 +10,8 @@ namespace musubi::launch {
 namespace {
 
 constexpr std::uint64_t quiet_ns = 50'000'000;
-// C's stdio writes full buffers of this size to a pipe. What ends with one is hardly a prompt, but the middle
-// of a line of a rank that computes for a while.
+// C's stdio writes full buffers of this size to a pipe. Output that ends with a full buffer is hardly a
+// prompt; it is the middle of a line of a rank that computes for a while.
 constexpr std::size_t stdio_block_bytes = 4096;
 constexpr std::uint64_t quiet_after_block_ns = 1'000'000'000;
 constexpr std::size_t prompt_bytes_max = 4096;  // longer is no prompt, but a line that takes its time
@@ -139,7 +139,7 @@ void OutputRelay::close(Channel& channel) {
   flush_last_lines(sink(channel.stream));
 }
 
-// Lines that were begun and never ended go out behind all others, in which they would stand otherwise.
+// Lines that were begun and never ended go out behind all others: earlier they would stand inside of these.
 void OutputRelay::flush_last_lines(const OutputSink& target) {
   const auto goes_there = [&](const Channel& channel) { return &sink(channel.stream) == &target; };
   for (const Channel& channel : channels_) {

@@ -75,7 +75,7 @@ bool OutputSink::write_all(const std::string& text) {
     const ssize_t result = ::write(descriptor_, text.data() + written, text.size() - written);
     if (result >= 0) {
       written += static_cast<std::size_t>(result);
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {  // someone who shares the file made it non-blocking
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {  // another process made the file non-blocking
       pollfd waiting{descriptor_, POLLOUT, 0};
       ::poll(&waiting, 1, -1);
     } else if (errno != EINTR) {

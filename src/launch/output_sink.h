@@ -1,5 +1,5 @@
 // Writes to one of the launcher's own outputs without ever blocking the launcher: a thread does the writing.
-// (To set O_NONBLOCK instead would change the file for everyone who shares it, the user's shell among them.)
+// O_NONBLOCK instead would change the file for every process that shares it, the user's shell among them.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
-// The signals that users send to the launcher, and what becomes of them.
+// The signals that users send to the launcher, and their effects.
 //
-// The ranks stay in the launcher's process group, so what the terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z, hang-up
-// of the shell's job) reaches them directly, and rank 0 may read from the terminal. Only what someone sent to
-// the launcher alone (kill, a batch system) is passed on:
+// The ranks stay in the launcher's process group. So signals of the terminal (Ctrl-C, Ctrl-\, Ctrl-Z, hang-up
+// of the shell's job) reach them directly, and rank 0 may read from the terminal. The launcher passes on only
+// a signal that was sent to it alone (kill, a batch system):
 //   INT TERM HUP       to all ranks; a second INT or TERM kills the job
 //   QUIT               to nobody: the launcher says what each thread does (of plain programs: to all ranks)
 //   USR1 USR2          to rank 0: the program is one program and gets them once

@@ -1,5 +1,5 @@
-// The rules by which a job ends, without any I/O: what happened goes in; what to do, what to say and the exit
-// status come out.
+// The rules by which a job ends, without any I/O. Events go in; actions, a message and the exit status come
+// out.
 //
 //   running ──finish(status)──> finishing ──that rank has ended──> leaving ──all ended──> over
 //      └───────death, abort───> failing ───────────all ended───────────────────────────> over

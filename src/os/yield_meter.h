@@ -1,8 +1,8 @@
-// Whether a thread that waits should yield its core or sleep. While the threads of a job have the machine for
-// themselves, a yield is the fastest way to let another one have the core. Beside other programs it is the
-// slowest: who yields gets behind everybody who computes, for a whole time slice of each (measured: 10 ms for
-// every yield beside four busy loops), while one who sleeps and is woken comes first. Which of the two it is
-// shows in how long yields take.
+// Whether a thread that waits should yield its core or sleep. While the threads of a job have the machine to
+// themselves, a yield is the fastest way to let another thread have the core. Beside other programs it is the
+// slowest: a thread that yields gets behind every thread that computes, for a whole time slice of each
+// (measured: 10 ms for every yield beside four busy loops). A thread that sleeps and is woken comes first.
+// How long yields take tells which of the two cases holds.
 #pragma once
 
 #include <atomic>

@@ -40,8 +40,8 @@ struct OwnerWord {
   }
 };
 
-// The rank that joined the queue last: it is home, or will be when all before it have been. Raw 0: nobody
-// ever did, the initial home is still home.
+// The rank that joined the queue last: it is home, or will be when all ranks before it have been. Raw 0: no
+// rank ever joined, and the initial home is still home.
 struct TailWord {
   std::uint64_t raw = 0;
 

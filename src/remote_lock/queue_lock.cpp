@@ -56,7 +56,7 @@ Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, std::span<co
     if (try_lock_at_home(index, initial_home)) co_return Taken{self, false};
     before = OwnerWord{own(index).load()}.resolved(self, initial_home);
     if (!before.is_tried() && before != OwnerWord::unlocked()) break;
-    co_await pause(attempt);  // whoever tries ends that soon
+    co_await pause(attempt);  // a rank that tries ends that soon
   }
   // Not home, and nobody else changes a link: from here on another rank may come next in the queue.
   MUSUBI_CHECK(before.tag() == Ownership::link, "lock %lu taken twice by one rank",
@@ -81,9 +81,9 @@ Task<Rank> QueueLock::join_queue(std::uint64_t index, Rank initial_home) {
   co_return before.rank(initial_home);
 }
 
-// Takes the lock from `previous`, or waits until it hands it over. In one batch, whether it is locked or not:
-// after the first swap that succeeds its word is a link, or is locked because it wants the lock again, and is
-// not unlocked before this rank has unlocked. Hence the order of the swaps.
+// Takes the lock from `previous`, or waits until `previous` hands it over. One batch serves both cases. After
+// the first swap that succeeds the word of `previous` is a link. Or it is locked, because `previous` wants
+// the lock again; then it is not unlocked before this rank has unlocked. Hence the order of the swaps.
 Task<Taken> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_home,
                               std::span<const Step> along) {
   MUSUBI_CHECK(along.size() <= along_max);

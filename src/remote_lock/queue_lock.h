@@ -3,9 +3,9 @@
 // blocks and for user locks.
 //
 // The links of the paper lead from holder to holder, over as many ranks as have had the lock since this one.
-// Here whoever wants the lock finds the rank before it at once, as in the queue of Mellor-Crummey and Scott:
-// it exchanges the tail word at the lock's initial home. Each rank so has one successor, which finds its word
-// unlocked or locked, never a link. Links are left to those who only look for the home.
+// Here a rank that wants the lock finds the rank before it at once, as in the queue of Mellor-Crummey and
+// Scott: it exchanges the tail word at the lock's initial home. So each rank has one successor, which finds
+// the rank's word unlocked or locked, never a link. Links serve only to look for the home.
 #pragma once
 
 #include <atomic>
@@ -71,8 +71,8 @@ class QueueLock {
       : fabric_(fabric), grants_(grants), words_(words), user_locks_(user_locks), hooks_(hooks) {}
 
   // Takes lock `index`. At most one task of a rank may be between lock and unlock of one index (the caller's
-  // gate). `along`: at most along_max gets from the rank that holds it before, which cost no operation of
-  // their own; where this rank has to wait they bring nothing of use.
+  // gate). `along`: at most along_max gets from the rank that holds the lock before. They cost no operation
+  // of their own; where this rank has to wait they bring nothing of use.
   static constexpr std::size_t along_max = 3;
   Task<Taken> lock(std::uint64_t index, Rank initial_home, std::span<const fabric::Step> along = {});
   // Takes the lock if it is free, and joins no queue that is not empty: four operations at most, none of

@@ -21,9 +21,9 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// What a rank may provide so that it can map three views of its own part and two of each peer's, all of the
-// length of the whole: grows with the square of the ranks. The rest of the processor's addresses is left to
-// tables, libraries and the program.
+// Address space that a rank may reserve for three views of its own part and two of each peer's, all of the
+// length of the whole: the need grows with the square of the ranks. The rest of the processor's addresses is
+// left to tables, libraries and the program.
 std::size_t share_of_rank(std::uint32_t ranks) {
   constexpr std::size_t for_mappings = std::size_t{96} << 40;
   return for_mappings / (2 * std::size_t{ranks} + 1) / ranks;

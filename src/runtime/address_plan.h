@@ -26,8 +26,8 @@ struct AddressPlan {
   // Which blocks of the segments for libraries are in use.
   std::vector<std::unique_ptr<vm::BlockSet>> parts;
 
-  // The program's ranges get a segment each. Libraries have one in common, for what is loaded at the start,
-  // and one for later ones: a process may have hundreds. Errors: more address space than the processor has,
+  // Each range of the program gets a segment. Libraries share two segments, one for those of the start and
+  // one for later ones: a process may have hundreds. Errors: more address space than the processor has,
   // libraries that lie too far apart.
   static Result<AddressPlan> make(const config::Settings& settings, std::uint32_t ranks,
                                   std::span<const SharedRange> globals);

@@ -26,7 +26,7 @@ class CallService final : public fabric::Listener {
   ~CallService();
 
   void serve(ProcedureId id, Procedure& procedure) noexcept;
-  // A request on its way: made by whoever waits for it, in memory of its own.
+  // A request on its way: the thread that waits for the answer makes it, in memory of its own.
   struct Question {
     std::span<std::byte> reply;
     Answer answer;

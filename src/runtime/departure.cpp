@@ -19,7 +19,7 @@ void Departure::announce() noexcept {
   }
 }
 
-// The service thread does the rest: the one that polls may be inside the C library, and hold its locks.
+// The service thread does the rest: a polling thread may be inside the C library, and hold its locks.
 void Departure::on_message(Rank, std::span<const std::byte>) noexcept {
   announced_.store(true, std::memory_order_release);
   fabric_.wake_service();

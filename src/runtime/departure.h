@@ -1,5 +1,5 @@
-// How the ranks learn that one of them has left the job on the program's behalf while they were at work:
-// nobody answers them any more, and what they have printed must still come out.
+// Tells the ranks that one of them has left the job on the program's behalf while they were at work. From
+// then on nobody answers them, and their buffered output must still come out.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ class Departure final : private fabric::Listener {
   // The listener belongs to the fabric from now on.
   Departure(const Departure&) = delete;
 
-  // Tells all other ranks, as far as their mailboxes have room: the launcher ends those who do not hear of
+  // Tells all other ranks, as far as their mailboxes have room: the launcher ends ranks that do not hear of
   // it. Signal-safe, any thread.
   void announce() noexcept;
 

@@ -58,10 +58,9 @@ void FlagWait::note_atomic(std::uintptr_t address, bool unchanged, bool may_wait
   if (looks > looks_before_wait) wait();
 }
 
-// The thread that is to change the flag needs the processor, and has to be asked if it calls nothing
-// meanwhile; the longer the wait, the more rarely. And the change may have been published without a word to
-// others, by an atomic operation: time passes for the one that waits, so that what it has read is looked at
-// again.
+// The thread that is to change the flag needs the processor. If it calls nothing meanwhile it has to be
+// asked; the longer the wait, the more rarely. An atomic operation may also have published the change without
+// a word to other ranks. So time passes for the waiting thread, and it looks again at what it has read.
 void FlagWait::wait() {
   constexpr std::uint64_t first_request_ns = 20'000, requests_apart_ns = 1'000'000, first_nap_ns = 5'000'000;
   IdleFlushes& idle = idle_flushes_of_thread;
@@ -76,7 +75,7 @@ void FlagWait::wait() {
     threads_.executor().run(protocol_.acquire_clock(protocol_.clock() + job_.settings.lease_ticks + 1));
     idle.next_request_ns = now_ns + std::min(std::max(waited_ns, first_request_ns), requests_apart_ns);
   }
-  // Where threads outnumber the cores: the one that is to change the flag may wait for this one's.
+  // Where threads outnumber the cores, the thread that is to change the flag may wait for this one's core.
   if (!threads_.share_cores()) return;
   waited_ns < first_nap_ns ? threads_.step_aside() : JobThreads::nap();
 }

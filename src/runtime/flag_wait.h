@@ -1,5 +1,5 @@
-// The calling thread's wait for a word that another thread is to change, as far as its calls show it: looks
-// by flushes or by atomic operations that bring nothing. One such look says little: programs flush for other
+// The calling thread's wait for a word that another thread is to change. It shows in calls: looks by flushes
+// or by atomic operations that bring nothing. One such look says little, because programs flush for other
 // reasons. Many in a row are a wait.
 #pragma once
 

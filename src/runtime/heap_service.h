@@ -1,9 +1,9 @@
 // Messages of the heap between ranks: memory given back to the rank that allocated it, and questions for its
 // size.
 //
-// A message is delivered on whatever thread polls, perhaps inside a fault, with locks of the program's heap
-// held further out: so it is only laid aside there, without malloc and without waiting. The service thread
-// does what it asks for.
+// A message is delivered on any thread that polls, perhaps inside a fault, while a frame further out holds
+// locks of the program's heap. So delivery only lays the message aside, without malloc and without waiting.
+// The service thread carries it out.
 #pragma once
 
 #include <atomic>

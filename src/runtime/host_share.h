@@ -1,5 +1,5 @@
-// What the ranks of one host have between them: it decides how a rank waits, how it protects its pages and
-// when memory runs out. Ranks of other hosts take nothing of it.
+// What the ranks of one host share: this decides how a rank waits, how it protects its pages, and when memory
+// runs out. Ranks of other hosts take nothing of it.
 #pragma once
 
 #include <cstdint>

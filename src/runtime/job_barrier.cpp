@@ -20,8 +20,8 @@ JobBarrier::JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads
 }
 
 void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
-  // Threads that the program made by itself may be at work meanwhile, and signal handlers of the program on
-  // any.
+  // Threads that the program made by itself may be at work meanwhile, and so may signal handlers of the
+  // program on any thread.
   const bool complete = threads_.knows_all();
   const bool quiescent = complete && !has_handlers();
   was_quiescent_ = quiescent;

@@ -42,7 +42,7 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   sync::Barrier barrier_;
   Synchronization::ReleaseListener* listener_ = nullptr;
   atomics::StoreBounds store_bounds_;
-  bool was_quiescent_ = false;  // the last one, for who called it
+  bool was_quiescent_ = false;  // the last one, for the thread that called it
   std::uint64_t part_ns_ = 0;   // when the present part of a barrier began; 0: not traced
 };
 

@@ -19,7 +19,7 @@ void JobCalls::begin_thread() {
                                             os::signal_bit(SIGFPE) | os::signal_bit(SIGABRT);
   os::set_signal_mask(SIG_SETMASK, ~of_this_thread);
   threads_.attach();
-  close_wait_record();  // who calls says that it waits
+  close_wait_record();  // the caller says that it waits
 }
 
 Answer JobCalls::call(Rank callee, ProcedureId id, std::span<const std::byte> request,

@@ -1,4 +1,4 @@
-// The threads of a rank that touch shared memory: who they are, their stacks, and how they wait.
+// The threads of a rank that touch shared memory: their records, their stacks, and how they wait.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// How a process comes to its job: the one place that reads the invitation and the settings from the
-// environment, and knows by which bootstrap a rank joins. Front ends call these in this order; what they do
-// between two of them is their own. One thread, once per process.
+// How a process comes to its job. This is the one place that reads the invitation and the settings from the
+// environment, and knows by which bootstrap a rank joins. Front ends call these functions in this order;
+// their own work goes between. One thread, once per process.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,10 @@
 
 namespace musubi::runtime {
 
-// Whether the launcher has started this process, or one that it took the place of, as a rank. Any thread.
+// Whether the launcher has started this process, or a process that this one has replaced, as a rank. Any
+// thread.
 bool is_invited();
-// Whether this process is a child of such a one that has not joined. Any thread.
+// Whether this process is a child of a rank that has not joined. Any thread.
 bool is_below_invited();
 
 // Errors: a variable MUSUBI_<NAME> that names no setting, or whose value is none of that setting.

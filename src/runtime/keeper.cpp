@@ -13,11 +13,12 @@ namespace {
 // After a turn that found something the next one may soon find more: data is being handed over. In a program
 // where turns find nothing they become rare.
 constexpr std::uint64_t shortest_ns = 50'000, longest_ns = 64'000'000;
-// Rests after turns. While order is kept, so many times what the turn has used of a core: what it waits for,
-// a core above all, does not count. In a program that keeps none and whose turns find nothing, so many times
-// what it has taken: the others have to release for it. But waits are to end.
+// Rests after turns. While order is kept, a rest is a multiple of the processor time that the turn has used;
+// its waits, for a core above all, do not count. In a program that keeps no order and whose turns find
+// nothing, it is a multiple of the whole time of the turn, because others have to release for it. But waits
+// are to end.
 constexpr std::uint64_t rest_per_use = 3, rest_per_vain_turn = 64, longest_rest_ns = 1'000'000'000;
-// More faults between two looks than a thread takes that is back at what a turn has closed.
+// A thread that is back at what a turn has closed takes fewer faults than this between two looks.
 constexpr std::uint64_t faults_of_spins_max = 8;
 
 }  // namespace
@@ -76,7 +77,8 @@ bool Keeper::sleep_until(std::uint64_t deadline_ns) {
   }
 }
 
-// How many threads of the rank do not wait in the runtime for what needs no turn.
+// How many threads of the rank may need a turn: all but those that wait in the runtime for something that
+// needs none.
 std::uint32_t Keeper::running_threads() const {
   if (board_ == nullptr || board_->without_record.load(std::memory_order_relaxed) != 0) return UINT32_MAX;
   const std::uint32_t count = board_->records.load(std::memory_order_relaxed);
@@ -91,8 +93,9 @@ std::uint32_t Keeper::running_threads() const {
 }
 
 // Whether threads of this rank run program code, and none has synchronised with all others since the last
-// look. Where some have used locks or atomic operations, a thread that waits for a plain word is possible
-// still, but hardly to be expected. So where some have come to pages that were closed; a single thread that
+// look. Where some have used locks or atomic operations, a thread that waits for a plain word is possible,
+// but not likely. The same holds where several threads have come to closed pages; a single thread that does
+// so waits for nothing.
 // does so waits for nothing.
 Keeper::Due Keeper::is_due() {
   const std::uint64_t now = synchronisations_.load(std::memory_order_relaxed);

@@ -48,9 +48,9 @@ class Memory {
   // dropped.
   virtual void share_globals() = 0;
   // The same while the program runs, for static data of a library that every rank has loaded at the same
-  // place within layout().late_libraries_base. Not collective, but at every rank once; where `own_bytes_win`,
-  // on an attached thread, behind all others: that rank's bytes are the job's, once it releases. Nobody may
-  // use the library yet. One thread per rank.
+  // place within layout().late_libraries_base. Not collective, but once at every rank. With `own_bytes_win`,
+  // call it on an attached thread, after all other ranks: this rank's bytes are the job's, once it releases.
+  // No thread may use the library yet. One thread per rank.
   virtual void share_library(std::span<const SharedRange> ranges, std::span<const PrivateBytes> private_bytes,
                              bool own_bytes_win) = 0;
 

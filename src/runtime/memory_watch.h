@@ -1,9 +1,9 @@
 // Keeps a job from using more memory than there is: it ends with a line that says so, before the kernel kills
 // one of its processes for want of memory.
 //
-// What a rank takes for shared blocks is pages of its memory files, and the kernel counts these. A page comes
-// into being behind a fault, at most two for each that the fault opens (the rank's own and its public copy):
-// so it is enough to look again when faults have opened as much as was left.
+// The memory that a rank takes for shared blocks is pages of its memory files, and the kernel counts these. A
+// fault brings at most two pages into being for each that it opens: the rank's own and its public copy. So it
+// is enough to look again when faults have opened as much as was left.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class MemoryWatch {
   // A fault is about to open `bytes` at most. Any thread, also inside a fault handler.
   Verdict opening(std::size_t bytes) noexcept;
 
-  // Whether `look` was the answer to somebody, and nobody has looked since. Any thread.
+  // Whether some caller got the answer `look`, and nobody has looked since. Any thread.
   bool is_due() const noexcept { return due_.load(std::memory_order_relaxed); }
   // Looks at the machine. Result: empty, or the line with which the job should end. One thread; not inside a
   // fault handler.

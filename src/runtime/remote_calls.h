@@ -1,8 +1,8 @@
-// Calls between ranks: bytes go to another rank, a thread there works on them, bytes come back. For what acts
-// on a process and not on shared memory: its libraries, its descriptors and streams, its directory.
+// Calls between ranks: bytes go to another rank, a thread there works on them, bytes come back. For work on a
+// process and not on shared memory: its libraries, its descriptors and streams, its directory.
 //
-// The thread that serves a call belongs to no team, and its rank may stand in a barrier meanwhile. So a
-// procedure leaves shared memory alone: what it needs and what it finds travels as bytes.
+// The thread that serves a call belongs to no team, and its rank may be in a barrier meanwhile. So a
+// procedure leaves shared memory alone: its arguments and results travel as bytes.
 #pragma once
 
 #include <cstddef>

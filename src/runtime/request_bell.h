@@ -1,5 +1,5 @@
-// How a rank is woken that another one asks for a release: requests are counted in a word of its control
-// region (sync/flag_order.h), and its keeper sleeps on that word.
+// Wakes a rank that another one asks for a release: requests are counted in a word of its control region
+// (sync/flag_order.h), and its keeper sleeps on that word.
 #pragma once
 
 #include <atomic>

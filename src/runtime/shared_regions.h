@@ -1,5 +1,5 @@
-// The memory that ranks offer each other, as far as it can fail: the kernel answers an access to a page that
-// it cannot bring into being with SIGBUS.
+// The memory that ranks offer each other. An access to it can fail: the kernel answers with SIGBUS when it
+// cannot bring the page into being.
 #pragma once
 
 #include <array>

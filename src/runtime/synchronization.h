@@ -20,8 +20,8 @@ class Synchronization {
   // Barrier of all ranks; one thread per rank calls, the rank's other threads wait meanwhile in the caller's
   // care. Release before, acquire after. Rank 0's payload is everybody's afterwards.
   virtual void barrier(BarrierPayload& payload) = 0;
-  // Told in each barrier when what this rank wrote before has been released, and before other ranks are
-  // waited for, by the thread that called barrier(). Must not block, nor release.
+  // Told in each barrier by the thread that called barrier(): after what this rank wrote before has been
+  // released, and before other ranks are waited for. Must not block, nor release.
   class ReleaseListener {
    public:
     virtual void on_released() noexcept = 0;
@@ -32,11 +32,11 @@ class Synchronization {
   // Before the first barrier in which it is to be told; it outlives the runtime.
   virtual void set_release_listener(ReleaseListener* listener) = 0;
 
-  // The rank's threads are about to run the region `function`, called with the address `argument`, and
-  // nothing else until they have met in a barrier that ends it; end_region() follows that. The caller stands
-  // behind the barrier that began the region, on its thread's own stack; no thread of the rank runs program
-  // code. What the region's code stores is looked into once (docs/decisions/merge_unit.md): a millisecond for
-  // 5,000 instructions.
+  // The rank's threads are about to run the region `function`, called with the address `argument`. They run
+  // nothing else until they have met in the barrier that ends it; end_region() follows that barrier. The
+  // caller is past the barrier that began the region, on its thread's own stack; no thread of the rank runs
+  // program code. The stores of the region's code are looked into once (docs/decisions/merge_unit.md): a
+  // millisecond for 5,000 instructions.
   virtual void begin_region(std::uintptr_t function, const void* argument) = 0;
   virtual void end_region() = 0;
 
@@ -52,10 +52,10 @@ class Synchronization {
   virtual void release() = 0;
   virtual void acquire() = 0;
 
-  // The program may hand data over by plain flags (it has fences): nobody is to see a flag whose data has not
-  // been released. Before the program's main.
+  // The program may hand data over by plain flags (it has fences): no thread is to see a flag whose data has
+  // not been released. Before the program's main.
   virtual void expect_flags() = 0;
-  // The same as long as it turns out to: the program has loops that wait for a word to change.
+  // The same, for as long as it proves needed: the program has loops that wait for a word to change.
   virtual void suspect_flags() = 0;
 
   // Exact atomic operation on 1, 2, 4, 8 or 16 bytes of shared memory; may not cross a block's end. Result:

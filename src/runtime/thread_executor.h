@@ -15,9 +15,9 @@
 
 namespace musubi::runtime {
 
-// Holds back the signals for which the program has handlers: a handler that touches shared memory on this
-// thread would wait for ever for what the interrupted code holds. Costs nothing in a program without
-// handlers.
+// Holds back the signals for which the program has handlers. Otherwise a handler that touches shared memory
+// on this thread would wait for ever for a gate that the interrupted code holds. Costs nothing in a program
+// without handlers.
 class HandlersHeldBack {
  public:
   HandlersHeldBack() noexcept;
@@ -29,8 +29,8 @@ class HandlersHeldBack {
   }
   HandlersHeldBack(const HandlersHeldBack&) = delete;
 
-  // For a handler that another rank has installed since this thread began to hold back what it knew of: true
-  // when the calling thread holds handlers back; then `signal` comes again behind that. Signal-safe.
+  // For a handler that another rank has installed since this thread began to hold signals back. True when the
+  // calling thread holds handlers back: then `signal` comes again afterwards. Signal-safe.
   static bool postpone(int signal) noexcept {
     if (depth_ != 0) postponed_ |= os::signal_bit(signal);
     return depth_ != 0;

@@ -1,16 +1,16 @@
-// The shared stack that the calling thread runs on. Whatever is about to release says how deep it is in use:
-// front ends, and the heap below them.
+// The shared stack that the calling thread runs on. Front ends, and the heap below them, say how deep it is
+// in use before they release.
 #pragma once
 
 #include "runtime/threads.h"
 
 namespace musubi::runtime {
 
-// Makes a stack of the shared range known as the calling thread's. `end`: above lies what no other thread may
-// know of; in [stack.low, stack.high]. `threads` outlives the thread's last note_stack.
+// Makes a stack of the shared range known as the calling thread's. `end`, in [stack.low, stack.high]: no
+// other thread may know of what lies above. `threads` outlives the thread's last note_stack.
 void adopt_stack(Threads& threads, const ThreadStack& stack, const void* end);
 
-// In a child made by fork: nobody cares for the calling thread's stack any more.
+// In a child made by fork: the calling thread's stack needs no notes any more.
 void forget_stack() noexcept;
 
 // Tells the runtime how deep the stack of the calling thread is in use, before anything is released: called

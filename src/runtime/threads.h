@@ -21,17 +21,18 @@ class Threads {
   // may touch shared memory is attached. Result: false when it was already.
   virtual bool attach() = 0;
   virtual void detach() = 0;
-  // A thread that no team waits for touches shared memory, or will: from before it is made until it has
-  // ended; threads of the C API, which stay away from shared memory during collective calls, from attach to
-  // detach. While there is one, the rank's other threads in a barrier do not mean that it stands still.
+  // Counts a thread that touches shared memory, or will, and that no team waits for: from before it is made
+  // until it has ended. Threads of the C API stay away from shared memory during collective calls: they count
+  // from attach to detach. While there is such a thread, the rank's other threads in a barrier do not make
+  // the rank quiescent.
   virtual void add_outsider() noexcept = 0;
   virtual void remove_outsider() noexcept = 0;
 
   // A stack for a new thread of this rank, pinned; ends the job with a clear line when no slot is free.
   virtual ThreadStack take_stack() = 0;
   virtual void give_back_stack(const ThreadStack& stack) = 0;
-  // Notes which part of the calling thread's stack in `slot` others may be interested in now: [low, high)
-  // takes part in releases. To be called on entry to every call that releases. Cheap.
+  // Notes which part of the calling thread's stack in `slot` other threads may need now: [low, high) takes
+  // part in releases. To be called on entry to every call that releases. Cheap.
   virtual void note_stack(std::size_t slot, const void* low, const void* high) noexcept = 0;
 
   // Makes waiting polite while more threads than cores run in the job: called by the front end when the

@@ -21,8 +21,8 @@ void close_wait_record() noexcept;
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[];
 extern "C" __attribute__((visibility("hidden"))) const char etext[];
 
-// Where the program called. A call that was a function's last deed leads back to the runtime itself: then
-// what was noted before tells more.
+// The address in the program from which it called. A call that was a function's last deed leads back to the
+// runtime itself: then the earlier note tells more.
 inline void note_call(const void* call_site) noexcept {
   trace::WaitRecord* const record = wait_record_of_thread;
   const auto* const place = static_cast<const char*>(call_site);
@@ -50,7 +50,7 @@ void note_lock_taken(std::uint32_t lock) noexcept;
 // Also by another thread than the one that took it.
 void note_lock_given_back(std::uint32_t lock) noexcept;
 
-// As long as it lives, the thread waits for that; what it waits for inside, on the way, is not told.
+// As long as it lives, the thread waits for that. Waits inside of it are not told.
 class Waiting {
  public:
   explicit Waiting(Wait wait, std::uint64_t object = 0, std::uint64_t address = 0) noexcept

@@ -9,9 +9,9 @@ using coherence::published_region;
 using coherence::words_region;
 using fabric::MessageKind;
 
-// Of the signature: `migrating` has as much as it is told, `notices` has room for a notice of every block,
-// since nothing sums up what it would drop, and the others hand on no notices. The policies for comparison
-// are made for one thread per rank, where nobody gets in between two steps.
+// Notices of the signature: `migrating` has as many as it is told. `notices` has room for a notice of every
+// block, since nothing sums up what it would drop. The others hand on no notices. The policies for comparison
+// are made for one thread per rank, where nothing gets in between two steps.
 NodeOptions Node::completed(NodeOptions options) {
   std::size_t& notices_max = options.protocol.signature_notices_max;
   if (is_for_comparison(options.policy)) options.interruption = 0;

@@ -101,7 +101,7 @@ class Node {
     bool done = false;
     PendingAccess* next = nullptr;
   };
-  // Spoils what is given back, so that who still reads it is found.
+  // Spoils memory that is given back, to find late readers.
   class SoftPages final : public coherence::PublicPages {
    public:
     explicit SoftPages(Node& node) : node_(node) {}

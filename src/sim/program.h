@@ -1,6 +1,6 @@
-// A random program without data races, drawn from the seed: phases between barriers; in each phase each block
-// has a style that says who may touch which of its cells (sim/configuration.h). Every read is compared with
-// the shadow.
+// A random program without data races, drawn from the seed: phases between barriers. In each phase each block
+// has a style: it says which threads may touch which of the block's cells (sim/configuration.h). Every read
+// is compared with the shadow.
 #pragma once
 
 #include <cstdint>

@@ -1,14 +1,14 @@
-// What a rank does for the others, and for its own threads, while these run program code and call nothing
+// The work of a rank for the others, and for its own threads, while these run program code and call nothing
 // (docs/decisions/background.md). A thread that waits for a plain word to change, as `omp atomic read` and
-// std::atomic::load are compiled, tells nobody that it waits; nor does the one who stores to it.
+// std::atomic::load are compiled, tells nobody that it waits. Nor does the thread that stores to the word.
 //
 // - A rank whose threads have not synchronised for a while takes a turn: it asks the others for a release of
 //   what they have written, and acquires it. What others have changed is closed, and read anew.
 // - A rank that is asked releases everything as of one moment, beside its threads, or says that it stands at
 //   a barrier and has done so.
 //
-// Nothing is told to the program's threads, and nothing costs them anything while nobody waits. A turn that
-// closes what a thread then reads again at once lets order be kept in the job (flag_order.h).
+// The program's threads are told nothing, and pay nothing while no thread waits. When a turn closes pages
+// that a thread then reads again at once, it lets order be kept in the job (flag_order.h).
 #pragma once
 
 #include <atomic>

@@ -67,10 +67,10 @@ void Barrier::Parts::begin(Passage& passage) {
   passage.has_payload_ = fabric.self() == Rank{0};
 }
 
-// What was gathered leaves the own signature when every thread that might take it from there has it already.
-// If all threads of the job wait here, that is now. A thread that does not may read the signature of a rank
-// that has left while its own rank is still acquiring: then it is at the next barrier, which everybody enters
-// only after he has acquired all of this one.
+// Gathered notices leave the own signature when every thread that might take them from there has them
+// already. If all threads of the job wait here, that is now. A thread that does not wait here may read the
+// signature of a rank that has left, while its own rank is still acquiring. Then the notices leave at the
+// next barrier: a rank enters it only after it has acquired all of this one.
 void Barrier::Parts::end(Passage& passage) {
   passage.stage_ = Passage::Stage::passed;
   if (!passage.gave_nothing_) protocol.forget(passage.complete_ ? passage.given_ : mark_before);
@@ -78,8 +78,8 @@ void Barrier::Parts::end(Passage& passage) {
   prepare_next();
 }
 
-// The slots that the next barrier fills are not looked at by anybody before it: while the program works their
-// lines can already come here.
+// Nobody looks at the slots of the next barrier before that barrier: while the program works their lines can
+// already come here.
 void Barrier::Parts::prepare_next() {
   if (!gathered.view().empty()) gathered.clear();
   ++epoch;

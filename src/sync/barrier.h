@@ -67,9 +67,9 @@ class Barrier final : public fabric::Listener {
   void set_release_listener(ReleaseListener* listener);
 
   // Releases, waits for everybody, acquires. One passage per rank at a time.
-  // pass() goes as far as there is nothing to do that needs a task: with little written, and peers that come
-  // soon and can write to this rank's memory, to the end. Result: whether it is through; if not, finish()
-  // does the rest.
+  // pass() goes as far as there is nothing to do that needs a task. With little written, and peers that come
+  // soon and can write to this rank's memory, it goes to the end. Result: whether it is through; if not,
+  // finish() does the rest.
   bool pass(Passage& passage);
   Task<> finish(Passage& passage);
   // Both.

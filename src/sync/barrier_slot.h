@@ -1,6 +1,6 @@
-// What a peer with direct access to this rank's memory (Capabilities::local_pointer) writes for one round of
+// A peer with direct access to this rank's memory (Capabilities::local_pointer) writes here for one round of
 // the barrier: one cache line, and behind it the notices when there are any. One line crosses between the
-// cores for each message, and who polls it disturbs nobody but the one who fills it.
+// cores for each message, and a rank that polls it disturbs only the peer that fills it.
 #pragma once
 
 #include <array>
@@ -27,10 +27,9 @@ struct Round {
 // A view of a slot, which may be another rank's. Zero memory is a slot that was never filled. Filled by one
 // peer for epochs that differ by two; the owner has left epoch n before the peer fills n+2.
 //
-// The mark is written last, by an exchange: whoever sees it sees everything else of its epoch (release,
-// acquire). An owner that is tired of looking asks for a message by exchanging the old mark for a question;
-// the peer finds either the question or what it left there itself, so one of the two always learns of the
-// other.
+// The mark is written last, by an exchange: a rank that sees it sees everything else of its epoch (release,
+// acquire). An owner that is tired of looking asks for a message: it exchanges the old mark for a question.
+// The peer finds the question, or the owner finds the mark: one of the two always learns of the other.
 class BarrierSlot {
  public:
   static constexpr std::size_t bytes(std::size_t notices_max) {

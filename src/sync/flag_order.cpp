@@ -36,7 +36,7 @@ class AnnouncedModification final : public coherence::Modification {
   Announce announce_;
 };
 
-// While it lives, blocks change behind open pages, unless siblings would see it.
+// While it lives, blocks change behind open pages, except where siblings would see that.
 class QuiescentMeanwhile {
  public:
   QuiescentMeanwhile(coherence::Ordering& ordering, bool siblings) : ordering_(ordering), stands_(!siblings) {
@@ -136,10 +136,10 @@ Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
   if (!siblings) co_await acquire_what_shows();
 }
 
-// As a processor's indivisible operations do it: all that was written here before it is seen by whoever sees
-// it, and all that was written before what it finds is seen here after it. What threads beside this one write
-// meanwhile may go out with the block, so a release follows. Only what is followed by a release counts as
-// one, or its end would be taken for that of another.
+// Works as a processor's indivisible operations do. A thread that sees the operation sees all that was
+// written here before it; and all that was written before the value it finds is seen here after it. Writes
+// that sibling threads make meanwhile may go out with the block, so a release follows. Only an operation that
+// a release follows counts as one: otherwise its end would be taken for the end of that release.
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
   if (!in_use()) co_return co_await protocol_.modify(block, modification);
   if (must_settle()) co_await settle();
@@ -188,8 +188,8 @@ Task<> FlagOrder::acquire(bool siblings) {
 }
 
 Task<> FlagOrder::acquire_in_order() {
-  // What the acquire itself brings into pages that stay open is acquired by another one. Others may have
-  // something new each time: in the end the pages are closed.
+  // Another acquire takes what the acquire itself brings into pages that stay open. Others may have something
+  // new each time: in the end the pages are closed.
   std::uint32_t number = 0;
   for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
     if (attempt == acquires_in_place_max) ordering_.set_quiescent(false);
@@ -206,7 +206,7 @@ Task<> FlagOrder::acquire_in_order() {
   (void)co_await ordering_.acquire_ended(number);
 }
 
-// Before the thread goes on that all this was changed for.
+// Before the thread goes on for which all this was changed.
 Task<> FlagOrder::acquire_what_shows() {
   if (ordering_.shows_unordered()) co_await acquire_in_order();
 }

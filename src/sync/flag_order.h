@@ -1,12 +1,12 @@
 // Programs that hand data over by plain flags (docs/decisions/plain_flags.md).
 //
-// A thread writes data, then sets a flag by a plain store, and goes on; another one flushes until it sees the
-// flag. No instruction of the writer tells that anything is to be released (the pipelines of LU in NAS are
-// written so, and x86 processors keep the order). What the reader has is its flush, and the fault by which it
+// A thread writes data, then sets a flag by a plain store, and goes on; another thread flushes until it sees
+// the flag. No instruction of the writer tells that anything is to be released. (The pipelines of LU in NAS
+// are written so, and x86 processors keep the order.) The reader has its flush, and the fault by which it
 // gets the flag. So while flushes are in use in the job
 // - a release is announced before it begins, and its end after the data is out;
 // - bytes that came from another rank are shown to the program only when an acquire has ended that began
-//   after they had come: it waits for the releases announced until then, lest the flag be there and the data
+//   after they had come. It waits for the releases announced until then, lest the flag be there and the data
 //   not, and acquires the signatures of all other ranks. (The clock covers them, too, but by its time alone:
 //   every copy would have to be looked at.)
 // - all blocks are published: nobody takes bytes that their home has not released.
@@ -30,7 +30,7 @@
 
 namespace musubi::sync {
 
-// Wakes whoever answers at another rank. Any thread, inside faults too.
+// Wakes the thread that answers at another rank. Any thread, inside faults too.
 class Bell {
  public:
   virtual void ring(Rank peer) noexcept = 0;
@@ -60,9 +60,9 @@ class FlagOrder {
   // instruction.
   void expect() noexcept;
 
-  // Keeps it in use for some barriers more: a thread is about to flush, or to operate on a word by which
-  // threads may meet. All ranks keep order when this ends; without a bell, those that have come to operate
-  // since; and a rank that does not answer for long is not waited for. Cheap while there is no need.
+  // Keeps it in use for some more barriers: a thread is about to flush, or to operate on a word by which
+  // threads may meet. When this ends all ranks keep order; without a bell, only ranks that have come to
+  // operate since. A rank that does not answer for long is not waited for. Cheap while there is no need.
   // REQUIRES: the caller is in no operation without siblings.
   bool is_due_to_renew() const noexcept {
     return assured() < low_credit || settled() == 0 || others_settled_in_.load() != settled();
@@ -71,8 +71,8 @@ class FlagOrder {
   // Nobody has used it for some barriers: order ends, unless somebody has renewed it meanwhile.
   Task<> end_if_unused();
 
-  // `siblings`: other threads of this rank may run program code before the task ends. All of these may be
-  // called while order is not kept, and begin to keep it half-way: then with siblings.
+  // `siblings`: other threads of this rank may run program code before the task ends. Each of these tasks may
+  // be called while order is not kept, and may find half-way that it is kept: it then goes on with siblings.
   //
   // Releases everything by the clock.
   Task<> release(bool siblings);

@@ -65,8 +65,8 @@ LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trac
           std::make_unique<std::atomic<LocalLock*>[]>((count + chunk_locks - 1) / chunk_locks)}) {}
 LockTable::~LockTable() = default;
 
-// The signature of who had the lock comes with the lock. It covers at least what he released before he gave
-// it away; newer notices may come along, which costs at most a needless invalidation.
+// The signature of the last holder comes with the lock. It covers at least what this holder released before
+// it gave the lock away; newer notices may come along, which costs at most a needless invalidation.
 Task<> LockTable::lock_from_elsewhere(LockId lock) {
   Parts& p = *parts_;
   SignatureReader::Look look(p.signatures);

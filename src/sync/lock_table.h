@@ -26,7 +26,7 @@ class LockTable {
   static std::size_t words_bytes(std::size_t count) { return 2 * count * sizeof(std::uint64_t); }
 
   // Not recursive; the tasks of one rank that want the same lock queue up in order of arrival.
-  // try_lock waits for nobody who holds or wants the lock.
+  // try_lock waits for no holder of the lock, and for no rank in its queue.
   Task<> lock(LockId lock);
   Task<bool> try_lock(LockId lock);
   Task<> unlock(LockId lock);

@@ -1,9 +1,9 @@
 // Which threads of a rank are at rest in the runtime: what may change open pages is up to that.
 //
-// Three parties. An operation of the only thread that runs program code changes open pages, since nobody
-// looks at them. At a quiescent barrier no thread of the rank runs program code. And the background
-// (sync/background.h) works beside program threads: it does so while neither of the others is under way, and
-// an operation that begins meanwhile leaves open pages alone.
+// Three parties. An operation of the only thread that runs program code changes open pages, since no thread
+// looks at them. At a quiescent barrier no thread of the rank runs program code. The background
+// (sync/background.h) works beside program threads, while neither an operation nor such a barrier is under
+// way. An operation that begins meanwhile leaves open pages alone.
 #pragma once
 
 #include <atomic>

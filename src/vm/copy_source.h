@@ -1,4 +1,4 @@
-// Where a process that shows a private copy of a rank's memory gets it from.
+// The source of a private copy of a rank's memory, for a process that shows one.
 #pragma once
 
 #include <cstddef>

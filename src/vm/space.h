@@ -31,8 +31,8 @@ struct Segment {
   InitialHome initial_home = InitialHome::one_rank;
   Rank home{};
   std::size_t slice_bytes = 0;
-  // How many bytes are one value where two ranks have changed parts of the same word: 1, 2, 4, 8, or 0: what
-  // is known of the program's stores tells (docs/decisions/merge_unit.md).
+  // How many bytes are one value where two ranks have changed parts of the same word: 1, 2, 4, 8. 0: the
+  // program's stores decide, as far as they are known (docs/decisions/merge_unit.md).
   std::uint8_t merge_unit = 0;
   bool holds_stacks = false;
   // Number of its coherence policy among those of the job (coherence/policies.h).

@@ -18,8 +18,8 @@ inline constexpr std::size_t wait_board_bytes =
 // The event logs of all ranks, by rank, of equal sizes.
 inline constexpr char event_logs_name[] = "musubi-events";
 
-// Both map the part of `rank` and close the file. Null, or empty, when the file is not the launcher's any
-// more (a program between launcher and rank may have closed it) or cannot be mapped.
+// Both map the part of `rank` and close the file. The result is null, or empty, when the file cannot be
+// mapped, or is no longer the launcher's: a program between launcher and rank may have closed it.
 trace::WaitBoard* open_wait_board(int file, Rank rank) noexcept;
 trace::EventLog open_event_log(int file, Rank rank, std::uint32_t ranks) noexcept;
 

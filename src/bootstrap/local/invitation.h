@@ -15,7 +15,7 @@ struct Invitation {
   int socket = -1;  // the rank's end of the socket pair
   Rank rank;
   std::uint32_t ranks = 0;
-  int process_id = 0;  // of the rank: what the rank starts inherits the variable, but is no rank
+  int process_id = 0;  // of the rank; a program that the rank starts inherits the variable, but is no rank
   int board = -1;      // the file of the boards of all ranks (trace/wait_records.h)
   int events = 0;      // the file of the event logs of all ranks (trace/event_log.h); 0: there is no trace
 };

@@ -1,4 +1,5 @@
-// The gates of blocks: who works on a block holds its gate. Blocks share gates: a task holds one at a time.
+// The gates of blocks. A task holds a block's gate while it works on the block. Blocks share gates, so a task
+// holds one at a time.
 #pragma once
 
 #include <array>

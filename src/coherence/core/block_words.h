@@ -10,14 +10,14 @@ namespace musubi::coherence {
 
 // In registered memory, symmetric, zero at start. Own words are read and written with processor atomics.
 //
-// `version` is raised by the holder of the block's lock just before it unlocks. A reader that sees version v,
-// then the owner word unlocked, then version v again knows that no critical section overlapped its reads in
-// between (in this order: a section that ended after the first look raised the version, one in progress shows
-// in the owner word).
+// The holder of the block's lock raises `version` just before it unlocks. A reader looks at `version`, then
+// at the owner word, then at `version` again. Equal versions and an unlocked owner word tell it that no
+// critical section overlapped its reads in between. The order matters: a section that ended after the first
+// look has raised the version, and one in progress shows in the owner word.
 //
-// Its upper half counts how often the memory of the public copy was given back: who reads that copy by a
-// notice looks at it before and after. A carry from the lower half costs such a reader a second look, no
-// more.
+// The upper half of `version` counts how often the memory of the public copy was given back. A reader that
+// comes to the copy by a notice looks at this half before and after. A carry from the lower half costs such a
+// reader a second look, no more.
 struct BlockWords {
   std::uint64_t owner;      // remote_lock::OwnerWord
   std::uint64_t version;    // critical sections that ended here, and copies given back

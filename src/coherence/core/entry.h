@@ -23,8 +23,8 @@ enum class Opening : std::uint8_t {
   changed,
 };
 
-// Local, guarded by the block's gate. Zero bytes are the initial state, so that the table costs nothing while
-// idle.
+// The rank's own record, guarded by the block's gate. Zero bytes are the initial state, so an idle table
+// costs no memory.
 struct Entry {
   State state;
   Opening last_opening;

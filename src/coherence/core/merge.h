@@ -20,8 +20,9 @@ enum class Sharing : std::uint8_t {
   open,       // other threads may: only bytes that changed remotely are stored
 };
 
-// Says what is one value where both sides have changed bytes of the same aligned word, and merging by byte
-// would give a word that neither of them has: neighbours (two chars), or a word that two ranks stored to.
+// Both sides have changed bytes of the same aligned word, and merging by byte would give a word that neither
+// side has. The rule says what is one value: neighbours (two chars) are several, a word that two ranks stored
+// to is one.
 class WordRule {
  public:
   struct Conflict {
@@ -31,7 +32,7 @@ class WordRule {
   // Result: 1, 2, 4 or 8, at most word_bytes(). Of each aligned piece of that size which this rank has
   // changed, the whole stays; the others become the remote ones. May be asked twice about one word.
   virtual std::size_t unit_of(const Conflict& conflict) noexcept = 0;
-  // 4 or 8: how wide the words are that conflicts are looked for in.
+  // Width of the words in which conflicts are looked for: 4 or 8.
   std::size_t word_bytes() const { return word_bytes_; }
 
  protected:
@@ -50,9 +51,9 @@ void merge_word(std::byte* own, std::byte* twin, std::uint64_t twin_value, std::
 
 struct MergeKernels {
   const char* name;
-  // Whether any byte differs. Other threads may write meanwhile: what differs all the time is found, which
-  // memcmp does not promise (it looks twice at the first difference, and where that has gone by then it
-  // calls all bytes equal).
+  // Whether any byte differs. Other threads may write meanwhile: a difference that lasts is found. memcmp
+  // does not promise that: it looks twice at the first difference, and calls all bytes equal when this one
+  // has gone by the second look.
   bool (*differ)(const std::byte* a, const std::byte* b, std::size_t bytes);
   // Copies what differs from `from` to `to`. Result: whether anything did. One pass over memory.
   bool (*copy_changes)(std::byte* to, const std::byte* from, std::size_t bytes);

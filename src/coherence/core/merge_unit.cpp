@@ -51,8 +51,8 @@ std::size_t MergeUnit::unit_of(const Conflict& conflict) noexcept {
 
 std::size_t MergeUnit::decide(const Conflict& conflict, std::uintptr_t address) const {
   if (block_.segment.merge_unit != 0) return std::min<std::size_t>(block_.segment.merge_unit, word_bytes());
-  // What the other side has changed of a word that this side stored as a whole, or that has a byte which both
-  // changed, it has changed without an order.
+  // Where this side stored the word as a whole, or both sides changed one byte of it, the other side's change
+  // has no order with ours.
   return is_race(conflict, word_bytes()) || is_stored_whole(address) ? word_bytes() : 1;
 }
 

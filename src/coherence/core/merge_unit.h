@@ -22,7 +22,7 @@ class MergeUnit final : public WordRule {
     const std::byte* own;  // private bytes
   };
   // `log` may be null: then words are only counted. `bound`: of all stores that made the private bytes differ
-  // from the twin. `other`: from whom the remote bytes come.
+  // from the twin. `other`: the rank that the remote bytes come from.
   MergeUnit(const Block& block, StoreBound bound, Rank other, trace::Counters& counters, RaceLog* log);
 
   // Whether merging by byte is right for the whole block, and nothing is to be noted: no rule is needed.

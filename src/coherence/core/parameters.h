@@ -8,9 +8,9 @@
 
 namespace musubi::coherence {
 
-// How many notices a signature holds best. Everybody reads every notice, and most name blocks that few others
-// read. So in larger jobs there are as many as travel in one message of the barrier; readers of blocks that
-// no longer fit look for new versions themselves, which costs them the same in a job of any size.
+// How many notices a signature holds best. Every rank reads every notice, and most notices name blocks that
+// few others read. So a signature in a larger job holds as many as travel in one message of the barrier.
+// Readers of blocks without a notice look for new versions themselves, at the same cost in a job of any size.
 constexpr std::size_t signature_notices_for(std::uint32_t ranks) {
   constexpr std::uint32_t few_ranks = 8;
   return ranks <= few_ranks ? 4096 : 56;
@@ -28,7 +28,7 @@ struct Parameters {
   bool leave_unpublished = true;           // blocks that nobody else reads have no public copy and no twin
   std::uint32_t fetches_ahead_max = 15;    // in a row, then the block is left to fault once; 0: none
   std::uint32_t lease_probe_releases =
-      16;                         // every so many leased releases one without, to see who still reads
+      16;                         // one release of so many gives no lease: it shows which ranks still read
   std::size_t run_bytes_max = 0;  // of blocks opened together: what follows a missed block, and it; 0: none
   std::uint32_t give_back_after_releases = 64;  // quiescent ones: public copies that nobody needs; 0: never
   bool report_races = false;                    // words that two ranks have changed are noted one by one

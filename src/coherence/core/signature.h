@@ -1,6 +1,6 @@
 // The own signature of a rank: a bounded set of write notices, at most one per block, and the minimum write
-// timestamp (paper TS, section 3.3). It lies in registered memory, so that whoever takes a lock from this
-// rank reads it with one-sided gets; a sequence word tells the reader whether it saw one state of it.
+// timestamp (paper TS, section 3.3). It lies in registered memory: a rank that takes a lock from this one
+// reads it with one-sided gets. A sequence word tells the reader whether it saw one state of the signature.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Versions of a block: what its home says of one, and who gives it.
+// Versions of a block: what its home says of one, and the rank that gives it.
 #pragma once
 
 #include "base/ids.h"
@@ -6,13 +6,13 @@
 
 namespace musubi::coherence {
 
-// From when it is the newest, and until when copies of it may be held.
+// The time from which it is the newest, and the time until which copies of it may be held.
 struct Version {
   LogicalTime write_ts;
   LogicalTime read_ts;
 };
 
-// From whom bytes come, and what he knows of the block.
+// The giver of bytes, and what it knows of the block.
 struct Giver {
   Rank rank;
   std::uint64_t atomic_words;  // BlockWords

@@ -160,15 +160,15 @@ Task<> FixedHome::release_block(BlockId id) {
     count(Counter::downgrades);
     e.state = State::readable_dirty;
   }
-  e.state = rules::when_released(e.state);  // before others get in: what they find dirty then is so again
+  e.state = rules::when_released(e.state);  // before others get in: they see it dirty only if it is so again
   const bool changed = co_await put_changes(b);
   e.idle_releases = changed ? std::uint16_t{0} : static_cast<std::uint16_t>(e.idle_releases + 1);
   if (changed) count(Counter::releases);
   if (rules::is_dirty(e)) list(b);
 }
 
-// The home does not know what its program wrote, only that it may have: it is closed for writing, and fault
-// and publication follow the next write.
+// The home knows only that its program may have written. The block is closed for writing, so the next write
+// faults and leads to a publication.
 Task<> FixedHome::release_at_home(Block& b) {
   if (!b.entry.pinned && b.entry.state == State::writable) {
     vm_.downgrade({b.id, 1});

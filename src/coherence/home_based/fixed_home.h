@@ -1,6 +1,6 @@
-// What policies with fixed homes have in common: the home's program works on a block's newest bytes in place;
-// other ranks fetch them from there, make a twin at their first write, and put the bytes that they changed
-// there at a release. Which ranks must learn of a change, and how, is the policy.
+// Common to policies with fixed homes. The home's program works on a block's newest bytes in place. Other
+// ranks fetch them from there, make a twin at their first write, and put the bytes that they changed there at
+// a release. A policy decides which ranks must learn of a change, and how.
 #pragma once
 
 #include <atomic>
@@ -54,12 +54,12 @@ class FixedHome : public Protocol {
   ~FixedHome() override = default;
 
   // The policy brings the home's bytes into `target`, with what it needs to know how long they hold. Under
-  // the block's gate, not at its home. Result: false when the bytes that are here are still the newest, and
-  // `target` means nothing.
+  // the block's gate, not at its home. Result: false when the bytes here are still the newest; `target` then
+  // means nothing.
   virtual Task<bool> bring(Block& b, std::byte* target) = 0;
-  // The policy carries out `puts` (none at the home: its program has written in place) as a part of one batch
-  // to the home, and sees to it that everybody learns of the change who must. May add steps to `puts`. Under
-  // the block's gate.
+  // The policy carries out `puts` as a part of one batch to the home, and tells the change to every rank that
+  // must learn of it. At the home `puts` is empty: the program has written in place. May add steps to `puts`.
+  // Under the block's gate.
   virtual Task<> publish(Block& b, Puts& puts) = 0;
   // The program may read the copy of a block whose home is elsewhere. Under the block's gate.
   virtual void note_copy(Block&) {}
@@ -70,7 +70,7 @@ class FixedHome : public Protocol {
   std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const { return store_.shared(word); }
   void count(Counter counter, std::uint64_t amount = 1) { counters_.add(counter, amount); }
 
-  // A copy of this rank may no longer be used: closes it, or, if it is read again and again, leaves it to a
+  // A copy of this rank may no longer be used. Closes it or, if it is read again and again, leaves it to a
   // later refresh() by this acquire. Result: whether it is to be refreshed.
   bool invalidate_or_keep(Block& b);
   void invalidate(Block& b);

@@ -43,12 +43,12 @@ HomeBased::HomeBased(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
       signature_(*memory.signature),
       leases_(space.blocks_max()) {}
 
-// The lease first, then version and bytes: a writer that comes after the lease gets a later time than its
-// end, one that came before it has raised the version already. If the home's word is not what we believed,
-// either the lease that it shows is long enough for us too, or it is tried again.
+// The lease first, then version and bytes. A writer that comes after the lease gets a later time than its
+// end; a writer that came before has raised the version already. If the home's word is not the expected one,
+// either the lease that it shows is long enough for us too, or we try again.
 //
-// The copy is in the queue before its lease is compared with `acquired`: an acquire that ends meanwhile finds
-// it there, or is seen here.
+// The copy enters the queue before its lease is compared with `acquired`: an acquire that ends meanwhile
+// finds the copy there, or is seen here.
 Task<bool> HomeBased::bring(Block& b, std::byte* target) {
   Entry& e = b.entry;
   bool with_bytes = e.write_ts == LogicalTime{} || e.changes;
@@ -102,8 +102,8 @@ Task<> HomeBased::publish(Block& b, Puts& puts) {
   co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
   const HomeWord now{word + HomeWord::one_tick};
   e.hint_write_ts = LogicalTime{now.raw()};
-  // Nobody else has released a change since this copy came: it is the new version, and leased. Whoever comes
-  // between the two additions shows in the second one, or gets a later time.
+  // No other rank has released a change since this copy came: it is the new version, and leased. A rank that
+  // comes between the two additions shows in the second one, or gets a later time.
   if (version + 1 == e.write_ts.value && word == believed.raw() && believed.is_leased()) {
     e.write_ts = LogicalTime{version + 2};
     e.read_ts = now.time();

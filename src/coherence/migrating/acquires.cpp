@@ -81,8 +81,8 @@ Task<bool> Acquires::apply_notice(Notice notice, std::size_t& bytes_ahead) {
   co_return stays_open;
 }
 
-// Fetched without a fault or a change of protection. But what is more than a cache holds would be gone from
-// it when the program comes to read it: that moves in runs, as it is read.
+// Fetched without a fault or a change of protection. Bytes beyond the size of a cache would be gone from it
+// when the program reads them: these move in runs, as they are read.
 bool Acquires::is_fetched_ahead(const Block& b, std::size_t& bytes_ahead) {
   if (!rules::is_worth_fetching_ahead(b.entry, ground_.parameters) || b.extent.bytes > bytes_ahead)
     return false;
@@ -106,7 +106,7 @@ Task<> Acquires::refresh(BlockId id) {
   }
 }
 
-// Copies whose time has passed are invalidated; where the home is here its copy is the newest, and is given a
+// Copies whose time has passed are invalidated. Where the home is here, the copy is the newest one and gets a
 // later date instead.
 Task<> Acquires::expire_leases() {
   BlockId id;

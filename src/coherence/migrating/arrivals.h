@@ -1,6 +1,6 @@
 // Bytes that come from other ranks: how they get into the private bytes, and whether the program may see them
-// there at once. While order is kept they stay closed until an acquire that began after they had come has
-// ended (order.cpp). All functions run under the block's gate, unless said otherwise.
+// there at once. While order is kept they stay closed until an acquire has ended that began after their
+// arrival (order.cpp). All functions run under the block's gate, unless said otherwise.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,14 @@ class Arrivals {
 
   // The version that `data` (null: the private bytes) holds is here now.
   void accept(Block& b, Version version, const std::byte* data, Giver giver);
-  // The home of the block was `giver` until now: the newest bytes go into private bytes and twin, below the
-  // changes of this rank. Under the block's lock.
+  // The home of the block was `giver` until now. The newest bytes go into private bytes and twin; the changes
+  // of this rank stay on top. Under the block's lock.
   void take_over(Block& b, const std::byte* remote, Giver giver);
-  // What an atomic operation finds is the newest; its words alone are shown before it.
+  // An atomic operation finds the newest bytes; only its words are shown before it.
   void show_for(Block& b, const Modification& modification);
 
-  // Whether the block, closed, has bytes that came for a fault and may still be held. It is watched from here
-  // on.
+  // Whether the block, closed, has bytes that came for a fault and may still be held. From here on the block
+  // is watched.
   bool holds_what_came(Block& b);
   // Whether an acquire in order has covered what came of the block.
   bool is_covered(const Entry& e) const { return acquires_.has_covered(e.came_in); }

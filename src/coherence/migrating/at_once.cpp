@@ -15,8 +15,8 @@ bool Releases::release_at_once(bool quiescent) {
   return true;
 }
 
-// Where one does not, the release that follows passes them again. Little is done twice: blocks that have
-// readers are listed anew before those that passed, so they stand in front.
+// Where a block does not pass, the release that follows passes them all again. That repeats little: blocks
+// with readers are listed anew before those that passed, so they stand in front.
 bool Releases::all_pass_unread() {
   const std::span<const BlockId> listed = ground_.dirty.take();
   std::size_t passed = 0;

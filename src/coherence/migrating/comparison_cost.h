@@ -18,7 +18,7 @@ class ComparisonCost {
     is_high_.store(lately_ > cached_bytes_);
     bytes_ = 0;
   }
-  // This release has compared so many bytes more. A first large one need not end to be known as one.
+  // This release has compared so many bytes more. A first large release counts before it has ended.
   void add(std::size_t bytes) noexcept {
     bytes_ += bytes;
     if (bytes_ > cached_bytes_) is_high_.store(true);

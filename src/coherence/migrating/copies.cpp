@@ -1,17 +1,22 @@
-// Public copies that nobody needs any more give their memory back. A copy stays as long as it is written
-// within `give_back_after_releases` quiescent releases (or twice as many); then it goes if
+// Public copies that no rank needs any more give their memory back. A copy stays as long as it is written
+// within `give_back_after_releases` quiescent releases (or twice as many). Then it goes if
 // - the home is here and the block unpublished: there is no copy any more, only its memory;
-// - the home is here and the block unchanged since: readers take the bytes that the program reads, which hold
-//   still until it writes, as those of a block that is released without a comparison (unpublished.cpp);
-// - the home is elsewhere, and a version newer than the copy is known: who has an old notice asks the home.
+// - the home is here and the block unchanged since: readers take the bytes that the program reads. These
+//   hold still until it writes, as the bytes of a block that is released without a
+//   comparison (unpublished.cpp);
+// - the home is elsewhere, and a version newer than the copy is known: a rank with an old notice asks the home.
 //
 // A reader by a notice holds no lock. It finds public_ts 0, or else that the upper half of the
 // version has changed meanwhile. A rank that writes here from elsewhere, and makes a twin for this one, holds
 // the lock of a block that is at home here; while the home is elsewhere nobody does: a version newer than the
 // copy was made by somebody who had taken from here all that he wanted.
 //
-// Giving back costs half of what the pages have cost, so a release does little of it; and it is done in the
-// release, not by the service thread, which might lose its processor with the locks of blocks in its hands.
+// A rank that writes to a copy here from elsewhere, and so makes a twin for this rank, holds the lock of a
+// block that is at home here. While the home is elsewhere no rank does so: the maker of a version newer than
+// the copy had taken everything that it needed from here.
+//
+// To give pages back costs half of what they have cost, so a release does little of it. The service thread
+// does none: it might lose its processor while it holds the locks of blocks.
 #include "coherence/migrating/copies.h"
 
 #include <algorithm>
@@ -51,8 +56,8 @@ Task<> Copies::give_back() {
   while (next_ < end && bytes < given_back_bytes_max) bytes += co_await give_back_run(end);
 }
 
-// Looks at the next copies that lie side by side, and gives back those before the first that is needed: under
-// the gates of all, and the locks of those at home here, none of which is waited for. Result: bytes.
+// Looks at the next copies that lie side by side, and gives back those before the first that is needed. Takes
+// the gates of all, and the locks of those at home here; waits for none of these. Result: bytes.
 Task<std::size_t> Copies::give_back_run(std::size_t end) {
   std::array<std::optional<Gate::Pass>, run_blocks_max> passes;
   std::array<bool, run_blocks_max> at_home;

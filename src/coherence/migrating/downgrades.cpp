@@ -1,9 +1,10 @@
-// How long a block stays writable (docs/design/coherence.md, section 3). As long as it does, each release
-// compares it; when it does not, the next write faults. What is compared within the core's cache costs a
-// fraction of a fault: such blocks stay writable for some releases. Beyond the cache a comparison costs more
-// than the fault, all the more since a fault opens a run: such blocks are protected at each release, whether
-// it finds them changed or not. Then a block that is open has been written since the last release, and need
-// not even be compared (unpublished.cpp).
+// How long a block stays writable (docs/design/coherence.md, section 3). While it does, each release compares
+// it; when it does not, the next write faults.
+//
+// Within the core's cache a comparison costs a fraction of a fault: such blocks stay writable for some
+// releases. Beyond the cache a comparison costs more than the fault, all the more since a fault opens a run.
+// Such blocks are protected at each release, changed or not. An open block among these has been written since
+// the last release, and need not even be compared (unpublished.cpp).
 #include "coherence/migrating/downgrades.h"
 
 #include "base/check.h"

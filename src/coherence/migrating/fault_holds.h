@@ -34,7 +34,7 @@ class FaultHolds {
   }
   Task<> end_of_openings_held() { auto pass = co_await openings_gate_.enter(); }
 
-  // A thread that is back at a closed block looks whether its word is another now.
+  // A thread that is back at a closed block looks whether the word at its address has changed.
   void begin_look() noexcept { looks_.fetch_add(1); }
   void end_look(bool found_change) noexcept {
     if (found_change) change_.store(true);
@@ -51,7 +51,7 @@ class FaultHolds {
   std::atomic<bool> openings_{false};  // no closed block may be opened
   std::atomic<std::uint32_t> looks_{0};
   std::atomic<bool> change_{false};
-  Gate openings_gate_;  // for who waits for the end of that
+  Gate openings_gate_;  // for tasks that wait for the end of a hold
   std::optional<Gate::Pass> openings_held_;
 };
 

@@ -61,9 +61,9 @@ Task<> Faults::make_writable(Block& b) {
   if (!without_twin) twins_.make(b);
 }
 
-// A thread is back at a block that was closed, and waits. The bytes come now, and stay closed. Where its word
-// is as it was, it would do what it did before: it computes beside words that others change, or waits on.
-// Where bytes have come already, what the thread saw is not known any more.
+// A thread is back at a block that was closed, and waits. The bytes come now, and stay closed. Where the
+// thread's word is unchanged, the thread would repeat what it did: it computes beside words that others
+// change, or waits on. Where bytes have come already, what the thread saw is not known any more.
 Task<> Faults::look_while_held(Block& b, std::uintptr_t address) {
   constexpr std::size_t word_bytes = sizeof(std::uint64_t);
   const std::size_t at = (address - b.extent.address) / word_bytes * word_bytes;

@@ -34,8 +34,8 @@ Task<> Fetches::fetch(Block& b) {
                static_cast<unsigned long>(b.id.value));
 }
 
-// Where the program may look at the block its bytes change in place, and only at the end: an attempt that
-// fails must not be seen.
+// Where the program may look at the block, its bytes change in place, and only at the end: the program must
+// not see an attempt that fails.
 Task<> Fetches::fetch_once(Block& b) {
   const bool in_use = rules::is_valid(b.entry) && !ground_.quiescence;
   if (ground_.may_differ_from_twin(b.entry) || in_use || ground_.store.has_private_parts(b)) {
@@ -90,8 +90,8 @@ Task<> Fetches::fetch_into(Block& b, std::byte* target) {
   }
 }
 
-// Without a newer notice the version that is still here may be the newest. Where peers are far a look alone
-// takes nearly as long as one with the data; but blocks that do not change are only looked at.
+// Without a newer notice the version here may be the newest. Where peers are far, a look alone takes nearly
+// as long as a look with the data. Blocks that do not change are only looked at all the same.
 bool Fetches::expects_change(const Entry& e, Rank peer) const {
   return e.changes && !ground_.fabric.capabilities(peer).local_pointer;
 }
@@ -132,8 +132,8 @@ Task<bool> Fetches::fetch_by_hint(Block& b, std::byte* target) {
   }
   ground_.count_fetch(b);
   e.home_was_live = false;
-  // The version is called by the notice's name even if the bytes are newer: a newer version may be one
-  // without leases, which its home changes silently, and must not be taken for the one that we hold.
+  // The version is called by the notice's name even if the bytes are newer. A newer version may be one
+  // without leases, which its home changes silently: it must not be taken for the one that we hold.
   arrivals_.accept(b, {e.hint_write_ts, e.hint_read_ts}, target, giver_of(e.hint_writer, words));
   co_return true;
 }
@@ -171,7 +171,7 @@ Task<Fetches::LookResult> Fetches::fetch_from(Block& b, Rank peer, std::byte* ta
   }
   const rules::Seen seen = rules::seen_at_home(e, look.words, {target != nullptr, live, had_bytes});
   if (seen == rules::Seen::needs_live_data || seen == rules::Seen::needs_public_copy) {
-    // A look at a public copy that there is not would take memory there.
+    // The public copy does not exist, and to look at it would take memory there.
     const bool was_here = e.write_ts != LogicalTime{};
     if (was_here && look.words.write_ts != e.write_ts.value) e.changes = true;
     e.home_was_live = look.words.unpublished();

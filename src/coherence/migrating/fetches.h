@@ -1,6 +1,6 @@
-// Misses: makes the private bytes of a block valid. By the newest notice, else by following the owner words
-// to the home and taking a lease there; by the lock only when the home changes again and again. All functions
-// run under the block's gate.
+// Misses: makes the private bytes of a block valid. Goes by the newest notice; otherwise follows the owner
+// words to the home and takes a lease there. Takes the lock only when the home changes again and again. All
+// functions run under the block's gate.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ class Fetches {
 
   // Makes the private bytes valid up to Times::acquired(), and watches over their lease.
   Task<> fetch(Block& b);
-  // The same for a block that is about to be written. Where nobody has written it this rank becomes its home
-  // at once (first_touch.cpp).
+  // The same for a block that is about to be written. If no rank has written it yet, this rank becomes its
+  // home at once (first_touch.cpp).
   Task<> fetch_for_writing(Block& b);
   // Whether this rank has seen nothing of the block so far. Its bytes here are zero, private and public ones.
   bool looks_untouched(const Block& b) const;

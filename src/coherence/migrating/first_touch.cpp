@@ -1,6 +1,6 @@
-// The first write to a block that nobody has written: the writer becomes its home at once, not at its first
-// release. Nothing moves, no twin is made, and while nobody reads the block it stays unpublished - so what a
-// parallel loop initialises costs each rank no more than its own memory, whoever has allocated it.
+// The first write to a block: the writer becomes its home at once, not at its first release. Nothing moves,
+// no twin is made, and the block stays unpublished while nobody reads it. So the data that a parallel loop
+// initialises costs each rank no more than its own memory, whichever rank has allocated it.
 #include "base/check.h"
 #include "coherence/migrating/fetches.h"
 #include "coherence/rules/faults.h"

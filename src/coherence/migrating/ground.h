@@ -35,7 +35,7 @@ struct Ground {
   Rank self() const { return fabric.self(); }
   Gate& gate(BlockId id) { return store.gate(id); }
   Block block(BlockId id) const { return store.block(id); }
-  // A word that other ranks or other threads of this one may look at or change just now.
+  // A word that other ranks, or other threads of this one, may look at or change meanwhile.
   std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const { return store.shared(word); }
   remote_lock::OwnerWord own_word(const Block& b) const {
     return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(self(), b.initial_home);

@@ -1,8 +1,12 @@
-// Blocks that are always open, while order is kept and threads of the rank run program code (order.cpp): what
-// comes for them from other ranks is held back until an acquire in order that began after it had come has
-// ended. Until then the public copy holds the newest version that is known here, the private bytes what the
-// program may see, and a buffer the base: what the private bytes were made of. So the program's own changes
-// go on to be what differs from the base, and can be released meanwhile.
+// Blocks that are always open, while order is kept and threads of the rank run program code (order.cpp).
+// Bytes that come for such a block from other ranks are held back until an acquire in order has ended that
+// began after their arrival.
+//
+// Until then
+// - the public copy holds the newest version that is known here;
+// - the private bytes hold what the program may see;
+// - a buffer holds the base: the bytes that the private ones were made of.
+// So the program's own changes go on to be what differs from the base, and can be released meanwhile.
 #include "coherence/migrating/held_back.h"
 
 #include <algorithm>
@@ -58,8 +62,7 @@ void HeldBackStore::show_kind(const Block& b, bool are_flags) {
   }
 }
 
-// A thread may look meanwhile. It finds no flag before the data beside it, where the flag is set by an atomic
-// operation.
+// A thread may look meanwhile. It finds no flag before the data, where an atomic operation sets the flag.
 void HeldBackStore::show(Block& b) {
   show_kind(b, false);
   show_kind(b, true);
@@ -99,8 +102,9 @@ bool HeldBackStore::publish_changes(const Block& b) {
   return changed;
 }
 
-// The flags of all blocks come after the data of all blocks: none is shown while the data of some block must
-// wait. What has come since the data was shown is shown with the flags, or it would be let go unseen.
+// The flags of all blocks come after the data of all blocks: no flag is shown while the data of some block
+// must wait. Bytes that came since the data was shown are shown with the flags, or they would be dropped
+// unseen.
 Task<> HeldBackStore::show_if(IsDueToShow is_due) {
   if (empty()) co_return;
   bool some_wait = false;

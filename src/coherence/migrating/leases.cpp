@@ -12,8 +12,8 @@ void Leases::watch(BlockId id, Entry& e) {
   queue_.push(e.read_ts, id);
 }
 
-// A version that nobody else can hold gets a new date (so that it stays one that nobody holds); one that
-// others may hold gets a longer lease.
+// Gives the version a later time. A version that nobody else can hold gets a new date, and stays one that
+// nobody holds. A version that others may hold gets a longer lease.
 Task<bool> Leases::redate_at_home(Block& b) {
   Entry& e = b.entry;
   if (!ground_.locks.try_lock_at_home(b.id.value, b.initial_home)) co_return false;
@@ -29,8 +29,8 @@ Task<bool> Leases::redate_at_home(Block& b) {
       versions_.end_critical_section(b);
       break;
     case rules::Redating::leased_longer:
-      // As readers do it, one of whom may have taken a longer one: those who look just now need not look
-      // again.
+      // As readers do it. One of them may have taken a longer lease: ranks that look at this moment need not
+      // look again.
       version.read_ts =
           raise(ground_.shared(b.words.read_ts), acquired + rules::shortest_lease(ground_.parameters));
   }

@@ -1,4 +1,4 @@
-// Until when this rank may read its copies: their leases are watched, and copies end. All functions but
+// The time until which this rank may read its copies: leases are watched, and copies end. All functions but
 // the last three run under the block's gate.
 #pragma once
 
@@ -22,8 +22,7 @@ class Leases {
   // REQUIRES: the block is valid and not pinned.
   void end_copy(Block& b);
 
-  // Takes a block whose lease may end before `time` out of those that are watched. Result: whether there was
-  // one.
+  // Takes one block whose lease may end before `time` out of the watched ones. Result: whether there was one.
   bool pop_before(LogicalTime time, BlockId* id) { return queue_.pop_before(time, id); }
   // What end_copy() left to the end of the barrier.
   bool some_to_close() const { return !to_close_.empty(); }

@@ -9,7 +9,7 @@ namespace musubi::coherence {
 
 using namespace migrating;
 
-// From the ground up: each part calls only such as stand above it here.
+// From the ground up: each part calls only parts that stand above it here.
 struct Migrating::Parts {
   Parts(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm, trace::Counters& counters,
         remote_lock::Grants& grants, const RankMemory& memory, const Parameters& parameters,

@@ -1,8 +1,9 @@
-// Programs that hand data over by plain flags: what comes from other ranks stays closed until an acquire that
-// began after it had come has ended, lest a thread see a flag there whose data is still old here. Bytes come
-// by fetches, and by releases and atomic operations of blocks whose home is elsewhere; of open pages these
-// close the block first. Open pages change in place only while no thread of the rank runs program code (at a
-// barrier, which such an acquire follows), and where the block is pinned.
+// Programs that hand data over by plain flags. Bytes that come from other ranks stay closed until an acquire
+// has ended that began after their arrival. Otherwise a thread could see a flag whose data is still old here.
+//
+// Fetches bring bytes; so do releases and atomic operations of blocks whose home is elsewhere. These close an
+// open block first. Open pages change in place in two cases only: while no thread of the rank runs program
+// code (at a barrier, which such an acquire follows), and where the block is pinned.
 #include "coherence/migrating/order.h"
 
 #include <utility>
@@ -11,8 +12,8 @@
 
 namespace musubi::coherence::migrating {
 
-// As soon as the number is raised, other threads open blocks with flags. The data may be what the acquire has
-// brought itself for blocks that are always open, and is held back until the next one.
+// As soon as the number is raised, other threads open blocks with flags. The acquire itself may have brought
+// the data, for blocks that are always open: that is held back until the next acquire.
 Task<bool> Order::acquire_ended(std::uint32_t number) {
   co_await held_back_.show_if({.number = number});
   const bool shows_all = held_back_.empty();
@@ -21,14 +22,14 @@ Task<bool> Order::acquire_ended(std::uint32_t number) {
 }
 
 // Another thread of this rank may write data, and then its flag, while a release is between the two blocks:
-// the flag then goes out before the data. A second release that works like the first would bring the data,
-// and perhaps the next flag. So this one stops the blocks that have changed again, until none of the others
-// has: what is in the stopped ones then is all that their threads wrote up to some moment.
+// the flag then goes out before the data. A second release of the same kind would bring the data, and perhaps
+// the next flag. So this one stops the blocks that have changed again, until none of the others has changed.
+// The stopped blocks then hold all that their threads wrote up to some moment.
 Task<> Order::release_as_of_now() {
   if (ground_.injected(InjectedBug::not_as_of_now)) co_return;
   auto pass = co_await ground_.release_gate.enter();
   holds_.hold_writes(true);
-  co_await end_of_gated();  // whoever looked before that may still open a block, and has listed it then
+  co_await end_of_gated();  // a task that looked before may still open a block, and has listed it then
   TaskGroup elsewhere(ground_.parameters.release_window);
   const std::span<BlockId> listed = ground_.dirty.take();
   const std::size_t held = co_await hold_and_copy_stacks(listed, elsewhere);
@@ -39,9 +40,9 @@ Task<> Order::release_as_of_now() {
   holds_.hold_writes(false);
 }
 
-// Stacks cannot be stopped. They are copied before the moment at which all others stand, for flags that lie
-// there; and again if they have changed until then, for data that lies there. A stack that changes all the
-// time would keep this from ending.
+// Stacks cannot be stopped. They are copied before the moment at which all others stop, for flags that lie
+// there. If they have changed until then they are copied again, for data that lies there. A stack that
+// changes all the time would keep this from ending.
 Task<std::size_t> Order::hold_and_copy_stacks(std::span<BlockId> listed, TaskGroup& elsewhere) {
   constexpr unsigned attempts_max = 3;
   std::size_t held = 0;
@@ -89,7 +90,7 @@ Task<> Order::end_of_gated() {
   }
 }
 
-// After set_ordered(): whoever has not seen it has ended. Releases of that time are no longer under way.
+// After set_ordered(): tasks that have not seen it have ended. Releases of that time are no longer under way.
 Task<> Order::end_of_unordered() {
   co_await end_of_gated();
   auto pass = co_await ground_.release_gate.enter();

@@ -34,7 +34,7 @@ Task<> Publications::publish(Block& b, Modification* modification) {
                "block %lu: the newest version is not here", static_cast<unsigned long>(b.id.value));
   if (modification != nullptr && b.entry.held_back) arrivals_.show_for(b, *modification);
   const bool was_here = taken.previous == ground_.self();
-  // Where the newest bytes have just been merged into the twin, it does not tell any more what was changed.
+  // Where the newest bytes have just been merged into the twin, the twin no longer tells what was changed.
   const bool twin_tells = was_here || b.entry.held_back;
   bool changes = modification == nullptr || (modification->takes_writes_along && !twin_tells);
   if (modification != nullptr) changes = apply(b, *modification) || changes;
@@ -56,8 +56,8 @@ Task<> Publications::publish(Block& b, Modification* modification) {
   co_await ground_.locks.unlock(b.id.value);
 }
 
-// Result: whether the bytes are others now. Threads that look for a word to change by atomic operations make
-// no versions, which others would have to fetch.
+// Result: whether the bytes are different now. Threads that look for a change by atomic operations make no
+// versions: others would have to fetch these.
 bool Publications::apply(const Block& b, Modification& modification) {
   arrivals_.learn_atomic_words(b, atomic_words_of(modification));
   std::array<std::byte, 64> before;

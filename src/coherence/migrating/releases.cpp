@@ -30,7 +30,7 @@ Task<> Releases::release(bool quiescent) {
 }
 
 // Not whole blocks: a thread that waits by flushing again and again changes only what lies below. Under the
-// gate: what another thread of this rank is publishing has been released only when it has its name.
+// gate: bytes that another thread of this rank publishes are released only when their version has its name.
 Task<> Releases::release_stacks(bool quiescent, TaskGroup& elsewhere) {
   const std::size_t end = stacks_.end();
   for (std::size_t i = 0; i < end; ++i) {
@@ -68,7 +68,7 @@ Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
   e.listed = false;
   if (!rules::is_dirty(e)) return AtHome::done;
   if (!ground_.locks.try_lock_at_home(b.id.value, b.initial_home)) {
-    // Without a public copy there is no twin yet: whoever has the lock is about to make it.
+    // Without a public copy there is no twin yet: the holder of the lock is about to make it.
     if (versions_.must_name_anew(e)) return AtHome::not_done;
     ground_.count(Counter::comparisons);
     if (twins_.differs(b)) return AtHome::not_done;

@@ -30,8 +30,8 @@ class Releases {
   Task<> release(bool quiescent);
   bool release_at_once(bool quiescent);
 
-  // Parts of a release, for who holds Ground::release_gate. What has its home elsewhere becomes a task of
-  // `elsewhere`.
+  // Parts of a release, for the holder of Ground::release_gate. A block with its home elsewhere becomes a
+  // task of `elsewhere`.
   Task<> release_one(BlockId id, bool quiescent, TaskGroup& elsewhere);
   Task<> release_stacks(bool quiescent, TaskGroup& elsewhere);
 

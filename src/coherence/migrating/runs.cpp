@@ -26,8 +26,8 @@ using fabric::Step;
 using remote_lock::Ownership;
 using remote_lock::OwnerWord;
 
-// What two batches bring from the home of a run. Words of several blocks may be seen torn, each of them is
-// whole: where the order of two words matters they are brought one behind the other.
+// What two batches bring from the home of a run. Words of several blocks may be torn against each other; each
+// word is whole. Where the order of two words matters, one is brought after the other.
 struct Runs::Look {
   std::array<BlockWords, Run::blocks_max> versions_before;
   std::array<BlockWords, Run::blocks_max> before;
@@ -45,7 +45,8 @@ bool Runs::comes_along(const Block& b, vm::Access wanted, bool in_stream) const 
 
 void Runs::gather(const Block& leader, vm::Access wanted, Run& run) {
   MUSUBI_CHECK(run.count == 0);
-  // A plain flag that came along would be read ahead of its data: then only blocks whose bytes are here do.
+  // A plain flag that came along would be read ahead of its data. Only blocks whose bytes are here come along
+  // then.
   const bool valid_only = ground_.keeps_order();
   if (valid_only && !rules::is_valid(leader.entry)) return;
   const vm::Segment& segment = ground_.space.segment_of(leader.id);

@@ -22,8 +22,8 @@ class Stacks {
   std::size_t end() const { return in_use_.end(); }
   // The blocks of a range that are in use now; none: count 0.
   vm::BlockRun blocks(std::size_t range) const;
-  // Whether the bytes of the range in use between `begin` and `end` are those of the public copy. What lies
-  // below them in the lowest block is left of calls that have returned, the runtime's own among them.
+  // Whether the bytes between `begin` and `end` of the range in use are those of the public copy. Bytes below
+  // them in the lowest block are left from calls that have returned, the runtime's own among them.
   bool is_unchanged(std::size_t range, std::uintptr_t begin, std::uintptr_t end) const;
   bool all_are_unchanged() const;
 

@@ -77,9 +77,9 @@ Task<> Takeovers::become_home(Block& b, const Lock& lock, std::byte* target) {
   co_await ground_.locks.unlock(b.id.value);
 }
 
-// Brings what the rank has that had the lock before. Where that is unpublished, its live bytes become our
-// base and, by our hand, its public copy: the twin of what its program writes from now on. Bytes that it
-// wrote meanwhile differ from that twin, or are in it.
+// Brings the version of the rank that had the lock before. If that rank keeps the block unpublished, its live
+// bytes become our base. We also write them to its public copy: the twin of what its program writes from now
+// on. Bytes that its program wrote meanwhile differ from that twin, or are in it.
 Task<BlockWords> Takeovers::take_from_home(Block& b, const Lock& lock, std::byte* target) {
   const Rank home = lock.previous;
   BlockWords words = lock.words;

@@ -1,5 +1,5 @@
-// This rank takes a block's lock, and so becomes its home: what the home before it had is brought here. All
-// functions run under the block's gate.
+// This rank takes a block's lock, becomes its home, and brings the version of the home before. All functions
+// run under the block's gate.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ class Takeovers {
   Takeovers(Ground& ground, Versions& versions, Twins& twins, Arrivals& arrivals)
       : ground_(ground), versions_(versions), twins_(twins), arrivals_(arrivals) {}
 
-  // Waits for the lock. `place`: where the public copy of the home before may come, if it comes along; null:
-  // it is not asked for.
+  // Waits for the lock. `place`: room for the public copy of the home before, if it comes along; null: it is
+  // not asked for.
   Task<Lock> lock(const Block& b, std::byte* place = nullptr);
   // The words of the home before, unless they have come along.
   Task<> learn_words(const Block& b, Lock& lock);

@@ -1,12 +1,11 @@
-// Blocks that nobody else reads. Their home keeps no public copy of them and no twin: what is written stays
-// where the program wrote it, and a release neither compares nor copies. As soon as another rank takes a
-// lease or the lock, it takes the live bytes; the home sees the lease at its next release, and publishes
-// again.
+// Blocks that no other rank reads. Their home keeps no public copy and no twin: the bytes stay where the
+// program wrote them, and a release neither compares nor copies. As soon as another rank takes a lease or the
+// lock, it takes the live bytes. The home sees the lease at its next release, and publishes again.
 //
 // Bytes that the home's program writes while they are read may come along. That is harmless for race-free
-// programs, as with any version newer than the one asked for. But whoever took the lock may so have published
-// changes that the home has not released yet: the home's next release makes a version even if it finds
-// nothing changed (Entry::gave_up_copy).
+// programs, as with any version newer than the one asked for. But a rank that took the lock may so have
+// published changes that the home has not released yet. So the home's next release makes a version even if it
+// finds nothing changed (Entry::gave_up_copy).
 #include "coherence/migrating/unpublished.h"
 
 #include <algorithm>
@@ -19,8 +18,8 @@
 namespace musubi::coherence::migrating {
 namespace {
 
-// Tells whether a block is still being written, by one line of every few. Where that or a collision makes it
-// look unchanged, it is closed for writing, no more.
+// Tells whether a block is still being written, by one line of every few. A change that these lines or a
+// collision hide only closes the block for writing.
 std::uint32_t digest_of(const std::byte* bytes, std::size_t count) {
   constexpr std::size_t line_words = 8;
   constexpr std::size_t stride = 8 * 64;
@@ -64,10 +63,10 @@ Task<bool> Unpublished::leave_unpublished(Block& b) {
   co_return first == FirstWrite::leaves_copy || first == FirstWrite::stays_live;
 }
 
-// Most of what a release walks over: blocks of which nobody has taken anything. No lock is needed to pass
-// them. The version is raised first: a reader whose lease is not seen here sees that, and looks again; who
-// has taken the block's lock unseen reads the live bytes after this release. Result: whether that is all, and
-// the block stays listed.
+// Most of what a release walks over: blocks of which no rank has taken anything. They pass without a lock.
+// The version is raised first. A reader whose lease is not seen here sees the new version, and looks again. A
+// rank that has taken the block's lock unseen reads the live bytes after this release. Result: whether that
+// is all, and the block stays listed.
 bool Unpublished::passes_unread(std::span<const BlockId> listed, std::size_t place) {
   constexpr std::size_t distance = 8;
   if (place + distance < listed.size()) {
@@ -119,12 +118,13 @@ void Unpublished::release(Block& b, Version version, bool quiescent) {
   }
 }
 
-// Nobody reads the block. Whether it changed is not known. Blocks that are written no more must not be looked
-// at for ever: two digests, some releases apart, tell; seldom, and less often each time that it has changed.
+// No rank reads the block. Whether it changed is not known. Blocks that are written no more must not be
+// looked at for ever: two digests, some releases apart, tell. They are taken seldom, and less often each time
+// that the block has changed.
 void Unpublished::pass_live(Block& b) {
   Entry& e = b.entry;
   ground_.count(Counter::silent_releases);
-  versions_.end_critical_section(b);  // whoever reads it just now must look again
+  versions_.end_critical_section(b);  // a rank that reads it at this moment must look again
   switch (rules::look_at(e, ++e.idle_releases, ground_.parameters)) {
     case rules::Look::none:
       break;

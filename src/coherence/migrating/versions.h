@@ -13,13 +13,13 @@ class Versions {
  public:
   explicit Versions(Ground& ground) : ground_(ground) {}
 
-  // The block has new bytes: names them, after the version `home`. Silent: no copy of that can be held by
-  // anybody, so nobody need be told, and its timestamps may stay. `may_be_silent`: this rank was home all the
+  // The block has new bytes: names them, after the version `home`. Silent: nobody can hold a copy of the last
+  // version, so nobody need be told, and the timestamps may stay. `may_be_silent`: this rank was home all the
   // time.
   void name(Block& b, Version home, bool may_be_silent, PublicCopy copy);
   // This rank is the home of `version`; the public copy holds its bytes, or there is none.
   void store(Block& b, Version version, PublicCopy copy = PublicCopy::holds_it);
-  // Before the unlock: readers that overlapped this critical section must see that it was.
+  // Before the unlock: readers that overlapped this critical section must see it.
   void end_critical_section(Block& b) {
     ground_.others_may_act();
     if (!ground_.injected(InjectedBug::version_not_raised)) ground_.shared(b.words.version).fetch_add(1);
@@ -27,8 +27,8 @@ class Versions {
   // Readers take the live bytes from now on. REQUIRES: the block is at home here, and
   // Ground::may_be_unpublished() a moment ago.
   void give_up_public_copy(Block& b);
-  // Whether a release makes a version even if it finds no difference: who took the live bytes of this rank
-  // may have published what it has not released yet.
+  // Whether a release makes a version even if it finds no difference: a rank that took the live bytes of this
+  // one may have published what is not released yet.
   bool must_name_anew(const Entry& e) const {
     return e.gave_up_copy && !ground_.injected(InjectedBug::taken_change_kept_quiet);
   }

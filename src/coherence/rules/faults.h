@@ -36,7 +36,8 @@ constexpr bool looks_untouched(const Entry& e) {
          !e.bytes_lost;
 }
 
-// While order is kept bytes may come and stay closed. Whether some have, and whether they may still be held.
+// While order is kept, bytes may come and stay closed: whether some have come, and whether they may still be
+// held.
 constexpr bool has_arrived(const Entry& e) {
   return e.came_in != 0 && !e.bytes_lost;
 }
@@ -44,8 +45,8 @@ constexpr bool may_be_opened(const Entry& e, LogicalTime acquired) {
   return e.read_ts >= later(acquired, e.hint_write_ts);
 }
 
-// Whether a block that was not missed itself is opened with the one before it: a stream leads there, or it
-// was used the last time. One that came along in vain is left to fault by itself.
+// Whether a block that was not missed itself is opened with the one before it: because a stream leads there,
+// or the block was used the last time. A block that came along in vain is left to fault by itself.
 constexpr bool comes_along(const Entry& e, vm::Access wanted, bool in_stream, bool is_worth_fetching_ahead) {
   if (e.pinned || e.state == State::writable || e.state == State::invalid_dirty) return false;
   if (wanted == vm::Access::write)

@@ -11,16 +11,16 @@
 
 namespace musubi::coherence::rules {
 
-// The next write moves the block's clock beyond all leases: too long ones make those of other blocks end
-// early.
+// The next write moves the block's clock beyond all leases. Leases that are too long make those of other
+// blocks end early.
 inline constexpr std::uint8_t lease_doublings_max = 10;
 
 constexpr std::uint64_t shortest_lease(const Parameters& parameters) {
   return std::max<std::uint64_t>(parameters.lease_ticks, 1);
 }
 
-// Until when a reader asks to hold a version. What is renewed again and again is asked for longer; a change
-// begins anew.
+// The time until which a reader asks to hold a version. A version that is renewed again and again is asked
+// for longer; a change begins anew.
 constexpr LogicalTime wanted_lease(const Entry& e, LogicalTime write_ts, LogicalTime acquired,
                                    const Parameters& parameters) {
   return later(write_ts, acquired) + (shortest_lease(parameters) << e.lease_doublings);
@@ -31,17 +31,18 @@ constexpr std::uint8_t next_doublings(const Entry& e) {
   return std::min<std::uint8_t>(lease_doublings_max, e.lease_doublings + 1);
 }
 
-// Whether the home's word allows it as it is: somebody holds the version, until then at least.
+// Whether the home's word allows it as it is: some rank holds the version, until then at least.
 constexpr bool is_leased_until(Version home, LogicalTime time) {
   return home.read_ts > home.write_ts && home.read_ts >= time;
 }
 
-// Nobody may hold the version: who wants to must come and ask.
+// No rank may hold the version: a reader must come and ask.
 constexpr bool is_unread(Version home) {
   return home.read_ts == home.write_ts;
 }
 
-// Until when a new home may hold the version of the one before, who holds it too: it has readers.
+// The time until which a new home may hold the version of the home before, which holds it too: it has
+// readers.
 constexpr LogicalTime lease_beside_home(Version version, LogicalTime acquired, const Parameters& parameters) {
   return later(version.read_ts, later(version.write_ts, acquired) + shortest_lease(parameters));
 }

@@ -32,8 +32,8 @@ constexpr Naming name_version(const Entry& e, Version home, bool may_be_silent,
   // The last lease may be the one that this rank took to write here.
   const bool only_we_read = !may_be_silent && home.read_ts == e.read_ts;
   if (is_silent || !has_readers || only_we_read) return naming;
-  // Now and then no lease in advance: whoever still reads must then come and take one, and shows that he
-  // does.
+  // Now and then no lease in advance: a rank that still reads must come and take one, and so shows that it
+  // reads.
   if (++naming.leased_releases >= parameters.lease_probe_releases) {
     naming.leased_releases = 0;
   } else {
@@ -54,8 +54,8 @@ constexpr NameUnderLock name_under_lock(bool changes, bool was_home, bool home_w
   return was_home ? NameUnderLock::as_it_was : NameUnderLock::of_home_before;
 }
 
-// The version of the home before becomes this rank's as it is. Copies of an unpublished version differ by
-// when they were taken: what is here now needs a name of its own.
+// The new home keeps the version of the home before as it is. Copies of an unpublished version differ by the
+// time at which they were taken: the bytes here then need a name of their own.
 constexpr Version name_taken_version(Version home, bool is_unpublished, LogicalTime acquired,
                                      const Parameters& parameters) {
   Version taken = home;

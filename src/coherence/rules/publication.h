@@ -40,14 +40,15 @@ constexpr bool may_pass_unread(const Entry& e, bool allowed, const Parameters& p
          look_at(e, e.idle_releases + 1u, parameters) == Look::none;
 }
 
-// A public copy whose block has its home elsewhere, `public_ts` being its version: a newer one is known, so
-// whoever has an old notice asks the home. 0: there is no copy.
+// `public_ts`: the version of a public copy whose block has its home elsewhere. Whether a newer one is known,
+// so that a rank with an old notice asks the home. 0: there is no copy.
 constexpr bool copy_is_superseded(const Entry& e, LogicalTime public_ts) {
   return public_ts != LogicalTime{} && later(e.write_ts, e.hint_write_ts) > public_ts && !is_dirty(e);
 }
 
-// A public copy at its home, under the block's lock: there is none any more, or readers may take the bytes
-// that the program reads. Of version 0 they expect zeros in the copy.
+// A public copy at its home, under the block's lock: whether it is not needed, because there is none any
+// more, or because readers may take the bytes that the program reads. Of version 0 they expect zeros in the
+// copy.
 constexpr bool copy_is_needless(const Entry& e, const BlockWords& home, bool allowed) {
   if (home.unpublished() && e.gave_up_copy) return true;
   return e.state == State::readable_clean && allowed && e.write_ts != LogicalTime{} &&
@@ -95,9 +96,9 @@ constexpr AfterPublishing after_publishing(const Entry& e, bool quiescent, bool 
   return AfterPublishing::gives_up_if_silent;
 }
 
-// A release has compared the block, or not needed to: whether it stays writable. As long as it does, each
+// Whether the block stays writable after a release has compared it, or not needed to. While it does, each
 // release compares it; when it does not, the next write faults. Within the core's cache a comparison costs a
-// fraction of a fault, beyond it more than one.
+// fraction of a fault, beyond the cache more than a fault.
 constexpr bool stays_writable(const Entry& e, bool changed, bool is_unread_live, bool comparisons_cost,
                               const Parameters& parameters) {
   if (changed) return !comparisons_cost || is_unread_live;

@@ -57,7 +57,7 @@ class BlockStore {
   // Buffers of the size of the largest block.
   BufferPool& scratch() { return scratch_; }
 
-  // Words that other ranks or other threads of this one may look at or change just now.
+  // Words that other ranks, or other threads of this one, may look at or change meanwhile.
   std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const {
     hooks().touch();
     return std::atomic_ref<std::uint64_t>(word);
@@ -88,8 +88,8 @@ class BlockStore {
   // One part of a merge that began elsewhere, of bytes whose private address is `own`.
   void merge_part(std::byte* own, std::byte* twin, const std::byte* remote, std::size_t bytes, Rebase rebase,
                   Sharing sharing, WordRule* rule);
-  // How words are merged that both sides have changed (docs/decisions/merge_unit.md). `own`: where the
-  // private bytes of the block lie in this merge.
+  // How to merge words that both sides have changed (docs/decisions/merge_unit.md). `own`: the address of the
+  // block's private bytes in this merge.
   MergeUnit unit_of(const Block& b, const std::byte* own, Rank giver);
 
   // As Protocol::set_store_bound().

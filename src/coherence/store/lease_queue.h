@@ -1,6 +1,6 @@
 // The blocks of this rank that may be read, by the time until which they may: the priority queue of paper TS.
-// An element may be out of date (its block was renewed since); the caller looks at the entry and puts it
-// back.
+// An element may be out of date, because its block was renewed since. The caller then looks at the entry and
+// puts the element back.
 #pragma once
 
 #include <algorithm>

@@ -65,9 +65,10 @@ constexpr std::size_t wide_bytes_min = 512;
 constexpr std::size_t lines_ahead = 16;
 constexpr std::size_t page_lines = 64;
 
-// Blocks of a peer mostly come from beyond this core's caches, and so do the lines they are copied to: those
-// are asked for with the right to write, for stores leave the core one by one and in order. The processor's
-// own prefetcher does not ask for that. Where the processor does not know `prefetchw`, it does nothing.
+// Blocks of a peer mostly come from beyond this core's caches, and so do the lines that they are copied to.
+// Stores leave the core one by one and in order, so these lines are asked for with the right to write; the
+// processor's own prefetcher does not ask for that. Where the processor does not know `prefetchw`, it does
+// nothing.
 inline __attribute__((always_inline, target("prfchw"))) void prefetch(std::byte* to, const std::byte* from,
                                                                       std::size_t line) noexcept {
   __builtin_prefetch(from + line * line_bytes);

@@ -10,7 +10,7 @@ void ring(Mailbox& mailbox, bool urgent) noexcept {
     if (mailbox.polling.load(std::memory_order_relaxed) != 0) return;
     if (mailbox.rung.exchange(1, std::memory_order_acq_rel) != 0) return;
     mailbox.bell.fetch_add(1, std::memory_order_release);
-    os::futex_wake(mailbox.bell, 1);  // one is enough: whoever wakes delivers everything
+    os::futex_wake(mailbox.bell, 1);  // one is enough: the thread that wakes delivers everything
     return;
   }
   if (!urgent && mailbox.prompt_messages.load(std::memory_order_relaxed) == 0) return;

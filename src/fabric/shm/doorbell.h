@@ -24,8 +24,8 @@
 // thread.
 //
 // - Serve. The service thread sleeps on the bell value at which it last returned: a ring before it sleeps is
-// not lost. It alone takes `service_asleep` back: a ringer may come to look only when the thread has heard
-// its ring, worked, and announced its next sleep.
+// not lost. Only this thread takes `service_asleep` back. A ringer may look again only when the thread has
+// heard its ring, worked, and announced its next sleep.
 #pragma once
 
 #include "fabric/shm/mailbox.h"

@@ -1,5 +1,5 @@
-// Opening: who maps what. Runs once, before threads exist; everything else of the driver is in
-// shm_fabric.cpp.
+// Opens the driver: every rank maps the files of its peers. Runs once, before threads exist; everything else
+// of the driver is in shm_fabric.cpp.
 #include <unistd.h>
 
 #include <utility>
@@ -33,8 +33,8 @@ Result<os::Mapping> map_file_of(pid_t process, int file, std::uint64_t offset, s
   return os::Mapping::anywhere(bytes, os::Protection::read_write, {opened.value().number(), offset});
 }
 
-// Every rank says how it fared, so that all succeed or all fail, with one and the same line. It is also the
-// moment after which the files may be closed: all have mapped them.
+// Every rank says whether it succeeded, so that all succeed or all fail, with the same line. After this
+// exchange the files may be closed: all ranks have mapped them.
 Result<void> agree(const Result<void>& own, const ShmFabric::Exchange& exchange) {
   auto outcomes = exchange(own.ok() ? std::string_view{} : std::string_view{own.error().message});
   if (!outcomes) return outcomes.error();

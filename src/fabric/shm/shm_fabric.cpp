@@ -46,7 +46,7 @@ bool ShmFabric::progress() noexcept {
   std::uint64_t delivered = 0;
   while (reader_.arrived()) {
     if (delivering_.exchange(true, std::memory_order_acquire))
-      break;  // the one who delivers looks again below
+      break;  // the thread that delivers looks again below
     delivered += deliver();
     delivering_.store(false, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // see doorbell.h, "Deliver alone"

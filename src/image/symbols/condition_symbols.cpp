@@ -1,4 +1,4 @@
-// Condition variables of the program in shared memory: a count of signals, which those who wait look at.
+// Condition variables of the program in shared memory: a count of signals, at which waiting threads look.
 // Every signal ends every wait, as the standard allows.
 #include <pthread.h>
 #include <time.h>

@@ -86,7 +86,7 @@ MUSUBI_ON_STREAM(void, flockfile, (FILE * stream), (stream),
                  owner->operate(stream, Operation::lock, 0, 0, {}, {}, Streams::Lock::keep))
 MUSUBI_ON_STREAM(void, funlockfile, (FILE * stream), (stream),
                  owner->operate(stream, Operation::lock, 0, 0, {}, {}, Streams::Lock::let_go))
-// Waits where it might say that it is busy: both are allowed to whoever calls it in a loop.
+// Waits where it might answer "busy": both are allowed to a caller in a loop.
 MUSUBI_ON_STREAM(int, ftrylockfile, (FILE * stream), (stream),
                  owner->operate(stream, Operation::lock, 0, 0, {}, {}, Streams::Lock::keep))
 

@@ -1,7 +1,7 @@
 // Functions of the C library that leave memory to the program: trees and tables, vectors of arguments, lists
-// of files. What allocates nothing for itself meanwhile is run with the C library served from the shared
-// heap; the others (a directory's buffer must stay private, the kernel writes to it) have their result
-// copied.
+// of files. A function that allocates nothing for itself meanwhile runs with the C library served from the
+// shared heap. The others have their result copied: a directory's buffer, say, must stay private, since the
+// kernel writes to it.
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>

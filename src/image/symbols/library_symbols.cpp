@@ -65,7 +65,7 @@ MUSUBI_EXPORT void* dlsym(void* handle, const char* name) noexcept {
   return musubi::image::look_up_as(__builtin_return_address(0), look_up, known, name);
 }
 
-// RTLD_NEXT means what is behind this library here, which is what those who ask by version want.
+// RTLD_NEXT means the definition behind this library here, which is what callers who ask by version want.
 MUSUBI_EXPORT void* dlvsym(void* handle, const char* name, const char* version) noexcept {
   problem_of_thread = nullptr;
   next_dlerror.get();

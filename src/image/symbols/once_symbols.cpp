@@ -54,8 +54,9 @@ class OnceAttempt {
   bool succeeded_ = false;
 };
 
-// Variables that this rank knows to be initialised. The first byte of a guard, which the compiler's own code
-// looks at, stays zero for those in shared memory: whoever finds it set would not learn what belongs to it.
+// Variables that this rank knows to be initialised. The compiler's own code looks at the first byte of a
+// guard. This byte stays zero for variables in shared memory: a thread that found it set would not learn the
+// writes that belong to it.
 class KnownGuards {
  public:
   bool contains(const void* guard) const noexcept {

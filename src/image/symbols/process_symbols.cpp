@@ -25,7 +25,7 @@ pid_t fork_process() {
 MUSUBI_EXPORT pid_t fork() noexcept {
   return fork_process();
 }
-// The child may call what its parent might have been in the midst of: fork_rank's can, too.
+// The child may call everything that its parent might have been in the midst of: fork_rank's child can, too.
 MUSUBI_EXPORT pid_t _Fork() noexcept {
   return fork_process();
 }

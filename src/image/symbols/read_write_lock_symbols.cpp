@@ -1,4 +1,4 @@
-// Read-write locks of the program in shared memory: whoever holds one holds it alone, and may take it again.
+// Read-write locks of the program in shared memory: each holder holds one alone, and may take it again.
 #include <pthread.h>
 
 #include <cerrno>

@@ -1,5 +1,5 @@
 // Semaphores of the program in shared memory (sem_init): their count is where glibc has it, the low half of
-// the first word; nobody counts those who wait.
+// the first word. Nobody counts the waiting threads.
 #include <semaphore.h>
 #include <time.h>
 

@@ -1,4 +1,4 @@
-// Whom a signal of the program is for.
+// Finds the job that a signal of the program is for.
 #pragma once
 
 #include <sys/types.h>

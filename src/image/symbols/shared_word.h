@@ -39,7 +39,7 @@ class SharedWord {
   std::uint32_t compare_exchange(std::uint32_t expected, std::uint32_t desired) const {
     return apply(AtomicOperation::Kind::compare_exchange, desired, expected);
   }
-  // What others wrote before the value that was just seen can be read from now on.
+  // From now on this thread can read what other ranks wrote before the value that it has just seen.
   void acquire() const {
     if (job_ != nullptr) job_->runtime.synchronization().acquire();
   }

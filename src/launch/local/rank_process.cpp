@@ -102,7 +102,7 @@ class Child {
     if (!arrange_files(socket, output, error)) return {Step::files, errno};
     ::setrlimit(RLIMIT_NOFILE, &inherited_.open_files);
     ::sigaction(SIGPIPE, &inherited_.pipe_action, nullptr);
-    // What the terminal's quit key asks for is a report of the launcher; a program may handle it as well.
+    // The terminal's quit key asks for a report of the launcher. A program may handle the signal as well.
     if (!plan_.plain) ::signal(SIGQUIT, SIG_IGN);
     ::sigprocmask(SIG_SETMASK, &inherited_.signal_mask, nullptr);
     execute();

@@ -24,7 +24,7 @@ struct RankProcess {
   os::FileDescriptor error;
 };
 
-// What the launcher changed for itself and every rank gets back as it was.
+// Changed by the launcher for itself; every rank gets it back as it was.
 struct InheritedState {
   sigset_t signal_mask;
   struct sigaction pipe_action;

@@ -1,9 +1,11 @@
 // Notices that nothing moves in a job any more.
 //
-// Nothing moves when every thread of every rank waits in the runtime, or looks for something that does not
-// come, or sleeps in a system call, no wait has ended meanwhile, and at least one waits for another thread of
-// the job. A rank that computes moves, even if all others wait for it; so does a job that waits for input
-// alone.
+// Nothing moves when
+// - every thread of every rank waits in the runtime, looks for something that does not come, or sleeps in a
+//   system call;
+// - no wait has ended meanwhile;
+// - at least one thread waits for another thread of the job.
+// A rank that computes moves, even if all others wait for it. So does a job that waits for input alone.
 #pragma once
 
 #include <sys/types.h>
@@ -26,8 +28,8 @@ class StallWatch {
 
   // When look() is due.
   std::optional<std::uint64_t> due_ns() const { return due_ns_; }
-  // Whether a report is due now: nothing has moved for as long as the patience lasts, and this has not been
-  // said since something moved last.
+  // Whether a report is due now: nothing has moved for as long as the patience lasts, and no report has said
+  // so since something moved last.
   bool look(std::uint64_t now_ns, const std::vector<pid_t>& processes);
   // The first line of that report.
   std::string heading() const;

@@ -123,9 +123,9 @@ void Supervisor::handle(Subject subject, Rank rank, std::uint32_t events) {
   }
 }
 
-// Several ranks may have ended, and said why, before the launcher looked. What caused the rest is reported: a
-// finish comes before the exits that it led to, a death by a signal before the aborts of those who noticed
-// it.
+// Several ranks may have ended, and said why, before the launcher looked. The cause of the rest is reported:
+// a finish comes before the exits that it led to, and a death by a signal before the aborts of ranks that
+// noticed it.
 void Supervisor::weigh_endings() {
   struct Death {
     Rank rank;

@@ -169,7 +169,7 @@ class Report {
     return what + (holders.empty() ? ", whose holder is not known" : holders);
   }
 
-  // Members of the thread's team that do not wait for the same.
+  // The teams' members that do not wait for the same thing.
   std::string missing(const ThreadState& thread, Wait wait) {
     std::set<std::uint32_t> absent;
     for (std::uint32_t number = 0; number < thread.team_size; ++number) absent.insert(number);
@@ -179,7 +179,7 @@ class Report {
         if (other.wait == wait) absent.erase(other.team_number);
       }
     }
-    if (wait == Wait::join) {  // who has ended its part is in no region any more
+    if (wait == Wait::join) {  // a member that has ended its part is in no region any more
       std::set<std::uint32_t> inside;
       for (const RankState& rank : ranks_) {
         for (const ThreadState& other : rank.threads) {

@@ -20,8 +20,8 @@ Directory::Directory(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
   fabric.listen(invalidation, this);
 }
 
-// On the list first, then the bytes: whoever changes them afterwards finds this rank there. An invalidation
-// that arrives meanwhile may have been for what is about to come, or for what came before.
+// On the list first, then the bytes: a rank that changes them afterwards finds this rank there. An
+// invalidation that arrives meanwhile may be for the bytes to come, or for those before.
 Task<bool> Directory::bring(Block& b, std::byte* target) {
   executor_ = &co_await this_executor();
   Copy& copy = copies_[b.id.value];
@@ -89,7 +89,7 @@ void Directory::on_message(Rank from, std::span<const std::byte> body) noexcept 
   answering_->start(*executor_, nullptr);
 }
 
-// Not under the block's gate: whoever holds it looks again after each wait.
+// Not under the block's gate: its holder looks again after each wait.
 void Directory::give_up(BlockId id) {
   Block b = block(id);
   ++copies_[id.value].invalidations;

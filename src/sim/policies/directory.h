@@ -1,5 +1,5 @@
-// The policy `directory`, for comparison: the home of a block keeps a list of the ranks that hold a copy, and
-// whoever releases a change tells every one of them to give it up, and waits until all have answered. An
+// The policy `directory`, for comparison. The home of a block keeps a list of the ranks that hold a copy. A
+// rank that releases a change tells each of them to give up its copy, and waits until all have answered. An
 // acquire then has nothing to do.
 #pragma once
 

@@ -64,7 +64,8 @@ Task<> Notices::drop_everything(std::vector<BlockId>* to_refresh) {
   }
 }
 
-// Nobody says what has changed: everything may have, and who acquires from here must assume that too.
+// Nothing says what has changed: everything may have, and a rank that acquires from here must assume that
+// too.
 Task<> Notices::acquire_clock(LogicalTime) {
   co_await acquire({LogicalTime{1}, {}}, Audience::unknown, Scope::everything());
 }

@@ -16,7 +16,7 @@
 
 namespace musubi::vm {
 
-// Somebody who can tell the user more than the process that dies: see bootstrap/bootstrap.h. Signal-safe.
+// A listener that can tell the user more than the process that dies: see bootstrap/bootstrap.h. Signal-safe.
 class CrashListener {
  public:
   virtual void tell_crash(std::string_view cause) noexcept = 0;

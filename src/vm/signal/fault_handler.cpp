@@ -100,7 +100,7 @@ bool FaultHandler::dispatch(int signal, siginfo_t& information, ucontext_t& cont
   if (!overflow) verdict = ask_owners(signal, information, context);
   if (verdict.kind == SignalVerdict::Kind::resolved) return true;
   if (signal == SIGBUS && (overflow || verdict.no_access)) {
-    // However the runtime learned of it: the program has no right to that address.
+    // However the runtime learned it: the program has no right to that address.
     signal = information.si_signo = SIGSEGV;
     information.si_code = SEGV_ACCERR;
   }

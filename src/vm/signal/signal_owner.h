@@ -1,5 +1,5 @@
-// A part of the runtime that takes some signals for itself. Several may share one signal: they are asked in
-// the order in which they were added.
+// A part of the runtime that takes some signals for itself. Several parts may share one signal: they are
+// asked in the order in which they were added.
 #pragma once
 
 #include <signal.h>

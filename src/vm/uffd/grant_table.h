@@ -11,8 +11,7 @@
 
 namespace musubi::vm {
 
-// Any thread, also inside a signal handler; who works on one block is serialised by the caller, but for
-// hold().
+// Any thread, also inside a signal handler. The caller serialises work on one block, except hold().
 class GrantTable {
  public:
   // REQUIRES: all segments of `space` are added. Ends the process when address space runs out.

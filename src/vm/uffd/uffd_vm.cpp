@@ -34,7 +34,7 @@ Result<void> UffdVm::map_part(std::size_t index, std::uintptr_t address, std::si
 Result<void> UffdVm::watch(const Segment& segment, std::uintptr_t begin, std::size_t bytes) {
   void* const address = reinterpret_cast<void*>(begin);
   if (auto watched = file_.watch(address, bytes); !watched) return watched;
-  // A child would have the mapping, but nobody who watches it: it would read old bytes and never know.
+  // A child would have the mapping, but nobody that watches it: it would read old bytes and never know.
   ::madvise(address, bytes, MADV_DONTFORK);
   if (auto opened = os::protect(address, bytes, os::Protection::read_write); !opened) return opened;
   watched_segments_.add(segment);
