@@ -34,7 +34,7 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   if (const Job* job = Job::current(); job != nullptr && job->environment.display_affinity)
     display_affinity_when_changed();
   runtime::note_team(number, region.size);
-  runtime::note_call(reinterpret_cast<const char*>(region.function) + 1);  // until it calls
+  runtime::note_entry(reinterpret_cast<std::uintptr_t>(region.function));
   if (region.loop != nullptr) loop_begin(task, *region.loop);
 }
 
@@ -84,17 +84,14 @@ void run_member(std::uint32_t index) {
   const Region region = team.region();
   ImplicitTask task;
   enter(task, region, &team, team.first_here() + index);
-  TaskGroup group{nullptr, nullptr, true};
-  if (region.reductions) {
-    group.reductions = *static_cast<std::uintptr_t**>(region.data);
-    task.group = &group;
-  }
+  TaskGroup group{nullptr, TaskGroup::Kind::region, false, region.data};
+  if (region.grouped) task.group = &group;
   {
     const runtime::Traced traced(runtime::Event::parallel_region,
                                  reinterpret_cast<std::uintptr_t>(region.function));
     region.function(region.data);
   }
-  leave_groups(task, region.reductions ? &group : nullptr);
+  leave_groups(task, region.grouped ? &group : nullptr);
   leave(task);
 }
 
@@ -136,7 +133,7 @@ std::uint32_t team_size(std::uint32_t threads) {
   region.loops = outer.loops;
   region.singles = outer.singles;
   region.loop = request.loop;
-  region.reductions = request.reductions;
+  region.grouped = request.grouped;
   if (region.size == 1) return enter(task, region, nullptr, 0);
   Job& job = *Job::current();
   open_team(job, region, task);
@@ -163,20 +160,17 @@ void end_parallel() {
 
 std::uint32_t parallel(const RegionRequest& request) {
   ImplicitTask task;
-  TaskGroup group{nullptr, nullptr, true};
+  TaskGroup group{nullptr, TaskGroup::Kind::region, false, request.data};
   note_stack(__builtin_frame_address(0));
   begin_parallel(request, task);
-  if (request.reductions) {
-    group.reductions = *static_cast<std::uintptr_t**>(request.data);
-    task.group = &group;
-  }
+  if (request.grouped) task.group = &group;
   const std::uint32_t size = task.size;
   {
     const runtime::Traced traced(runtime::Event::parallel_region,
                                  reinterpret_cast<std::uintptr_t>(request.function));
     request.function(request.data);
   }
-  leave_groups(task, request.reductions ? &group : nullptr);
+  leave_groups(task, request.grouped ? &group : nullptr);
   note_stack(__builtin_frame_address(0));
   end_parallel();
   return size;

@@ -30,11 +30,15 @@ struct Loop {
 
 class Team;
 
+// The tasks of a taskgroup, or of another construct that has reductions over tasks.
 struct TaskGroup {
+  enum class Kind : std::uint8_t { taskgroup, worksharing, region };
+
   TaskGroup* outer;
-  std::uintptr_t* reductions;   // chain of descriptors made by the compiler, or null
-  bool of_worksharing = false;  // stands for a construct with task reductions, not for a taskgroup
+  Kind kind;
   bool cancelled = false;
+  // Where the front end keeps the group's reductions, if it has any; of a region's group: the region's data.
+  void* reductions = nullptr;
 };
 
 // Memory that a work-sharing construct handed to the team; freed at the end of the region by whoever made it.

@@ -7,7 +7,7 @@
 #include "omp/doacross.h"
 #include "omp/gomp/entry.h"
 #include "omp/gomp/loop_values.h"
-#include "omp/tasks.h"
+#include "omp/gomp/reductions.h"
 
 using namespace musubi::omp;
 
@@ -34,7 +34,7 @@ template <class Value>
 bool begin_coded(unsigned count, const Value* extents, long code, Value chunk, Value* first, Value* end,
                  std::uintptr_t* reductions, void** memory) {
   ImplicitTask& task = current_task();
-  if (reductions != nullptr) worksharing_reduction_begin(reductions);
+  if (reductions != nullptr) gomp::worksharing_reduction_begin(reductions);
   // Behind the memory that a lastprivate or scan may ask for, libgomp keeps nothing that the program sees.
   if (memory != nullptr) *memory = construct_memory(task, reinterpret_cast<std::uintptr_t>(*memory));
   const auto chosen = gomp::specify_coded({}, code, static_cast<std::uint64_t>(chunk), false);

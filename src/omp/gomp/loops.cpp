@@ -1,7 +1,7 @@
 // Loops: every schedule, for long and for unsigned long long, plain and ordered.
 #include "omp/gomp/entry.h"
 #include "omp/gomp/loop_values.h"
-#include "omp/tasks.h"
+#include "omp/gomp/reductions.h"
 #include "omp/team.h"
 
 using namespace musubi::omp;
@@ -22,7 +22,7 @@ template <class Value>
 bool start_general(const LoopSpecification& specification, Value* first, Value* end,
                    std::uintptr_t* reductions, void** memory) {
   ImplicitTask& task = current_task();
-  if (reductions != nullptr) worksharing_reduction_begin(reductions);
+  if (reductions != nullptr) gomp::worksharing_reduction_begin(reductions);
   if (memory != nullptr) *memory = construct_memory(task, reinterpret_cast<std::uintptr_t>(*memory));
   if (first == nullptr) return true;
   return start(specification, first, end);

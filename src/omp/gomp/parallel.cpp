@@ -6,9 +6,9 @@
 
 #include "omp/gomp/entry.h"
 #include "omp/gomp/loop_values.h"
+#include "omp/gomp/reductions.h"
 #include "omp/parallel.h"
 #include "omp/shared_memory.h"
-#include "omp/tasks.h"
 
 using namespace musubi::omp;
 using gomp::specify;
@@ -57,7 +57,7 @@ MUSUBI_EXPORT void GOMP_parallel(Function function, void* data, unsigned threads
 MUSUBI_EXPORT unsigned GOMP_parallel_reductions(Function function, void* data, unsigned threads,
                                                 unsigned /*flags*/) {
   MUSUBI_GOMP_ENTRY();
-  team_reduction_begin(*static_cast<std::uintptr_t**>(data), team_size(threads));
+  gomp::team_reduction_begin(data, team_size(threads));
   return parallel({function, data, threads, nullptr, true});
 }
 

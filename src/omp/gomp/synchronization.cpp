@@ -2,9 +2,9 @@
 #include "omp/cancellation.h"
 #include "omp/gomp/entry.h"
 #include "omp/gomp/loop_values.h"
+#include "omp/gomp/reductions.h"
 #include "omp/job.h"
 #include "omp/locks.h"
-#include "omp/tasks.h"
 #include "omp/team.h"
 #include "omp/worksharing.h"
 
@@ -22,6 +22,13 @@ unsigned next_section() {
 unsigned start_sections(unsigned count) {
   loop_begin(current_task(), gomp::specify_sections(count));
   return next_section();
+}
+
+// The interface names a construct by one of these bits (gomp-constants.h); that of a region is 1.
+Cancellable cancellable_of(int bits) {
+  constexpr int loop = 2, sections = 4, taskgroup = 8;
+  if ((bits & (loop | sections)) != 0) return Cancellable::loop;
+  return (bits & taskgroup) != 0 ? Cancellable::taskgroup : Cancellable::region;
 }
 
 // Result: whether the region was cancelled, and the thread must leave it.
@@ -93,7 +100,7 @@ MUSUBI_EXPORT unsigned GOMP_sections_start(unsigned count) {
 }
 MUSUBI_EXPORT unsigned GOMP_sections2_start(unsigned count, std::uintptr_t* reductions, void** memory) {
   MUSUBI_GOMP_ENTRY();
-  if (reductions != nullptr) worksharing_reduction_begin(reductions);
+  if (reductions != nullptr) gomp::worksharing_reduction_begin(reductions);
   if (memory != nullptr)
     *memory = construct_memory(current_task(), reinterpret_cast<std::uintptr_t>(*memory));
   return start_sections(count);
@@ -113,17 +120,17 @@ MUSUBI_EXPORT void GOMP_sections_end_nowait() {
 
 MUSUBI_EXPORT void GOMP_scope_start(std::uintptr_t* reductions) {
   MUSUBI_GOMP_ENTRY();
-  if (reductions != nullptr) worksharing_reduction_begin(reductions);
+  if (reductions != nullptr) gomp::worksharing_reduction_begin(reductions);
 }
 
 MUSUBI_EXPORT bool GOMP_cancel(int which, bool condition) {
   MUSUBI_GOMP_ENTRY();
-  const auto kind = static_cast<unsigned>(which);
-  return condition ? cancel(current_task(), kind) : cancellation_point(current_task(), kind);
+  const Cancellable construct = cancellable_of(which);
+  return condition ? cancel(current_task(), construct) : cancellation_point(current_task(), construct);
 }
 MUSUBI_EXPORT bool GOMP_cancellation_point(int which) {
   MUSUBI_GOMP_ENTRY();
-  return cancellation_point(current_task(), static_cast<unsigned>(which));
+  return cancellation_point(current_task(), cancellable_of(which));
 }
 MUSUBI_EXPORT bool GOMP_barrier_cancel() {
   MUSUBI_GOMP_ENTRY();
