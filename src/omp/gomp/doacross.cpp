@@ -5,7 +5,7 @@
 #include <cstdarg>
 
 #include "omp/doacross.h"
-#include "omp/gomp/entry.h"
+#include "omp/entry.h"
 #include "omp/gomp/loop_values.h"
 #include "omp/gomp/reductions.h"
 
@@ -68,45 +68,45 @@ extern "C" {
 #define MUSUBI_DOACROSS(family, Value)                                                                    \
   MUSUBI_EXPORT bool GOMP_##family##_doacross_static_start(unsigned count, Value* extents, Value chunk,   \
                                                            Value* first, Value* end) {                    \
-    MUSUBI_GOMP_ENTRY();                                                                                  \
+    MUSUBI_OMP_ENTRY();                                                                                   \
     return begin(count, extents, Schedule::static_chunks, chunk, first, end);                             \
   }                                                                                                       \
   MUSUBI_EXPORT bool GOMP_##family##_doacross_dynamic_start(unsigned count, Value* extents, Value chunk,  \
                                                             Value* first, Value* end) {                   \
-    MUSUBI_GOMP_ENTRY();                                                                                  \
+    MUSUBI_OMP_ENTRY();                                                                                   \
     return begin(count, extents, Schedule::dynamic, chunk, first, end);                                   \
   }                                                                                                       \
   MUSUBI_EXPORT bool GOMP_##family##_doacross_guided_start(unsigned count, Value* extents, Value chunk,   \
                                                            Value* first, Value* end) {                    \
-    MUSUBI_GOMP_ENTRY();                                                                                  \
+    MUSUBI_OMP_ENTRY();                                                                                   \
     return begin(count, extents, Schedule::guided, chunk, first, end);                                    \
   }                                                                                                       \
   MUSUBI_EXPORT bool GOMP_##family##_doacross_runtime_start(unsigned count, Value* extents, Value* first, \
                                                             Value* end) {                                 \
-    MUSUBI_GOMP_ENTRY();                                                                                  \
+    MUSUBI_OMP_ENTRY();                                                                                   \
     return begin_runtime(count, extents, first, end);                                                     \
   }                                                                                                       \
   MUSUBI_EXPORT bool GOMP_##family##_doacross_start(unsigned count, Value* extents, long schedule,        \
                                                     Value chunk, Value* first, Value* end,                \
                                                     std::uintptr_t* reductions, void** memory) {          \
-    MUSUBI_GOMP_ENTRY();                                                                                  \
+    MUSUBI_OMP_ENTRY();                                                                                   \
     return begin_coded(count, extents, schedule, chunk, first, end, reductions, memory);                  \
   }
 MUSUBI_DOACROSS(loop, Long)
 MUSUBI_DOACROSS(loop_ull, Ull)
 
 MUSUBI_EXPORT void GOMP_doacross_post(Long* coordinates) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   post(coordinates);
 }
 
 MUSUBI_EXPORT void GOMP_doacross_ull_post(Ull* coordinates) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   post(coordinates);
 }
 
 MUSUBI_EXPORT void GOMP_doacross_wait(Long first, ...) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   va_list others;
   va_start(others, first);
   wait(first, others);
@@ -114,7 +114,7 @@ MUSUBI_EXPORT void GOMP_doacross_wait(Long first, ...) {
 }
 
 MUSUBI_EXPORT void GOMP_doacross_ull_wait(Ull first, ...) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   va_list others;
   va_start(others, first);
   wait(first, others);

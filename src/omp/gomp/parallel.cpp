@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <new>
 
-#include "omp/gomp/entry.h"
+#include "omp/entry.h"
 #include "omp/gomp/loop_values.h"
 #include "omp/gomp/reductions.h"
 #include "omp/parallel.h"
@@ -50,24 +50,24 @@ void enter_team(Icv& icv, unsigned teams, unsigned team, unsigned thread_limit) 
 extern "C" {
 
 MUSUBI_EXPORT void GOMP_parallel(Function function, void* data, unsigned threads, unsigned /*flags*/) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   parallel({function, data, threads, nullptr, false});
 }
 
 MUSUBI_EXPORT unsigned GOMP_parallel_reductions(Function function, void* data, unsigned threads,
                                                 unsigned /*flags*/) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   gomp::team_reduction_begin(data, team_size(threads));
   return parallel({function, data, threads, nullptr, true});
 }
 
 MUSUBI_EXPORT void GOMP_parallel_start(Function function, void* data, unsigned threads) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   open_region(function, data, threads, nullptr);
 }
 
 MUSUBI_EXPORT void GOMP_parallel_end() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   ImplicitTask* task = &current_task();
   end_parallel();
   free_shared(task);
@@ -76,14 +76,14 @@ MUSUBI_EXPORT void GOMP_parallel_end() {
 #define MUSUBI_PARALLEL_LOOP(name, schedule)                                                                \
   MUSUBI_EXPORT void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, \
                                                long end, long step, long chunk, unsigned /*flags*/) {       \
-    MUSUBI_GOMP_ENTRY();                                                                                    \
+    MUSUBI_OMP_ENTRY();                                                                                     \
     run(function, data, threads,                                                                            \
         specify(IterationSpace::of(start, end, step), schedule, static_cast<std::uint64_t>(chunk), false)); \
   }
 #define MUSUBI_PARALLEL_LOOP_RUNTIME(name)                                                                  \
   MUSUBI_EXPORT void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, \
                                                long end, long step, unsigned /*flags*/) {                   \
-    MUSUBI_GOMP_ENTRY();                                                                                    \
+    MUSUBI_OMP_ENTRY();                                                                                     \
     run(function, data, threads, specify_runtime(IterationSpace::of(start, end, step), false));             \
   }
 MUSUBI_PARALLEL_LOOP(static, Schedule::static_chunks)
@@ -98,7 +98,7 @@ MUSUBI_PARALLEL_LOOP_RUNTIME(maybe_nonmonotonic_runtime)
 #define MUSUBI_PARALLEL_LOOP_START(name, schedule)                                                         \
   MUSUBI_EXPORT void GOMP_parallel_loop_##name##_start(Function function, void* data, unsigned threads,    \
                                                        long start, long end, long step, long chunk) {      \
-    MUSUBI_GOMP_ENTRY();                                                                                   \
+    MUSUBI_OMP_ENTRY();                                                                                    \
     const auto loop =                                                                                      \
         specify(IterationSpace::of(start, end, step), schedule, static_cast<std::uint64_t>(chunk), false); \
     open_region(function, data, threads, &loop);                                                           \
@@ -109,20 +109,20 @@ MUSUBI_PARALLEL_LOOP_START(guided, Schedule::guided)
 
 MUSUBI_EXPORT void GOMP_parallel_loop_runtime_start(Function function, void* data, unsigned threads,
                                                     long start, long end, long step) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   const auto loop = specify_runtime(IterationSpace::of(start, end, step), false);
   open_region(function, data, threads, &loop);
 }
 
 MUSUBI_EXPORT void GOMP_parallel_sections(Function function, void* data, unsigned threads, unsigned count,
                                           unsigned /*flags*/) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   run(function, data, threads, specify_sections(count));
 }
 
 MUSUBI_EXPORT void GOMP_parallel_sections_start(Function function, void* data, unsigned threads,
                                                 unsigned count) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   const auto loop = specify_sections(count);
   open_region(function, data, threads, &loop);
 }
@@ -131,7 +131,7 @@ MUSUBI_EXPORT void GOMP_parallel_sections_start(Function function, void* data, u
 // A league for which nothing says how many teams it has, has one.
 MUSUBI_EXPORT void GOMP_teams_reg(Function function, void* data, unsigned teams, unsigned thread_limit,
                                   unsigned /*flags*/) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   const Icv& around = current_task().icv;
   if (teams == 0) teams = std::max(around.teams, 1u);
   if (thread_limit == 0) thread_limit = around.teams_thread_limit;

@@ -1,6 +1,6 @@
 // Barriers, critical sections, the atomic fallback, single, sections, scope, and cancellation.
 #include "omp/cancellation.h"
-#include "omp/gomp/entry.h"
+#include "omp/entry.h"
 #include "omp/gomp/loop_values.h"
 #include "omp/gomp/reductions.h"
 #include "omp/job.h"
@@ -41,43 +41,43 @@ bool barrier_of_cancellable() {
 extern "C" {
 
 MUSUBI_EXPORT void GOMP_barrier() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   barrier();
 }
 
 MUSUBI_EXPORT void GOMP_critical_start() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   critical_begin(nullptr);
 }
 MUSUBI_EXPORT void GOMP_critical_end() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   critical_end(nullptr);
 }
 MUSUBI_EXPORT void GOMP_critical_name_start(void** name) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   critical_begin(name);
 }
 MUSUBI_EXPORT void GOMP_critical_name_end(void** name) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   critical_end(name);
 }
 MUSUBI_EXPORT void GOMP_atomic_start() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   atomic_begin();
 }
 MUSUBI_EXPORT void GOMP_atomic_end() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   atomic_end();
 }
 
 MUSUBI_EXPORT bool GOMP_single_start() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   return single_begin(current_task());
 }
 
 // Null in the thread that executes the block; the others wait for what it hands to GOMP_single_copy_end.
 MUSUBI_EXPORT void* GOMP_single_copy_start() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   ImplicitTask& task = current_task();
   if (single_begin(task)) return nullptr;
   void* data = broadcast(task, false, nullptr);
@@ -90,27 +90,27 @@ MUSUBI_EXPORT void* GOMP_single_copy_start() {
   return data;
 }
 MUSUBI_EXPORT void GOMP_single_copy_end(void* data) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   broadcast(current_task(), true, data);
 }
 
 MUSUBI_EXPORT unsigned GOMP_sections_start(unsigned count) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   return start_sections(count);
 }
 MUSUBI_EXPORT unsigned GOMP_sections2_start(unsigned count, std::uintptr_t* reductions, void** memory) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   if (reductions != nullptr) gomp::worksharing_reduction_begin(reductions);
   if (memory != nullptr)
     *memory = construct_memory(current_task(), reinterpret_cast<std::uintptr_t>(*memory));
   return start_sections(count);
 }
 MUSUBI_EXPORT unsigned GOMP_sections_next() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   return next_section();
 }
 MUSUBI_EXPORT void GOMP_sections_end() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   loop_end(current_task());
   barrier();
 }
@@ -119,30 +119,30 @@ MUSUBI_EXPORT void GOMP_sections_end_nowait() {
 }
 
 MUSUBI_EXPORT void GOMP_scope_start(std::uintptr_t* reductions) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   if (reductions != nullptr) gomp::worksharing_reduction_begin(reductions);
 }
 
 MUSUBI_EXPORT bool GOMP_cancel(int which, bool condition) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   const Cancellable construct = cancellable_of(which);
   return condition ? cancel(current_task(), construct) : cancellation_point(current_task(), construct);
 }
 MUSUBI_EXPORT bool GOMP_cancellation_point(int which) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   return cancellation_point(current_task(), cancellable_of(which));
 }
 MUSUBI_EXPORT bool GOMP_barrier_cancel() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   return barrier_of_cancellable();
 }
 MUSUBI_EXPORT bool GOMP_loop_end_cancel() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   loop_end(current_task());
   return barrier_of_cancellable();
 }
 MUSUBI_EXPORT bool GOMP_sections_end_cancel() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   loop_end(current_task());
   return barrier_of_cancellable();
 }

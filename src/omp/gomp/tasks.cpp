@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "omp/gomp/entry.h"
+#include "omp/entry.h"
 #include "omp/gomp/reductions.h"
 #include "omp/job.h"
 #include "omp/tasks.h"
@@ -78,7 +78,7 @@ MUSUBI_EXPORT void GOMP_taskwait() {}
 MUSUBI_EXPORT void GOMP_taskwait_depend(void** /*dependences*/) {}
 // Programs yield in loops that wait for another thread.
 MUSUBI_EXPORT void GOMP_taskyield() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   musubi::runtime::note_spin(musubi::runtime::Wait::yield, 0);
   sched_yield();
 }
@@ -100,7 +100,7 @@ MUSUBI_EXPORT void GOMP_task_reduction_remap(std::size_t count, std::size_t orig
   gomp::remap_reductions(count, originals, addresses);
 }
 MUSUBI_EXPORT void GOMP_workshare_task_reduction_unregister(bool /*cancelled*/) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   gomp::worksharing_reduction_end();
 }
 

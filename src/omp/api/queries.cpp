@@ -1,12 +1,12 @@
 // What a program may ask about its team and change about its control variables.
-#include "omp/gomp/queries.h"
+#include "omp/api/queries.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <string>
 
-#include "omp/gomp/entry.h"
+#include "omp/entry.h"
 #include "omp/job.h"
 #include "os/clock.h"
 
