@@ -25,8 +25,8 @@ bool cancellation_point(const ImplicitTask& task, Cancellable construct);
 
 // Whether the region that the task belongs to was cancelled.
 bool region_is_cancelled(const ImplicitTask& task);
-// Whether a new explicit task of this one is to be left out.
-bool drops_tasks(const ImplicitTask& task);
+// Whether a new explicit task of the calling one is to be left out.
+bool drops_tasks();
 
 // The thread that opened the region, behind its join: makes the shared words ready for the next region.
 void forget_cancellation(ImplicitTask& task);

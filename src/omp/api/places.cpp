@@ -67,7 +67,7 @@ MUSUBI_EXPORT int omp_get_teams_thread_limit() {
 MUSUBI_EXPORT int omp_pause_resource(int kind, int device) {
   constexpr int soft = 1, hard = 2;
   const bool known = kind == soft || kind == hard;
-  return known && device == initial_device && current_task().level == 0 ? 0 : -1;
+  return known && device == initial_device && implicit_task().level == 0 ? 0 : -1;
 }
 MUSUBI_EXPORT int omp_pause_resource_all(int kind) {
   return omp_pause_resource(kind, initial_device);

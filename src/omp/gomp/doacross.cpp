@@ -20,7 +20,7 @@ template <class Value>
 bool begin(unsigned count, const Value* extents, Schedule schedule, Value chunk, Value* first, Value* end) {
   auto* converted = static_cast<std::uint64_t*>(alloca(count * sizeof(std::uint64_t)));
   std::copy_n(extents, count, converted);
-  doacross_begin(current_task(), {converted, count}, schedule, static_cast<std::uint64_t>(chunk));
+  doacross_begin(implicit_task(), {converted, count}, schedule, static_cast<std::uint64_t>(chunk));
   return gomp::next(first, end);
 }
 
@@ -33,7 +33,7 @@ bool begin_runtime(unsigned count, const Value* extents, Value* first, Value* en
 template <class Value>
 bool begin_coded(unsigned count, const Value* extents, long code, Value chunk, Value* first, Value* end,
                  std::uintptr_t* reductions, void** memory) {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   if (reductions != nullptr) gomp::worksharing_reduction_begin(reductions);
   // Behind the memory that a lastprivate or scan may ask for, libgomp keeps nothing that the program sees.
   if (memory != nullptr) *memory = construct_memory(task, reinterpret_cast<std::uintptr_t>(*memory));
@@ -43,7 +43,7 @@ bool begin_coded(unsigned count, const Value* extents, long code, Value chunk, V
 
 template <class Value>
 void post(const Value* coordinates) {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   auto* converted = static_cast<std::uint64_t*>(alloca(task.loop.nest * sizeof(std::uint64_t)));
   std::copy_n(coordinates, task.loop.nest, converted);
   doacross_post(task, converted);
@@ -52,7 +52,7 @@ void post(const Value* coordinates) {
 // The coordinates behind the first one are arguments of type Value.
 template <class Value>
 void wait(Value first, va_list& others) {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   auto* coordinates = static_cast<std::uint64_t*>(alloca(task.loop.nest * sizeof(std::uint64_t)));
   coordinates[0] = static_cast<std::uint64_t>(first);
   for (unsigned depth = 1; depth < task.loop.nest; ++depth) {

@@ -21,7 +21,7 @@ namespace {
 template <class Value>
 bool start_general(const LoopSpecification& specification, Value* first, Value* end,
                    std::uintptr_t* reductions, void** memory) {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   if (reductions != nullptr) gomp::worksharing_reduction_begin(reductions);
   if (memory != nullptr) *memory = construct_memory(task, reinterpret_cast<std::uintptr_t>(*memory));
   if (first == nullptr) return true;
@@ -109,22 +109,22 @@ MUSUBI_LOOP_GENERAL(ordered_start, true)
 
 MUSUBI_EXPORT void GOMP_loop_end() {
   MUSUBI_OMP_ENTRY();
-  loop_end(current_task());
+  loop_end(implicit_task());
   barrier();
 }
 
 MUSUBI_EXPORT void GOMP_loop_end_nowait() {
-  loop_end(current_task());
+  loop_end(implicit_task());
 }
 
 MUSUBI_EXPORT void GOMP_ordered_start() {
   MUSUBI_OMP_ENTRY();
-  ordered_begin(current_task());
+  ordered_begin(implicit_task());
 }
 
 MUSUBI_EXPORT void GOMP_ordered_end() {
   MUSUBI_OMP_ENTRY();
-  ordered_end(current_task());
+  ordered_end(implicit_task());
 }
 
 }  // extern "C"

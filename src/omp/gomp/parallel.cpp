@@ -1,7 +1,6 @@
 // Parallel regions, with and without a work-sharing construct in them, and teams on the host.
 #include <algorithm>
 #include <climits>
-#include <cstddef>
 #include <new>
 
 #include "omp/entry.h"
@@ -23,11 +22,9 @@ void run(Function function, void* data, unsigned threads, const LoopSpecificatio
 
 // The interface of gcc before 4.9 opens a region in one call and closes it in another, and the master runs
 // the function in between. The region's task must outlive the call.
-struct OpenRegion {
-  ImplicitTask task;  // first: GOMP_parallel_end finds the whole by it
+struct OpenRegion : ImplicitTask {
   LoopSpecification loop;
 };
-static_assert(offsetof(OpenRegion, task) == 0);
 
 void open_region(Function function, void* data, unsigned threads, const LoopSpecification* loop) {
   auto* region = new (allocate_shared_zeroed(alignof(OpenRegion), sizeof(OpenRegion))) OpenRegion{};
@@ -36,7 +33,7 @@ void open_region(Function function, void* data, unsigned threads, const LoopSpec
     region->loop = *loop;
     request.loop = &region->loop;
   }
-  begin_parallel(request, region->task);
+  begin_parallel(request, *region);
 }
 
 void enter_team(Icv& icv, unsigned teams, unsigned team, unsigned thread_limit) {
@@ -68,9 +65,9 @@ MUSUBI_EXPORT void GOMP_parallel_start(Function function, void* data, unsigned t
 
 MUSUBI_EXPORT void GOMP_parallel_end() {
   MUSUBI_OMP_ENTRY();
-  ImplicitTask* task = &current_task();
+  auto* region = static_cast<OpenRegion*>(&implicit_task());
   end_parallel();
-  free_shared(task);
+  free_shared(region);
 }
 
 #define MUSUBI_PARALLEL_LOOP(name, schedule)                                                                \

@@ -95,8 +95,8 @@ bool find_part(Descriptor chain, std::uintptr_t address, Found& found) {
 }  // namespace
 
 void group_reduction_begin(std::uintptr_t* descriptors) {
-  ImplicitTask& task = current_task();
-  register_chain(descriptors, reductions_around(task.group), nullptr, task.size);
+  Task& task = current_task();
+  register_chain(descriptors, reductions_around(task.group), nullptr, implicit_task().size);
   task.group->reductions = descriptors;
 }
 
@@ -112,7 +112,7 @@ void team_reduction_begin(void* data, std::uint32_t threads) {
 }
 
 void worksharing_reduction_begin(std::uintptr_t* descriptors) {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   group_begin(TaskGroup::Kind::worksharing);
   std::uintptr_t* enclosing = reductions_around(task.group);
   const bool first = single_begin(task);
@@ -123,7 +123,7 @@ void worksharing_reduction_begin(std::uintptr_t* descriptors) {
 }
 
 void worksharing_reduction_end() {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   std::uintptr_t* descriptors = reductions_around(task.group);
   group_end();
   if (task.number == 0) group_reduction_end(descriptors);
@@ -131,8 +131,8 @@ void worksharing_reduction_end() {
 }
 
 void remap_reductions(std::size_t count, std::size_t originals, void** addresses) {
-  const ImplicitTask& task = current_task();
-  const Descriptor chain{reductions_around(task.group)};
+  const Descriptor chain{reductions_around(current_task().group)};
+  const std::uint32_t part = implicit_task().number;
   for (std::size_t i = 0; i < count; ++i) {
     const auto address = reinterpret_cast<std::uintptr_t>(addresses[i]);
     Found found{};
@@ -140,8 +140,8 @@ void remap_reductions(std::size_t count, std::size_t originals, void** addresses
       unsupported("a task that takes part in a reduction of no enclosing construct",
                   "enclose it in a taskgroup with task_reduction");
     }
-    addresses[i] = reinterpret_cast<void*>(found.descriptor.memory() +
-                                           task.number * found.descriptor.part_bytes() + found.offset);
+    addresses[i] = reinterpret_cast<void*>(found.descriptor.memory() + part * found.descriptor.part_bytes() +
+                                           found.offset);
     if (i < originals) addresses[count + i] = reinterpret_cast<void*>(found.original);
   }
 }

@@ -14,13 +14,13 @@ namespace {
 
 // Sections are a dynamic loop over their numbers, from 1; 0 says that there is none left.
 unsigned next_section() {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   if (!loop_next(task)) return 0;
   return static_cast<unsigned>(task.loop.specification.space.value_at(task.loop.chunk.first));
 }
 
 unsigned start_sections(unsigned count) {
-  loop_begin(current_task(), gomp::specify_sections(count));
+  loop_begin(implicit_task(), gomp::specify_sections(count));
   return next_section();
 }
 
@@ -33,7 +33,7 @@ Cancellable cancellable_of(int bits) {
 
 // Result: whether the region was cancelled, and the thread must leave it.
 bool barrier_of_cancellable() {
-  return !barrier() || region_is_cancelled(current_task());
+  return !barrier() || region_is_cancelled(implicit_task());
 }
 
 }  // namespace
@@ -72,13 +72,13 @@ MUSUBI_EXPORT void GOMP_atomic_end() {
 
 MUSUBI_EXPORT bool GOMP_single_start() {
   MUSUBI_OMP_ENTRY();
-  return single_begin(current_task());
+  return single_begin(implicit_task());
 }
 
 // Null in the thread that executes the block; the others wait for what it hands to GOMP_single_copy_end.
 MUSUBI_EXPORT void* GOMP_single_copy_start() {
   MUSUBI_OMP_ENTRY();
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   if (single_begin(task)) return nullptr;
   void* data = broadcast(task, false, nullptr);
   if (data == nullptr) {
@@ -91,7 +91,7 @@ MUSUBI_EXPORT void* GOMP_single_copy_start() {
 }
 MUSUBI_EXPORT void GOMP_single_copy_end(void* data) {
   MUSUBI_OMP_ENTRY();
-  broadcast(current_task(), true, data);
+  broadcast(implicit_task(), true, data);
 }
 
 MUSUBI_EXPORT unsigned GOMP_sections_start(unsigned count) {
@@ -102,7 +102,7 @@ MUSUBI_EXPORT unsigned GOMP_sections2_start(unsigned count, std::uintptr_t* redu
   MUSUBI_OMP_ENTRY();
   if (reductions != nullptr) gomp::worksharing_reduction_begin(reductions);
   if (memory != nullptr)
-    *memory = construct_memory(current_task(), reinterpret_cast<std::uintptr_t>(*memory));
+    *memory = construct_memory(implicit_task(), reinterpret_cast<std::uintptr_t>(*memory));
   return start_sections(count);
 }
 MUSUBI_EXPORT unsigned GOMP_sections_next() {
@@ -111,11 +111,11 @@ MUSUBI_EXPORT unsigned GOMP_sections_next() {
 }
 MUSUBI_EXPORT void GOMP_sections_end() {
   MUSUBI_OMP_ENTRY();
-  loop_end(current_task());
+  loop_end(implicit_task());
   barrier();
 }
 MUSUBI_EXPORT void GOMP_sections_end_nowait() {
-  loop_end(current_task());
+  loop_end(implicit_task());
 }
 
 MUSUBI_EXPORT void GOMP_scope_start(std::uintptr_t* reductions) {
@@ -126,11 +126,11 @@ MUSUBI_EXPORT void GOMP_scope_start(std::uintptr_t* reductions) {
 MUSUBI_EXPORT bool GOMP_cancel(int which, bool condition) {
   MUSUBI_OMP_ENTRY();
   const Cancellable construct = cancellable_of(which);
-  return condition ? cancel(current_task(), construct) : cancellation_point(current_task(), construct);
+  return condition ? cancel(implicit_task(), construct) : cancellation_point(implicit_task(), construct);
 }
 MUSUBI_EXPORT bool GOMP_cancellation_point(int which) {
   MUSUBI_OMP_ENTRY();
-  return cancellation_point(current_task(), cancellable_of(which));
+  return cancellation_point(implicit_task(), cancellable_of(which));
 }
 MUSUBI_EXPORT bool GOMP_barrier_cancel() {
   MUSUBI_OMP_ENTRY();
@@ -138,12 +138,12 @@ MUSUBI_EXPORT bool GOMP_barrier_cancel() {
 }
 MUSUBI_EXPORT bool GOMP_loop_end_cancel() {
   MUSUBI_OMP_ENTRY();
-  loop_end(current_task());
+  loop_end(implicit_task());
   return barrier_of_cancellable();
 }
 MUSUBI_EXPORT bool GOMP_sections_end_cancel() {
   MUSUBI_OMP_ENTRY();
-  loop_end(current_task());
+  loop_end(implicit_task());
   return barrier_of_cancellable();
 }
 
