@@ -46,12 +46,12 @@ constexpr Field fields[] = {{'t', "team_num"},       {'T', "num_teams"},   {'L',
                             {'A', "thread_affinity"}};
 
 std::string value_of(char letter) {
-  const ImplicitTask& task = current_task();
+  const ImplicitTask& task = implicit_task();
   switch (letter) {
     case 't':
-      return std::to_string(task.icv.league_number);
+      return std::to_string(current_task().icv.league_number);
     case 'T':
-      return std::to_string(task.icv.league);
+      return std::to_string(current_task().icv.league);
     case 'L':
       return std::to_string(task.level);
     case 'n':
@@ -145,7 +145,7 @@ void set_affinity_format(std::string_view format) {
   const std::uint64_t before = job.words.load(Rank{0}, words::affinity_format);
   job.words.store(Rank{0}, words::affinity_format, reinterpret_cast<std::uintptr_t>(copy));
   // Inside a region another thread may still read it.
-  if (before != 0 && current_task().level == 0) free_shared(reinterpret_cast<void*>(before));
+  if (before != 0 && implicit_task().level == 0) free_shared(reinterpret_cast<void*>(before));
 }
 
 void print_affinity(std::string_view format) {

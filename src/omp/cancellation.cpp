@@ -7,9 +7,9 @@
 namespace musubi::omp {
 namespace {
 
-TaskGroup* group_to_cancel(const ImplicitTask& task) {
-  TaskGroup* group = task.group;
-  while (group != nullptr && group->of_worksharing) group = group->outer;
+TaskGroup* group_to_cancel() {
+  TaskGroup* group = current_task().group;
+  while (group != nullptr && group->kind != TaskGroup::Kind::taskgroup) group = group->outer;
   return group;
 }
 
@@ -25,35 +25,44 @@ bool region_is_cancelled(const ImplicitTask& task) {
   return task.team == nullptr ? task.cancelled : task.team->is_cancelled();
 }
 
-bool cancel(ImplicitTask& task, unsigned kind) {
+bool cancel(ImplicitTask& task, Cancellable construct) {
   if (!cancellation_enabled()) return false;
-  if ((kind & (cancel_kinds::loop | cancel_kinds::sections)) != 0) {
-    if (task.team != nullptr)
-      task.team->words.store(Rank{0}, words::cancelled_loop, std::uint64_t{task.barriers} + 1);
-  } else if ((kind & cancel_kinds::taskgroup) != 0) {
-    if (TaskGroup* group = group_to_cancel(task)) group->cancelled = true;
-  } else if (task.team != nullptr) {
-    task.team->cancel();
-  } else {
-    task.cancelled = true;
+  switch (construct) {
+    case Cancellable::loop:
+      if (task.team != nullptr)
+        task.team->words.store(Rank{0}, words::cancelled_loop, std::uint64_t{task.barriers} + 1);
+      break;
+    case Cancellable::taskgroup:
+      if (TaskGroup* group = group_to_cancel()) group->cancelled = true;
+      break;
+    case Cancellable::region:
+      if (task.team != nullptr) {
+        task.team->cancel();
+      } else {
+        task.cancelled = true;
+      }
   }
   return true;
 }
 
-bool cancellation_point(const ImplicitTask& task, unsigned kind) {
+bool cancellation_point(const ImplicitTask& task, Cancellable construct) {
   if (!cancellation_enabled()) return false;
-  if ((kind & (cancel_kinds::loop | cancel_kinds::sections)) != 0) {
-    return task.team != nullptr &&
-           task.team->words.load(Rank{0}, words::cancelled_loop) == std::uint64_t{task.barriers} + 1;
+  switch (construct) {
+    case Cancellable::loop:
+      return task.team != nullptr &&
+             task.team->words.load(Rank{0}, words::cancelled_loop) == std::uint64_t{task.barriers} + 1;
+    case Cancellable::taskgroup:
+      return drops_tasks();
+    case Cancellable::region:
+      break;
   }
-  if ((kind & cancel_kinds::taskgroup) != 0) return drops_tasks(task);
   return region_is_cancelled(task);
 }
 
-bool drops_tasks(const ImplicitTask& task) {
+bool drops_tasks() {
   if (!cancellation_enabled()) return false;
-  const TaskGroup* group = group_to_cancel(task);
-  return (group != nullptr && group->cancelled) || region_is_cancelled(task);
+  const TaskGroup* group = group_to_cancel();
+  return (group != nullptr && group->cancelled) || region_is_cancelled(implicit_task());
 }
 
 void forget_cancellation(ImplicitTask& task) {

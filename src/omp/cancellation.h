@@ -6,27 +6,27 @@
 // joined, the counts of constructs start anew, since the threads left them at different ones.
 #pragma once
 
+#include <cstdint>
+
 #include "omp/thread.h"
 
 namespace musubi::omp {
 
-// Bits of the interface (gomp-constants.h): one of them at a time.
-namespace cancel_kinds {
-inline constexpr unsigned parallel = 1, loop = 2, sections = 4, taskgroup = 8;
-}
+// What can be cancelled; sections are a loop over their numbers.
+enum class Cancellable : std::uint8_t { region, loop, taskgroup };
 
 // cancel-var.
 bool cancellation_enabled() noexcept;
 
 // Cancels the innermost construct of that kind. Result: whether it is cancelled, that is whether the thread
 // must leave it.
-bool cancel(ImplicitTask& task, unsigned kind);
-bool cancellation_point(const ImplicitTask& task, unsigned kind);
+bool cancel(ImplicitTask& task, Cancellable construct);
+bool cancellation_point(const ImplicitTask& task, Cancellable construct);
 
 // Whether the region that the task belongs to was cancelled.
 bool region_is_cancelled(const ImplicitTask& task);
-// Whether a new explicit task of this one is to be left out.
-bool drops_tasks(const ImplicitTask& task);
+// Whether a new explicit task of the calling one is to be left out.
+bool drops_tasks();
 
 // The thread that opened the region, behind its join: makes the shared words ready for the next region.
 void forget_cancellation(ImplicitTask& task);

@@ -18,6 +18,9 @@ struct RunSchedule {
   bool operator==(const RunSchedule&) const = default;
 };
 
+// The number of the host: as many as there are other devices.
+inline constexpr int initial_device = 0;
+
 // The variables that belong to a task's data environment; inherited at each region.
 struct Icv {
   std::uint32_t threads = 1;  // nthreads-var

@@ -135,7 +135,7 @@ LockId opened(LockWord& word) {
 
 // Of the task that the calling thread runs: different for any two tasks of the job.
 std::uint64_t owner_mark() {
-  ImplicitTask& task = current_task();
+  Task& task = current_task();
   if (task.mark == 0) {
     Job& job = Job::require("an OpenMP lock");
     task.mark = (job.task_marks.fetch_add(1, std::memory_order_relaxed) + 1) | std::uint64_t{job.self} << 48;

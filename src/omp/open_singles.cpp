@@ -108,7 +108,7 @@ void UnreleasedSingles::release_awaited() {
 }
 
 void settle_singles(Before before) {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   if (Job* const job = Job::current()) job->unreleased_singles.release_awaited();
   if (!task.runs_single && task.first_awaited == task.last_awaited) return;
   if (task.runs_single) release_and_announce(task);

@@ -19,7 +19,8 @@ namespace {
 // The calling thread becomes member `number`; `team`: null for a team of one.
 void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t number) {
   Thread& thread = this_thread();
-  task.outer = &current_task();
+  task.parent = &current_task();
+  task.outer = thread.implicit;
   MUSUBI_CHECK((team != nullptr) == (region.size > 1) && number < region.size);
   MUSUBI_CHECK(team == nullptr || team->parent == task.outer->team);
   task.team = team;
@@ -30,20 +31,21 @@ void enter(ImplicitTask& task, const Region& region, Team* team, std::uint32_t n
   task.icv = region.icv;
   task.loops = region.loops;
   task.singles = region.singles;
-  thread.task = &task;
+  thread.task = thread.implicit = &task;
   if (const Job* job = Job::current(); job != nullptr && job->environment.display_affinity)
     display_affinity_when_changed();
   runtime::note_team(number, region.size);
-  runtime::note_call(reinterpret_cast<const char*>(region.function) + 1);  // until it calls
+  runtime::note_entry(reinterpret_cast<std::uintptr_t>(region.function));
   if (region.loop != nullptr) loop_begin(task, *region.loop);
 }
 
 void leave(ImplicitTask& task) {
-  MUSUBI_CHECK(this_thread().task == &task && task.outer != nullptr);
+  MUSUBI_CHECK(this_thread().task == &task && this_thread().implicit == &task && task.outer != nullptr);
   end_own_single(task);
   if (cancellation_enabled()) loop_end(task);
   free_construct_memory(task);
-  this_thread().task = task.outer;
+  this_thread().implicit = task.outer;
+  this_thread().task = task.parent;
   runtime::note_team(task.outer->number, task.outer->size > 1 ? task.outer->size : 0);
 }
 
@@ -56,8 +58,9 @@ void begin_code(Job& job, const Region& region) {
   job.runtime.synchronization().begin_region(reinterpret_cast<std::uintptr_t>(region.function), region.data);
 }
 
-bool opens_team(const ImplicitTask& task) {
-  if (!this_thread().forks || task.active_level != 0 || task.icv.max_active_levels == 0) return false;
+bool opens_team() {
+  if (!this_thread().forks || implicit_task().active_level != 0) return false;
+  if (current_task().icv.max_active_levels == 0) return false;
   const Job* job = Job::current();
   return job != nullptr && !job->team.is_open();
 }
@@ -84,17 +87,14 @@ void run_member(std::uint32_t index) {
   const Region region = team.region();
   ImplicitTask task;
   enter(task, region, &team, team.first_here() + index);
-  TaskGroup group{nullptr, nullptr, true};
-  if (region.reductions) {
-    group.reductions = *static_cast<std::uintptr_t**>(region.data);
-    task.group = &group;
-  }
+  TaskGroup group{nullptr, TaskGroup::Kind::region, false, region.data};
+  if (region.grouped) task.group = &group;
   {
     const runtime::Traced traced(runtime::Event::parallel_region,
                                  reinterpret_cast<std::uintptr_t>(region.function));
     region.function(region.data);
   }
-  leave_groups(task, region.reductions ? &group : nullptr);
+  leave_groups(task, region.grouped ? &group : nullptr);
   leave(task);
 }
 
@@ -119,24 +119,24 @@ void serve_region(Job& job, const runtime::BarrierPayload& fork) {
 }
 
 std::uint32_t team_size(std::uint32_t threads) {
-  const ImplicitTask& task = current_task();
-  if (!opens_team(task)) return 1;
-  return std::min(threads == 0 ? task.icv.threads : threads, task.icv.thread_limit);
+  if (!opens_team()) return 1;
+  const Icv& icv = current_task().icv;
+  return std::min(threads == 0 ? icv.threads : threads, icv.thread_limit);
 }
 
 [[gnu::noinline]] void begin_parallel(const RegionRequest& request, ImplicitTask& task) {
   Job::refuse_if_left();
-  ImplicitTask& outer = current_task();
+  const ImplicitTask& outer = implicit_task();
   Region region;
   region.function = request.function;
   region.data = request.data;
   region.size = team_size(request.threads);
   region.level = outer.level + 1;
-  region.icv = outer.icv;
+  region.icv = current_task().icv;
   region.loops = outer.loops;
   region.singles = outer.singles;
   region.loop = request.loop;
-  region.reductions = request.reductions;
+  region.grouped = request.grouped;
   if (region.size == 1) return enter(task, region, nullptr, 0);
   Job& job = *Job::current();
   open_team(job, region, task);
@@ -144,7 +144,7 @@ std::uint32_t team_size(std::uint32_t threads) {
 }
 
 void end_parallel() {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   if (Team* const team = task.team) {
     Job& job = *Job::current();
     end_own_single(task);
@@ -163,38 +163,37 @@ void end_parallel() {
 
 std::uint32_t parallel(const RegionRequest& request) {
   ImplicitTask task;
-  TaskGroup group{nullptr, nullptr, true};
+  TaskGroup group{nullptr, TaskGroup::Kind::region, false, request.data};
   note_stack(__builtin_frame_address(0));
   begin_parallel(request, task);
-  if (request.reductions) {
-    group.reductions = *static_cast<std::uintptr_t**>(request.data);
-    task.group = &group;
-  }
+  if (request.grouped) task.group = &group;
   const std::uint32_t size = task.size;
   {
     const runtime::Traced traced(runtime::Event::parallel_region,
                                  reinterpret_cast<std::uintptr_t>(request.function));
     request.function(request.data);
   }
-  leave_groups(task, request.reductions ? &group : nullptr);
+  leave_groups(task, request.grouped ? &group : nullptr);
   note_stack(__builtin_frame_address(0));
   end_parallel();
   return size;
 }
 
 InitialTaskScope::InitialTaskScope() {
-  ImplicitTask& around = current_task();
+  ImplicitTask& around = implicit_task();
   task_.outer = &around;
-  task_.icv = around.icv;
+  task_.parent = &current_task();
+  task_.icv = task_.parent->icv;
   task_.loops = around.loops;
   task_.singles = around.singles;
-  this_thread().task = &task_;
+  this_thread().task = this_thread().implicit = &task_;
 }
 
 InitialTaskScope::~InitialTaskScope() {
   task_.outer->loops = task_.loops;
   task_.outer->singles = task_.singles;
-  this_thread().task = task_.outer;
+  this_thread().implicit = task_.outer;
+  this_thread().task = task_.parent;
 }
 
 }  // namespace musubi::omp

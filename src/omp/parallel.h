@@ -19,7 +19,7 @@ struct RegionRequest {
   void* data = nullptr;
   std::uint32_t threads = 0;                // 0: nthreads-var
   const LoopSpecification* loop = nullptr;  // of a combined construct
-  bool reductions = false;
+  bool grouped = false;                     // see Region
 };
 
 // The size that a region opened now would have.

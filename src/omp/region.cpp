@@ -7,7 +7,7 @@ namespace {
 
 // Word 0 of a fork: kind, level, flags and schedule, then the size of the team.
 constexpr unsigned level_shift = 8, levels_max_shift = 16, schedule_shift = 24, size_shift = 32;
-constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, reductions_bit = 32,
+constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, grouped_bit = 32,
                         details_bit = 64;
 constexpr std::uint64_t address_mask = (std::uint64_t{1} << 48) - 1;
 
@@ -15,7 +15,7 @@ runtime::BarrierPayload encode_plainly(const Region& region) {
   const Icv& icv = region.icv;
   const std::uint64_t bits = static_cast<std::uint64_t>(icv.schedule.kind) |
                              (icv.schedule.monotonic ? monotonic_bit : 0) | (icv.dynamic ? dynamic_bit : 0) |
-                             (region.reductions ? reductions_bit : 0);
+                             (region.grouped ? grouped_bit : 0);
   runtime::BarrierPayload payload{};
   // Levels beyond 255 exist only in serialised regions around this one; nobody asks the workers for them.
   payload[0] = static_cast<std::uint64_t>(BarrierKind::fork) |
@@ -40,7 +40,7 @@ Region decode_plainly(const runtime::BarrierPayload& payload, const Icv& initial
   region.icv.schedule.kind = static_cast<Schedule>(bits & schedule_mask);
   region.icv.schedule.monotonic = (bits & monotonic_bit) != 0;
   region.icv.dynamic = (bits & dynamic_bit) != 0;
-  region.reductions = (bits & reductions_bit) != 0;
+  region.grouped = (bits & grouped_bit) != 0;
   region.size = static_cast<std::uint32_t>(payload[0] >> size_shift);
   region.function = reinterpret_cast<Function>(payload[1]);
   region.data = reinterpret_cast<void*>(payload[2]);

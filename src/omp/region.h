@@ -27,7 +27,7 @@ struct Region {
   Icv icv;
   std::uint32_t loops = 0;  // numbers of the constructs met by the job so far
   std::uint32_t singles = 0;
-  bool reductions = false;  // data points to a pointer to descriptors of task reductions
+  bool grouped = false;  // the tasks of each member are a group: the region has reductions over tasks
   // The loop that a combined construct starts; lies on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
 };

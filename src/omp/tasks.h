@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "omp/iteration_space.h"
 #include "omp/region.h"
 #include "omp/thread.h"
 
@@ -23,34 +24,20 @@ struct TaskRequest {
 // Runs a task. Its data environment is its own: what it sets (omp_set_num_threads) is gone afterwards.
 void run_task(const TaskRequest& request);
 
-// A loop cut into tasks; the task's data begin with two loop variables: the bounds of its part.
+// A loop cut into tasks.
 struct TaskLoopRequest {
   TaskRequest task;
+  // Tells a task's own data which part of the loop it has: values of the loop variable, the second exclusive.
+  void (*set_bounds)(void* data, std::uint64_t first, std::uint64_t end) = nullptr;
+  IterationSpace space;
   bool sized_by_grain = false;  // `number` is a grain size, else a number of tasks; 0: free
   bool strict = false;          // all tasks but the last have `number` iterations, not about as many
   std::uint64_t number = 0;
-  std::uint64_t start = 0, end = 0, step = 1;
-  std::uint64_t count = 0;  // iterations
 };
 void run_task_loop(const TaskLoopRequest& request);
 
-void group_begin();
+// A group around the tasks that the calling task makes from now on.
+void group_begin(TaskGroup::Kind kind = TaskGroup::Kind::taskgroup);
 void group_end();
-
-// Reductions over tasks. The compiler passes a chain of descriptors, of which these words are agreed (gcc 9
-// and later):
-//   [0] number of variables   [1] bytes per thread   [2] in: alignment, out: memory, one part per thread
-//   [4] next descriptor       [6] out: end of that memory   [7+3i] address of variable i  [8+3i] its offset
-//   in a part
-void group_reduction_begin(std::uintptr_t* descriptors);
-void group_reduction_end(std::uintptr_t* descriptors);
-// For a team; the caller then merges the parts and calls group_reduction_end.
-void team_reduction_begin(std::uintptr_t* descriptors, std::uint32_t threads);
-// In a work-sharing construct; every thread calls. A barrier of the team stands inside both.
-void worksharing_reduction_begin(std::uintptr_t* descriptors);
-void worksharing_reduction_end();
-// Replaces each address by that of the calling thread's part; behind the first `originals` of them, at
-// addresses + count, it leaves the original variables.
-void remap_reductions(std::size_t count, std::size_t originals, void** addresses);
 
 }  // namespace musubi::omp

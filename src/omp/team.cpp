@@ -144,7 +144,7 @@ std::uint32_t Team::newest_single() {
 }
 
 bool barrier(Broadcast* broadcast) {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   task.loops_since_barrier = 0;
   if (cancellation_enabled()) ++task.barriers;  // it lies on a stack: what changes there is released
   if (task.team == nullptr) return true;

@@ -10,7 +10,8 @@ void initialise_thread(Thread& thread) {
   const Job* job = Job::current();
   thread.initial = ImplicitTask{};
   if (job != nullptr) thread.initial.icv = job->environment.initial;
-  thread.task = &thread.initial;
+  thread.implicit = &thread.initial;
+  thread.task = thread.implicit;
 }
 
 void adopt_stack(const runtime::ThreadStack& stack, const void* first_frame) {

@@ -1,12 +1,13 @@
-// What OpenMP knows about the calling thread: the implicit task that it runs and the tasks that enclose it.
+// What OpenMP knows about the calling thread: the task that it runs, its part of a region, and what encloses
+// them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "omp/icv.h"
 #include "omp/iteration_space.h"
 #include "omp/region.h"
+#include "omp/task.h"
 #include "os/yield_meter.h"
 #include "runtime/runtime.h"
 #include "runtime/thread_stack.h"
@@ -30,28 +31,19 @@ struct Loop {
 
 class Team;
 
-struct TaskGroup {
-  TaskGroup* outer;
-  std::uintptr_t* reductions;   // chain of descriptors made by the compiler, or null
-  bool of_worksharing = false;  // stands for a construct with task reductions, not for a taskgroup
-  bool cancelled = false;
-};
-
 // Memory that a work-sharing construct handed to the team; freed at the end of the region by whoever made it.
 struct ConstructMemory {
   ConstructMemory* next;
 };
 
 // One implicit task: a thread's part of a parallel region. The initial task has no enclosing one.
-struct ImplicitTask {
+struct ImplicitTask : Task {
   ImplicitTask* outer = nullptr;
   Team* team = nullptr;      // null: the task is alone
   std::uint32_t size = 1;    // of the team
   std::uint32_t number = 0;  // of this thread in it
   std::uint32_t level = 0;
   std::uint32_t active_level = 0;
-  Icv icv;
-  bool final = false;
   // Numbers of the constructs met: the same in all threads of the team when they meet them (they wrap
   // around).
   std::uint32_t loops = 0;
@@ -68,13 +60,12 @@ struct ImplicitTask {
   bool cancelled = false;      // a team of one; a larger one has a word for it
   RegionDetails details;       // of the region, when its announcement has no room for them
   Loop loop;
-  TaskGroup* group = nullptr;
   ConstructMemory* memory = nullptr;
-  std::uint64_t mark = 0;  // of the task that the thread runs now, once a lock asked for it (locks.h)
 };
 
 struct Thread {
-  ImplicitTask* task = nullptr;
+  Task* task = nullptr;  // that it runs: `implicit`, or an explicit one inside it
+  ImplicitTask* implicit = nullptr;
   bool forks = false;    // the thread that runs main: the one that opens teams over the ranks
   ImplicitTask initial;  // task of a thread outside all regions
   bool initialised = false;
@@ -96,10 +87,17 @@ inline Thread& this_thread() noexcept {
 // Fills in the initial task.
 void initialise_thread(Thread& thread);
 
-inline ImplicitTask& current_task() {
+// Whose control variables, group and mark count now.
+inline Task& current_task() {
   Thread& thread = this_thread();
   if (__builtin_expect(thread.task == nullptr, 0)) initialise_thread(thread);
   return *thread.task;
+}
+// The calling thread's part of the region.
+inline ImplicitTask& implicit_task() {
+  Thread& thread = this_thread();
+  if (__builtin_expect(thread.implicit == nullptr, 0)) initialise_thread(thread);
+  return *thread.implicit;
 }
 
 // Makes a stack of the shared range known as the calling thread's. `first_frame`: the frame of the function

@@ -30,6 +30,12 @@ inline void note_call(const void* call_site) noexcept {
   record->call_site.store(reinterpret_cast<std::uintptr_t>(call_site), std::memory_order_relaxed);
 }
 
+// The program's function begins to run: until it calls, reports name it. (Noted is where a call returns to,
+// which lies behind it.)
+inline void note_entry(std::uint64_t function) noexcept {
+  note_call(reinterpret_cast<const char*>(function) + 1);
+}
+
 inline void note_team(std::uint32_t number, std::uint32_t size) noexcept {
   trace::WaitRecord* const record = wait_record_of_thread;
   if (record == nullptr) return;

@@ -5,9 +5,9 @@
 #include <cstdarg>
 
 #include "omp/doacross.h"
-#include "omp/gomp/entry.h"
+#include "omp/entry.h"
 #include "omp/gomp/loop_values.h"
-#include "omp/tasks.h"
+#include "omp/gomp/reductions.h"
 
 using namespace musubi::omp;
 
@@ -20,7 +20,7 @@ template <class Value>
 bool begin(unsigned count, const Value* extents, Schedule schedule, Value chunk, Value* first, Value* end) {
   auto* converted = static_cast<std::uint64_t*>(alloca(count * sizeof(std::uint64_t)));
   std::copy_n(extents, count, converted);
-  doacross_begin(current_task(), {converted, count}, schedule, static_cast<std::uint64_t>(chunk));
+  doacross_begin(implicit_task(), {converted, count}, schedule, static_cast<std::uint64_t>(chunk));
   return gomp::next(first, end);
 }
 
@@ -33,8 +33,8 @@ bool begin_runtime(unsigned count, const Value* extents, Value* first, Value* en
 template <class Value>
 bool begin_coded(unsigned count, const Value* extents, long code, Value chunk, Value* first, Value* end,
                  std::uintptr_t* reductions, void** memory) {
-  ImplicitTask& task = current_task();
-  if (reductions != nullptr) worksharing_reduction_begin(reductions);
+  ImplicitTask& task = implicit_task();
+  if (reductions != nullptr) gomp::worksharing_reduction_begin(reductions);
   // Behind the memory that a lastprivate or scan may ask for, libgomp keeps nothing that the program sees.
   if (memory != nullptr) *memory = construct_memory(task, reinterpret_cast<std::uintptr_t>(*memory));
   const auto chosen = gomp::specify_coded({}, code, static_cast<std::uint64_t>(chunk), false);
@@ -43,7 +43,7 @@ bool begin_coded(unsigned count, const Value* extents, long code, Value chunk, V
 
 template <class Value>
 void post(const Value* coordinates) {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   auto* converted = static_cast<std::uint64_t*>(alloca(task.loop.nest * sizeof(std::uint64_t)));
   std::copy_n(coordinates, task.loop.nest, converted);
   doacross_post(task, converted);
@@ -52,7 +52,7 @@ void post(const Value* coordinates) {
 // The coordinates behind the first one are arguments of type Value.
 template <class Value>
 void wait(Value first, va_list& others) {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   auto* coordinates = static_cast<std::uint64_t*>(alloca(task.loop.nest * sizeof(std::uint64_t)));
   coordinates[0] = static_cast<std::uint64_t>(first);
   for (unsigned depth = 1; depth < task.loop.nest; ++depth) {
@@ -68,45 +68,45 @@ extern "C" {
 #define MUSUBI_DOACROSS(family, Value)                                                                    \
   MUSUBI_EXPORT bool GOMP_##family##_doacross_static_start(unsigned count, Value* extents, Value chunk,   \
                                                            Value* first, Value* end) {                    \
-    MUSUBI_GOMP_ENTRY();                                                                                  \
+    MUSUBI_OMP_ENTRY();                                                                                   \
     return begin(count, extents, Schedule::static_chunks, chunk, first, end);                             \
   }                                                                                                       \
   MUSUBI_EXPORT bool GOMP_##family##_doacross_dynamic_start(unsigned count, Value* extents, Value chunk,  \
                                                             Value* first, Value* end) {                   \
-    MUSUBI_GOMP_ENTRY();                                                                                  \
+    MUSUBI_OMP_ENTRY();                                                                                   \
     return begin(count, extents, Schedule::dynamic, chunk, first, end);                                   \
   }                                                                                                       \
   MUSUBI_EXPORT bool GOMP_##family##_doacross_guided_start(unsigned count, Value* extents, Value chunk,   \
                                                            Value* first, Value* end) {                    \
-    MUSUBI_GOMP_ENTRY();                                                                                  \
+    MUSUBI_OMP_ENTRY();                                                                                   \
     return begin(count, extents, Schedule::guided, chunk, first, end);                                    \
   }                                                                                                       \
   MUSUBI_EXPORT bool GOMP_##family##_doacross_runtime_start(unsigned count, Value* extents, Value* first, \
                                                             Value* end) {                                 \
-    MUSUBI_GOMP_ENTRY();                                                                                  \
+    MUSUBI_OMP_ENTRY();                                                                                   \
     return begin_runtime(count, extents, first, end);                                                     \
   }                                                                                                       \
   MUSUBI_EXPORT bool GOMP_##family##_doacross_start(unsigned count, Value* extents, long schedule,        \
                                                     Value chunk, Value* first, Value* end,                \
                                                     std::uintptr_t* reductions, void** memory) {          \
-    MUSUBI_GOMP_ENTRY();                                                                                  \
+    MUSUBI_OMP_ENTRY();                                                                                   \
     return begin_coded(count, extents, schedule, chunk, first, end, reductions, memory);                  \
   }
 MUSUBI_DOACROSS(loop, Long)
 MUSUBI_DOACROSS(loop_ull, Ull)
 
 MUSUBI_EXPORT void GOMP_doacross_post(Long* coordinates) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   post(coordinates);
 }
 
 MUSUBI_EXPORT void GOMP_doacross_ull_post(Ull* coordinates) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   post(coordinates);
 }
 
 MUSUBI_EXPORT void GOMP_doacross_wait(Long first, ...) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   va_list others;
   va_start(others, first);
   wait(first, others);
@@ -114,7 +114,7 @@ MUSUBI_EXPORT void GOMP_doacross_wait(Long first, ...) {
 }
 
 MUSUBI_EXPORT void GOMP_doacross_ull_wait(Ull first, ...) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   va_list others;
   va_start(others, first);
   wait(first, others);

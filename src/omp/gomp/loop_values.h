@@ -17,7 +17,7 @@ void store_chunk(const Loop& loop, Value* first, Value* end) {
 
 template <class Value>
 bool next(Value* first, Value* end) {
-  ImplicitTask& task = current_task();
+  ImplicitTask& task = implicit_task();
   if (!loop_next(task)) return false;
   store_chunk(task.loop, first, end);
   return true;
@@ -25,7 +25,7 @@ bool next(Value* first, Value* end) {
 
 template <class Value>
 bool start(const LoopSpecification& specification, Value* first, Value* end) {
-  loop_begin(current_task(), specification);
+  loop_begin(implicit_task(), specification);
   return next(first, end);
 }
 
@@ -39,7 +39,7 @@ inline LoopSpecification specify_sections(unsigned count) {
 }
 inline LoopSpecification specify_runtime(const IterationSpace& space, bool ordered) {
   LoopSpecification specification = specify(space, Schedule::static_chunks, 0, ordered);
-  apply_run_schedule(current_task(), specification);
+  apply_run_schedule(implicit_task(), specification);
   return specification;
 }
 

@@ -1,7 +1,7 @@
 // Loops: every schedule, for long and for unsigned long long, plain and ordered.
-#include "omp/gomp/entry.h"
+#include "omp/entry.h"
 #include "omp/gomp/loop_values.h"
-#include "omp/tasks.h"
+#include "omp/gomp/reductions.h"
 #include "omp/team.h"
 
 using namespace musubi::omp;
@@ -21,8 +21,8 @@ namespace {
 template <class Value>
 bool start_general(const LoopSpecification& specification, Value* first, Value* end,
                    std::uintptr_t* reductions, void** memory) {
-  ImplicitTask& task = current_task();
-  if (reductions != nullptr) worksharing_reduction_begin(reductions);
+  ImplicitTask& task = implicit_task();
+  if (reductions != nullptr) gomp::worksharing_reduction_begin(reductions);
   if (memory != nullptr) *memory = construct_memory(task, reinterpret_cast<std::uintptr_t>(*memory));
   if (first == nullptr) return true;
   return start(specification, first, end);
@@ -35,33 +35,33 @@ extern "C" {
 #define MUSUBI_LOOP(name, schedule, ordered)                                                               \
   MUSUBI_EXPORT bool GOMP_loop_##name##_start(Long from, Long to, Long step, Long chunk, Long* first,      \
                                               Long* end) {                                                 \
-    MUSUBI_GOMP_ENTRY();                                                                                   \
+    MUSUBI_OMP_ENTRY();                                                                                    \
     return start(                                                                                          \
         specify(IterationSpace::of(from, to, step), schedule, static_cast<std::uint64_t>(chunk), ordered), \
         first, end);                                                                                       \
   }                                                                                                        \
   MUSUBI_EXPORT bool GOMP_loop_ull_##name##_start(bool up, Ull from, Ull to, Ull step, Ull chunk,          \
                                                   Ull* first, Ull* end) {                                  \
-    MUSUBI_GOMP_ENTRY();                                                                                   \
+    MUSUBI_OMP_ENTRY();                                                                                    \
     return start(specify(IterationSpace::of(up, from, to, step), schedule, chunk, ordered), first, end);   \
   }
 #define MUSUBI_LOOP_RUNTIME(name, ordered)                                                             \
   MUSUBI_EXPORT bool GOMP_loop_##name##_start(Long from, Long to, Long step, Long* first, Long* end) { \
-    MUSUBI_GOMP_ENTRY();                                                                               \
+    MUSUBI_OMP_ENTRY();                                                                                \
     return start(specify_runtime(IterationSpace::of(from, to, step), ordered), first, end);            \
   }                                                                                                    \
   MUSUBI_EXPORT bool GOMP_loop_ull_##name##_start(bool up, Ull from, Ull to, Ull step, Ull* first,     \
                                                   Ull* end) {                                          \
-    MUSUBI_GOMP_ENTRY();                                                                               \
+    MUSUBI_OMP_ENTRY();                                                                                \
     return start(specify_runtime(IterationSpace::of(up, from, to, step), ordered), first, end);        \
   }
 #define MUSUBI_LOOP_NEXT(name)                                           \
   MUSUBI_EXPORT bool GOMP_loop_##name##_next(Long* first, Long* end) {   \
-    MUSUBI_GOMP_ENTRY();                                                 \
+    MUSUBI_OMP_ENTRY();                                                  \
     return next(first, end);                                             \
   }                                                                      \
   MUSUBI_EXPORT bool GOMP_loop_ull_##name##_next(Ull* first, Ull* end) { \
-    MUSUBI_GOMP_ENTRY();                                                 \
+    MUSUBI_OMP_ENTRY();                                                  \
     return next(first, end);                                             \
   }
 
@@ -93,14 +93,14 @@ MUSUBI_LOOP_NEXT(ordered_runtime)
 #define MUSUBI_LOOP_GENERAL(name, ordered)                                                                   \
   MUSUBI_EXPORT bool GOMP_loop_##name(Long from, Long to, Long step, long schedule, Long chunk, Long* first, \
                                       Long* end, std::uintptr_t* reductions, void** memory) {                \
-    MUSUBI_GOMP_ENTRY();                                                                                     \
+    MUSUBI_OMP_ENTRY();                                                                                      \
     return start_general(specify_coded(IterationSpace::of(from, to, step), schedule,                         \
                                        static_cast<std::uint64_t>(chunk), ordered),                          \
                          first, end, reductions, memory);                                                    \
   }                                                                                                          \
   MUSUBI_EXPORT bool GOMP_loop_ull_##name(bool up, Ull from, Ull to, Ull step, long schedule, Ull chunk,     \
                                           Ull* first, Ull* end, std::uintptr_t* reductions, void** memory) { \
-    MUSUBI_GOMP_ENTRY();                                                                                     \
+    MUSUBI_OMP_ENTRY();                                                                                      \
     return start_general(specify_coded(IterationSpace::of(up, from, to, step), schedule, chunk, ordered),    \
                          first, end, reductions, memory);                                                    \
   }
@@ -108,23 +108,23 @@ MUSUBI_LOOP_GENERAL(start, false)
 MUSUBI_LOOP_GENERAL(ordered_start, true)
 
 MUSUBI_EXPORT void GOMP_loop_end() {
-  MUSUBI_GOMP_ENTRY();
-  loop_end(current_task());
+  MUSUBI_OMP_ENTRY();
+  loop_end(implicit_task());
   barrier();
 }
 
 MUSUBI_EXPORT void GOMP_loop_end_nowait() {
-  loop_end(current_task());
+  loop_end(implicit_task());
 }
 
 MUSUBI_EXPORT void GOMP_ordered_start() {
-  MUSUBI_GOMP_ENTRY();
-  ordered_begin(current_task());
+  MUSUBI_OMP_ENTRY();
+  ordered_begin(implicit_task());
 }
 
 MUSUBI_EXPORT void GOMP_ordered_end() {
-  MUSUBI_GOMP_ENTRY();
-  ordered_end(current_task());
+  MUSUBI_OMP_ENTRY();
+  ordered_end(implicit_task());
 }
 
 }  // extern "C"

@@ -1,14 +1,13 @@
 // Parallel regions, with and without a work-sharing construct in them, and teams on the host.
 #include <algorithm>
 #include <climits>
-#include <cstddef>
 #include <new>
 
-#include "omp/gomp/entry.h"
+#include "omp/entry.h"
 #include "omp/gomp/loop_values.h"
+#include "omp/gomp/reductions.h"
 #include "omp/parallel.h"
 #include "omp/shared_memory.h"
-#include "omp/tasks.h"
 
 using namespace musubi::omp;
 using gomp::specify;
@@ -23,11 +22,9 @@ void run(Function function, void* data, unsigned threads, const LoopSpecificatio
 
 // The interface of gcc before 4.9 opens a region in one call and closes it in another, and the master runs
 // the function in between. The region's task must outlive the call.
-struct OpenRegion {
-  ImplicitTask task;  // first: GOMP_parallel_end finds the whole by it
+struct OpenRegion : ImplicitTask {
   LoopSpecification loop;
 };
-static_assert(offsetof(OpenRegion, task) == 0);
 
 void open_region(Function function, void* data, unsigned threads, const LoopSpecification* loop) {
   auto* region = new (allocate_shared_zeroed(alignof(OpenRegion), sizeof(OpenRegion))) OpenRegion{};
@@ -36,7 +33,7 @@ void open_region(Function function, void* data, unsigned threads, const LoopSpec
     region->loop = *loop;
     request.loop = &region->loop;
   }
-  begin_parallel(request, region->task);
+  begin_parallel(request, *region);
 }
 
 void enter_team(Icv& icv, unsigned teams, unsigned team, unsigned thread_limit) {
@@ -50,40 +47,40 @@ void enter_team(Icv& icv, unsigned teams, unsigned team, unsigned thread_limit) 
 extern "C" {
 
 MUSUBI_EXPORT void GOMP_parallel(Function function, void* data, unsigned threads, unsigned /*flags*/) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   parallel({function, data, threads, nullptr, false});
 }
 
 MUSUBI_EXPORT unsigned GOMP_parallel_reductions(Function function, void* data, unsigned threads,
                                                 unsigned /*flags*/) {
-  MUSUBI_GOMP_ENTRY();
-  team_reduction_begin(*static_cast<std::uintptr_t**>(data), team_size(threads));
+  MUSUBI_OMP_ENTRY();
+  gomp::team_reduction_begin(data, team_size(threads));
   return parallel({function, data, threads, nullptr, true});
 }
 
 MUSUBI_EXPORT void GOMP_parallel_start(Function function, void* data, unsigned threads) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   open_region(function, data, threads, nullptr);
 }
 
 MUSUBI_EXPORT void GOMP_parallel_end() {
-  MUSUBI_GOMP_ENTRY();
-  ImplicitTask* task = &current_task();
+  MUSUBI_OMP_ENTRY();
+  auto* region = static_cast<OpenRegion*>(&implicit_task());
   end_parallel();
-  free_shared(task);
+  free_shared(region);
 }
 
 #define MUSUBI_PARALLEL_LOOP(name, schedule)                                                                \
   MUSUBI_EXPORT void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, \
                                                long end, long step, long chunk, unsigned /*flags*/) {       \
-    MUSUBI_GOMP_ENTRY();                                                                                    \
+    MUSUBI_OMP_ENTRY();                                                                                     \
     run(function, data, threads,                                                                            \
         specify(IterationSpace::of(start, end, step), schedule, static_cast<std::uint64_t>(chunk), false)); \
   }
 #define MUSUBI_PARALLEL_LOOP_RUNTIME(name)                                                                  \
   MUSUBI_EXPORT void GOMP_parallel_loop_##name(Function function, void* data, unsigned threads, long start, \
                                                long end, long step, unsigned /*flags*/) {                   \
-    MUSUBI_GOMP_ENTRY();                                                                                    \
+    MUSUBI_OMP_ENTRY();                                                                                     \
     run(function, data, threads, specify_runtime(IterationSpace::of(start, end, step), false));             \
   }
 MUSUBI_PARALLEL_LOOP(static, Schedule::static_chunks)
@@ -98,7 +95,7 @@ MUSUBI_PARALLEL_LOOP_RUNTIME(maybe_nonmonotonic_runtime)
 #define MUSUBI_PARALLEL_LOOP_START(name, schedule)                                                         \
   MUSUBI_EXPORT void GOMP_parallel_loop_##name##_start(Function function, void* data, unsigned threads,    \
                                                        long start, long end, long step, long chunk) {      \
-    MUSUBI_GOMP_ENTRY();                                                                                   \
+    MUSUBI_OMP_ENTRY();                                                                                    \
     const auto loop =                                                                                      \
         specify(IterationSpace::of(start, end, step), schedule, static_cast<std::uint64_t>(chunk), false); \
     open_region(function, data, threads, &loop);                                                           \
@@ -109,20 +106,20 @@ MUSUBI_PARALLEL_LOOP_START(guided, Schedule::guided)
 
 MUSUBI_EXPORT void GOMP_parallel_loop_runtime_start(Function function, void* data, unsigned threads,
                                                     long start, long end, long step) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   const auto loop = specify_runtime(IterationSpace::of(start, end, step), false);
   open_region(function, data, threads, &loop);
 }
 
 MUSUBI_EXPORT void GOMP_parallel_sections(Function function, void* data, unsigned threads, unsigned count,
                                           unsigned /*flags*/) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   run(function, data, threads, specify_sections(count));
 }
 
 MUSUBI_EXPORT void GOMP_parallel_sections_start(Function function, void* data, unsigned threads,
                                                 unsigned count) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   const auto loop = specify_sections(count);
   open_region(function, data, threads, &loop);
 }
@@ -131,7 +128,7 @@ MUSUBI_EXPORT void GOMP_parallel_sections_start(Function function, void* data, u
 // A league for which nothing says how many teams it has, has one.
 MUSUBI_EXPORT void GOMP_teams_reg(Function function, void* data, unsigned teams, unsigned thread_limit,
                                   unsigned /*flags*/) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   const Icv& around = current_task().icv;
   if (teams == 0) teams = std::max(around.teams, 1u);
   if (thread_limit == 0) thread_limit = around.teams_thread_limit;

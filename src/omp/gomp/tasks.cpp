@@ -1,7 +1,10 @@
 // Tasks, loops of tasks, groups, and reductions over them.
 #include <sched.h>
 
-#include "omp/gomp/entry.h"
+#include <cstring>
+
+#include "omp/entry.h"
+#include "omp/gomp/reductions.h"
 #include "omp/job.h"
 #include "omp/tasks.h"
 
@@ -24,15 +27,21 @@ TaskRequest request_of(Function function, void* data, Copy copy, long bytes, lon
           (flags & flag_final) != 0};
 }
 
+// The task's data begin with the bounds of its part; behind them, the descriptors of the reduction.
+void set_bounds(void* data, std::uint64_t first, std::uint64_t end) {
+  const std::uint64_t bounds[2] = {first, end};
+  std::memcpy(data, bounds, sizeof bounds);
+}
+
 void task_loop(const TaskRequest& task, const IterationSpace& space, unsigned flags, unsigned long number) {
   const bool groups = (flags & flag_nogroup) == 0;
   if (groups) {
     group_begin();
-    // The descriptors of the reduction follow the two bounds in the task's data.
-    if ((flags & flag_reduction) != 0) group_reduction_begin(static_cast<std::uintptr_t**>(task.data)[2]);
+    if ((flags & flag_reduction) != 0)
+      gomp::group_reduction_begin(static_cast<std::uintptr_t**>(task.data)[2]);
   }
-  run_task_loop({task, (flags & flag_grainsize) != 0, (flags & flag_strict) != 0, number, space.start,
-                 space.end, space.step, space.count});
+  run_task_loop(
+      {task, &set_bounds, space, (flags & flag_grainsize) != 0, (flags & flag_strict) != 0, number});
   if (groups) group_end();
 }
 
@@ -69,7 +78,7 @@ MUSUBI_EXPORT void GOMP_taskwait() {}
 MUSUBI_EXPORT void GOMP_taskwait_depend(void** /*dependences*/) {}
 // Programs yield in loops that wait for another thread.
 MUSUBI_EXPORT void GOMP_taskyield() {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   musubi::runtime::note_spin(musubi::runtime::Wait::yield, 0);
   sched_yield();
 }
@@ -82,17 +91,17 @@ MUSUBI_EXPORT void GOMP_taskgroup_end() {
 }
 
 MUSUBI_EXPORT void GOMP_taskgroup_reduction_register(std::uintptr_t* descriptors) {
-  group_reduction_begin(descriptors);
+  gomp::group_reduction_begin(descriptors);
 }
 MUSUBI_EXPORT void GOMP_taskgroup_reduction_unregister(std::uintptr_t* descriptors) {
-  group_reduction_end(descriptors);
+  gomp::group_reduction_end(descriptors);
 }
 MUSUBI_EXPORT void GOMP_task_reduction_remap(std::size_t count, std::size_t originals, void** addresses) {
-  remap_reductions(count, originals, addresses);
+  gomp::remap_reductions(count, originals, addresses);
 }
 MUSUBI_EXPORT void GOMP_workshare_task_reduction_unregister(bool /*cancelled*/) {
-  MUSUBI_GOMP_ENTRY();
-  worksharing_reduction_end();
+  MUSUBI_OMP_ENTRY();
+  gomp::worksharing_reduction_end();
 }
 
 }  // extern "C"

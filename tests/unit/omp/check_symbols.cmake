@@ -1,5 +1,5 @@
-# Every function that libgomp exports for OpenMP is defined and visible in our archive.
-#   cmake -D NM=<nm> -D LIBGOMP=<libgomp.so.1> -D ARCHIVE=<libmusubi_omp_gomp.a> -P check_symbols.cmake
+# Every function that libgomp exports for OpenMP is defined and visible in our archives.
+#   cmake -D NM=<nm> -D LIBGOMP=<libgomp.so.1> "-DARCHIVES=<archive>;..." -P check_symbols.cmake
 function(functions_of output)
   execute_process(COMMAND ${NM} ${ARGN} OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCHALL " T (GOMP|omp)_[a-z][a-z0-9_]*" names "${listing}")
@@ -9,7 +9,7 @@ function(functions_of output)
 endfunction()
 
 functions_of(wanted -D --defined-only ${LIBGOMP})
-functions_of(present --defined-only ${ARCHIVE})
+functions_of(present --defined-only ${ARCHIVES})
 list(LENGTH wanted count)
 if(count LESS 200)
   message(FATAL_ERROR "only ${count} functions read from ${LIBGOMP}")
@@ -17,6 +17,6 @@ endif()
 set(missing ${wanted})
 list(REMOVE_ITEM missing ${present})
 if(missing)
-  message(FATAL_ERROR "libgomp exports, but the archive lacks: ${missing}")
+  message(FATAL_ERROR "libgomp exports, but the archives lack: ${missing}")
 endif()
 message(STATUS "all ${count} functions are there")

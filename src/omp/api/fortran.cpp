@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <climits>
 
-#include "omp/gomp/entry.h"
-#include "omp/gomp/queries.h"
+#include "omp/api/queries.h"
+#include "omp/entry.h"
 
 namespace {
 

@@ -1,12 +1,12 @@
 // What a program may ask about its team and change about its control variables.
-#include "omp/gomp/queries.h"
+#include "omp/api/queries.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <string>
 
-#include "omp/gomp/entry.h"
+#include "omp/entry.h"
 #include "omp/job.h"
 #include "os/clock.h"
 
@@ -19,7 +19,7 @@ constexpr int levels_supported = 255;
 
 // The implicit task that stands at `level` around the calling thread, or null.
 const ImplicitTask* task_at(int level) {
-  const ImplicitTask* task = &current_task();
+  const ImplicitTask* task = &implicit_task();
   if (level < 0 || static_cast<std::uint32_t>(level) > task->level) return nullptr;
   while (task->outer != nullptr && task->level > static_cast<std::uint32_t>(level)) task = task->outer;
   return task;
@@ -37,10 +37,10 @@ Environment environment_now() {
 extern "C" {
 
 MUSUBI_EXPORT int omp_get_thread_num() {
-  return static_cast<int>(current_task().number);
+  return static_cast<int>(implicit_task().number);
 }
 MUSUBI_EXPORT int omp_get_num_threads() {
-  return static_cast<int>(current_task().size);
+  return static_cast<int>(implicit_task().size);
 }
 MUSUBI_EXPORT int omp_get_max_threads() {
   return static_cast<int>(current_task().icv.threads);
@@ -57,7 +57,7 @@ MUSUBI_EXPORT int omp_get_num_procs() {
 }
 
 MUSUBI_EXPORT int omp_in_parallel() {
-  return current_task().active_level > 0;
+  return implicit_task().active_level > 0;
 }
 
 MUSUBI_EXPORT void omp_set_dynamic(int dynamic) {
@@ -75,8 +75,8 @@ MUSUBI_EXPORT void omp_set_nested(int nested) {
   }
 }
 MUSUBI_EXPORT int omp_get_nested() {
-  const ImplicitTask& task = current_task();
-  return task.icv.max_active_levels > task.active_level && task.icv.max_active_levels > 1;
+  const std::uint32_t levels = current_task().icv.max_active_levels;
+  return levels > implicit_task().active_level && levels > 1;
 }
 
 MUSUBI_EXPORT void omp_set_schedule(unsigned kind, int chunk) {
@@ -108,10 +108,10 @@ MUSUBI_EXPORT int omp_get_supported_active_levels() {
   return levels_supported;
 }
 MUSUBI_EXPORT int omp_get_level() {
-  return static_cast<int>(current_task().level);
+  return static_cast<int>(implicit_task().level);
 }
 MUSUBI_EXPORT int omp_get_active_level() {
-  return static_cast<int>(current_task().active_level);
+  return static_cast<int>(implicit_task().active_level);
 }
 
 MUSUBI_EXPORT int omp_get_ancestor_thread_num(int level) {

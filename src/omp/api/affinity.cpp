@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "omp/affinity.h"
-#include "omp/gomp/entry.h"
+#include "omp/entry.h"
 
 using namespace musubi::omp;
 
@@ -47,11 +47,11 @@ std::size_t store_with_blanks(std::string_view text, char* buffer, std::size_t b
 extern "C" {
 
 MUSUBI_EXPORT void omp_set_affinity_format(const char* format) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   set_affinity_format(text_of(format));
 }
 MUSUBI_EXPORT void omp_set_affinity_format_(const char* format, std::size_t length) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   set_affinity_format(without_blanks(format, length));
 }
 

@@ -1,7 +1,7 @@
 // The program's locks, in C and in Fortran (where the argument is the lock, too).
 #include "omp/locks.h"
 
-#include "omp/gomp/entry.h"
+#include "omp/entry.h"
 
 using namespace musubi::omp;
 
@@ -9,23 +9,23 @@ extern "C" {
 
 #define MUSUBI_LOCK_FUNCTIONS(suffix)                           \
   MUSUBI_EXPORT void omp_init_lock##suffix(LockWord* lock) {    \
-    MUSUBI_GOMP_ENTRY();                                        \
+    MUSUBI_OMP_ENTRY();                                         \
     initialise_lock(*lock);                                     \
   }                                                             \
   MUSUBI_EXPORT void omp_destroy_lock##suffix(LockWord* lock) { \
-    MUSUBI_GOMP_ENTRY();                                        \
+    MUSUBI_OMP_ENTRY();                                         \
     destroy_lock(*lock);                                        \
   }                                                             \
   MUSUBI_EXPORT void omp_set_lock##suffix(LockWord* lock) {     \
-    MUSUBI_GOMP_ENTRY();                                        \
+    MUSUBI_OMP_ENTRY();                                         \
     set_lock(*lock);                                            \
   }                                                             \
   MUSUBI_EXPORT void omp_unset_lock##suffix(LockWord* lock) {   \
-    MUSUBI_GOMP_ENTRY();                                        \
+    MUSUBI_OMP_ENTRY();                                         \
     unset_lock(*lock);                                          \
   }                                                             \
   MUSUBI_EXPORT int omp_test_lock##suffix(LockWord* lock) {     \
-    MUSUBI_GOMP_ENTRY();                                        \
+    MUSUBI_OMP_ENTRY();                                         \
     return test_lock(*lock);                                    \
   }
 MUSUBI_LOCK_FUNCTIONS()
@@ -34,23 +34,23 @@ MUSUBI_LOCK_FUNCTIONS(_)
 // A nestable lock is the variable itself in C, and lies behind the variable in Fortran.
 #define MUSUBI_NEST_LOCK_FUNCTIONS(suffix, Variable, body)           \
   MUSUBI_EXPORT void omp_init_nest_lock##suffix(Variable* lock) {    \
-    MUSUBI_GOMP_ENTRY();                                             \
+    MUSUBI_OMP_ENTRY();                                              \
     initialise_nest_lock(*lock);                                     \
   }                                                                  \
   MUSUBI_EXPORT void omp_destroy_nest_lock##suffix(Variable* lock) { \
-    MUSUBI_GOMP_ENTRY();                                             \
+    MUSUBI_OMP_ENTRY();                                              \
     destroy_nest_lock(*lock);                                        \
   }                                                                  \
   MUSUBI_EXPORT void omp_set_nest_lock##suffix(Variable* lock) {     \
-    MUSUBI_GOMP_ENTRY();                                             \
+    MUSUBI_OMP_ENTRY();                                              \
     set_nest_lock(body(*lock));                                      \
   }                                                                  \
   MUSUBI_EXPORT void omp_unset_nest_lock##suffix(Variable* lock) {   \
-    MUSUBI_GOMP_ENTRY();                                             \
+    MUSUBI_OMP_ENTRY();                                              \
     unset_nest_lock(body(*lock));                                    \
   }                                                                  \
   MUSUBI_EXPORT int omp_test_nest_lock##suffix(Variable* lock) {     \
-    MUSUBI_GOMP_ENTRY();                                             \
+    MUSUBI_OMP_ENTRY();                                              \
     return static_cast<int>(test_nest_lock(body(*lock)));            \
   }
 MUSUBI_NEST_LOCK_FUNCTIONS(, NestLockWord, )
@@ -58,19 +58,19 @@ MUSUBI_NEST_LOCK_FUNCTIONS(_, NestLockHandle, lock_of)
 
 // Hints change nothing here.
 MUSUBI_EXPORT void omp_init_lock_with_hint(LockWord* lock, int /*hint*/) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   initialise_lock(*lock);
 }
 MUSUBI_EXPORT void omp_init_nest_lock_with_hint(NestLockWord* lock, int /*hint*/) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   initialise_nest_lock(*lock);
 }
 MUSUBI_EXPORT void omp_init_lock_with_hint_(LockWord* lock, const int* /*hint*/) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   initialise_lock(*lock);
 }
 MUSUBI_EXPORT void omp_init_nest_lock_with_hint_(NestLockHandle* lock, const int* /*hint*/) {
-  MUSUBI_GOMP_ENTRY();
+  MUSUBI_OMP_ENTRY();
   initialise_nest_lock(*lock);
 }
 

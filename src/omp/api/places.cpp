@@ -1,6 +1,6 @@
 // Places, devices and leagues: a job has no places that a program could bind to, and no device but the host.
-#include "omp/gomp/entry.h"
-#include "omp/gomp/queries.h"
+#include "omp/api/queries.h"
+#include "omp/entry.h"
 
 using namespace musubi::omp;
 
@@ -37,7 +37,7 @@ MUSUBI_EXPORT int omp_get_device_num() {
   return 0;
 }
 MUSUBI_EXPORT int omp_get_initial_device() {
-  return 0;
+  return initial_device;
 }
 MUSUBI_EXPORT int omp_is_initial_device() {
   return 1;
@@ -67,10 +67,10 @@ MUSUBI_EXPORT int omp_get_teams_thread_limit() {
 MUSUBI_EXPORT int omp_pause_resource(int kind, int device) {
   constexpr int soft = 1, hard = 2;
   const bool known = kind == soft || kind == hard;
-  return known && device == omp_get_initial_device() && current_task().level == 0 ? 0 : -1;
+  return known && device == initial_device && implicit_task().level == 0 ? 0 : -1;
 }
 MUSUBI_EXPORT int omp_pause_resource_all(int kind) {
-  return omp_pause_resource(kind, omp_get_initial_device());
+  return omp_pause_resource(kind, initial_device);
 }
 
 }  // extern "C"

@@ -1,9 +1,9 @@
-// The functions of unsupported.def, and the two by which a program reports its own errors.
+// #pragma omp error at(execution)
 #include <unistd.h>
 
 #include <string>
 
-#include "omp/gomp/entry.h"
+#include "omp/entry.h"
 #include "omp/job.h"
 
 namespace {
@@ -17,14 +17,6 @@ std::string_view text_of(const char* text, std::size_t bytes) {
 
 extern "C" {
 
-#define MUSUBI_UNSUPPORTED(function, construct, remedy) \
-  MUSUBI_EXPORT void function() {                       \
-    musubi::omp::unsupported(construct, remedy);        \
-  }
-#include "omp/gomp/unsupported.def"
-#undef MUSUBI_UNSUPPORTED
-
-// #pragma omp error at(execution)
 MUSUBI_EXPORT void GOMP_warning(const char* text, std::size_t bytes) {
   const std::string line = "musubi: error directive encountered: " + std::string(text_of(text, bytes)) + "\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());

@@ -1,4 +1,4 @@
-// What every function of the GOMP interface starts with.
+// What a function starts with that a program calls and that may release, wait or be reported.
 #pragma once
 
 #include "base/export.h"
@@ -8,9 +8,10 @@
 // Notes how deep the program's stack is in use: everything above this function's frame belongs to the
 // program, and must be visible to other ranks after whatever the function releases.
 // Notes where the program called, too, for reports.
-#define MUSUBI_GOMP_ENTRY()                               \
+#define MUSUBI_OMP_ENTRY()                                \
   (::musubi::omp::note_stack(__builtin_frame_address(0)), \
    ::musubi::runtime::note_call(__builtin_return_address(0)))
 
-// The only prototypes of these functions are those inside gcc: each definition declares itself.
+// The prototypes of these functions are inside the compiler and in its omp.h: each definition declares
+// itself.
 #pragma GCC diagnostic ignored "-Wmissing-declarations"

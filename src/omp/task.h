@@ -1,0 +1,38 @@
+// A task: what it may change for itself alone, and what it belongs to. A thread's part of a region is one,
+// too (ImplicitTask, in thread.h).
+#pragma once
+
+#include <cstdint>
+
+#include "omp/icv.h"
+#include "omp/region.h"
+
+namespace musubi::omp {
+
+// The tasks of a taskgroup, or of another construct that has reductions over tasks.
+struct TaskGroup {
+  enum class Kind : std::uint8_t { taskgroup, worksharing, region };
+
+  TaskGroup* outer;
+  Kind kind;
+  bool cancelled = false;
+  // Where the front end keeps the group's reductions, if it has any; of a region's group: the region's data.
+  void* reductions = nullptr;
+};
+
+struct Task {
+  Task* parent = nullptr;      // which the thread ran before; null: none
+  Icv icv;                     // gone with the task
+  TaskGroup* group = nullptr;  // innermost one around the tasks that this one makes
+  std::uint64_t mark = 0;      // names the task to nestable locks, once one asked (locks.h)
+  bool final = false;
+};
+
+// What `omp task` makes. It lives on the stack of the thread that met it, which runs it at once; a task that
+// is put off would lie in shared memory and keep here what it depends on, and its place in a queue.
+struct ExplicitTask : Task {
+  Function function = nullptr;
+  void* data = nullptr;
+};
+
+}  // namespace musubi::omp
