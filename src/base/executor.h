@@ -1,5 +1,5 @@
-// Resumes suspended tasks. In production one executor drives the tasks of one thread; in the simulator
-// one executor drives a simulated node in virtual time. A task always runs on the executor on which it was
+// Resumes suspended tasks. In production one executor drives the tasks of one thread; in the simulator one
+// executor drives a simulated node in virtual time. A task always runs on the executor on which it was
 // started.
 #pragma once
 

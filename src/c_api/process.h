@@ -12,7 +12,7 @@
 
 namespace musubi::c_api {
 
-// The holder of each lock, as far as this rank knows: for the answer to misuse, not for exclusion.
+// The holder of each lock, as far as this rank knows: to answer misuse, not to exclude.
 class LockHolders {
  public:
   bool is_mine(std::uint32_t lock) const noexcept { return threads_[lock].load(relaxed) == this_thread(); }

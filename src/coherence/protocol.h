@@ -42,7 +42,7 @@ class SignatureSink {
   ~SignatureSink() = default;
 };
 
-// Which other ranks have acquired what a task acquires.
+// Which other threads and ranks have acquired what a task acquires.
 enum class Audience : std::uint8_t {
   unknown,
   unknown_in_order,  // the same; what came for blocks that are always open is shown later

@@ -34,7 +34,7 @@ void release_and_announce(ImplicitTask& task) {
   announce(task.own_single);
 }
 
-// Who waits says so: only then a release is worth its price.
+// A waiting thread says so: only then a release is worth its price.
 bool somebody_waits(std::uint32_t number) {
   return Job::current()->words.load(Rank{0}, words::awaited_singles + place_of(number)) == number;
 }

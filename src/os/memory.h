@@ -81,8 +81,8 @@ class Mapping {
   std::size_t bytes_ = 0;
 };
 
-// Maps over whatever stands at [address, address+bytes): REQUIRES that the caller owns that range (a
-// reservation, the image of the program). Its owner goes on to unmap the range.
+// Maps over the range [address, address+bytes). REQUIRES: the caller owns this range (a reservation, the
+// image of the program). The owner goes on to unmap it.
 Result<void> map_over(void* address, std::size_t bytes, Protection protection, Source source);
 
 // Of `pages` pages of private memory from `address` on, which may hold something else than when they were

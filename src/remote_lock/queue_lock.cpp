@@ -115,10 +115,9 @@ Task<Taken> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_h
   }
 }
 
-// The rank that the tail names is the only one that may have a free lock. Its word is marked first: as long
-// as it is, nobody can follow that rank, and it cannot join the queue anew, so the tail names it only if
-// nobody came after it. A rank that comes meanwhile finds a word that is neither locked nor unlocked, and
-// looks again.
+// Only the rank that the tail names may have a free lock. Its word is marked first. While the mark stands, no
+// rank can follow that rank, and it cannot join the queue anew: the tail still names it only if no rank came
+// after it. A rank that comes meanwhile finds a word that is neither locked nor unlocked, and looks again.
 Task<std::optional<Taken>> QueueLock::try_lock(std::uint64_t index, Rank initial_home) {
   const Rank self = fabric_.self();
   if (try_lock_at_home(index, initial_home)) co_return Taken{self, false};

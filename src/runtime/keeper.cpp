@@ -132,7 +132,7 @@ std::uint64_t Keeper::turn_if_due(std::uint64_t interval_ns) {
   }
   const bool in_use = flags_.in_use();
   const std::uint64_t most_ns = in_use ? interval_ns_ : std::max(interval_ns_, longest_ns);
-  // Waits for the next look hardly longer than the thread has waited for its flag already.
+  // A thread that waits for a flag waits for the next look hardly longer than it has waited already.
   const std::uint64_t longer_ns = in_use ? interval_ns + interval_ns / 4 : 2 * interval_ns;
   const std::uint64_t next_ns = found && due == Due::yes ? shortest_ns : std::min(longer_ns, most_ns);
   return std::max(next_ns, std::min(rest_ns, longest_rest_ns));

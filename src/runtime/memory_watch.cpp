@@ -44,7 +44,7 @@ MemoryWatch::Verdict MemoryWatch::opening(std::size_t bytes) noexcept {
   if (opened < look_at_.load(std::memory_order_relaxed)) return Verdict::go_on;
   if (!bytes_max_) {
     due_.store(true, std::memory_order_relaxed);
-    // Each look says when the next time is; until then nobody need be woken again and again.
+    // Each look sets the time of the next one; until then nobody need be woken again and again.
     look_at_.store(opened + look_first, std::memory_order_relaxed);
     return Verdict::look;
   }

@@ -64,8 +64,8 @@ Task<bool> Background::turn(bool silent) {
   co_return helps;
 }
 
-// Until it is certain that all ranks keep order, no thread sees what has changed. Order has its price: it is
-// not kept for programs that compute. A thread that spins is back at what was closed before this has ended.
+// No thread sees what has changed until it is certain that all ranks keep order. Order has its price: it is
+// not kept for programs that compute. A thread that spins is back at a closed page before this has ended.
 Task<bool> Background::first_turn(bool silent) {
   co_await ordering_.hold_openings();
   const std::uint64_t before = changes();

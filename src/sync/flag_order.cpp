@@ -154,9 +154,8 @@ Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, b
   co_await acquire_in_order();
 }
 
-// A reader that sees as many ends as there were beginnings has seen the end of a release that it need not
-// know of: if not of one of these, then of a later one. Result: the sequence word of the peer's signature
-// after them.
+// A reader that sees as many ends as there were beginnings has seen the end of these releases, or of later
+// ones. Result: the sequence word of the peer's signature after them.
 Task<std::uint64_t> FlagOrder::await_releases(Rank peer) {
   std::array<std::uint64_t, 2> seen{};
   std::uint64_t sequence = 0;

@@ -26,7 +26,7 @@ Task<> FlagOrder::settle() {
   settled_.store(++entries_);
 }
 
-// A task that finds it in use from here on settles first, and waits at the gate.
+// A thread that finds it in use from here on settles first, and waits at the gate.
 Task<> FlagOrder::end_if_unused() {
   auto pass = co_await change_gate_.enter();
   const std::uint64_t entry = settled_.exchange(0);

@@ -16,7 +16,7 @@
 
 namespace musubi::vm {
 
-// Which rank holds a block of a segment before the first write to it (coherence.md section 8).
+// The rank that holds a block of a segment before any rank has written it (coherence.md section 8).
 enum class InitialHome : std::uint8_t {
   one_rank,  // `home`
   slices,    // rank i has bytes [i * slice_bytes, (i+1) * slice_bytes): heap arenas, stacks

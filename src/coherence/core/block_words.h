@@ -30,7 +30,7 @@ struct BlockWords {
   std::uint64_t tail;  // remote_lock::TailWord; counts at the initial home only
 
   // At the home: nobody held a lease on the block at its last release, so its versions are not copied to the
-  // public copy. A reader takes the live bytes from the private region.
+  // public copy. A rank that needs the block takes the live bytes from the private region.
   constexpr bool unpublished() const { return public_ts == 0 && write_ts != 0; }
 };
 static_assert(sizeof(BlockWords) == 56);

@@ -72,7 +72,7 @@ Task<bool> Acquires::apply_notice(Notice notice, std::size_t& bytes_ahead) {
   Block b = ground_.block(notice.block);
   Entry& e = b.entry;
   rules::hear(e, notice);
-  // The rank that took the lock of an unpublished block has made a copy here.
+  // A rank that took the lock of an unpublished block has made a copy here.
   if (!e.has_copy && ground_.shared(b.words.public_ts).load() != 0) twins_.note_copy(b);
   if (!rules::ends_copy(e, notice, ground_.parameters)) co_return false;
   if (e.pinned) co_return true;

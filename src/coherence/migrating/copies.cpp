@@ -2,14 +2,12 @@
 // within `give_back_after_releases` quiescent releases (or twice as many). Then it goes if
 // - the home is here and the block unpublished: there is no copy any more, only its memory;
 // - the home is here and the block unchanged since: readers take the bytes that the program reads. These
-//   hold still until it writes, as the bytes of a block that is released without a
-//   comparison (unpublished.cpp);
-// - the home is elsewhere, and a version newer than the copy is known: a rank with an old notice asks the home.
+//   hold still until it writes, as those of a block released without a comparison do (unpublished.cpp).
+// - the home is elsewhere, and a version newer than the copy is known: a rank with an old notice asks the
+//   home.
 //
-// A reader by a notice holds no lock. It finds public_ts 0, or else that the upper half of the
-// version has changed meanwhile. A rank that writes here from elsewhere, and makes a twin for this one, holds
-// the lock of a block that is at home here; while the home is elsewhere nobody does: a version newer than the
-// copy was made by somebody who had taken from here all that he wanted.
+// A reader that comes by a notice holds no lock. It finds public_ts 0, or it finds afterwards that the upper
+// half of the version has changed.
 //
 // A rank that writes to a copy here from elsewhere, and so makes a twin for this rank, holds the lock of a
 // block that is at home here. While the home is elsewhere no rank does so: the maker of a version newer than

@@ -54,8 +54,7 @@ Task<std::size_t> Order::hold_and_copy_stacks(std::span<BlockId> listed, TaskGro
   }
 }
 
-// Nobody has taken anything of the block. A rank that does so from now on takes live bytes, and asks for a
-// release.
+// No rank has taken anything of the block. From now on a rank takes live bytes, and asks for a release.
 bool Order::is_unread(const Block& b) const {
   const bool at_home = ground_.own_word(b).tag() == remote_lock::Ownership::unlocked;
   return at_home && ground_.shared(b.words.public_ts).load() == 0 &&

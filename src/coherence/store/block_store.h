@@ -48,7 +48,7 @@ class BlockStore {
   Block block(BlockId id) const;
   Entry& entry(BlockId id) const { return memory_.entries[id.value]; }
   BlockWords& words(BlockId id) const { return memory_.words[id.value]; }
-  // A task that works on a block holds its gate. It holds one at a time, or several by trying.
+  // A task holds a block's gate while it works on the block. It holds one at a time, or several by trying.
   Gate& gate(BlockId id) {
     hooks().touch();
     return gates_.of(id);

@@ -1,4 +1,4 @@
-// Wakes the right thread for a message, and loses no wake-up.
+// Wakes threads for messages. This comment shows why no wake-up is lost.
 //
 // A sender publishes a message, then looks at the receiver (ring). A receiver announces itself, then looks at
 // the mailbox. Between the two steps of either stands a sequentially consistent fence, so of any sender S and

@@ -121,8 +121,7 @@ void ShmFabric::wake_service() noexcept {
   ring_service(mailbox_);
 }
 
-// Nobody looks at the clock during the first microsecond of a wait: reading it costs as much as the peer's
-// message.
+// A message that comes within a microsecond needs no clock: reading the clock costs as much as the message.
 bool ShmFabric::watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept {
   const auto differs = [&] { return word.load(std::memory_order_acquire) != unwanted; };
   const std::uint32_t spin_checks = spin_checks_.load(std::memory_order_relaxed);

@@ -38,7 +38,7 @@ Task<bool> Directory::bring(Block& b, std::byte* target) {
   }
 }
 
-// A rank on the list once the puts have taken effect may hold bytes from before. One that comes later does
+// A rank on the list when the puts have taken effect may hold bytes from before. A rank that comes later does
 // not.
 Task<> Directory::publish(Block& b, Puts& puts) {
   std::vector<std::uint64_t> words(words_per_block_);

@@ -44,7 +44,7 @@ class FaultHandler {
   }
   void unregister_stack(std::uintptr_t low) noexcept { stacks_.remove(low); }
 
-  // Tells the user of crashes (see CrashReport::set_listener).
+  // The listener that tells the user of crashes (see CrashReport::set_listener).
   void set_crash_listener(CrashListener* listener, bool runtime_frames) noexcept {
     report_.set_listener(listener, runtime_frames);
   }
