@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "omp/idle_work.h"
 #include "omp/thread.h"
 #include "os/sleep.h"
 #include "runtime/waiting.h"
@@ -15,8 +16,10 @@ namespace musubi::omp {
 class Backoff {
  public:
   explicit Backoff(runtime::Wait wait, std::uint64_t object = 0, std::uint64_t address = 0) noexcept
-      : waiting_(wait, object, address) {}
+      : wait_(wait), waiting_(wait, object, address) {}
+  // With work for the calling thread's team at hand, a piece of that instead.
   void pause() noexcept {
+    if (work_while(wait_)) return;
     if (attempts_++ < yields && thread_state.yields.allowed(1) != 0) {
       thread_state.yields.yield();
       return;
@@ -29,6 +32,7 @@ class Backoff {
   static constexpr unsigned yields = 64;
   static constexpr std::uint64_t sleep_ns_max = 500'000;
 
+  const runtime::Wait wait_;
   runtime::Waiting waiting_;
   unsigned attempts_ = 0;
   std::uint64_t sleep_ns_ = 10'000;

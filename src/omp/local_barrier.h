@@ -11,8 +11,9 @@ namespace musubi::omp {
 // The rank's members of a team meet; the last one does something on behalf of all.
 class LocalBarrier {
  public:
-  template <class Last>
-  void arrive(runtime::Runtime& runtime, std::uint32_t members, Last last) {
+  // A thread that waits calls `work` before it sleeps; while that says true, it does not.
+  template <class Last, class Work>
+  void arrive(runtime::Runtime& runtime, std::uint32_t members, Last last, Work work) {
     const std::uint32_t generation = generation_.load(std::memory_order_acquire);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members) {
       arrived_.store(0, std::memory_order_relaxed);
@@ -21,8 +22,9 @@ class LocalBarrier {
       if (members > 1) runtime.threads().wake_local(&generation_);
       return;
     }
-    while (generation_.load(std::memory_order_acquire) == generation)
-      runtime.threads().wait_local(&generation_, generation);
+    while (generation_.load(std::memory_order_acquire) == generation) {
+      if (!work()) runtime.threads().wait_local(&generation_, generation);
+    }
   }
 
   // The same where the others may have gone: a thread that waits does so in a loop of `pause`, until that

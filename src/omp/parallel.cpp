@@ -112,7 +112,7 @@ void serve_region(Job& job, const runtime::BarrierPayload& fork) {
   run_member(0);
   note_stack(__builtin_frame_address(0));
   const runtime::Waiting wait(runtime::Wait::join);
-  job.pool.finish(members);
+  job.pool.finish(members, [&] { return team.work_while(runtime::Wait::join); });
   team.join();
   job.runtime.synchronization().end_region();
   team.close();
@@ -150,7 +150,7 @@ void end_parallel() {
     end_own_single(task);
     if (cancellation_enabled()) loop_end(task);
     const runtime::Waiting wait(runtime::Wait::join);
-    job.pool.finish(team->members_here());
+    job.pool.finish(team->members_here(), [&] { return team->work_while(runtime::Wait::join); });
     team->join();
     job.runtime.synchronization().end_region();
     forget_cancellation(task);

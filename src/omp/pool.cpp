@@ -58,7 +58,7 @@ void* Pool::run(void* argument) {
       while (worker.orders.load(std::memory_order_acquire) == served)
         pool.runtime_.threads().wait_local(&worker.orders, served);
     }
-    pool.work_(worker.index);
+    pool.part_(worker.index);
     note_stack(__builtin_frame_address(0));
     const std::uint32_t expected = pool.expected_;
     if (pool.done_.fetch_add(1, std::memory_order_acq_rel) + 1 == expected)
@@ -75,13 +75,6 @@ void Pool::start(std::uint32_t members) {
     orders.store(orders.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     runtime_.threads().wake_local(&orders);
   }
-}
-
-void Pool::finish(std::uint32_t members) {
-  if (members <= 1) return;
-  std::uint32_t done;
-  while ((done = done_.load(std::memory_order_acquire)) != members - 1)
-    runtime_.threads().wait_local(&done_, done);
 }
 
 }  // namespace musubi::omp

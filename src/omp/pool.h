@@ -13,17 +13,24 @@ namespace musubi::omp {
 class Pool {
  public:
   // What a thread does for a region; `index` counts the rank's members from 0.
-  using Work = void (*)(std::uint32_t index);
+  using Part = void (*)(std::uint32_t index);
 
-  Pool(runtime::Runtime& runtime, Work work) : runtime_(runtime), work_(work) {}
+  Pool(runtime::Runtime& runtime, Part part) : runtime_(runtime), part_(part) {}
 
   // Makes sure that `members` threads exist, the calling one included. First thread of the rank only, as for
   // all calls below.
   void reserve(std::uint32_t members);
   // Sets members 1 .. members-1 to work. REQUIRES: reserve(members) before; all earlier work is done.
   void start(std::uint32_t members);
-  // Waits until they are done.
-  void finish(std::uint32_t members);
+  // Waits until they are done; calls `work` before it sleeps, and does not while that says true.
+  template <class Work>
+  void finish(std::uint32_t members, Work work) {
+    if (members <= 1) return;
+    std::uint32_t done;
+    while ((done = done_.load(std::memory_order_acquire)) != members - 1) {
+      if (!work()) runtime_.threads().wait_local(&done_, done);
+    }
+  }
 
   // Of one rank.
   static constexpr std::uint32_t threads_max = 4096;
@@ -40,7 +47,7 @@ class Pool {
   void create_worker();
 
   runtime::Runtime& runtime_;
-  Work work_;
+  Part part_;
   std::array<Worker*, threads_max> workers_{};  // [1, threads_); [0] stands for the first thread
   std::uint32_t threads_ = 1;
   alignas(64) std::atomic<std::uint32_t> done_{0};

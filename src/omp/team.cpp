@@ -67,7 +67,7 @@ bool Team::meet(Broadcast* broadcast) {
   MUSUBI_CHECK(is_open());
   const auto meet_others = [&] { meet_ranks(broadcast); };
   if (!cancellation_enabled()) {
-    barrier_.arrive(runtime, members_here_, meet_others);
+    barrier_.arrive(runtime, members_here_, meet_others, [&] { return work_while(runtime::Wait::barrier); });
     return true;
   }
   if (is_cancelled()) return false;
@@ -141,6 +141,11 @@ bool Team::claim_single(std::uint32_t number) {
 std::uint32_t Team::newest_single() {
   if (ranks == 1) return last_single_.load(std::memory_order_relaxed);
   return static_cast<std::uint32_t>(words.load(Rank{0}, words::claimed_single));
+}
+
+bool work_while(runtime::Wait wait) noexcept {
+  const ImplicitTask* const task = this_thread().implicit;
+  return task != nullptr && task->team != nullptr && task->team->work_while(wait);
 }
 
 bool barrier(Broadcast* broadcast) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "omp/idle_work.h"
 #include "omp/local_barrier.h"
 #include "omp/process.h"  // for front ends that start the layer by this header
 #include "omp/region.h"
@@ -66,6 +67,10 @@ class Team {
 
   // The broadcast of that number; every member counts its own.
   Broadcast& broadcast_of(std::uint32_t number) noexcept { return broadcasts_[number % broadcasts_.size()]; }
+
+  // What members do while they wait, or null: nothing. Set while the team is closed.
+  IdleWork* idle_work = nullptr;
+  bool work_while(runtime::Wait wait) noexcept { return idle_work != nullptr && idle_work->run_piece(wait); }
 
   runtime::Runtime& runtime;
   TeamWords& words;
