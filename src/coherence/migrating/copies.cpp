@@ -1,10 +1,10 @@
 // Public copies that no rank needs any more give their memory back. A copy stays as long as it is written
 // within `give_back_after_releases` quiescent releases (or twice as many). Then it goes if
 // - the home is here and the block unpublished: there is no copy any more, only its memory;
-// - the home is here and the block unchanged since: readers take the bytes that the program reads. These
-//   hold still until it writes, as the bytes of a block that is released without a
-//   comparison (unpublished.cpp);
-// - the home is elsewhere, and a version newer than the copy is known: a rank with an old notice asks the home.
+// - the home is here and the block unchanged since: readers take the bytes that the program reads. As with
+//   blocks that are released without a comparison (unpublished.cpp), these hold still until it writes;
+// - the home is elsewhere, and a version newer than the copy is known: a rank with an old notice asks the
+//   home.
 //
 // A reader that comes by a notice holds no lock. It finds public_ts 0, or it finds afterwards that the upper
 // half of the version has changed.
