@@ -16,7 +16,7 @@ enum class State : std::uint8_t {
   writable,
 };
 
-// What came of it the last time that a block was opened for writing.
+// The outcome of the last time that a block was opened for writing.
 enum class Opening : std::uint8_t {
   unknown,  // it never was
   in_vain,  // no release has found a change

@@ -16,7 +16,7 @@ std::uint64_t word_at(const std::byte* place) {
 
 }  // namespace
 
-// What is no part of the shared block counts as unchanged.
+// Bytes that are no part of the shared block count as unchanged.
 Changes::Changes(const BlockStore& store, const Block& block, std::byte* snapshot)
     : block_(block), snapshot_(snapshot) {
   if (store.has_private_parts(block)) std::memcpy(snapshot, block.published, block.extent.bytes);
