@@ -46,8 +46,8 @@ void replace_variable(std::vector<std::string>& environment, const std::string& 
   environment.push_back(name + "=" + value);
 }
 
-// What the ranks see: the user's environment, every setting that is not at its default in the form that the
-// same parser reads back, and what the dynamic linker is to do.
+// The environment of the ranks: the user's, every setting that is not at its default (in the form that the
+// same parser reads back), and orders to the dynamic linker.
 std::vector<std::string> environment_of_ranks(const Configuration& configuration,
                                               const std::string& library) {
   std::vector<std::string> environment = config::environment_variables();

@@ -33,7 +33,7 @@ void BoundMemory::close(Entry& entry, Summary summary, std::uint32_t outer_depth
   entry.outer = outer_depth == no_depth ? 0 : open_[outer_depth];
 }
 
-// One that was never looked at names an outer function of number 0, which is open nowhere.
+// A function that was never looked at names an outer function of number 0, which is open nowhere.
 bool BoundMemory::holds(const Entry& entry) const noexcept {
   if (entry.is_open || entry.outer_depth == no_depth) return true;
   return entry.outer != 0 && open_[entry.outer_depth] == entry.outer;

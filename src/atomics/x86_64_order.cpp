@@ -101,7 +101,7 @@ void add_memory(const ZydisDecodedOperand& operand, Step& step) {
   if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0 && in_frame) step.writes.add(place);
 }
 
-// What stands before such an instruction is other code.
+// The code before such an instruction belongs to something else.
 bool leads_elsewhere(ZydisInstructionCategory category) {
   return category == ZYDIS_CATEGORY_CALL || category == ZYDIS_CATEGORY_RET ||
          category == ZYDIS_CATEGORY_UNCOND_BR || category == ZYDIS_CATEGORY_INTERRUPT;
@@ -179,7 +179,7 @@ class History {
   bool is_shared() const { return expected_.share_any_with(inputs_); }
 
  private:
-  // What is loaded through a pointer is not computed from the pointer: that is not among what a step reads.
+  // A value that is loaded through a pointer is not computed from the pointer: a step does not read it.
   static void replace(Places& places, const Step& step, bool is_made) {
     if (!is_made) return;
     for (const Place& place : step.writes) places.remove(place);

@@ -70,7 +70,7 @@ StoreBounds::Search::Summary StoreBounds::Search::walk_over(std::uintptr_t funct
   }
   targets_.drop(walk.first_target);
   if (given_up_) walk.summary = {1, true};
-  // What it lacks of itself, calling itself, it has.
+  // A function that calls itself lacks nothing of itself.
   if (walk.outer_depth >= depth) walk.outer_depth = BoundMemory::no_depth;
   memory_.close(entry, walk.summary, given_up_ ? BoundMemory::no_depth : walk.outer_depth);
   if (caller != nullptr) caller->outer_depth = std::min(caller->outer_depth, walk.outer_depth);

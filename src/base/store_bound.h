@@ -1,4 +1,4 @@
-// What is known beforehand of the plain stores that a program makes (docs/decisions/merge_unit.md).
+// Facts known beforehand about the plain stores of a program (docs/decisions/merge_unit.md).
 #pragma once
 
 #include <cstddef>

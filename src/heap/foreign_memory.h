@@ -1,5 +1,5 @@
-// What the heap asks of other ranks. The runtime's messages stand behind it (heap_messages.h); tests stand
-// in.
+// The heap's requests to other ranks. The runtime's messages carry them out (heap_messages.h); tests have
+// stand-ins.
 #pragma once
 
 #include <cstddef>

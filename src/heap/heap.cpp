@@ -158,7 +158,7 @@ void* Heap::resize_foreign(void* pointer, std::size_t bytes) noexcept {
   return result;
 }
 
-// What the C library allocated beside a stream.
+// Memory that the C library allocated beside a stream.
 void* Heap::resize_stream(void* pointer, std::size_t bytes) noexcept {
   void* const result = musubi_je_mallocx(bytes, private_flags);
   if (result == nullptr) return nullptr;

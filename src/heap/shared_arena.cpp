@@ -106,7 +106,7 @@ Result<unsigned> create_shared_arena(std::uintptr_t base, std::size_t bytes) {
   }
   take_range(arena, bytes);
   // Free memory is kept: giving pages back would tear holes into the mapping that the fault handler watches.
-  // What take_range left is taken in small steps: the ever larger ones would not fit.
+  // Memory that take_range left is taken in small steps: ever larger ones would not fit.
   const std::size_t grow_bytes_max = std::size_t{4} << 20;
   if (!set_of_arena(arena, "dirty_decay_ms", ssize_t{-1}) ||
       !set_of_arena(arena, "muzzy_decay_ms", ssize_t{-1}) ||

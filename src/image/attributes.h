@@ -29,7 +29,7 @@ class Attributes final : private runtime::Procedure {
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
 
-  // Makes the other ranks do what has been done here. Text that is too long for a message stays here.
+  // Makes the same change at the other ranks. A text that is too long for a message changes this rank only.
   void spread(Change change, int number, std::string_view text) noexcept;
   // Rank 0's, which stand for those of all ranks.
   ProcessIds process_ids() noexcept;

@@ -1,4 +1,4 @@
-// What a process does that fork has just made of a rank: it stops being one.
+// Turns a process that fork has just made of a rank into one that is no rank.
 #pragma once
 
 #include "image/child_link.h"

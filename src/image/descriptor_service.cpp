@@ -1,4 +1,4 @@
-// What other ranks ask about this rank's descriptors.
+// Answers to other ranks about this rank's descriptors.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

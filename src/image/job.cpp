@@ -38,7 +38,7 @@ Value value_or_refuse(Result<Value> step) {
   return std::move(step).value();
 }
 
-// What the program starts runs without this library.
+// Programs that this one starts run without this library.
 void leave_preloading() {
   const auto preloaded = config::environment_variable("LD_PRELOAD");
   if (!preloaded) return;

@@ -73,7 +73,7 @@ class Load final : public LinkerWatch {
   }
   const std::vector<link_map*>& objects() const { return objects_; }
   std::uintptr_t next() const { return next_; }
-  // Of what was loaded, and where to.
+  // A digest of the objects that were loaded, and of the end of their addresses.
   std::uint64_t digest() const {
     std::uint64_t digest = next_;
     for (const link_map* object : objects_) {
@@ -141,7 +141,7 @@ struct Request {
 };
 static_assert(sizeof(Request) <= runtime::call_bytes_max);
 
-// Makes the libraries part of the program at this rank. Those that stay private have their constructors run.
+// Makes the libraries part of the program at this rank. Private libraries have their constructors run.
 void take_in(Job& job, const Load& load, bool own_bytes_win) {
   job.choice.decide(load.objects());
   std::vector<link_map*> kept;

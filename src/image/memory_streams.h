@@ -28,7 +28,8 @@ class MemoryStreams {
   // Null, with errno, when there is no memory.
   std::FILE* open(char** place, std::size_t* length_place, Kind kind);
 
-  // At the rank that made `stream`. 0: it is none of these. One that is about to be closed has its id left.
+  // At the rank that made `stream`. 0: not such a stream. `closes`: the stream is about to be closed; later
+  // calls do not find it, and its id stays valid.
   std::uint64_t id_of(const std::FILE* stream, bool closes) noexcept;
   // Behind fflush or fclose.
   Text text_of(std::uint64_t id) noexcept;

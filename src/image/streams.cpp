@@ -91,7 +91,7 @@ ssize_t StreamHere::write(void* here, const char* data, std::size_t bytes) noexc
   return static_cast<ssize_t>(bytes);
 }
 
-// What was read from the owner and not used goes back.
+// Bytes that were read from the owner and not used go back.
 void StreamHere::finish() noexcept {
   const os::ErrnoKept errno_kept;
   if (keeps_lock_) {

@@ -38,8 +38,8 @@ void find(Function& function, const char* name) noexcept {
   function = reinterpret_cast<Function>(next_definition(name));
 }
 
-// What the C library calls on a thread that it has made. It knows the timer no more once that is deleted, so
-// nobody could free this.
+// A function of the program and its argument, for a thread that the C library makes. No code could free this
+// object: the C library forgets it when the timer is deleted.
 struct Notice {
   void (*function)(sigval);
   sigval value;

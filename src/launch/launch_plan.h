@@ -1,4 +1,4 @@
-// What to start, and how.
+// The plan of a job: which program to start, with which arguments, environment and cores.
 #pragma once
 
 #include <chrono>

@@ -118,7 +118,7 @@ void OutputRelay::pump(Channel& channel, std::uint64_t now_ns) {
     const ssize_t bytes = ::read(channel.pipe.number(), scratch_.data(), scratch_.size());
     if (bytes < 0 && errno == EINTR) continue;
     const bool empty = bytes < 0 && errno == EAGAIN;
-    // What a rank has started may hold the pipe open after the rank's death; it is not waited for.
+    // A program that a rank has started may hold the pipe open after the rank's death; nothing waits for it.
     if (bytes == 0 || (bytes < 0 && !empty) || (empty && channel.ended)) return close(channel);
     if (bytes > 0) {
       std::string out;

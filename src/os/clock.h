@@ -7,7 +7,7 @@
 
 namespace musubi::os {
 
-// What a clock of the system shows. Signal-safe.
+// The time of a clock of the system. Signal-safe.
 inline std::uint64_t clock_ns(clockid_t clock) noexcept {
   timespec now{};
   ::clock_gettime(clock, &now);

@@ -25,7 +25,7 @@ sigset_t signal_set(SignalBits bits) noexcept {
 
 namespace {
 
-// What the kernel returns to behind a handler. Unwinders know these very bytes as the end of a signal's
+// The kernel returns to this code behind a handler. Unwinders know these very bytes as the end of a signal's
 // frame.
 extern "C" __attribute__((visibility("hidden"))) void musubi_return_from_signal();
 asm(R"(

@@ -33,7 +33,7 @@ struct LockKey {
 // The tasks of this rank that wait for a hand-over, and the listener that wakes them.
 class Grants final : public fabric::Listener {
  public:
-  // In the waiting task's frame, from before it can be granted until it was.
+  // Lies in the waiting task's frame, from before the lock can be granted until it was.
   struct Waiter {
     LockKey key;
     Event granted;

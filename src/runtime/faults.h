@@ -1,5 +1,4 @@
-// What a rank does about a fault of the user view: the protocol brings the block, on the thread that touched
-// it.
+// Resolves a fault of the user view: the protocol brings the block, on the thread that touched it.
 #pragma once
 
 #include "runtime/job_devices.h"

@@ -1,4 +1,4 @@
-// What the parts of a rank have in common, from before it has memory until the job ends.
+// The common state of a rank's parts, from before it has memory until the job ends.
 #pragma once
 
 #include <cstdint>

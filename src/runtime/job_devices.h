@@ -1,4 +1,4 @@
-// What a rank of a job on one host runs on: the files behind its memory, the driver that protects it, the
+// The devices of a rank of a job on one host: the files behind its memory, the driver that protects it, the
 // shm fabric, the handlers of its signals. Chosen here; the parts above know the ports alone.
 #pragma once
 

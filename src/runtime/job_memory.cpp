@@ -47,7 +47,7 @@ bool JobMemory::is_untouched(BlockId block, std::uint64_t data) const noexcept {
   return std::atomic_ref(words.owner).load() == 0 && std::atomic_ref(words.tail).load() == 0;
 }
 
-// What is zero already is not stored: it would be a change, to be published.
+// Zeros over zeros are not stored: that would be a change, to be published.
 void JobMemory::store_zeros(void* address, std::size_t bytes) {
   auto* at = static_cast<std::byte*>(address);
   std::uint64_t data = 0;  // where the memory file holds something, from this block on

@@ -40,7 +40,7 @@ class JobRuntime final : private OwnContext, public Runtime {
   Result<void> open();
 
  private:
-  // What works by the protocol, in the order in which one needs the other.
+  // The parts that use the protocol, in the order in which one needs the other.
   struct Parts {
     Parts(JobContext& job, JobDevices& devices, StaticData& static_data, coherence::Protocol& protocol,
           remote_lock::Grants& grants);

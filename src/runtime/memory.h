@@ -31,8 +31,8 @@ struct Layout {
   std::uintptr_t stacks_base;
   std::size_t stack_slot_bytes;
   std::size_t stack_slots_per_rank;
-  // What lies around the libraries of the start, and where libraries go that come later. Of both only static
-  // data is shared.
+  // The addresses around the libraries of the start, and those for later libraries. Of both only static data
+  // is shared.
   std::uintptr_t libraries_base;
   std::size_t libraries_bytes;
   std::uintptr_t late_libraries_base;

@@ -14,7 +14,7 @@ constexpr std::uint64_t MiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t look_least = MiB;
 constexpr std::uint64_t look_first = 16 * MiB;
 constexpr std::uint64_t copies_of_block = 2;
-// What must stay free, so that the job can still end in order.
+// Memory that must stay free, so that the job can still end in order.
 constexpr std::uint64_t reserve_bytes = 64 * MiB;
 
 std::uint64_t bytes_of(int file) noexcept {

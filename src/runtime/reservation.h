@@ -1,4 +1,5 @@
-// What a job reserves, in each rank, for its shared space. Reserved is not taken: pages come at first touch.
+// The addresses that a job reserves, in each rank, for its shared space. Memory comes page by page at first
+// touch.
 #pragma once
 
 #include <cstddef>

@@ -64,7 +64,8 @@ class Runtime {
   Runtime(Rank self, std::uint32_t ranks, const config::Settings& settings,
           trace::Counters& counters) noexcept
       : self_(self), ranks_(ranks), settings_(settings), counters_(counters) {}
-  // Before the first use of what is given. A stand-in of a test leaves out what its test does not use.
+  // Before the first use of an interface. A test's stand-in leaves out the interfaces that its test does not
+  // use.
   void give(const Interfaces& interfaces) noexcept { interfaces_ = interfaces; }
 
  private:

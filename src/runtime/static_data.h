@@ -18,7 +18,7 @@ class StaticData {
   StaticData(const JobContext& job, std::span<const SharedRange> globals,
              std::span<const PrivateBytes> private_bytes);
 
-  // What the protocol leaves to each rank. Complete, for the globals, from open() on.
+  // The bytes that the protocol leaves to each rank. Complete, for the globals, from open() on.
   const coherence::PrivateParts& private_parts() const noexcept { return private_parts_; }
 
   // Before the protocol is made. `vm` outlives this.

@@ -235,7 +235,7 @@ class Migratory final : public Workload {
     return space;
   }
   std::uint32_t locks() const override { return nodes_ / 2; }
-  // What a node knows of about doubles with each lock that it takes.
+  // A node's knowledge about doubles with each lock that it takes.
   std::uint32_t warm_up() const override { return static_cast<std::uint32_t>(std::bit_width(nodes_)) + 4; }
 
   Task<> iterate(Cluster& cluster, std::uint32_t rank, std::uint32_t iteration) override {

@@ -1,6 +1,6 @@
-// A fixed number of zeros on cache lines of their own. What is not touched costs no memory where there is
-// much of it: a simulated job of thousands of nodes has a table of all blocks at each. Small ones come from
-// malloc's family, so that sanitizers see their ends.
+// A fixed number of zeros on cache lines of their own. In a large array untouched zeros cost no memory: a
+// simulated job of thousands of nodes has a table of all blocks at each. Small arrays come from malloc's
+// family, so that sanitizers see their ends.
 #pragma once
 
 #include <sys/mman.h>

@@ -33,7 +33,7 @@ Task<bool> Background::answer() {
   }
 }
 
-// What acquires have done to blocks of this rank.
+// The changes that acquires have made to blocks of this rank.
 std::uint64_t Background::changes() const {
   return counters_.get(trace::Counter::invalidations) + counters_.get(trace::Counter::fetches);
 }

@@ -30,10 +30,11 @@ class Background {
 
   // Answers the other ranks, if any has asked. Result: whether any had.
   Task<bool> answer();
-  // Result: whether a thread here may wait for what others have changed. `silent`: no thread of this rank has
-  // called the runtime for a while; only then the turn lets order be kept, or be kept for longer.
+  // Takes a turn. Result: whether a thread here may wait for bytes that others have changed. `silent`: no
+  // thread of this rank has called the runtime for a while. Only then the turn lets order be kept, or be kept
+  // for longer.
   Task<bool> turn(bool silent = true);
-  // Whether a turn has ended while order was kept, as it still is: no flag comes before its data any more.
+  // Whether order is kept, and a turn has ended since it is: from then on no flag comes before its data.
   bool is_certain() const noexcept {
     return certain_in_.load() != 0 && certain_in_.load() == flags_.settled();
   }

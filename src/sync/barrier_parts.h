@@ -36,8 +36,9 @@ struct BarrierMessage {
 };
 static_assert(sizeof(BarrierMessage) <= fabric::message_bytes_max);
 
-// What has arrived for one round. Two barriers can be under way at once (a fast peer is one ahead), never
-// three: a peer enters barrier n+2 only after everybody has entered n+1, and so has left n.
+// The notices and marks that have arrived for one round. Two barriers can be under way at once (a fast peer
+// is one ahead), never three: a peer enters barrier n+2 only after everybody has entered n+1, and so has left
+// n.
 struct BarrierInbox {
   BarrierMessage message;
   Event arrived;

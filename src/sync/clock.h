@@ -15,12 +15,12 @@ class Clock {
   Clock(fabric::Fabric& fabric, coherence::Protocol& protocol, std::uint64_t offset)
       : fabric_(fabric), protocol_(protocol), offset_(offset) {}
 
-  // Releases everything and raises the job's clock to cover it. `as_of_now`: and what other threads of the
-  // rank write meanwhile in an order that they can rely on (Protocol::release_as_of_now).
+  // Releases everything and raises the job's clock to cover it. `as_of_now`: also releases, as of one moment,
+  // what other threads of the rank write meanwhile (Ordering::release_as_of_now).
   Task<> release(bool as_of_now = false);
   // Makes everything visible here that was released by the clock before.
   Task<> acquire();
-  // Whether others have raised it since the last look or release here. A hint.
+  // Whether other ranks have raised the clock since the last look or release here. A hint.
   Task<bool> has_moved();
 
  private:

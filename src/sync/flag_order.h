@@ -72,18 +72,18 @@ class FlagOrder {
   Task<> end_if_unused();
 
   // `siblings`: other threads of this rank may run program code before the task ends. Each of these tasks may
-  // be called while order is not kept, and may find half-way that it is kept: it then goes on with siblings.
+  // be called while order is not kept, and may begin to keep it half-way: the caller then says `siblings`.
   //
   // Releases everything by the clock.
   Task<> release(bool siblings);
-  // Releases, and acquires what came along with any bytes that are here already.
+  // Releases, then acquires all releases that bytes here already may be part of.
   Task<> flush(bool siblings);
-  // LockTable::unlock(), which brings blocks out in any order. Releases the rest behind it.
+  // LockTable::unlock(), which publishes blocks in any order; then releases the rest.
   Task<> unlock(LockTable& locks, LockId lock, bool siblings);
-  // Protocol::modify(), which brings a block out with the flags that may lie there, and then the rest.
+  // Protocol::modify(), which publishes a block with the flags that may lie there; then releases the rest.
   Task<> modify(BlockId block, coherence::Modification& modification, bool siblings);
-  // Acquires what came along with any bytes that are here already, and shows what was held back: behind a
-  // lock that has been taken, too, where Protocol::holds_back().
+  // Acquires all releases that bytes here already may be part of, and shows the bytes that were held back.
+  // After taking a lock, too, where Ordering::holds_back().
   Task<> acquire(bool siblings);
   // As Protocol::fault(); in order while in use.
   Task<bool> fault(BlockId block, coherence::Touch touch, bool siblings);
@@ -93,7 +93,7 @@ class FlagOrder {
 
   // For the background, which answers while it waits and changes no open pages.
   //
-  // The number of this rank's entry into use, once whatever began before that has ended; 0: not in use.
+  // The number of this rank's entry into use, once all tasks that began before have ended; 0: not in use.
   std::uint64_t settled() const noexcept { return settled_.load(); }
   // Begins to keep order if the job wants it. REQUIRES: no operation without siblings under way but the
   // caller's, at its begin.

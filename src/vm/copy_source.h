@@ -8,8 +8,9 @@ namespace musubi::vm {
 
 class CopySource {
  public:
-  // Has the rank open [address, address+bytes), so that its memory file holds what its program would read
-  // there. Blocks until that is so. False when the rank does not answer any more. Inside a signal handler.
+  // Has the rank open [address, address+bytes), so that its memory file holds the bytes that its program
+  // would read there. Blocks until that is done. False when the rank does not answer any more. Inside a
+  // signal handler.
   virtual bool open(std::uintptr_t address, std::size_t bytes) noexcept = 0;
 
  protected:

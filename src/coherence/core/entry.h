@@ -16,7 +16,7 @@ enum class State : std::uint8_t {
   writable,
 };
 
-// What came of it the last time that a block was opened for writing.
+// The outcome of the last time that a block was opened for writing.
 enum class Opening : std::uint8_t {
   unknown,  // it never was
   in_vain,  // no release has found a change
@@ -53,8 +53,8 @@ struct Entry {
   std::uint32_t digest;          // of an unpublished block, some releases ago
   Rank home_guess;               // where the home was last seen
   Rank hint_writer;              // the newest notice; hint_write_ts 0: none
-  std::uint32_t
-      came_in;  // closed, or held back: acquires in order that had begun when bytes came; 0: none came
+  // Of bytes that are closed or held back: how many acquires in order had begun when they came; 0: none came.
+  std::uint32_t came_in;
   LogicalTime write_ts;  // of the version cached; 0: all bytes zero
   LogicalTime read_ts;   // until when the cached version may be held
   LogicalTime hint_write_ts;

@@ -25,7 +25,7 @@ class PrivateParts {
   PrivateParts& operator=(const PrivateParts&) = delete;
 
   // Parts do not overlap, and nothing has been done with their blocks yet. One thread at a time, beside
-  // readers. What there was before is kept for readers that are at it: libraries that come late are few.
+  // readers. The old table is kept for readers that still use it: libraries that come late are few.
   void add(std::span<const Part> parts) {
     auto ranges = std::make_unique<Ranges>(*ranges_.load());
     for (const auto& [offset, bytes] : parts) ranges->emplace_back(offset, offset + bytes);

@@ -26,7 +26,7 @@ Task<> Acquires::acquire(SignatureView signature, Audience audience) {
   co_await expire_until(signature.minimum);
   if (in_order) co_await refresh_pinned(signature, fetches);
   co_await fetches.drain();
-  // What the signature covers on stacks is shown beside running threads by the acquire in order that follows.
+  // The acquire in order that follows shows, beside running threads, the stacks that the signature covers.
   if (audience != Audience::unknown_in_order && (!ground_.keeps_order() || ground_.quiescence)) {
     co_await held_back_.show_if({.regardless = true});
   }

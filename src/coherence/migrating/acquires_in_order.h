@@ -18,7 +18,7 @@ class AcquiresInOrder {
     }
   }
 
-  // For what comes now. Never 0.
+  // For bytes that come now. Never 0.
   std::uint32_t begun() const noexcept { return begun_.load(); }
   // Whether an acquire that began after `came_in` has ended; 0 stands for what never came.
   bool has_covered(std::uint32_t came_in) const noexcept {

@@ -1,5 +1,5 @@
-// What all parts of the policy `migrating` stand on: the rank's ports, its blocks, their locks, its lists and
-// its times. It carries nothing out. README.md says which part calls which.
+// The common ground of all parts of the policy `migrating`: the rank's ports, its blocks, their locks, its
+// lists and its times. It carries nothing out. README.md says which part calls which.
 #pragma once
 
 #include <atomic>
@@ -51,7 +51,7 @@ struct Ground {
     dirty.add(id);
   }
 
-  // What comes from other ranks stays closed until it has been acquired.
+  // Bytes that come from other ranks stay closed until they have been acquired.
   bool keeps_order() const { return publishes_always.load() || ordered.load(); }
   bool may_be_unpublished(const Entry& e) const {
     return rules::may_be_unpublished(e, keeps_order(), parameters);

@@ -26,7 +26,7 @@ struct HeldBack {
   std::optional<BufferPool::Buffer> base;  // what the private bytes were made of
 };
 
-// What came before the acquire in order of that number began; or all.
+// Bytes are due that came before the acquire in order of that number began; or all bytes.
 struct IsDueToShow {
   std::uint32_t number = 0;
   bool regardless = false;

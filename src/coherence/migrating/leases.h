@@ -24,7 +24,7 @@ class Leases {
 
   // Takes one block whose lease may end before `time` out of the watched ones. Result: whether there was one.
   bool pop_before(LogicalTime time, BlockId* id) { return queue_.pop_before(time, id); }
-  // What end_copy() left to the end of the barrier.
+  // Does the rest of end_copy() at the end of the barrier.
   bool some_to_close() const { return !to_close_.empty(); }
   void close_all();
 

@@ -5,8 +5,8 @@
 // A block that came along in vain is left to fault by itself. So blocks can be small, for the sake of data
 // that several ranks write, and streams still move in large units.
 //
-// All this is best effort. What cannot be had at once - a gate that is taken, a home that moves - is left to
-// its own fault.
+// All this is best effort. A block that cannot be had at once - its gate is taken, its home moves - is left
+// to its own fault.
 #include "coherence/migrating/runs.h"
 
 #include <algorithm>

@@ -18,7 +18,7 @@ class HomeWord {
   constexpr explicit HomeWord(std::uint64_t raw) : raw_(raw) {}
   static constexpr HomeWord leased_until(LogicalTime time) { return HomeWord(time.value << 1 | 1); }
   static constexpr HomeWord unread_since(LogicalTime time) { return HomeWord(time.value << 1); }
-  // What a release elsewhere adds to the word: a version one later than all before.
+  // A release elsewhere adds this to the word: a version one later than all before.
   static constexpr std::uint64_t one_tick = 2;
 
   constexpr std::uint64_t raw() const { return raw_; }
@@ -40,7 +40,8 @@ constexpr bool grants_lease(HomeWord word, LogicalTime acquired) {
   return word.is_leased() && word.time() >= acquired;
 }
 
-// What the home makes of its word when it releases: nothing, if nobody can hold what it has changed.
+// The home's word after a release of the home; none: it stays, since nobody can hold a copy of the changed
+// bytes.
 constexpr std::optional<HomeWord> word_of_release_at_home(HomeWord word, const Parameters& parameters) {
   if (!word.is_leased() || parameters.hooks.injected(InjectedBug::silent_after_lease)) return std::nullopt;
   return HomeWord::unread_since(word.time() + 1);

@@ -26,7 +26,7 @@ constexpr LogicalTime wanted_lease(const Entry& e, LogicalTime write_ts, Logical
   return later(write_ts, acquired) + (shortest_lease(parameters) << e.lease_doublings);
 }
 
-// What becomes of Entry::lease_doublings when a renewal has found nothing changed.
+// The new Entry::lease_doublings when a renewal has found nothing changed.
 constexpr std::uint8_t next_doublings(const Entry& e) {
   return std::min<std::uint8_t>(lease_doublings_max, e.lease_doublings + 1);
 }

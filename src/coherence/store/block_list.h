@@ -31,7 +31,7 @@ class BlockList {
     filled_ += blocks.size();
     lock_.unlock();
   }
-  // What was added since the last take; valid until the next one. One taker at a time.
+  // The blocks added since the last take; valid until the next one. One taker at a time.
   std::span<BlockId> take() {
     lock_.lock();
     const std::span<BlockId> taken{filling_->data(), filled_};

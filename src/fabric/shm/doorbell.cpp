@@ -18,7 +18,7 @@ void ring(Mailbox& mailbox, bool urgent) noexcept {
 }
 
 void ring_all_waiters(Mailbox& mailbox) noexcept {
-  // What the caller has done before (setting `ready`) comes before the look at `asleep`.
+  // Earlier actions of the caller (setting `ready`) come before the look at `asleep`.
   mailbox.bell.fetch_add(1, std::memory_order_seq_cst);
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (mailbox.asleep.load(std::memory_order_relaxed) != 0) os::futex_wake(mailbox.bell);

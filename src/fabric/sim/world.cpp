@@ -100,7 +100,7 @@ Fiber& World::free_fiber() {
   return *fiber;
 }
 
-// What another fiber than the thread's own does between two events: the thread's own is preferred.
+// The work of another fiber between two events; the thread's own fiber is preferred.
 void World::drive(void* argument) {
   World& world = *static_cast<World*>(argument);
   for (;;) {

@@ -34,7 +34,7 @@ Mappings* mappings_for(const void* caller) {
 
 void* map(void* wanted, size_t bytes, int protection, int flags, int file, off_t offset, const void* caller) {
   Job* const job = job_for(caller);
-  // What drivers and their kin map is of this process.
+  // Mappings of drivers and their kin are this process's own.
   if (job != nullptr && !musubi::image::is_in_private_library(*job, caller)) {
     if ((flags & MAP_ANONYMOUS) == 0) job->descriptors.make_usable(file);
     return job->mappings.map({wanted, bytes, protection, flags, file, offset});

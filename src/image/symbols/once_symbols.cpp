@@ -1,5 +1,4 @@
-// What is to happen once in the program happens once in the job: pthread_once, and the initialisation of
-// static variables inside C++ functions.
+// One initialisation for the whole job: pthread_once, and static variables inside C++ functions.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -1,5 +1,4 @@
-// What the drivers over real pages have in common: the views, and which signals of the user view mean a
-// fault.
+// Common to the drivers over real pages: the views, and the choice of signals that mean a fault.
 #pragma once
 
 #include <atomic>

@@ -33,7 +33,7 @@ class CrashText {
   }
 
  private:
-  // What is too long is cut.
+  // Text that is too long is cut.
   void put(char letter) noexcept {
     if (used_ < text_.size()) text_[used_++] = letter;
   }
