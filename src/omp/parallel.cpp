@@ -84,6 +84,7 @@ bool opens_team() {
 
 void run_member(std::uint32_t index) {
   Team& team = Job::current()->team;
+  MUSUBI_CHECK(team.is_open());
   const Region region = team.region();
   ImplicitTask task;
   enter(task, region, &team, team.first_here() + index);

@@ -1,0 +1,132 @@
+// Team by itself: what it counts, and that whoever uses it at the wrong time or in the wrong place is
+// stopped.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <csignal>
+#include <string>
+
+#include "omp/job.h"
+#include "omp/parallel.h"
+#include "standin_runtime.h"
+
+namespace musubi::testing {
+namespace {
+
+omp::Team& team() {
+  return omp::Job::current()->team;
+}
+
+omp::Region region_of(std::uint32_t size) {
+  omp::Region region;
+  region.function = [](void*) {};
+  region.size = size;
+  return region;
+}
+
+TEST(Team, can_stand_beside_the_one_of_the_ranks) {
+  const auto body = [] {
+    omp::Job& job = *omp::Job::current();
+    omp::TeamWords own_words(job.runtime);
+    omp::Team second(job.runtime, own_words, &job.team);
+    EXPECT_EQ(&job.team, second.parent);
+    second.open(region_of(5));
+    EXPECT_FALSE(job.team.is_open());
+    EXPECT_EQ(5u, second.members_here());
+    EXPECT_EQ(0u, second.first_here());
+    EXPECT_TRUE(second.claim_single(1));
+    EXPECT_FALSE(second.claim_single(1));
+    EXPECT_EQ(1u, second.newest_single());
+    EXPECT_EQ(0u, job.team.newest_single());
+    second.close();
+    EXPECT_FALSE(second.is_open());
+  };
+  EXPECT_EQ(0, run_job({1, 2, {}}, body));
+}
+
+// The job ends because a check fails that reads like this.
+void expect_failed_check(const std::string& check, const std::function<void()>& body) {
+  ::testing::internal::CaptureStderr();
+  const int status = run_job({2, 2, {}}, body);
+  const std::string printed = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(128 + SIGABRT, status);
+  EXPECT_NE(std::string::npos, printed.find(check)) << printed;
+}
+
+TEST(TeamChecks, opening) {
+  expect_failed_check("region.size > 1", [] { team().open(region_of(1)); });
+  expect_failed_check("!is_open()", [] {
+#pragma omp parallel
+#pragma omp master
+    team().open(region_of(4));
+  });
+}
+
+TEST(TeamChecks, closing_twice) {
+  expect_failed_check("is_open()", [] {
+#pragma omp parallel
+    {}
+    team().close();
+  });
+}
+
+TEST(TeamChecks, meeting_outside_a_region) {
+  expect_failed_check("is_open()", [] { team().meet(nullptr); });
+  expect_failed_check("is_open()", [] { team().join(); });
+  expect_failed_check("is_open()", [] { team().claim_single(1); });
+}
+
+TEST(TeamChecks, attending_with_members) {
+  expect_failed_check("members_here_ == 0", [] {
+#pragma omp parallel
+#pragma omp master
+    team().attend();
+  });
+}
+
+TEST(TeamChecks, cancelling_what_cannot_be_cancelled) {
+  expect_failed_check("cancellation_enabled()", [] {
+#pragma omp parallel
+#pragma omp master
+    team().cancel();
+  });
+}
+
+TEST(TeamChecks, a_member_of_no_region) {
+  expect_failed_check("team.is_open()", [] {
+#pragma omp parallel
+    {}
+    omp::run_member(0);
+  });
+}
+
+TEST(TeamChecks, a_member_too_many) {
+  expect_failed_check("number < region.size", [] {
+    omp::Team& own = team();
+    own.open(region_of(2));
+    omp::run_member(2);
+  });
+}
+
+TEST(TeamChecks, a_member_inside_its_own_team) {
+  expect_failed_check("team->parent == task.outer->team", [] {
+#pragma omp parallel
+#pragma omp master
+    omp::run_member(0);
+  });
+}
+
+TEST(TeamChecks, ending_a_region_that_is_not_there) {
+  expect_failed_check("task.outer != nullptr", [] { omp::end_parallel(); });
+}
+
+TEST(TeamChecks, ending_a_region_from_inside_a_task) {
+  expect_failed_check("this_thread().task == &task", [] {
+#pragma omp parallel num_threads(1)
+#pragma omp task
+    omp::end_parallel();
+  });
+}
+
+}  // namespace
+}  // namespace musubi::testing
