@@ -58,11 +58,15 @@ void begin_code(Job& job, const Region& region) {
   job.runtime.synchronization().begin_region(reinterpret_cast<std::uintptr_t>(region.function), region.data);
 }
 
-bool opens_team() {
-  if (!this_thread().forks || implicit_task().active_level != 0) return false;
-  if (current_task().icv.max_active_levels == 0) return false;
+bool opens_team(const ImplicitTask& member, const Icv& icv) {
+  if (!this_thread().forks || member.active_level != 0 || icv.max_active_levels == 0) return false;
   const Job* job = Job::current();
   return job != nullptr && !job->team.is_open();
+}
+
+std::uint32_t team_size(std::uint32_t threads, const ImplicitTask& member, const Icv& icv) {
+  if (!opens_team(member, icv)) return 1;
+  return std::min(threads == 0 ? icv.threads : threads, icv.thread_limit);
 }
 
 // The members of this rank begin; the ranks learn of the region if there are others. `task`: of the thread
@@ -120,20 +124,19 @@ void serve_region(Job& job, const runtime::BarrierPayload& fork) {
 }
 
 std::uint32_t team_size(std::uint32_t threads) {
-  if (!opens_team()) return 1;
-  const Icv& icv = current_task().icv;
-  return std::min(threads == 0 ? icv.threads : threads, icv.thread_limit);
+  return team_size(threads, implicit_task(), current_task().icv);
 }
 
 [[gnu::noinline]] void begin_parallel(const RegionRequest& request, ImplicitTask& task) {
   Job::refuse_if_left();
   const ImplicitTask& outer = implicit_task();
+  const Icv& icv = this_thread().task->icv;
   Region region;
   region.function = request.function;
   region.data = request.data;
-  region.size = team_size(request.threads);
+  region.size = team_size(request.threads, outer, icv);
   region.level = outer.level + 1;
-  region.icv = current_task().icv;
+  region.icv = icv;
   region.loops = outer.loops;
   region.singles = outer.singles;
   region.loop = request.loop;
