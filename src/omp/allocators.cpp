@@ -1,6 +1,7 @@
 #include "omp/allocators.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string>
 
@@ -93,11 +94,15 @@ bool has_pool(AllocatorHandle handle) {
   return allocator != nullptr && allocator->has_pool();
 }
 
-// From the heap; no pool is asked. Null when there is none.
+// From the heap; no pool is asked. Null when there is none. An alignment that is no power of two becomes the
+// next one, as in libgomp.
 void* place(std::size_t alignment, std::size_t bytes, AllocatorHandle handle) {
   const Allocator* allocator = made_by_program(handle);
   constexpr std::size_t smallest_alignment = 16;
   alignment = std::max({alignment, smallest_alignment, allocator != nullptr ? allocator->alignment : 1});
+  constexpr std::size_t largest_alignment = SIZE_MAX / 2 + 1;
+  if (alignment > largest_alignment) return nullptr;
+  alignment = std::bit_ceil(alignment);
   const std::size_t front = (sizeof(Header) + alignment - 1) / alignment * alignment;
   if (bytes > SIZE_MAX - front) return nullptr;
   void* start = allocate_shared(alignment, front + bytes);

@@ -2,6 +2,7 @@
 // is right, but could be inlined into a static copy inside the program, which is not.
 #include <dlfcn.h>
 
+#include <bit>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -22,13 +23,15 @@ Function of_the_program(const char* name) {
   return reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, name));
 }
 
+// Null, too, where the alignment is no power of two.
 void* try_allocate(std::size_t bytes, std::size_t alignment, const void* caller) noexcept {
   if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return process_heap.allocate(bytes, caller);
-  return process_heap.allocate_aligned(alignment, bytes, caller);
+  return std::has_single_bit(alignment) ? process_heap.allocate_aligned(alignment, bytes, caller) : nullptr;
 }
 
 // Asks the program's new-handler for memory until there is some. Result: null when there is no handler.
 void* allocate_with_handler(std::size_t bytes, std::size_t alignment, const void* caller) {
+  if (!std::has_single_bit(alignment)) return nullptr;  // no handler helps
   const auto get_handler = of_the_program<std::new_handler (*)()>("_ZSt15get_new_handlerv");
   while (true) {
     const std::new_handler handler = get_handler == nullptr ? nullptr : get_handler();

@@ -37,6 +37,21 @@ int main() {
   }
   CHECK(handler_calls == 3);
 
+  // An alignment that is no power of two, too, is the program's affair.
+  caught = false;
+  try {
+    static void* volatile never = operator new(100, std::align_val_t(24));
+    CHECK(never == nullptr);
+  } catch (const std::bad_alloc&) {
+    caught = true;
+  }
+  CHECK(caught);
+  for (const std::size_t alignment : {std::size_t{0}, std::size_t{24}}) {
+    void* const memory = omp_aligned_alloc(alignment, 100, omp_default_mem_alloc);
+    CHECK(memory != nullptr && reinterpret_cast<std::uintptr_t>(memory) % (alignment == 0 ? 16 : 32) == 0);
+    omp_free(memory, omp_default_mem_alloc);
+  }
+
   static Aligned* objects[8];
 #pragma omp parallel for
   for (int i = 0; i < 8; ++i) objects[i] = new Aligned[3];
