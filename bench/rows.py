@@ -165,6 +165,92 @@ class Suite:
             row("critical_mean", "omp critical + increment, mean of all", mean)],
             [self.program("floors"), self.program("omp_costs")])
 
+    def global_objects(self):
+        ours, malloc = "musubi: galloc + gfree of 64 bytes, ", "malloc + free of 64 bytes"
+        cached, batches = ours + "cached", ours + "in batches"
+        rounds = self.size(2000, 100)
+
+        def use(output, _seconds):
+            found = {name: re.search(rf"^{name} (\d+) B$", output, re.MULTILINE)
+                     for name in ("peak requested", "peak taken")}
+            missing = [name for name, match in found.items() if not match]
+            if missing:
+                return {}, f"no line `{missing[0]} ... B`"
+            return {name: float(match.group(1)) for name, match in found.items()}, ""
+
+        def command(part):
+            return self.rank_command("-n 2", "gheap_costs", f"--csv --only {part} {rounds}")
+        return Group("galloc", [
+            Candidate(TWO_RANKS, command("time"), cost_rows(cached, batches, malloc)),
+            Candidate("heaps of 2 ranks", command("memory"), use),
+        ], [self.cost("galloc_cached", "galloc + gfree at the other rank", (TWO_RANKS, cached),
+                      (TWO_RANKS, malloc), "<= 8"),
+            self.cost("galloc_batches", "1000 galloc, then gfree, at the other rank", (TWO_RANKS, batches),
+                      (TWO_RANKS, malloc)),
+            Row("galloc_memory", "memory taken / requested, at their peaks", "cost", "B",
+                Value("heaps of 2 ranks", "peak taken"), Value("heaps of 2 ranks", "peak requested"),
+                self.bound("<= 1.5"))],
+            [self.program("gheap_costs")])
+
+    def eager(self):
+        """Messages that their receiver does not expect, on one host."""
+        rounds = self.size(5000, 200)
+        heap, messages, mpi = "global heap", "fabric's messages", "Open MPI"
+        sizes = {heap: (8, 256, 1024, 16384), messages: (8, 256, 1024), mpi: (8, 256, 1024, 16384)}
+        names = {heap: "musubi heap", messages: "musubi messages", mpi: "MPI"}
+        kinds = {"latency": "one way", "rate": "sent and received"}
+
+        def row_name(carrier, kind, size):
+            return f"{names[carrier]}: {kind}, {size} bytes"
+
+        def candidate(carrier, command):
+            return Candidate(carrier, command, cost_rows(
+                *(row_name(carrier, kind, size) for kind in kinds.values() for size in sizes[carrier])))
+        mpirun = "mpirun --allow-run-as-root --oversubscribe -np 2"
+        candidates = [
+            candidate(heap, self.rank_command("-n 2", "eager_heap", f"{rounds}")),
+            candidate(messages, self.rank_command("--plain -n 2", "eager_messages", f"{rounds}"))]
+        has_mpi = self.program("eager_mpi").exists()
+        if has_mpi:
+            candidates.append(candidate(mpi, f"{mpirun} {self.program('eager_mpi')} {rounds}"))
+        else:
+            print("rows against Open MPI are left out: openmpi-bin and libopenmpi-dev are not installed")
+        rows = []
+        for key, kind in kinds.items():
+            for size in sizes[mpi]:
+                peer = mpi if has_mpi else messages
+                if size not in sizes[peer]:
+                    continue
+                beside = (messages, row_name(messages, kind, size))
+                rows.append(self.cost(
+                    f"eager_{key}_{size}", f"eager message, {kind}, {size} bytes",
+                    (heap, row_name(heap, kind, size)), (peer, row_name(peer, kind, size)), "",
+                    beside if size in sizes[messages] and has_mpi else None))
+        return Group("eager", candidates, rows, [self.program("eager_heap"), self.program("eager_messages")])
+
+    def global_pages(self):
+        """Relocatable pages, beside the fabric's own operations and plain copies."""
+        rounds = self.size(1000, 50)
+        sizes = [4096 << shift for shift in range(0, 10, 2)]
+        known = {verb: f"gas: {verb} of 8 bytes, known" for verb in ("get", "put")}
+        raw = {verb: f"fabric: {verb} of 8 bytes" for verb in ("get", "put")}
+        miss, moving = "gas: get of 8 bytes, not known", "gas: get and put of 8 bytes while the page moves"
+        names = [*known.values(), *raw.values(), miss, moving]
+        for size in sizes:
+            names += [f"gas: own of {size} bytes", f"copy of {size} bytes"]
+        command = self.rank_command("--plain -n 2", "gas_costs", f"--csv {rounds}")
+
+        def row(key, measure, name, peer, bound=""):
+            return self.cost(key, measure, (TWO_RANKS, name), (TWO_RANKS, peer), bound)
+        return Group("gas", [Candidate(TWO_RANKS, command, cost_rows(*names))], [
+            row("gas_get", "gas_get of 8 bytes at the other rank", known["get"], raw["get"], "<= 1.3"),
+            row("gas_put", "gas_put of 8 bytes at the other rank", known["put"], raw["put"], "<= 1.3"),
+            row("gas_miss", "the same get, of a page that is not known", miss, raw["get"]),
+            row("gas_moving", "put and get while the page moves around", moving, raw["get"]),
+            *(row(f"gas_own_{size}", f"gas_own of a page of {size} bytes", f"gas: own of {size} bytes",
+                  f"copy of {size} bytes") for size in sizes),
+        ], [self.program("gas_costs")])
+
     def application(self, key, title, name, arguments, bound, values=("time",), sequential=""):
         """Rows for -n 2 and -n 1 -t 2, for each value that the program prints; `bound` is that of -n 2."""
         plain = f"{shlex.quote(str(self.program(name)))} {arguments}".rstrip()
@@ -237,6 +323,7 @@ class Suite:
                 "yielding barrier": "barrier: 4 processes on 2 cores, yield then futex",
                 "yielding, not pinned": "barrier: 4 processes not pinned, yield then futex"}),
             self.critical(),
+            self.global_objects(), self.global_pages(), self.eager(),
             self.application("daxpy", "daxpy on 4M doubles", "daxpy", size("4194304 200", "100000 20"),
                              ">= 0.95"),
             self.application("ep_a", "EP class A", "ep", size("A"), ">= 0.97"),

@@ -44,7 +44,7 @@ int examine_machine(const RunOptions& options, bool as_json) {
   const config::Settings& settings = configuration.settings();
   auto plan = runtime::AddressPlan::make(settings, options.ranks, {});
   if (!plan) return refuse(plan.error().message, 1);
-  const runtime::Reservation reservation = runtime::reservation_of(plan.value().space);
+  const runtime::Reservation reservation = runtime::reservation_of(plan.value());
   doctor::Job job;
   job.ranks = options.ranks;
   job.threads_per_rank = static_cast<std::uint32_t>(settings.threads_per_rank);

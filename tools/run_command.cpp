@@ -73,7 +73,7 @@ std::vector<std::string> environment_of_ranks(const Configuration& configuration
 Result<void> check_addresses(const config::Settings& settings, std::uint32_t ranks) {
   auto plan = runtime::AddressPlan::make(settings, ranks, {});
   if (!plan) return plan.error();
-  return runtime::fits_processor(runtime::reservation_of(plan.value().space), ranks);
+  return runtime::fits_processor(runtime::reservation_of(plan.value()), ranks);
 }
 
 }  // namespace

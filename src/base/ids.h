@@ -24,6 +24,9 @@ using Rank = StrongId<struct RankTag, std::uint32_t>;
 using BlockId = StrongId<struct BlockTag, std::uint64_t>;
 // One lock of the job (user locks, critical sections, ordered sections).
 using LockId = StrongId<struct LockTag, std::uint32_t>;
+// One reader-writer lock, and one condition, of the job.
+using RwLockId = StrongId<struct RwLockTag, std::uint32_t>;
+using ConditionId = StrongId<struct ConditionTag, std::uint32_t>;
 
 // A point of logical time (paper TS, Tardis): 0 means "before the first write: all bytes are zero".
 struct LogicalTime {

@@ -15,7 +15,7 @@ int execute(const Word* word, Kind kind, Word operand, Word compare, Word* old) 
   auto* const process = musubi::c_api::current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
   const auto address = reinterpret_cast<std::uintptr_t>(word);
-  if (!musubi::heap::process_heap.is_shared(word)) return MUSUBI_ERROR_ADDRESS;
+  if (!process->is_shared(word, sizeof(Word))) return MUSUBI_ERROR_ADDRESS;
   if (address % sizeof(Word) != 0) return MUSUBI_ERROR_ALIGNMENT;
   const musubi::AtomicValue before = process->runtime.synchronization().atomic(
       address, AtomicOperation{kind, sizeof(Word), operand, compare});

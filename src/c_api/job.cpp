@@ -5,7 +5,10 @@
 #include <string>
 
 #include "base/export.h"
+#include "c_api/collective_calls.h"
 #include "c_api/process.h"
+#include "c_api/started_calls.h"
+#include "c_api/thread_objects.h"
 #include "musubi/musubi.h"
 
 using musubi::c_api::current_process;
@@ -36,8 +39,7 @@ int agree_on_status(musubi::runtime::Runtime& runtime, int status) {
     if (old == seen) break;
     seen = old;
   }
-  musubi::runtime::BarrierPayload nothing{};
-  runtime.synchronization().barrier(nothing);
+  musubi::c_api::meet(runtime, musubi::c_api::Call::finalize);
   return static_cast<int>(runtime.words().load(first, status_word));
 }
 
@@ -58,6 +60,8 @@ MUSUBI_EXPORT int musubi_finalize(int status) {
   Process* const process = current_process();
   Stage expected = Stage::joined;
   if (process == nullptr || !stage.compare_exchange_strong(expected, Stage::after)) return MUSUBI_ERROR_STATE;
+  musubi::c_api::wait_for_started_calls();
+  musubi::c_api::give_back_thread_objects();
   const int agreed = agree_on_status(process->runtime, status);
   // The launcher may end this process as soon as another rank has left: what was printed must be out by then.
   std::fflush(nullptr);
@@ -98,6 +102,8 @@ MUSUBI_EXPORT int musubi_attach_thread(void) {
 MUSUBI_EXPORT int musubi_detach_thread(void) {
   Process* const process = current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
+  musubi::c_api::wait_for_started_calls();
+  musubi::c_api::give_back_thread_objects();
   process->runtime.threads().detach();
   if (is_outsider) process->runtime.threads().remove_outsider();
   is_outsider = false;

@@ -21,23 +21,29 @@ MUSUBI_EXPORT int musubi_free(void* memory) {
   return MUSUBI_OK;
 }
 
-MUSUBI_EXPORT int musubi_broadcast(void** pointer) {
-  Process* const process = current_process();
-  if (process == nullptr) return MUSUBI_ERROR_STATE;
-  if (pointer == nullptr) return MUSUBI_ERROR_ADDRESS;
-  musubi::runtime::BarrierPayload payload{};
-  payload[0] = reinterpret_cast<std::uintptr_t>(*pointer);
-  process->runtime.synchronization().barrier(payload);
-  *pointer = reinterpret_cast<void*>(static_cast<std::uintptr_t>(payload[0]));
-  return MUSUBI_OK;
-}
-
 MUSUBI_EXPORT int musubi_touch(const void* memory, size_t bytes, int writable) {
   Process* const process = current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
   if (bytes == 0) return MUSUBI_OK;
-  const auto* const last = static_cast<const char*>(memory) + (bytes - 1);
-  if (!process_heap.is_shared(memory) || !process_heap.is_shared(last)) return MUSUBI_ERROR_ADDRESS;
+  if (!process->is_shared(memory, bytes)) return MUSUBI_ERROR_ADDRESS;
   process->runtime.memory().touch(memory, bytes, writable != 0);
+  return MUSUBI_OK;
+}
+
+MUSUBI_EXPORT int musubi_prefetch(const void* memory, size_t bytes, int writable) {
+  Process* const process = current_process();
+  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  if (bytes == 0) return MUSUBI_OK;
+  if (!process->is_shared(memory, bytes)) return MUSUBI_ERROR_ADDRESS;
+  process->runtime.synchronization().prefetch(memory, bytes, writable != 0);
+  return MUSUBI_OK;
+}
+
+MUSUBI_EXPORT int musubi_release_range(const void* memory, size_t bytes) {
+  Process* const process = current_process();
+  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  if (bytes == 0) return MUSUBI_OK;
+  if (!process->is_shared(memory, bytes)) return MUSUBI_ERROR_ADDRESS;
+  process->runtime.synchronization().release_range(memory, bytes);
   return MUSUBI_OK;
 }

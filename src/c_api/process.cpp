@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <cstring>
+
+#include "c_api/collective_calls.h"
 #include "heap/heap.h"
 #include "runtime/join_job.h"
 
@@ -17,8 +20,9 @@ Result<void> share_heap(Process& joined) {
   if (auto shared = heap::process_heap.share(place, {}, joined.messages); !shared) return shared;
   joined.runtime.messages().set_heap_listener(&joined.messages);
   // Nobody may free memory of a rank that does not listen yet.
-  runtime::BarrierPayload nothing{};
-  joined.runtime.synchronization().barrier(nothing);
+  joined.runtime.remote_calls().serve(allocation_procedure, joined.allocate);
+  name_mismatches(joined.runtime);
+  meet(joined.runtime, Call::start);
   return {};
 }
 
@@ -26,6 +30,15 @@ Result<void> share_heap(Process& joined) {
 
 std::uint32_t LockHolders::this_thread() noexcept {
   return static_cast<std::uint32_t>(::gettid());
+}
+
+runtime::Answer Allocation::run(Rank, std::span<const std::byte> request,
+                                std::span<std::byte> reply) noexcept {
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, request.data(), sizeof bytes);
+  const auto address = reinterpret_cast<std::uint64_t>(heap::process_heap.allocate_shared(bytes));
+  std::memcpy(reply.data(), &address, sizeof address);
+  return {0, sizeof address};
 }
 
 Process::Process(std::unique_ptr<runtime::Runtime> started)
@@ -43,7 +56,8 @@ Result<void> join() {
   if (!settings) return settings.error();
   auto bootstrap = runtime::join_job();
   if (!bootstrap) return bootstrap.error();
-  auto started = runtime::start_runtime(settings.value(), std::move(bootstrap).value());
+  auto started =
+      runtime::start_runtime(settings.value(), std::move(bootstrap).value(), {.adds_segments = true});
   if (!started) return started.error();
   auto joined = std::make_unique<Process>(std::move(started).value());
   if (auto shared = share_heap(*joined); !shared) return shared;

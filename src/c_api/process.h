@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "c_api/added_memory.h"
+#include "heap/heap.h"
 #include "heap/heap_messages.h"
 #include "runtime/runtime.h"
 
@@ -26,6 +28,14 @@ class LockHolders {
   std::array<std::atomic<std::uint32_t>, runtime::Synchronization::lock_count> threads_{};
 };
 
+// Allocates shared memory for another rank: a request of 8 bytes, the size; a reply of 8, the address or 0.
+inline constexpr runtime::ProcedureId allocation_procedure{0};
+class Allocation final : public runtime::Procedure {
+ public:
+  runtime::Answer run(Rank caller, std::span<const std::byte> request,
+                      std::span<std::byte> reply) noexcept override;
+};
+
 struct Process {
   explicit Process(std::unique_ptr<runtime::Runtime> started);
 
@@ -34,6 +44,15 @@ struct Process {
   heap::MappedMemory mapped_memory;
   heap::HeapMessages messages;
   LockHolders holders;
+  AddedMemory added;
+  Allocation allocate;
+
+  // Whether all of it is shared memory of the program.
+  bool is_shared(const void* memory, std::size_t bytes) {
+    const auto* const last = static_cast<const char*>(memory) + (bytes - 1);
+    return (heap::process_heap.is_shared(memory) && heap::process_heap.is_shared(last)) ||
+           added.contains(memory, bytes);
+  }
 };
 
 // The job of this process; null outside of musubi_init and musubi_finalize. Any thread.

@@ -1,5 +1,6 @@
 // musubi.h: barrier, locks, flush.
 #include "base/export.h"
+#include "c_api/collective_calls.h"
 #include "c_api/process.h"
 #include "musubi/musubi.h"
 
@@ -12,8 +13,7 @@ static_assert(MUSUBI_LOCK_COUNT == musubi::runtime::Synchronization::lock_count)
 MUSUBI_EXPORT int musubi_barrier(void) {
   Process* const process = current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
-  musubi::runtime::BarrierPayload nothing{};
-  process->runtime.synchronization().barrier(nothing);
+  musubi::c_api::meet(process->runtime, musubi::c_api::Call::barrier);
   return MUSUBI_OK;
 }
 
@@ -23,6 +23,16 @@ MUSUBI_EXPORT int musubi_lock(uint32_t lock) {
   if (lock >= MUSUBI_LOCK_COUNT) return MUSUBI_ERROR_LOCK;
   if (process->holders.is_mine(lock)) return MUSUBI_ERROR_HELD;
   process->runtime.synchronization().lock(LockId{lock});
+  process->holders.take(lock);
+  return MUSUBI_OK;
+}
+
+MUSUBI_EXPORT int musubi_trylock(uint32_t lock) {
+  Process* const process = current_process();
+  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  if (lock >= MUSUBI_LOCK_COUNT) return MUSUBI_ERROR_LOCK;
+  if (process->holders.is_mine(lock)) return MUSUBI_ERROR_HELD;
+  if (!process->runtime.synchronization().try_lock(LockId{lock})) return MUSUBI_BUSY;
   process->holders.take(lock);
   return MUSUBI_OK;
 }

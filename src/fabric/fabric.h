@@ -98,6 +98,7 @@ enum class MessageKind : std::uint8_t {
   heap,
   call,
   request,
+  collective,
   unassigned,
   count
 };

@@ -78,28 +78,20 @@ class Heap {
   std::size_t own_usable_bytes(std::uintptr_t address) noexcept;
   void release_own(std::uintptr_t address) noexcept;
 
-  // While one lives, what the C library allocates on this thread is shared: it is for the program.
-  class LibraryServed {
+  // While one lives, what the C library allocates on this thread is shared, or is not.
+  template <bool served>
+  class LibraryService {
    public:
-    LibraryServed() noexcept : before_(serves_library_) { serves_library_ = true; }
-    ~LibraryServed() { serves_library_ = before_; }
-    LibraryServed(const LibraryServed&) = delete;
-    LibraryServed& operator=(const LibraryServed&) = delete;
+    LibraryService() noexcept : before_(serves_library_) { serves_library_ = served; }
+    ~LibraryService() { serves_library_ = before_; }
+    LibraryService(const LibraryService&) = delete;
+    LibraryService& operator=(const LibraryService&) = delete;
 
    private:
     const bool before_;
   };
-  // While one lives inside of that, not: the C library has called the program back.
-  class LibraryNotServed {
-   public:
-    LibraryNotServed() noexcept : before_(serves_library_) { serves_library_ = false; }
-    ~LibraryNotServed() { serves_library_ = before_; }
-    LibraryNotServed(const LibraryNotServed&) = delete;
-    LibraryNotServed& operator=(const LibraryNotServed&) = delete;
-
-   private:
-    const bool before_;
-  };
+  using LibraryServed = LibraryService<true>;      // it is for the program
+  using LibraryNotServed = LibraryService<false>;  // inside of that: it has called the program back
 
   // Whether `caller` gets shared memory.
   bool serves(const void* caller) const noexcept { return own_.bytes != 0 && !is_private_caller(caller); }

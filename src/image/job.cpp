@@ -128,9 +128,10 @@ Job& join_job(const ProgramArguments& arguments) {
       descriptors.reserve_numbers(bootstrap->self(), bootstrap->ranks(), !settings.label_output);
   if (!reserved) refuse(status_of_refusal, reserved.error().message);
   const Globals globals = find_shared_globals(choice);
-  runtime::Runtime& runtime = *value_or_refuse(runtime::start_runtime(settings, std::move(bootstrap),
-                                                                      globals.shared, globals.private_bytes))
-                                   .release();
+  runtime::Runtime& runtime =
+      *value_or_refuse(
+           runtime::start_runtime(settings, std::move(bootstrap), {globals.shared, globals.private_bytes}))
+           .release();
   prepare_for_children();
   job_of_process = new Job(runtime, descriptors, *new Streams, *new Attributes, std::move(choice), arguments);
   start_process_objects(*job_of_process);

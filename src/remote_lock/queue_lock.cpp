@@ -28,19 +28,43 @@ void Grants::withdraw(Waiter& waiter) noexcept {
   lock_.unlock();
 }
 
+// Result: the link to the waiter, or the null at the end.
+Grants::Waiter** Grants::find(LockKey key) noexcept {
+  Waiter** link = &first_;
+  while (*link != nullptr && (*link)->key.value != key.value) link = &(*link)->next;
+  return link;
+}
+
 void Grants::on_message(Rank from, std::span<const std::byte> body) noexcept {
+  if (body.size() == sizeof(Expiry)) return on_expiry(body);
   LockKey key;
   MUSUBI_CHECK(body.size() == sizeof key);
   std::memcpy(&key, body.data(), sizeof key);
   lock_.lock();
-  Waiter** link = &first_;
-  while (*link != nullptr && (*link)->key.value != key.value) link = &(*link)->next;
-  Waiter* waiter = *link;
+  Waiter** const link = find(key);
+  Waiter* const waiter = *link;
   MUSUBI_CHECK(waiter != nullptr, "rank %u handed over lock %lx, for which nobody waits", from.value,
                static_cast<unsigned long>(key.value));
   *link = waiter->next;
   lock_.unlock();
+  (waiter->expired ? waiter->granted_late : waiter->granted).set();
+}
+
+void Grants::on_expiry(std::span<const std::byte> body) noexcept {
+  Expiry expiry;
+  std::memcpy(&expiry, body.data(), sizeof expiry);
+  lock_.lock();
+  Waiter* const waiter = *find(expiry.key);
+  const bool waits = waiter != nullptr && waiter->serial == expiry.serial && !waiter->expired;
+  if (waits) waiter->expired = true;
+  lock_.unlock();
+  if (!waits) return;
   waiter->granted.set();
+}
+
+Task<> Grants::expire(fabric::Fabric& fabric, Expiry expiry) {
+  co_await fabric::deliver(fabric, fabric.self(), fabric::MessageKind::lock_granted,
+                           fabric::Urgency::when_polled, std::as_bytes(std::span{&expiry, 1}));
 }
 
 bool QueueLock::try_lock_at_home(std::uint64_t index, Rank initial_home) {
@@ -88,7 +112,8 @@ Task<Taken> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_h
                               std::span<const Step> along) {
   MUSUBI_CHECK(along.size() <= along_max);
   const OwnerWord link = OwnerWord::link_to(fabric_.self());
-  Grants::Waiter waiter{key(index), {}, nullptr};
+  Grants::Waiter waiter;
+  waiter.key = key(index);
   grants_.expect(waiter);
   OwnerWord locked, unlocked;
   OwnerWord untouched = OwnerWord::unlocked();  // of others than the initial home: is never met here

@@ -23,11 +23,15 @@
 
 namespace musubi::remote_lock {
 
-// Which lock is meant in a hand-over: the kind in the upper bits keeps blocks and user locks apart.
+// Which lock is meant in a hand-over: the kind in the upper bits keeps families of locks apart.
 struct LockKey {
   std::uint64_t value;
   static constexpr LockKey of_block(std::uint64_t block) { return {block}; }
   static constexpr LockKey of_user_lock(std::uint64_t lock) { return {lock | std::uint64_t{1} << 63}; }
+  // A thread of the receiving rank that waits in a queue (sync/wait_records.h).
+  static constexpr LockKey of_waiter(std::uint64_t node) { return {node | std::uint64_t{1} << 62}; }
+  // Of the records that such queues belong to.
+  static constexpr LockKey of_record(std::uint64_t record) { return {record | std::uint64_t{3} << 62}; }
 };
 
 // The tasks of this rank that wait for a hand-over, and the listener that wakes them.
@@ -38,13 +42,29 @@ class Grants final : public fabric::Listener {
     LockKey key;
     Event granted;
     Waiter* next = nullptr;
+    // Of a waiter that may give up (expire()).
+    std::uint64_t serial = 0;
+    bool expired = false;  // from `granted` on: nobody has granted it yet
+    Event granted_late;    // after it has expired
   };
   void expect(Waiter& waiter) noexcept;
   // The waiter got the lock by itself after all. REQUIRES: it can no longer be granted.
   void withdraw(Waiter& waiter) noexcept;
   void on_message(Rank from, std::span<const std::byte> body) noexcept override;
 
+  // Wakes a waiter of this rank, if it still waits: `granted` is set, `expired` is true, and it stays
+  // registered. It comes as a message of the rank to itself, since messages are delivered one at a time: no
+  // grant comes between. Keys are used again, serials are not.
+  struct Expiry {
+    LockKey key;
+    std::uint64_t serial;
+  };
+  static Task<> expire(fabric::Fabric& fabric, Expiry expiry);
+
  private:
+  void on_expiry(std::span<const std::byte> body) noexcept;
+  Waiter** find(LockKey key) noexcept MUSUBI_REQUIRES(lock_);
+
   SpinLock lock_;
   Waiter* first_ MUSUBI_GUARDED_BY(lock_) = nullptr;
 };
@@ -67,8 +87,9 @@ struct Taken {
 
 class QueueLock {
  public:
-  QueueLock(fabric::Fabric& fabric, Grants& grants, WordArray words, bool user_locks, Hooks hooks = {})
-      : fabric_(fabric), grants_(grants), words_(words), user_locks_(user_locks), hooks_(hooks) {}
+  using KeyOf = LockKey (*)(std::uint64_t index);
+  QueueLock(fabric::Fabric& fabric, Grants& grants, WordArray words, KeyOf key_of, Hooks hooks = {})
+      : fabric_(fabric), grants_(grants), words_(words), key_of_(key_of), hooks_(hooks) {}
 
   // Takes lock `index`. At most one task of a rank may be between lock and unlock of one index (the caller's
   // gate). `along`: at most along_max gets from the rank that holds the lock before. They cost no operation
@@ -85,9 +106,7 @@ class QueueLock {
   bool unlock_unwatched(std::uint64_t index);
 
  private:
-  LockKey key(std::uint64_t index) const {
-    return user_locks_ ? LockKey::of_user_lock(index) : LockKey::of_block(index);
-  }
+  LockKey key(std::uint64_t index) const { return key_of_(index); }
   std::uint64_t offset(std::uint64_t index) const { return words_.offset + index * words_.stride; }
   std::atomic_ref<std::uint64_t> own(std::uint64_t index, std::uint64_t member = 0) const {
     return std::atomic_ref<std::uint64_t>(
@@ -102,7 +121,7 @@ class QueueLock {
   fabric::Fabric& fabric_;
   Grants& grants_;
   WordArray words_;
-  bool user_locks_;
+  KeyOf key_of_;
   [[no_unique_address]] Hooks hooks_;
 };
 

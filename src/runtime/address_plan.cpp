@@ -11,6 +11,8 @@ constexpr std::uintptr_t shared_base = 0x1000'0000'0000;
 constexpr std::uintptr_t shared_end = 0x5000'0000'0000;
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t heap_bytes_max = std::size_t{16} << 30;  // of a rank, unless set
+constexpr std::size_t global_bytes_max = std::size_t{16} << 30;
+constexpr std::size_t added_bytes_max = std::size_t{64} << 30;
 constexpr std::size_t stack_slots_max = 4097;  // of a rank: as many threads as a team may have there
 constexpr std::size_t library_span_max = std::size_t{64} << 30;
 constexpr std::size_t late_library_bytes_max = std::size_t{4} << 30;
@@ -40,6 +42,24 @@ std::size_t heap_bytes_of_rank(const config::Settings& settings, std::size_t sha
   const std::size_t left = share > stacks ? share - stacks : 0;
   const std::size_t unit = std::max<std::size_t>(settings.heap_block_bytes, std::size_t{1} << 20);
   return std::clamp(left / unit * unit, unit, heap_bytes_max);
+}
+
+// Mapped by every rank for each rank.
+std::size_t global_bytes_of_rank(const config::Settings& settings, std::uint32_t ranks) {
+  if (settings.global_bytes) return round_up(*settings.global_bytes, page_bytes);
+  constexpr std::size_t for_mappings = std::size_t{8} << 40;
+  constexpr std::size_t unit = std::size_t{1} << 20;
+  const std::size_t share = for_mappings / ranks / unit * unit;
+  return std::clamp(share, unit, global_bytes_max);
+}
+
+// Mapped by every rank for each rank.
+std::size_t bytes_to_add(const config::Settings& settings, std::uint32_t ranks, bool adds_segments) {
+  if (settings.segments_bytes) return round_up(*settings.segments_bytes, added_block_bytes_max);
+  constexpr std::size_t for_mappings = std::size_t{8} << 40;
+  const std::size_t share = for_mappings / (2 * std::size_t{ranks} + 1);
+  const std::size_t bytes = std::min(added_bytes_max, share) / added_block_bytes_max * added_block_bytes_max;
+  return adds_segments ? bytes : 0;
 }
 
 // Of a segment whose own setting is `own`; 0: learned.
@@ -101,8 +121,8 @@ void find_libraries(std::span<const SharedRange> globals, Layout& layout) {
 }  // namespace
 
 Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uint32_t ranks,
-                                      std::span<const SharedRange> globals) {
-  AddressPlan plan{vm::Space(ranks), {}, 0, 0, {}};
+                                      std::span<const SharedRange> globals, bool adds_segments) {
+  AddressPlan plan{vm::Space(ranks), {}, global_bytes_of_rank(settings, ranks), 0, 0, 0, 0, {}};
   Layout& layout = plan.layout;
   layout.heap_base = shared_base;
   // The lowest block of a slot is the guard.
@@ -115,15 +135,19 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
   const unsigned __int128 heap_bytes = static_cast<unsigned __int128>(layout.heap_bytes_per_rank) * ranks;
   const unsigned __int128 stack_bytes =
       static_cast<unsigned __int128>(layout.stack_slot_bytes) * layout.stack_slots_per_rank * ranks;
-  if (heap_bytes + stack_bytes > (shared_end - shared_base) / 2) {
-    return Error{"the shared range of " + std::to_string(ranks) +
-                 " ranks does not fit into the address space: lower heap_bytes or stack_bytes"};
+  if (heap_bytes + stack_bytes + bytes_to_add(settings, ranks, adds_segments) >
+      (shared_end - shared_base) / 2) {
+    return Error{
+        "the shared range of " + std::to_string(ranks) +
+        " ranks does not fit into the address space: lower heap_bytes, stack_bytes or segments_bytes"};
   }
   layout.stacks_base =
       round_up(layout.heap_base + static_cast<std::size_t>(heap_bytes), std::size_t{1} << 30);
   layout.late_libraries_base =
       round_up(layout.stacks_base + static_cast<std::size_t>(stack_bytes), std::size_t{1} << 30);
   layout.late_libraries_bytes = ranks > 1 ? late_library_bytes(ranks) : 0;
+  plan.added_base = round_up(layout.late_libraries_base + layout.late_libraries_bytes, std::size_t{1} << 30);
+  plan.added_bytes = bytes_to_add(settings, ranks, adds_segments);
   find_libraries(globals, layout);
   if (layout.libraries_bytes > library_span_max) {
     return Error{
@@ -159,6 +183,8 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
   const std::uint8_t unit = merge_unit(settings.globals_merge_unit, settings.merge_unit);
   add_libraries("late libraries", layout.late_libraries_base, layout.late_libraries_bytes, unit, plan);
   add_libraries("libraries", layout.libraries_base, layout.libraries_bytes, unit, plan);
+  if (plan.added_bytes != 0)
+    plan.space.leave_room(plan.added_bytes / page_bytes, plan.added_bytes, added_block_bytes_max);
   return plan;
 }
 

@@ -17,10 +17,16 @@ namespace musubi::runtime {
 // Segment::policy of a job's segments.
 inline constexpr std::uint8_t policy_migrating = 0;
 inline constexpr std::uint8_t policy_home_based = 1;
+// Of segments that come later.
+inline constexpr std::size_t added_block_bytes_max = std::size_t{2} << 20;
 
 struct AddressPlan {
   vm::Space space;
   Layout layout;
+  std::size_t global_bytes;  // of global memory, at each rank
+  // Addresses of the segments that come later (segments.h).
+  std::uintptr_t added_base;
+  std::size_t added_bytes;
   std::size_t heap_segment;
   std::size_t stacks_segment;
   // Which blocks of the segments for libraries are in use.
@@ -29,8 +35,9 @@ struct AddressPlan {
   // Each range of the program gets a segment. Libraries share two segments, one for those of the start and
   // one for later ones: a process may have hundreds. Errors: more address space than the processor has,
   // libraries that lie too far apart.
+  // `adds_segments`: memory will be added while the job runs, unless settings say otherwise.
   static Result<AddressPlan> make(const config::Settings& settings, std::uint32_t ranks,
-                                  std::span<const SharedRange> globals);
+                                  std::span<const SharedRange> globals, bool adds_segments = false);
 };
 
 }  // namespace musubi::runtime

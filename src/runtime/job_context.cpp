@@ -4,6 +4,7 @@
 
 #include "coherence/core/signature.h"
 #include "os/cpu.h"
+#include "runtime/coordination.h"
 #include "runtime/job_words.h"
 #include "runtime/synchronization.h"
 
@@ -16,6 +17,8 @@ sync::ControlLayout control_layout(std::uint32_t ranks, std::size_t notices_max)
   sizes.notices_max = notices_max;
   sizes.signature_bytes = coherence::signature_bytes(notices_max);
   sizes.lock_count = Synchronization::lock_count;
+  sizes.wait_records = Coordination::rw_lock_count + Coordination::condition_count;
+  sizes.waiters = Coordination::waiters_max;
   sizes.team_words = JobWords::word_count;
   return sync::ControlLayout::of(sizes);
 }

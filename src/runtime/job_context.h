@@ -29,7 +29,7 @@ struct JobContext {
   const Rank self;
   const std::uint32_t ranks;
   const std::size_t notices_max;  // of a signature
-  const AddressPlan plan;
+  AddressPlan plan;               // segments come and stay (job_segments.h)
   const sync::ControlLayout control;
   trace::Counters counters;
   HostShare host;

@@ -55,8 +55,10 @@ std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::Priv
   const coherence::Parameters parameters = parameters_from(job_.settings, job_.notices_max);
   auto migrating = std::make_unique<coherence::Migrating>(
       space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters, &private_parts);
-  const bool is_alone = std::ranges::all_of(
-      space.segments(), [](const vm::Segment& segment) { return segment.policy == policy_migrating; });
+  const bool is_alone =
+      job_.plan.added_bytes == 0 && std::ranges::all_of(space.segments(), [](const vm::Segment& segment) {
+        return segment.policy == policy_migrating;
+      });
   if (is_alone) return migrating;
   std::vector<std::unique_ptr<coherence::Protocol>> policies;
   policies.push_back(std::move(migrating));

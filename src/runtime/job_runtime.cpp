@@ -10,8 +10,7 @@
 namespace musubi::runtime {
 Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings,
                                                 std::unique_ptr<bootstrap::Bootstrap> bootstrap,
-                                                std::span<const SharedRange> globals,
-                                                std::span<const PrivateBytes> private_bytes) {
+                                                const SharedFromStart& shared) {
   auto settings_of_ranks = bootstrap->all_gather(collective_settings(settings));
   if (!settings_of_ranks) return settings_of_ranks.error();
   if (const std::string difference = settings_difference(settings_of_ranks.value()); !difference.empty()) {
@@ -19,11 +18,12 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
     ::pause();  // rank 0 ends the job
   }
   // A single rank keeps its globals where they are.
-  if (bootstrap->ranks() == 1) globals = {};
-  auto plan = AddressPlan::make(settings, bootstrap->ranks(), globals);
+  const std::span<const SharedRange> globals =
+      bootstrap->ranks() == 1 ? std::span<const SharedRange>() : shared.globals;
+  auto plan = AddressPlan::make(settings, bootstrap->ranks(), globals, shared.adds_segments);
   if (!plan) return plan.error();
   auto runtime = std::make_unique<JobRuntime>(settings, std::move(bootstrap), std::move(plan).value(),
-                                              globals, private_bytes);
+                                              globals, shared.private_bytes);
   if (auto opened = runtime->open(); !opened) return opened.error();
   return std::unique_ptr<Runtime>(std::move(runtime));
 }
@@ -43,11 +43,14 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
     : words(devices.fabric(), job.counters, job.control.team_words),
       threads(job, devices, protocol),
       synchronization(job, devices, threads, protocol, grants),
+      coordination(job, devices, threads, protocol, grants, synchronization),
       memory(job, devices, static_data, protocol, words, synchronization),
       messages(devices.fabric(), threads),
       calls(job, devices.fabric(), threads),
       statistics(job, words, synchronization, protocol, devices.vm_driver()),
       ending(job, devices.fabric(), statistics),
+      global_memory(devices.fabric(), devices.files().global(), job.plan.global_bytes),
+      segments(job, devices, synchronization),
       service(job, devices, messages, calls, ending) {}
 
 JobRuntime::~JobRuntime() {
@@ -66,11 +69,14 @@ Result<void> JobRuntime::open() {
   faults_.resolve_by(parts.synchronization.flags(), parts.threads, parts.words);
   give({.memory = &parts.memory,
         .synchronization = &parts.synchronization,
+        .coordination = &parts.coordination,
         .words = &parts.words,
         .threads = &parts.threads,
         .messages = &parts.messages,
         .remote_calls = &parts.calls,
-        .ending = &parts.ending});
+        .ending = &parts.ending,
+        .global_memory = &parts.global_memory,
+        .segments = &parts.segments});
   // Nobody may send before everybody listens.
   if (auto all = job.bootstrap->all_gather("listening"); !all) return all.error();
   parts.threads.attach();

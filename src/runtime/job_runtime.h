@@ -10,11 +10,14 @@
 #include "runtime/faults.h"
 #include "runtime/job_calls.h"
 #include "runtime/job_context.h"
+#include "runtime/job_coordination.h"
 #include "runtime/job_devices.h"
 #include "runtime/job_ending.h"
+#include "runtime/job_global_memory.h"
 #include "runtime/job_memory.h"
 #include "runtime/job_messages.h"
 #include "runtime/job_policies.h"
+#include "runtime/job_segments.h"
 #include "runtime/job_synchronization.h"
 #include "runtime/job_threads.h"
 #include "runtime/job_words.h"
@@ -48,11 +51,14 @@ class JobRuntime final : private OwnContext, public Runtime {
     JobWords words;
     JobThreads threads;
     JobSynchronization synchronization;
+    JobCoordination coordination;
     JobMemory memory;
     JobMessages messages;
     JobCalls calls;
     Statistics statistics;
     JobEnding ending;
+    JobGlobalMemory global_memory;
+    JobSegments segments;
     ServiceThread service;
   };
 

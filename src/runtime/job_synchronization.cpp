@@ -1,6 +1,7 @@
 #include "runtime/job_synchronization.h"
 
 #include <optional>
+#include <utility>
 
 #include "runtime/atomic_modification.h"
 #include "runtime/tracing.h"
@@ -49,9 +50,12 @@ void JobSynchronization::show_what_lock_covers() {
 }
 void JobSynchronization::unlock(LockId lock) {
   const Traced traced(Event::unlock, lock.value);
-  if (!flags_.in_use()) return threads_.executor().run(flags_.unlock(locks_, lock, true));
+  hand_over(locks_.unlock(lock));
+}
+void JobSynchronization::hand_over(Task<> unlock) {
+  if (!flags_.in_use()) return threads_.executor().run(flags_.hand_over(std::move(unlock), true));
   const sync::Stand::Operation operation = threads_.begin_operation();
-  threads_.executor().run(flags_.unlock(locks_, lock, operation.siblings()));
+  threads_.executor().run(flags_.hand_over(std::move(unlock), operation.siblings()));
 }
 
 void JobSynchronization::expect_flags() {
@@ -61,6 +65,40 @@ void JobSynchronization::expect_flags() {
 
 void JobSynchronization::suspect_flags() {
   if (keeper_ != nullptr) flags_.expect();
+}
+
+// Blocks of the range from one segment; what lies between segments is skipped.
+Task<> JobSynchronization::fault_all(std::uintptr_t begin, std::uintptr_t end, bool for_writing,
+                                     bool siblings) {
+  const vm::Access wanted = for_writing ? vm::Access::write : vm::Access::read;
+  while (begin < end) {
+    const std::optional<BlockId> block = job_.plan.space.block_at(begin);
+    if (!block) co_return;
+    const coherence::Touch touch{wanted, begin};
+    (void)co_await flags_.fault(*block, touch, siblings);
+    const vm::Extent extent = job_.plan.space.extent(*block);
+    begin = extent.address + extent.bytes;
+  }
+}
+
+void JobSynchronization::prefetch(const void* address, std::size_t bytes, bool for_writing) {
+  if (job_.ranks == 1) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  if (!flags_.in_use()) {
+    return threads_.executor().run(fault_all(begin, begin + bytes, for_writing, true));
+  }
+  const sync::Stand::Operation operation = threads_.begin_operation();
+  threads_.executor().run(fault_all(begin, begin + bytes, for_writing, operation.siblings()));
+}
+
+void JobSynchronization::release_range(const void* address, std::size_t bytes) {
+  if (job_.ranks == 1) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const std::optional<BlockId> first = job_.plan.space.block_at(begin);
+  const std::optional<BlockId> last = job_.plan.space.block_at(begin + bytes - 1);
+  if (!first || !last) return;
+  const vm::BlockRun run{*first, last->value - first->value + 1};
+  hand_over(protocol_.release(coherence::Scope::of_blocks(run), false));
 }
 
 void JobSynchronization::release() {

@@ -36,6 +36,8 @@ class JobSynchronization final : public Synchronization {
   bool try_lock(LockId lock) override;
   void unlock(LockId lock) override;
   void flush() override;
+  void prefetch(const void* address, std::size_t bytes, bool for_writing) override;
+  void release_range(const void* address, std::size_t bytes) override;
   void release() override;
   void acquire() override;
   void expect_flags() override;
@@ -43,6 +45,10 @@ class JobSynchronization final : public Synchronization {
   AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) override;
 
   sync::FlagOrder& flags() noexcept { return flags_; }
+  // For locks of other kinds: after one is taken; and `unlock`, a task that releases everything and then
+  // gives a lock back.
+  void show_what_lock_covers();
+  void hand_over(Task<> unlock);
 
   // The thread that works in the background, where settings want one. The new thread takes no signals if the
   // caller has blocked them. Stop: before any other thread of the runtime ends.
@@ -50,7 +56,7 @@ class JobSynchronization final : public Synchronization {
   void stop_background() noexcept { keeper_.reset(); }
 
  private:
-  void show_what_lock_covers();
+  Task<> fault_all(std::uintptr_t begin, std::uintptr_t end, bool for_writing, bool siblings);
 
   JobContext& job_;
   JobDevices& devices_;

@@ -36,9 +36,8 @@ Result<std::unique_ptr<bootstrap::Bootstrap>> join_job() {
 
 Result<std::unique_ptr<Runtime>> start_runtime(const config::Settings& settings,
                                                std::unique_ptr<bootstrap::Bootstrap> bootstrap,
-                                               std::span<const SharedRange> globals,
-                                               std::span<const PrivateBytes> private_bytes) {
-  auto started = Runtime::start(settings, std::move(bootstrap), globals, private_bytes);
+                                               const SharedFromStart& shared) {
+  auto started = Runtime::start(settings, std::move(bootstrap), shared);
   if (started) set_current_runtime(started.value().get());
   return started;
 }

@@ -30,7 +30,6 @@ Result<std::unique_ptr<bootstrap::Bootstrap>> join_job();
 // Runtime::start, and current_runtime() is what it made. Collective, with its errors.
 Result<std::unique_ptr<Runtime>> start_runtime(const config::Settings& settings,
                                                std::unique_ptr<bootstrap::Bootstrap> bootstrap,
-                                               std::span<const SharedRange> globals = {},
-                                               std::span<const PrivateBytes> private_bytes = {});
+                                               const SharedFromStart& shared);
 
 }  // namespace musubi::runtime

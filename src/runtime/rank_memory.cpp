@@ -2,6 +2,7 @@
 
 #include "coherence/core/block_words.h"
 #include "coherence/regions.h"
+#include "runtime/global_memory.h"
 
 namespace musubi::runtime {
 namespace {
@@ -24,8 +25,9 @@ Result<void> make_file(const char* name, std::size_t bytes, os::FileDescriptor& 
 
 }  // namespace
 
-Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const vm::Space& space,
+Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const AddressPlan& plan,
                                                        const sync::ControlLayout& control) {
+  const vm::Space& space = plan.space;
   std::unique_ptr<MemoryFiles> files(new MemoryFiles(space.blocks_max()));
   const std::size_t bytes = whole_pages(space.bytes_max());
   const std::size_t word_bytes = whole_pages(space.blocks_max() * sizeof(coherence::BlockWords));
@@ -34,6 +36,7 @@ Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const vm::Space& space,
   if (made) made = make_file("musubi-words", word_bytes, files->words_file_, &files->words_);
   if (made)
     made = make_file("musubi-control", whole_pages(control.bytes), files->control_file_, &files->control_);
+  if (made) made = make_file("musubi-global", plan.global_bytes, files->global_file_, &files->global_);
   if (!made) return made.error();
   for (const vm::Segment& segment : space.segments()) {
     if (segment.huge_pages) files->published_.prefer_huge_pages(segment.offset, segment.bytes);
@@ -41,7 +44,7 @@ Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const vm::Space& space,
   return files;
 }
 
-std::array<fabric::RegionMemory, 4> MemoryFiles::regions(std::byte* system_view) const {
+std::array<fabric::RegionMemory, 5> MemoryFiles::regions(std::byte* system_view) const {
   return {
       fabric::RegionMemory{coherence::words_region, words_.data(), words_.bytes(), words_file_.number(), 0},
       fabric::RegionMemory{coherence::published_region, published_.data(), published_.bytes(),
@@ -49,7 +52,8 @@ std::array<fabric::RegionMemory, 4> MemoryFiles::regions(std::byte* system_view)
       fabric::RegionMemory{coherence::control_region, control_.data(), control_.bytes(),
                            control_file_.number(), 0},
       fabric::RegionMemory{coherence::private_region, system_view, published_.bytes(), private_file_.number(),
-                           0}};
+                           0},
+      fabric::RegionMemory{GlobalMemory::region, global_.data(), global_.bytes(), global_file_.number(), 0}};
 }
 
 }  // namespace musubi::runtime

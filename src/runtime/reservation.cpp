@@ -1,29 +1,32 @@
 #include "runtime/reservation.h"
 
+#include <algorithm>
 #include <string>
 
 #include "os/cpu.h"
 
 namespace musubi::runtime {
 
-Reservation reservation_of(const vm::Space& space) {
+Reservation reservation_of(const AddressPlan& plan) {
+  const vm::Space& space = plan.space;
   const std::uint64_t words = space.blocks_max() * TableBytes::words;
   const std::uint64_t tables = space.blocks_max() * TableBytes::in_process;
   // Of its own memory a rank has the user view, the system view and the public copies; of a peer's the last
   // two.
   const std::uint64_t own = 3 * space.bytes_max() + words + tables;
   const std::uint64_t of_peer = 2 * space.bytes_max() + words;
-  return {own + (space.ranks() - 1) * of_peer, tables, space.bytes_max()};
+  const std::uint64_t global = space.ranks() * plan.global_bytes;
+  return {own + (space.ranks() - 1) * of_peer + global, tables,
+          std::max<std::uint64_t>(space.bytes_max(), plan.global_bytes)};
 }
 
 Result<void> fits_processor(const Reservation& reservation, std::uint32_t ranks) {
   if (reservation.mapped_bytes < os::address_space_bytes) return {};
   constexpr std::uint64_t tib = std::uint64_t{1} << 40;
-  return Error{
-      "each rank of a job of " + std::to_string(ranks) + " would reserve " +
-      std::to_string(reservation.mapped_bytes / tib) +
-      " TiB of addresses, the processor has 128 TiB: lower heap_bytes or stack_bytes (--set), or the number "
-      "of ranks"};
+  return Error{"each rank of a job of " + std::to_string(ranks) + " would reserve " +
+               std::to_string(reservation.mapped_bytes / tib) +
+               " TiB of addresses, the processor has 128 TiB: lower heap_bytes, stack_bytes or global_bytes "
+               "(--set), or the number of ranks"};
 }
 
 }  // namespace musubi::runtime

@@ -1,5 +1,5 @@
-// The addresses that a job reserves, in each rank, for its shared space. Memory comes page by page at first
-// touch.
+// What a job reserves, in each rank, for its shared space and for global memory. Reserved is not taken: pages
+// come at first touch.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "coherence/core/block_words.h"
 #include "coherence/core/entry.h"
-#include "vm/space.h"
+#include "runtime/address_plan.h"
 
 namespace musubi::runtime {
 
@@ -33,7 +33,7 @@ struct Reservation {
 };
 
 // REQUIRES: all segments are added, and together below 2^47 bytes.
-Reservation reservation_of(const vm::Space& space);
+Reservation reservation_of(const AddressPlan& plan);
 
 // Error: a rank cannot map what the job would reserve; says what to lower.
 Result<void> fits_processor(const Reservation& reservation, std::uint32_t ranks);

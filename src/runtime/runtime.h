@@ -11,10 +11,13 @@
 #include "base/result.h"
 #include "bootstrap/bootstrap.h"
 #include "config/settings.h"
+#include "runtime/coordination.h"
 #include "runtime/ending.h"
+#include "runtime/global_memory.h"
 #include "runtime/memory.h"
 #include "runtime/messages.h"
 #include "runtime/remote_calls.h"
+#include "runtime/segments.h"
 #include "runtime/synchronization.h"
 #include "runtime/threads.h"
 #include "runtime/words.h"
@@ -23,14 +26,21 @@
 
 namespace musubi::runtime {
 
+// What of a program is shared besides heap and stacks.
+struct SharedFromStart {
+  std::span<const SharedRange> globals = {};
+  std::span<const PrivateBytes> private_bytes = {};
+  // Whether segments come later, unless settings say otherwise.
+  bool adds_segments = false;
+};
+
 class Runtime {
  public:
   // Joins the job and reserves the shared range; heap and stacks are usable at once, each rank in its own
   // part. Collective. Threads: the calling thread is attached.
   static Result<std::unique_ptr<Runtime>> start(const config::Settings& settings,
                                                 std::unique_ptr<bootstrap::Bootstrap> bootstrap,
-                                                std::span<const SharedRange> globals,
-                                                std::span<const PrivateBytes> private_bytes);
+                                                const SharedFromStart& shared);
   virtual ~Runtime() = default;
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
@@ -43,21 +53,27 @@ class Runtime {
   // Each costs one load: a call through one of them has no second virtual hop.
   Memory& memory() const noexcept { return *interfaces_.memory; }
   Synchronization& synchronization() const noexcept { return *interfaces_.synchronization; }
+  Coordination& coordination() const noexcept { return *interfaces_.coordination; }
   Words& words() const noexcept { return *interfaces_.words; }
   Threads& threads() const noexcept { return *interfaces_.threads; }
   Messages& messages() const noexcept { return *interfaces_.messages; }
   RemoteCalls& remote_calls() const noexcept { return *interfaces_.remote_calls; }
   Ending& ending() const noexcept { return *interfaces_.ending; }
+  GlobalMemory& global_memory() const noexcept { return *interfaces_.global_memory; }
+  Segments& segments() const noexcept { return *interfaces_.segments; }
 
  protected:
   struct Interfaces {
     Memory* memory = nullptr;
     Synchronization* synchronization = nullptr;
+    Coordination* coordination = nullptr;
     Words* words = nullptr;
     Threads* threads = nullptr;
     Messages* messages = nullptr;
     RemoteCalls* remote_calls = nullptr;
     Ending* ending = nullptr;
+    GlobalMemory* global_memory = nullptr;
+    Segments* segments = nullptr;
   };
 
   // `settings` and `counters` belong to the derived class.

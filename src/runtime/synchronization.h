@@ -48,6 +48,11 @@ class Synchronization {
 
   // Release and acquire by the global clock: omp flush, fences.
   virtual void flush() = 0;
+  // A hint: the bytes are wanted soon. Brings their blocks and opens them, as faults would one by one.
+  virtual void prefetch(const void* address, std::size_t bytes, bool for_writing) = 0;
+  // A hint: this rank has written what others will read. Releases it now, so that the next release has less
+  // to do; others see it when they acquire that one.
+  virtual void release_range(const void* address, std::size_t bytes) = 0;
   // Release everything, without an acquire; acquire what the global clock covers.
   virtual void release() = 0;
   virtual void acquire() = 0;

@@ -97,6 +97,13 @@ void ThreadExecutor::pause(unsigned attempt) noexcept {
   }
 }
 
+void ThreadExecutor::poll() noexcept {
+  const HandlersHeldBack handlers;
+  fabric_.progress();
+  pause_attempt_ = 0;
+  resume_ready();
+}
+
 void ThreadExecutor::drive() noexcept {
   if (pause_attempt_ != 0) {
     // Somebody else must get on first: the holder of a lock, the reader of a full mailbox.

@@ -61,7 +61,8 @@ class ThreadExecutor final : public Executor {
   void ready(std::coroutine_handle<> task) noexcept override;
   void ready_after_pause(std::coroutine_handle<> task, unsigned attempt) noexcept override;
 
-  // Runs `task` to its end; blocks politely. On this executor's thread, not from inside one of its tasks.
+  // Runs `task` to its end; blocks politely. This and the following: on this executor's thread, not from
+  // inside one of its tasks.
   template <class T>
   T run(Task<T> task) {
     const HandlersHeldBack handlers;
@@ -69,6 +70,18 @@ class ThreadExecutor final : public Executor {
     while (!task.done()) drive();
     return task.result();
   }
+  // Starts `task`, and leaves it where it first has to wait. It goes on inside all of these calls.
+  void start(Task<>& task) {
+    const HandlersHeldBack handlers;
+    task.start(*this, nullptr);
+  }
+  // Blocks until a task that was started has ended.
+  void finish(Task<>& task) {
+    const HandlersHeldBack handlers;
+    while (!task.done()) drive();
+  }
+  // Lets go on what can, without waiting.
+  void poll() noexcept;
 
  private:
   struct Node {

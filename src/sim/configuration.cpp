@@ -202,56 +202,6 @@ std::string flags(const Configuration& configuration) {
   return text;
 }
 
-std::string_view name_of(InjectedBug bug) {
-  switch (bug) {
-    case InjectedBug::none:
-      return "none";
-    case InjectedBug::handover_skipped:
-      return "handover_skipped";
-    case InjectedBug::notice_forgotten:
-      return "notice_forgotten";
-    case InjectedBug::lease_not_rechecked:
-      return "lease_not_rechecked";
-    case InjectedBug::wrong_twin:
-      return "wrong_twin";
-    case InjectedBug::less_for_less_or_equal:
-      return "less_for_less_or_equal";
-    case InjectedBug::silent_after_lease:
-      return "silent_after_lease";
-    case InjectedBug::version_not_raised:
-      return "version_not_raised";
-    case InjectedBug::overflow_without_minimum:
-      return "overflow_without_minimum";
-    case InjectedBug::listed_too_late:
-      return "listed_too_late";
-    case InjectedBug::forgotten_too_early:
-      return "forgotten_too_early";
-    case InjectedBug::taken_change_kept_quiet:
-      return "taken_change_kept_quiet";
-    case InjectedBug::taken_copy_not_renamed:
-      return "taken_copy_not_renamed";
-    case InjectedBug::dropped_copy_not_told:
-      return "dropped_copy_not_told";
-    case InjectedBug::dropped_copy_not_noticed:
-      return "dropped_copy_not_noticed";
-    case InjectedBug::shown_before_acquired:
-      return "shown_before_acquired";
-    case InjectedBug::stack_without_gate:
-      return "stack_without_gate";
-    case InjectedBug::not_as_of_now:
-      return "not_as_of_now";
-    case InjectedBug::release_not_announced:
-      return "release_not_announced";
-    case InjectedBug::difference_seen_twice:
-      return "difference_seen_twice";
-    case InjectedBug::words_merged_by_byte:
-      return "words_merged_by_byte";
-    case InjectedBug::twin_without_version:
-      return "twin_without_version";
-  }
-  return "unknown";
-}
-
 std::span<const InjectedBug> all_bugs() {
   return bugs;
 }

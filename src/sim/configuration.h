@@ -76,7 +76,6 @@ std::vector<std::string_view> field_names();
 std::string flags(const Configuration& configuration);
 
 // By name, as in hooks/injected_bug.h.
-std::string_view name_of(InjectedBug bug);
 std::span<const InjectedBug> all_bugs();
 
 }  // namespace musubi::sim

@@ -8,6 +8,11 @@ using coherence::control_region;
 using coherence::published_region;
 using coherence::words_region;
 using fabric::MessageKind;
+namespace {
+
+constexpr std::uint32_t waiters_max = 64;
+
+}  // namespace
 
 // Notices of the signature: `migrating` has as many as it is told. `notices` has room for a notice of every
 // block, since nothing sums up what it would drop. The others hand on no notices. The policies for comparison
@@ -28,6 +33,8 @@ sync::ControlLayout Node::control_layout(std::uint32_t ranks, const NodeOptions&
   sizes.notices_max = options.protocol.signature_notices_max;
   sizes.signature_bytes = coherence::signature_bytes(options.protocol.signature_notices_max);
   sizes.lock_count = options.locks;
+  sizes.wait_records = 2 * options.locks;
+  sizes.waiters = waiters_max;
   return sync::ControlLayout::of(sizes);
 }
 
@@ -72,6 +79,11 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
                options_.protocol.signature_notices_max),
       locks_(fabric, *protocol_, fabric.counters(), grants_, control(layout_.lock_words), layout_.lock_words,
              options_.locks, layout_.signature, options_.protocol.signature_notices_max),
+      wait_records_(fabric, grants_, control(layout_.wait_records), layout_.wait_records, 2 * options_.locks,
+                    waiters_max, options_.protocol.hooks),
+      rw_locks_(fabric, *protocol_, fabric.counters(), wait_records_, layout_.signature,
+                options_.protocol.signature_notices_max, options_.protocol.hooks),
+      conditions_(fabric, wait_records_, options_.locks, options_.protocol.hooks),
       clock_(fabric, *protocol_, layout_.clock_word),
       flags_(fabric, *protocol_, clock_, control(layout_.flag_words), layout_.flag_words, layout_.signature,
              options_.protocol.signature_notices_max, options_.protocol.hooks),
@@ -165,6 +177,42 @@ Task<> Node::unlock(LockId lock) {
   if (!flags_.in_use()) co_return co_await flags_.unlock(locks_, lock, true);
   const sync::Stand::Operation operation = begin_operation();
   co_await flags_.unlock(locks_, lock, operation.siblings());
+}
+
+Task<> Node::lock(RwLockId lock, sync::Share share) {
+  co_await rw_locks_.lock(lock, share);
+  co_await after_lock();
+}
+
+Task<bool> Node::try_lock(RwLockId lock, sync::Share share) {
+  const bool taken = co_await rw_locks_.try_lock(lock, share);
+  if (taken) co_await after_lock();
+  co_return taken;
+}
+
+Task<> Node::unlock(RwLockId lock, sync::Share share) {
+  if (!flags_.in_use()) co_return co_await flags_.hand_over(rw_locks_.unlock(lock, share), true);
+  const sync::Stand::Operation operation = begin_operation();
+  co_await flags_.hand_over(rw_locks_.unlock(lock, share), operation.siblings());
+}
+
+Task<> Node::expire(sync::Conditions& conditions, remote_lock::Grants::Expiry expiry,
+                    std::uint64_t after_ns) {
+  co_await fabric::sim::think(after_ns);
+  co_await conditions.expire(expiry);
+}
+
+Task<bool> Node::wait(ConditionId condition, LockId lock_held, std::uint64_t patience_ns) {
+  sync::Conditions::Wait waiting;
+  co_await conditions_.join(condition, waiting);
+  co_await unlock(lock_held);
+  if (patience_ns != 0) {
+    alarms_.push_back(expire(conditions_, waiting.expiry(), patience_ns));
+    alarms_.back().start(add_thread(), nullptr);
+  }
+  const bool chosen = co_await conditions_.await(condition, waiting);
+  co_await lock(lock_held);
+  co_return chosen;
 }
 
 Task<> Node::barrier(sync::Barrier::Payload& payload) {

@@ -19,10 +19,13 @@
 #include "sync/background.h"
 #include "sync/barrier.h"
 #include "sync/clock.h"
+#include "sync/conditions.h"
 #include "sync/control_layout.h"
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
+#include "sync/reader_writer_locks.h"
 #include "sync/stand.h"
+#include "sync/wait_records.h"
 #include "vm/soft/soft_vm.h"
 #include "vm/space.h"
 
@@ -74,6 +77,13 @@ class Node {
   Task<bool> try_lock(LockId lock);
   Task<> modify(BlockId block, coherence::Modification& modification);
   Task<> unlock(LockId lock);
+  // Numbers below options.locks, as for locks.
+  Task<> lock(RwLockId lock, sync::Share share);
+  Task<bool> try_lock(RwLockId lock, sync::Share share);
+  Task<> unlock(RwLockId lock, sync::Share share);
+  // `lock` is held. `patience_ns`: as long as it waits at most; 0: for ever. Result: whether it was chosen.
+  Task<bool> wait(ConditionId condition, LockId lock, std::uint64_t patience_ns = 0);
+  sync::Conditions& conditions() { return conditions_; }
   fabric::sim::SimFabric& fabric() { return fabric_; }
   fabric::sim::SimExecutor& executor() { return fabric_.executor(); }
   // For one more thread.
@@ -153,6 +163,8 @@ class Node {
   Task<> access(PendingAccess pending);
   sync::Stand::Operation begin_operation();
   Task<> after_lock();
+  static Task<> expire(sync::Conditions& conditions, remote_lock::Grants::Expiry expiry,
+                       std::uint64_t after_ns);
   void perform(PendingAccess& pending);
   void preempt(vm::BlockRun run) noexcept;
   std::byte* control(std::uint64_t offset) { return control_.data() + offset; }
@@ -176,6 +188,10 @@ class Node {
   coherence::Protocol* const protocol_;
   sync::Barrier barrier_;
   sync::LockTable locks_;
+  sync::WaitRecords wait_records_;
+  sync::ReaderWriterLocks rw_locks_;
+  sync::Conditions conditions_;
+  std::vector<Task<>> alarms_;
   sync::Clock clock_;
   sync::FlagOrder flags_;
   sync::Stand stand_;

@@ -7,6 +7,7 @@
 #include "sync/barrier.h"
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
+#include "sync/wait_records.h"
 
 namespace musubi::sync {
 
@@ -15,6 +16,8 @@ struct ControlSizes {
   std::size_t notices_max = 1024;
   std::size_t signature_bytes = 0;  // of the protocol's own signature
   std::size_t lock_count = 0;
+  std::size_t wait_records = 0;  // reader-writer locks and conditions
+  std::uint32_t waiters = 0;     // threads of a rank that may wait for one of these at once
   std::size_t team_words = 0;
 };
 
@@ -25,6 +28,7 @@ struct ControlLayout {
   std::uint64_t signature;
   std::uint64_t barrier_board;
   std::uint64_t lock_words;
+  std::uint64_t wait_records;
   std::uint64_t flag_words;
   std::uint64_t team_words;
   std::size_t bytes;  // of the whole region
@@ -41,6 +45,7 @@ struct ControlLayout {
     layout.signature = place(sizes.signature_bytes);
     layout.barrier_board = place(Barrier::board_bytes(sizes.ranks, sizes.notices_max));
     layout.lock_words = place(LockTable::words_bytes(sizes.lock_count));
+    layout.wait_records = place(WaitRecords::bytes(sizes.ranks, sizes.wait_records, sizes.waiters));
     layout.flag_words = place(FlagOrder::word_count * sizeof(std::uint64_t));
     layout.team_words = place(sizes.team_words * sizeof(std::uint64_t));
     layout.bytes = end;

@@ -1,6 +1,7 @@
 #include "sync/flag_order.h"
 
 #include <array>
+#include <utility>
 
 #include "coherence/core/block_words.h"
 #include "coherence/regions.h"
@@ -126,11 +127,11 @@ Task<> FlagOrder::flush(bool siblings) {
   co_await acquire_in_order();
 }
 
-Task<> FlagOrder::unlock(LockTable& locks, LockId lock, bool siblings) {
+Task<> FlagOrder::hand_over(Task<> unlock, bool siblings) {
   if (must_settle()) co_await settle();
   const QuiescentMeanwhile stands(ordering_, siblings);
   announce();
-  co_await locks.unlock(lock);
+  co_await std::move(unlock);
   if (in_use()) co_await clock_.release(siblings);
   note_end();
   if (!siblings) co_await acquire_what_shows();

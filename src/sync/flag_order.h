@@ -79,7 +79,11 @@ class FlagOrder {
   // Releases, then acquires all releases that bytes here already may be part of.
   Task<> flush(bool siblings);
   // LockTable::unlock(), which publishes blocks in any order; then releases the rest.
-  Task<> unlock(LockTable& locks, LockId lock, bool siblings);
+  Task<> unlock(LockTable& locks, LockId lock, bool siblings) {
+    return hand_over(locks.unlock(lock), siblings);
+  }
+  // The same for any task that releases everything and then lets others go on.
+  Task<> hand_over(Task<> unlock, bool siblings);
   // Protocol::modify(), which publishes a block with the flags that may lie there; then releases the rest.
   Task<> modify(BlockId block, coherence::Modification& modification, bool siblings);
   // Acquires all releases that bytes here already may be part of, and shows the bytes that were held back.

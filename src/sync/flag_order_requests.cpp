@@ -78,7 +78,7 @@ Task<bool> FlagOrder::has_answered(Rank peer, std::uint64_t request) {
 
 Task<> FlagOrder::ask_all() {
   const std::uint64_t entry = settled();
-  const bool is_assured = assured() != 0;  // or some answer that do not know of order yet
+  const bool is_assured = assured() != 0;  // a rank without credit answers, too, and keeps no order
   co_await request_releases();
   for (unsigned look = 0;; ++look) {
     const bool all_have = co_await have_answered(look);

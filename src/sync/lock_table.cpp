@@ -60,7 +60,8 @@ LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trac
           fabric, protocol, counters,
           remote_lock::QueueLock(
               fabric, grants,
-              {coherence::control_region, words_offset, words_bytes(1), sizeof(std::uint64_t), words}, true),
+              {coherence::control_region, words_offset, words_bytes(1), sizeof(std::uint64_t), words},
+              remote_lock::LockKey::of_user_lock),
           count, SignatureReader(fabric, protocol, signature_offset, notices_max),
           std::make_unique<std::atomic<LocalLock*>[]>((count + chunk_locks - 1) / chunk_locks)}) {}
 LockTable::~LockTable() = default;

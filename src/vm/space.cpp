@@ -9,10 +9,12 @@ Space::Space(const Space& other) : Space(other.ranks_) {
   }
   room_blocks_ = other.room_blocks_;
   room_bytes_ = other.room_bytes_;
+  room_block_bytes_ = other.room_block_bytes_;
 }
 
-void Space::leave_room(std::uint64_t blocks, std::size_t bytes) {
+void Space::leave_room(std::uint64_t blocks, std::size_t bytes, std::size_t block_bytes) {
   MUSUBI_CHECK(this->blocks() != 0);
+  room_block_bytes_ = block_bytes;
   room_blocks_ = this->blocks() + blocks;
   room_bytes_ = bytes_ + bytes;
 }

@@ -79,8 +79,8 @@ class Space {
   // has a stack there.
   void remove(const Segment& segment);
   // Tables are about to be made for blocks_max() blocks and bytes_max() bytes: those of now, and this many of
-  // segments that come later, whose blocks are not larger than those of now.
-  void leave_room(std::uint64_t blocks, std::size_t bytes);
+  // segments that come later, whose blocks have `block_bytes` at most, or are not larger than those of now.
+  void leave_room(std::uint64_t blocks, std::size_t bytes, std::size_t block_bytes = 1);
 
   std::uint32_t ranks() const { return ranks_; }
   std::uint64_t blocks() const { return blocks_.load(std::memory_order_acquire); }
@@ -94,8 +94,8 @@ class Space {
   std::size_t index_of(const Segment& segment) const {
     return static_cast<std::size_t>(&segment - segments_.data());
   }
-  std::size_t largest_block_bytes() const {  // 1 if there is none
-    std::size_t largest = 1;
+  std::size_t largest_block_bytes() const {  // also of those to come; 1 if there is none
+    std::size_t largest = room_block_bytes_;
     for (const Segment& segment : segments()) largest = std::max(largest, segment.block_bytes);
     return largest;
   }
@@ -171,6 +171,7 @@ class Space {
   std::size_t bytes_ = 0;
   std::uint64_t room_blocks_ = 0;  // 0: any number may come
   std::size_t room_bytes_ = 0;
+  std::size_t room_block_bytes_ = 1;
   SparseArray<Segment> segments_;
   // Numbers of the segments behind the early ones, sorted by address. Odd while it changes.
   std::atomic<std::uint32_t> sequence_{0};

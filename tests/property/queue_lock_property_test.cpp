@@ -37,7 +37,7 @@ struct Holder {
         gates(locks),
         lock(node, grants,
              {region, 0, sizeof(Place), offsetof(Place, tail), reinterpret_cast<std::byte*>(places.data())},
-             true, hooks) {
+             LockKey::of_user_lock, hooks) {
     node.attach({region, reinterpret_cast<std::byte*>(places.data()), locks * sizeof(Place)});
     node.listen(fabric::MessageKind::lock_granted, &grants);
   }

@@ -12,14 +12,20 @@
 
 namespace musubi::property {
 
+// Simulated programs to run of `wanted`: MUSUBI_SIMULATION_PERCENT of them (sanitizer builds).
+inline unsigned programs(unsigned wanted) {
+  const char* percent = std::getenv("MUSUBI_SIMULATION_PERCENT");
+  return percent == nullptr ? wanted : wanted * static_cast<unsigned>(std::atoi(percent)) / 100 + 1;
+}
+
 // Calls check(random) for `cases` seeds, which follow on each other from MUSUBI_TEST_SEED or from a new one.
 // A failure names its seed.
 template <class Check>
-void for_all(int cases, Check check) {
+void for_all(unsigned cases, Check check) {
   const char* given = std::getenv("MUSUBI_TEST_SEED");
   const std::uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  for (int i = 0; i < (given != nullptr ? 1 : cases); ++i) {
-    const std::uint64_t seed = first + static_cast<std::uint64_t>(i);
+  for (unsigned i = 0; i < (given != nullptr ? 1 : cases); ++i) {
+    const std::uint64_t seed = first + i;
     SCOPED_TRACE("repeat with MUSUBI_TEST_SEED=" + std::to_string(seed));
     Random random(seed);
     check(random);

@@ -133,7 +133,7 @@ bool run_all(const Options& options) {
 
 // In a child process, since an injected fault may also trip a check of the protocol itself.
 bool hunt(Options options, InjectedBug bug) {
-  const std::string name(musubi::sim::name_of(bug));
+  const std::string name(musubi::name_of(bug));
   options.overrides.emplace_back("bug", static_cast<std::uint64_t>(bug));
   std::fflush(stdout);
   const pid_t child = ::fork();
@@ -161,7 +161,7 @@ bool hunt_all(const Options& options) {
   bool all = true;
   bool known = false;
   for (const InjectedBug bug : musubi::sim::all_bugs()) {
-    const bool asked = options.hunt == "all" || options.hunt == musubi::sim::name_of(bug) ||
+    const bool asked = options.hunt == "all" || options.hunt == musubi::name_of(bug) ||
                        (options.hunt == "common" && bug < InjectedBug::listed_too_late);
     if (!asked) continue;
     known = true;

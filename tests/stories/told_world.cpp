@@ -109,20 +109,22 @@ Task<> add_one(sim::Node& node, BlockId block, Add& add) {
 ToldWorld::ToldWorld(const std::map<std::string, std::uint64_t>& options)
     : blocks_(option(options, "blocks", 1)), stage_(configuration_of(options), blocks_) {}
 
-std::string ToldWorld::sight_of(std::uint32_t rank, std::uint64_t block) {
-  return stage_.node(rank).migrating() != nullptr ? migrating_sight(rank, block) : fixed_sight(rank, block);
+// "r0.a: writable", and what else the policy has to say of the copy.
+std::string ToldWorld::sight_of(std::uint32_t rank, BlockId block) {
+  sim::Node& node = stage_.node(rank);
+  const coherence::Entry& entry = node.entry(block);
+  const std::string name = "r" + std::to_string(rank) + "." + static_cast<char>('a' + block.value) + ": ";
+  return name + (entry.pinned ? "pinned" : name_of(entry.state)) +
+         (node.migrating() != nullptr ? migrating_sight(node, block) : fixed_sight(node, block));
 }
 
-// "readable_clean, version 1, until 11": the state, and which version the copy is until when. At the home
-// "writable, home of version 1, leased until 11".
-std::string ToldWorld::fixed_sight(std::uint32_t rank, std::uint64_t block) {
-  sim::Node& node = stage_.node(rank);
-  const coherence::Entry& entry = node.entry(BlockId{block});
-  const coherence::BlockWords& words = node.words(BlockId{block});
+// ", version 1, until 11": which version the copy is until when. At the home ", home of version 1, leased
+// until 11".
+std::string ToldWorld::fixed_sight(sim::Node& node, BlockId block) {
+  const coherence::Entry& entry = node.entry(block);
+  const coherence::BlockWords& words = node.words(block);
   std::ostringstream text;
-  text << "r" << rank << "." << static_cast<char>('a' + block) << ": "
-       << (entry.pinned ? "pinned" : name_of(entry.state));
-  if (stage_.cluster().space().initial_home(BlockId{block}) == node.self()) {
+  if (stage_.cluster().space().initial_home(block) == node.self()) {
     const coherence::rules::HomeWord word{words.read_ts};
     text << ", home of version " << words.version
          << (word.is_leased() ? ", leased until " : ", unread since ") << word.time().value;
@@ -132,18 +134,15 @@ std::string ToldWorld::fixed_sight(std::uint32_t rank, std::uint64_t block) {
   return text.str();
 }
 
-// "writable 1..11, home, public 1": the state, from when to when the version may be held, where the home is
-// from here, and which version the public copy is.
-std::string ToldWorld::migrating_sight(std::uint32_t rank, std::uint64_t block) {
-  sim::Node& node = stage_.node(rank);
-  const coherence::Entry& entry = node.migrating()->entry(BlockId{block});
-  const coherence::BlockWords& words = node.words(BlockId{block});
-  const Rank initial_home = stage_.cluster().space().initial_home(BlockId{block});
+// " 1..11, home, public 1": from when to when the version may be held, where the home is from here, and which
+// version the public copy is.
+std::string ToldWorld::migrating_sight(sim::Node& node, BlockId block) {
+  const coherence::Entry& entry = node.entry(block);
+  const coherence::BlockWords& words = node.words(block);
+  const Rank initial_home = stage_.cluster().space().initial_home(block);
   const auto owner = remote_lock::OwnerWord{words.owner}.resolved(node.self(), initial_home);
   std::ostringstream text;
-  text << "r" << rank << "." << static_cast<char>('a' + block) << ": "
-       << (entry.pinned ? "pinned" : name_of(entry.state)) << " " << entry.write_ts.value << ".."
-       << entry.read_ts.value;
+  text << " " << entry.write_ts.value << ".." << entry.read_ts.value;
   if (owner.tag() == remote_lock::Ownership::link) {
     text << ", home by r" << owner.target().value;
   } else {
@@ -161,7 +160,7 @@ std::vector<std::string> ToldWorld::sights() {
   std::vector<std::string> result;
   for (std::uint64_t block = 0; block < blocks_; ++block) {
     for (std::uint32_t rank = 0; rank < stage_.cluster().size(); ++rank)
-      result.push_back(sight_of(rank, block));
+      result.push_back(sight_of(rank, BlockId{block}));
   }
   return result;
 }

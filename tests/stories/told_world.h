@@ -20,9 +20,9 @@ class ToldWorld {
   std::vector<std::string> play(const std::string& event);
 
  private:
-  std::string sight_of(std::uint32_t rank, std::uint64_t block);
-  std::string migrating_sight(std::uint32_t rank, std::uint64_t block);
-  std::string fixed_sight(std::uint32_t rank, std::uint64_t block);
+  std::string sight_of(std::uint32_t rank, BlockId block);
+  std::string migrating_sight(sim::Node& node, BlockId block);
+  std::string fixed_sight(sim::Node& node, BlockId block);
   std::vector<std::string> sights();
   std::vector<std::uint64_t> counts();
   void perform(std::uint32_t rank, const std::vector<std::string>& words);

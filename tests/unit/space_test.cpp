@@ -199,6 +199,15 @@ TEST(SpaceWithManySegmentsTest, HasRoomForWhatComesLater) {
   EXPECT_DEATH(space.add(make_segment(0x10000, 8192, 4096)), "no room was left");
 }
 
+TEST(SpaceWithManySegmentsTest, HasRoomForBlocksOfTheSizeThatWasSaid) {
+  Space space(1);
+  space.add(make_segment(0x10000, 8192, 4096));
+  space.leave_room(6, 6 * 8192, 8192);
+  EXPECT_EQ(space.largest_block_bytes(), 8192u);
+  space.add(make_segment(0x20000, 16384, 8192));
+  EXPECT_DEATH(space.add(make_segment(0x30000, 16384, 16384)), "no room was left");
+}
+
 TEST(SpaceDeathTest, RefusesBadSegmentsAndBlocks) {
   Space space(1);
   EXPECT_DEATH(space.add(make_segment(0x1000, 4096, 3000)), "internal error");

@@ -16,7 +16,7 @@ FixedHome::FixedHome(const vm::Space& space, fabric::Fabric& fabric, vm::Vm& vm,
       locks_(fabric, grants,
              {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
               reinterpret_cast<std::byte*>(memory.words)},
-             false, parameters.hooks),
+             remote_lock::LockKey::of_block, parameters.hooks),
       dirty_(space.blocks_max()) {}
 
 Task<bool> FixedHome::fault(BlockId id, vm::Access wanted) {

@@ -18,7 +18,7 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
       locks(fabric, grants,
             {words_region, offsetof(BlockWords, owner), sizeof(BlockWords), tail_from_owner,
              reinterpret_cast<std::byte*>(memory.words)},
-            false, parameters.hooks),
+            remote_lock::LockKey::of_block, parameters.hooks),
       signature(*memory.signature),
       comparison_cost(parameters.cached_bytes),
       dirty(space.blocks_max()) {}

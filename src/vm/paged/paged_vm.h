@@ -21,7 +21,8 @@ class PagedVm : public Vm, public SignalOwner {
   virtual ~PagedVm() = default;
 
   // Maps the user view of segment `index` of the space, closed. Errors: addresses in use, refused by the
-  // kernel. Once per segment, before the first operation on it; not at the same time as other operations.
+  // kernel. Once per segment, before the first operation on it; one thread at a time, beside operations on
+  // other segments.
   virtual Result<void> map_segment(std::size_t index, Placement placement) = 0;
   // The same for [address, address+bytes), whole pages of a segment that has parts (Segment::parts), which
   // are in use from then on. Once per part; one thread at a time, beside other operations.

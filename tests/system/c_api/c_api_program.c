@@ -1,32 +1,10 @@
 /* One rank of a job that tries musubi.h: c_api_program <case>. Each case checks itself and ends the job with
  * a line when something is wrong. */
-#include <musubi/musubi.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-static int rank, ranks;
-
-#define CHECK(condition)                                                                                \
-  do {                                                                                                  \
-    if (!(condition)) {                                                                                 \
-      fprintf(stderr, "%s:%d: rank %d: not true: %s\n", __FILE__, __LINE__, musubi_rank(), #condition); \
-      musubi_abort(99, "a check of the test failed");                                                   \
-    }                                                                                                   \
-  } while (0)
-
-static void* allocate_for_all(size_t bytes) {
-  void* memory = NULL;
-  if (rank == 0) {
-    memory = musubi_alloc(bytes);
-    CHECK(memory != NULL);
-    memset(memory, 0, bytes);
-  }
-  CHECK(musubi_broadcast(&memory) == MUSUBI_OK);
-  return memory;
-}
+#include "checks.h"
 
 /* Every error code that a caller can provoke, and that nothing happens with it. */
 static void misuse(void) {
@@ -45,7 +23,7 @@ static void misuse(void) {
   CHECK(musubi_lock((uint32_t)rank) == MUSUBI_OK);
   CHECK(musubi_lock((uint32_t)rank) == MUSUBI_ERROR_HELD);
   CHECK(musubi_unlock((uint32_t)rank) == MUSUBI_OK);
-  for (int error = MUSUBI_OK; error <= MUSUBI_ERROR_NOT_HELD; ++error) {
+  for (int error = MUSUBI_OK; error <= MUSUBI_TIMEOUT; ++error) {
     CHECK(strcmp(musubi_error_text(error), musubi_error_text(-1)) != 0);
   }
 }
@@ -164,23 +142,14 @@ static void system_calls(void) {
 }
 
 int main(int argc, char** argv) {
-  const char* name = argc == 2 ? argv[1] : "";
   if (musubi_rank() != -1 || musubi_size() != 0 || musubi_alloc(1) != NULL || musubi_barrier() == MUSUBI_OK) {
     return 98; /* there is no job yet */
   }
-  if (musubi_init(&argc, &argv) != MUSUBI_OK) return 97;
-  rank = musubi_rank();
-  ranks = musubi_size();
-  static const struct {
-    const char* name;
-    void (*run)(void);
-  } cases[] = {{"misuse", misuse},   {"contention", contention}, {"travelling_memory", travelling_memory},
-               {"flushes", flushes}, {"threads", threads},       {"system_calls", system_calls}};
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-    if (strcmp(name, cases[i].name) != 0) continue;
-    cases[i].run();
-    return musubi_finalize(0);
-  }
+  const char* const name = join_job(argc, argv);
+  static const struct test_case cases[] = {
+      {"misuse", misuse},   {"contention", contention}, {"travelling_memory", travelling_memory},
+      {"flushes", flushes}, {"threads", threads},       {"system_calls", system_calls}};
+  if (run_case(name, cases, sizeof cases / sizeof cases[0])) return musubi_finalize(0);
   if (strcmp(name, "largest_status") == 0) {
     musubi_finalize(rank == 1 ? 42 : rank);
     return 0;

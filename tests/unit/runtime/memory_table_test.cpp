@@ -9,6 +9,7 @@
 #include "coherence/core/signature.h"
 #include "fabric/shm/mailbox.h"
 #include "runtime/address_plan.h"
+#include "runtime/coordination.h"
 #include "runtime/reservation.h"
 #include "runtime/synchronization.h"
 #include "runtime/words.h"
@@ -39,6 +40,8 @@ std::size_t control_bytes(std::uint32_t ranks) {
   sizes.notices_max = coherence::signature_notices_for(ranks);
   sizes.signature_bytes = coherence::signature_bytes(sizes.notices_max);
   sizes.lock_count = Synchronization::lock_count;
+  sizes.wait_records = Coordination::rw_lock_count + Coordination::condition_count;
+  sizes.waiters = Coordination::waiters_max;
   sizes.team_words = Words::count;
   return sync::ControlLayout::of(sizes).bytes;
 }
@@ -75,12 +78,12 @@ TEST(MemoryTable, BytesPerRank) {
   expect_rows({
       row("mailbox", at_most(1, sizeof(fabric::Mailbox)),
           "messages come: 2048 for each of its slots, in turn"),
-      row("control words, job of 2 ranks", at_most(2, control_bytes(2)),
-          "locks, notices and team words are used"),
-      row("control words, job of 64 ranks", at_most(2, control_bytes(64)),
-          "locks, notices and team words are used"),
-      row("control words, job of 1024 ranks", at_most(2, control_bytes(1024)),
-          "locks, notices and team words are used"),
+      row("control words, job of 2 ranks", at_most(4, control_bytes(2)),
+          "locks, notices, conditions and team words are used"),
+      row("control words, job of 64 ranks", at_most(4, control_bytes(64)),
+          "locks, notices, conditions and team words are used"),
+      row("control words, job of 1024 ranks", at_most(4, control_bytes(1024)),
+          "locks, notices, conditions and team words are used"),
   });
 }
 
@@ -90,11 +93,11 @@ TEST(MemoryTable, AReservationIsTheSumOfItsParts) {
   auto plan = AddressPlan::make(settings, 4, {});
   ASSERT_TRUE(plan.ok());
   const vm::Space& space = plan.value().space;
-  const Reservation reservation = reservation_of(space);
+  const Reservation reservation = reservation_of(plan.value());
   EXPECT_EQ(reservation.file_bytes, space.bytes());
   EXPECT_EQ(reservation.table_bytes, space.blocks() * (64 + 16 + 16 + 16 + 16 + 1));
-  EXPECT_EQ(reservation.mapped_bytes,
-            space.bytes() * (3 + 2 * 3) + space.blocks() * 56 * 4 + reservation.table_bytes);
+  EXPECT_EQ(reservation.mapped_bytes, space.bytes() * (3 + 2 * 3) + space.blocks() * 56 * 4 +
+                                          reservation.table_bytes + 4 * plan.value().global_bytes);
 }
 
 // Where a rank must map more and more peers, each provides less: the job still fits.
@@ -104,8 +107,9 @@ TEST(MemoryTable, JobsOfManyRanksFitIntoTheAddressesOfTheProcessor) {
   for (std::uint32_t ranks = 1; ranks <= 256; ++ranks) {
     auto plan = AddressPlan::make(settings, ranks, {});
     ASSERT_TRUE(plan.ok()) << ranks;
-    EXPECT_TRUE(fits_processor(reservation_of(plan.value().space), ranks).ok()) << ranks;
+    EXPECT_TRUE(fits_processor(reservation_of(plan.value()), ranks).ok()) << ranks;
     EXPECT_EQ(plan.value().layout.heap_bytes_per_rank == 16 * gib, ranks <= 38) << ranks;
+    EXPECT_EQ(plan.value().global_bytes, 16 * gib) << ranks;
     EXPECT_GE(plan.value().layout.heap_bytes_per_rank * ranks, 16 * gib * std::min(ranks, 4u)) << ranks;
   }
   // What the user set is kept; what does not fit is refused.
@@ -113,7 +117,7 @@ TEST(MemoryTable, JobsOfManyRanksFitIntoTheAddressesOfTheProcessor) {
   auto plan = AddressPlan::make(settings, 64, {});
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan.value().layout.heap_bytes_per_rank, 16 * gib);
-  const auto fits = fits_processor(reservation_of(plan.value().space), 64);
+  const auto fits = fits_processor(reservation_of(plan.value()), 64);
   ASSERT_FALSE(fits.ok());
   EXPECT_NE(fits.error().message.find("heap_bytes"), std::string::npos) << fits.error().message;
 }

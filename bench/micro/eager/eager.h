@@ -1,0 +1,28 @@
+/* Messages between two processes, by whatever carries them: what eager_costs measures. */
+#ifndef EAGER_H
+#define EAGER_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the rows are called. */
+extern const char* const eager_name;
+/* The largest message. */
+extern const size_t eager_bytes_max;
+
+/* Joins the job. Result: the own rank. */
+int eager_begin(int* argc, char*** argv);
+/* To and from the other process. A send does not wait for the receive. */
+void eager_send(const void* message, size_t bytes);
+void eager_receive(void* message, size_t bytes);
+void eager_meet(void);
+void eager_end(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

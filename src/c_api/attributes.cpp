@@ -1,0 +1,135 @@
+// musubi.h: shared memory with attributes, and at a rank of choice.
+#include <unistd.h>
+
+#include <bit>
+#include <cstring>
+
+#include "base/export.h"
+#include "c_api/collective_calls.h"
+#include "c_api/process.h"
+#include "musubi/musubi.h"
+
+using musubi::Rank;
+using musubi::Result;
+using musubi::c_api::Call;
+using musubi::c_api::current_process;
+using musubi::c_api::Process;
+using musubi::heap::process_heap;
+using musubi::runtime::CallTerms;
+using musubi::runtime::SegmentRequest;
+using musubi::vm::InitialHome;
+
+namespace {
+
+constexpr std::size_t alignment_min = 16;
+constexpr std::size_t alignment_max = std::size_t{1} << 30;
+
+struct Request {
+  SegmentRequest segment;
+  std::size_t alignment;
+};
+
+bool is_power_of_two_or_zero(std::size_t value) {
+  return value == 0 || std::has_single_bit(value);
+}
+
+// False: there is no such attribute.
+bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_t ranks, Request& request) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const bool sizes_are_right =
+      is_power_of_two_or_zero(a.alignment) && a.alignment <= alignment_max &&
+      is_power_of_two_or_zero(a.block_bytes) &&
+      (a.block_bytes == 0 || (a.block_bytes >= page && a.block_bytes <= MUSUBI_BLOCK_BYTES_MAX));
+  const bool is_at = a.placement == MUSUBI_PLACE_AT;
+  const bool home_is_right = is_at ? a.home >= 0 && static_cast<std::uint32_t>(a.home) < ranks : a.home == 0;
+  if (bytes == 0 || !sizes_are_right || !home_is_right) return false;
+  if (a.policy != MUSUBI_POLICY_MIGRATING && a.policy != MUSUBI_POLICY_HOME) return false;
+  switch (a.placement) {
+    case MUSUBI_PLACE_CYCLIC:
+      request.segment.placement = InitialHome::cyclic;
+      break;
+    case MUSUBI_PLACE_BLOCK:
+      request.segment.placement = InitialHome::slices;
+      break;
+    case MUSUBI_PLACE_AT:
+      request.segment.placement = InitialHome::one_rank;
+      break;
+    case MUSUBI_PLACE_FIRST_TOUCH:
+      // A block moves to the rank that writes it first, wherever it began.
+      if (a.policy != MUSUBI_POLICY_MIGRATING) return false;
+      request.segment.placement = InitialHome::cyclic;
+      break;
+    default:
+      return false;
+  }
+  request.alignment = std::max(a.alignment, alignment_min);
+  // Segments begin at a block.
+  const std::size_t block = std::max(a.block_bytes, page);
+  const std::size_t padding = request.alignment > block ? request.alignment : 0;
+  if (bytes > SIZE_MAX - padding) return false;
+  request.segment.bytes = bytes + padding;
+  request.segment.block_bytes = a.block_bytes;
+  request.segment.home = Rank{static_cast<std::uint32_t>(a.home)};
+  request.segment.policy = static_cast<std::uint8_t>(a.policy);
+  return true;
+}
+
+// Every rank asks for the same, or the job ends.
+void compare_with_others(Process& process, const musubi_attributes& a, std::size_t bytes, Call call) {
+  const auto log_of = [](std::size_t size) { return static_cast<std::uint32_t>(std::bit_width(size)); };
+  CallTerms terms;
+  terms.call = static_cast<std::uint32_t>(call);
+  terms.detail = log_of(a.block_bytes) << 24 | log_of(a.alignment) << 16 |
+                 static_cast<std::uint32_t>(a.policy) << 8 | static_cast<std::uint32_t>(a.placement);
+  terms.root = static_cast<std::uint32_t>(a.home);
+  terms.part = bytes;
+  process.runtime.coordination().gather(terms, nullptr, {});
+}
+
+}  // namespace
+
+MUSUBI_EXPORT int musubi_alloc_with(const musubi_attributes* attributes, size_t bytes, void** memory) {
+  Process* const process = current_process();
+  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  if (attributes == nullptr || memory == nullptr) return MUSUBI_ERROR_ADDRESS;
+  Request request{};
+  if (!read_attributes(*attributes, bytes, process->runtime.ranks(), request)) return MUSUBI_ERROR_ARGUMENT;
+  compare_with_others(*process, *attributes, bytes, Call::alloc_with);
+  void* found = process->added.take_again(request.segment, request.alignment);
+  if (found == nullptr) {
+    auto added = process->runtime.segments().add(request.segment);
+    if (!added) return MUSUBI_ERROR_MEMORY;
+    found = process->added.add(request.segment, added.value()->base, request.alignment);
+  }
+  *memory = found;
+  return MUSUBI_OK;
+}
+
+// A barrier: no rank takes the memory anew while another still uses it.
+MUSUBI_EXPORT int musubi_free_with(void* memory) {
+  Process* const process = current_process();
+  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  if (!process->added.release(memory)) return MUSUBI_ERROR_ADDRESS;
+  musubi::c_api::meet(process->runtime, Call::free_with);
+  return MUSUBI_OK;
+}
+
+MUSUBI_EXPORT void* musubi_alloc_aligned(size_t alignment, size_t bytes) {
+  if (current_process() == nullptr || !std::has_single_bit(alignment) || alignment > alignment_max) {
+    return nullptr;
+  }
+  return process_heap.allocate_aligned(alignment, bytes, nullptr);
+}
+
+MUSUBI_EXPORT void* musubi_alloc_at(int rank, size_t bytes) {
+  Process* const process = current_process();
+  if (process == nullptr || rank < 0 || static_cast<std::uint32_t>(rank) >= process->runtime.ranks()) {
+    return nullptr;
+  }
+  if (Rank{static_cast<std::uint32_t>(rank)} == process->runtime.self()) return musubi_alloc(bytes);
+  std::uint64_t address = 0;
+  process->runtime.remote_calls().call(
+      Rank{static_cast<std::uint32_t>(rank)}, musubi::c_api::allocation_procedure,
+      std::as_bytes(std::span{&bytes, 1}), std::as_writable_bytes(std::span{&address, 1}));
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}

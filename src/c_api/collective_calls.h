@@ -1,0 +1,61 @@
+// The order of collective calls: each is told apart from the others, so that ranks that are not in the same
+// one are found, and named.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "c_api/process.h"
+#include "runtime/runtime.h"
+
+namespace musubi::c_api {
+
+enum class Call : std::uint32_t {
+  start,
+  barrier,
+  broadcast,
+  finalize,
+  ginit,
+  broadcast_values,
+  reduce,
+  allreduce,
+  alloc_with,
+  free_with,
+  gas_alloc,
+  gas_free,
+  gas_share,
+  gas_unshare
+};
+
+// A barrier of the job as the call `call`. `payload`: its last word is taken. Ends the job if rank 0 is in
+// another call.
+void meet(runtime::Runtime& runtime, Call call, runtime::BarrierPayload& payload);
+void meet(runtime::Runtime& runtime, Call call);
+// Also if rank 0 has other arguments.
+void meet(runtime::Runtime& runtime, Call call, const std::array<std::uint64_t, 3>& arguments);
+// Whether it is true at every rank; a part of the collective call `call`.
+bool holds_everywhere(runtime::Runtime& runtime, Call call, bool here);
+
+// As runtime::Coordination::gather, for a value of any size: `take(bytes_before, all)` is told of each part.
+template <class Take>
+void gather(runtime::Runtime& runtime, runtime::CallTerms terms, const std::byte* mine, Take take) {
+  const std::size_t total = terms.bytes;
+  const std::size_t part_max = runtime.coordination().gather_bytes_max() / 8 * 8;
+  const std::size_t givers = terms.giver == runtime::CallTerms::all_give ? runtime.ranks() : 1;
+  std::vector<std::byte> all(givers * std::min(total, part_max));
+  terms.part = total;  // of all parts together, too
+  for (std::size_t before = 0; before < total; before += terms.bytes) {
+    terms.bytes = std::min(part_max, total - before);
+    runtime.coordination().gather(terms, mine + before, std::span(all).first(givers * terms.bytes));
+    take(before, std::span<const std::byte>(all).first(givers * terms.bytes));
+  }
+}
+
+// Before the first call.
+void name_mismatches(runtime::Runtime& runtime);
+
+}  // namespace musubi::c_api

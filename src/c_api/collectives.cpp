@@ -1,0 +1,102 @@
+// musubi.h: values that all ranks agree on.
+#include <cstring>
+#include <vector>
+
+#include "base/export.h"
+#include "c_api/collective_calls.h"
+#include "c_api/process.h"
+#include "c_api/reductions.h"
+#include "musubi/musubi.h"
+
+using musubi::c_api::Call;
+using musubi::c_api::current_process;
+using musubi::c_api::Process;
+using musubi::runtime::CallTerms;
+using musubi::runtime::Runtime;
+
+namespace {
+
+constexpr std::size_t values_bytes_max = std::size_t{1} << 30;
+
+bool is_rank(const Runtime& runtime, int rank) {
+  return rank >= 0 && static_cast<std::uint32_t>(rank) < runtime.ranks();
+}
+
+// The program's memory may be shared, and is touched here only: outside of the runtime's tasks.
+std::vector<std::byte> copy_of(const void* values, std::size_t bytes) {
+  std::vector<std::byte> copy(bytes);
+  std::memcpy(copy.data(), values, bytes);
+  return copy;
+}
+
+int reduce(void* values, std::size_t count, int type, int operation, int root, Call call) {
+  Process* const process = current_process();
+  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  Runtime& runtime = process->runtime;
+  const std::size_t each = musubi::c_api::bytes_of_type(type);
+  if (!musubi::c_api::is_operation(type, operation) || !is_rank(runtime, root) ||
+      count > values_bytes_max / each) {
+    return MUSUBI_ERROR_ARGUMENT;
+  }
+  if (count == 0) return MUSUBI_OK;
+  if (values == nullptr) return MUSUBI_ERROR_ADDRESS;
+  CallTerms terms;
+  terms.call = static_cast<std::uint32_t>(call);
+  terms.detail = static_cast<std::uint32_t>(type) << 8 | static_cast<std::uint32_t>(operation);
+  terms.root = static_cast<std::uint32_t>(root);
+  terms.bytes = count * each;
+  const std::vector<std::byte> mine = copy_of(values, terms.bytes);
+  std::vector<std::byte> result(mine.size());
+  musubi::c_api::gather(runtime, terms, mine.data(), [&](std::size_t before, auto all) {
+    const std::size_t bytes = all.size() / runtime.ranks();
+    std::memcpy(result.data() + before, all.data(), bytes);
+    for (std::uint32_t rank = 1; rank < runtime.ranks(); ++rank) {
+      musubi::c_api::combine(type, operation, bytes / each, result.data() + before,
+                             all.data() + rank * bytes);
+    }
+  });
+  const bool gets_it = call == Call::allreduce || runtime.self().value == terms.root;
+  if (gets_it) std::memcpy(values, result.data(), result.size());
+  return MUSUBI_OK;
+}
+
+}  // namespace
+
+MUSUBI_EXPORT int musubi_broadcast(void** pointer) {
+  Process* const process = current_process();
+  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  if (pointer == nullptr) return MUSUBI_ERROR_ADDRESS;
+  musubi::runtime::BarrierPayload payload{};
+  payload[0] = reinterpret_cast<std::uintptr_t>(*pointer);
+  musubi::c_api::meet(process->runtime, Call::broadcast, payload);
+  *pointer = reinterpret_cast<void*>(static_cast<std::uintptr_t>(payload[0]));
+  return MUSUBI_OK;
+}
+
+MUSUBI_EXPORT int musubi_broadcast_values(void* values, size_t bytes, int root) {
+  Process* const process = current_process();
+  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  Runtime& runtime = process->runtime;
+  if (!is_rank(runtime, root) || bytes > values_bytes_max) return MUSUBI_ERROR_ARGUMENT;
+  if (bytes == 0) return MUSUBI_OK;
+  if (values == nullptr) return MUSUBI_ERROR_ADDRESS;
+  CallTerms terms;
+  terms.call = static_cast<std::uint32_t>(Call::broadcast_values);
+  terms.root = terms.giver = static_cast<std::uint32_t>(root);
+  terms.bytes = bytes;
+  std::vector<std::byte> result(bytes);
+  if (runtime.self().value == terms.root) result = copy_of(values, bytes);
+  musubi::c_api::gather(runtime, terms, result.data(), [&](std::size_t before, auto all) {
+    std::memcpy(result.data() + before, all.data(), all.size());
+  });
+  if (runtime.self().value != terms.root) std::memcpy(values, result.data(), bytes);
+  return MUSUBI_OK;
+}
+
+MUSUBI_EXPORT int musubi_reduce(void* values, size_t count, int type, int operation, int root) {
+  return reduce(values, count, type, operation, root, Call::reduce);
+}
+
+MUSUBI_EXPORT int musubi_allreduce(void* values, size_t count, int type, int operation) {
+  return reduce(values, count, type, operation, 0, Call::allreduce);
+}

@@ -1,0 +1,86 @@
+// What the C interface keeps of the global heaps: made by ginit, of use until musubi_finalize.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "global_heap/breaks.h"
+#include "global_heap/layout.h"
+#include "global_heap/objects.h"
+#include "global_heap/pages.h"
+#include "runtime/global_transfer.h"
+#include "runtime/runtime.h"
+#include "runtime/thread_executor.h"
+
+namespace musubi::c_api {
+
+class GlobalHeap {
+ public:
+  GlobalHeap(runtime::Runtime& runtime, const global_heap::HeapLayout& layout,
+             const global_heap::ForcedWays& ways, bool full_checks);
+
+  // Before any rank asks.
+  void open(std::uint64_t size) { table_.open({0, size, size, 0}); }
+  global_heap::Decision ask(int process, const global_heap::Request& request) {
+    return ask(Rank{static_cast<std::uint32_t>(process)}, request);
+  }
+  global_heap::Decision ask_own(const global_heap::Request& request) { return ask(runtime_.self(), request); }
+
+  bool has(int process) const {
+    return process >= 0 && static_cast<std::uint32_t>(process) < runtime_.ranks();
+  }
+  // Whether the heap of `owner` has these bytes now; asks it only for what lies behind the end that is known.
+  bool contains(Rank owner, std::int64_t offset, std::size_t bytes);
+  std::uint64_t place_of(std::int64_t offset) const {
+    return layout_.data_at(static_cast<std::uint64_t>(offset));
+  }
+  void* address(Rank owner, std::int64_t offset);
+  // Of a heap's data, whatever its size is now.
+  std::int64_t capacity() const { return static_cast<std::int64_t>(layout_.data_bytes()); }
+
+  std::uint32_t ranks() const { return runtime_.ranks(); }
+
+  // The calling thread's.
+  runtime::ThreadExecutor& executor() {
+    return runtime::ThreadExecutor::of_this_thread(runtime_.global_memory().fabric(), runtime_.counters());
+  }
+  // Drives the task to its end on the calling thread.
+  template <class T>
+  T run(Task<T> task) {
+    return executor().run(std::move(task));
+  }
+
+ private:
+  global_heap::Decision ask(Rank owner, const global_heap::Request& request);
+
+  runtime::Runtime& runtime_;
+  const global_heap::HeapLayout layout_;
+  global_heap::BreakTable table_;
+
+ public:
+  runtime::GlobalTransfer transfer;
+  global_heap::Pages pages;
+  global_heap::Objects objects;
+
+ private:
+  std::vector<std::atomic<std::uint64_t>> known_ends_;
+};
+
+// Collective. False: refused, and the reason is noted.
+bool make_global_heap(std::int64_t size);
+
+// Null: there is none, or the job is over. Notes nothing.
+GlobalHeap* current_heap_or_null() noexcept;
+// Every call begins so. Null: refused, and the reason is noted.
+GlobalHeap* start_heap_call(const char* call);
+GlobalHeap* start_heap_call(const char* call, int process);
+// Notes the reason for this thread, and prints it if the user wants that.
+void refuse_heap_call(const char* call, int error);
+// The line alone.
+void explain_heap_call(const char* call, const char* text);
+int last_heap_error() noexcept;
+
+}  // namespace musubi::c_api

@@ -1,0 +1,165 @@
+#include "c_api/global_space.h"
+
+#include <cstring>
+
+#include "c_api/collective_calls.h"
+#include "c_api/process.h"
+#include "musubi/gas.h"
+
+namespace musubi::c_api {
+namespace {
+
+using global_pages::Access;
+using global_pages::Entry;
+using global_pages::Page;
+using global_pages::Slot;
+using global_pages::Where;
+
+constinit std::atomic<GlobalSpace*> space_of_process{nullptr};
+
+global_pages::SlotPlace slot_place(runtime::Runtime& runtime, const GlobalSpace::Place& place) {
+  runtime::GlobalMemory& memory = runtime.global_memory();
+  return {runtime::GlobalMemory::region, place.slots_at,
+          reinterpret_cast<Slot*>(memory.own() + place.slots_at), place.slots,
+          memory.fabric().capabilities(runtime.self()).cpu_atomics_coherent};
+}
+
+// Memory that nobody has used is zero, and takes none as long as nobody writes there.
+void clear(std::byte* bytes, std::uint64_t count) {
+  const bool is_zero = bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, count - 1) == 0;
+  if (!is_zero) std::memset(bytes, 0, count);
+}
+
+}  // namespace
+
+GlobalSpace::GlobalSpace(runtime::Runtime& runtime, const Place& place)
+    : runtime_(runtime),
+      frames_(runtime, place.frames_at, place.frames_bytes),
+      slots_(fabric(), slot_place(runtime, place), Hooks{}),
+      directory_(fabric(), slots_, runtime::GlobalMemory::region, runtime.global_memory().own(), Hooks{}),
+      pages_(fabric(), slots_, directory_, frames_),
+      transfer_(runtime),
+      frames_bytes_(place.frames_bytes),
+      next_entry_(place.entries_at),
+      entries_end_(place.entries_at + place.entries_bytes) {}
+
+// Of each page whose home is this rank: its first bytes, which are here, and its entry.
+Task<bool> GlobalSpace::place_pages(PageAllocation& allocation) {
+  for (std::uint64_t i = 0; i < allocation.pages(); ++i) {
+    if (allocation.home_of(i) != runtime_.self()) continue;
+    const std::optional<std::uint64_t> frame = co_await frames_.take(allocation.page_bytes);
+    if (!frame) {
+      co_await give_back_pages(allocation, i);
+      co_return false;
+    }
+    clear(runtime_.global_memory().own() + *frame, allocation.page_bytes);
+    entry_of(allocation.page(i)).where = Where::of(runtime_.self(), *frame, 0);
+  }
+  co_return true;
+}
+
+// The first of them, as far as their home is this rank.
+Task<> GlobalSpace::give_back_pages(PageAllocation& allocation, std::uint64_t pages) {
+  for (std::uint64_t i = 0; i < pages; ++i) {
+    if (allocation.home_of(i) != runtime_.self()) continue;
+    Entry& entry = entry_of(allocation.page(i));
+    co_await frames_.give_back(entry.where.owner(), entry.where.place(), allocation.page_bytes);
+    std::memset(reinterpret_cast<std::byte*>(&entry), 0, Entry::bytes_for(runtime_.ranks()));
+  }
+}
+
+// Those of an allocation that has been freed, if one had as many.
+bool GlobalSpace::take_entries(PageAllocation& allocation) {
+  const std::uint64_t count = allocation.pages_of_home();
+  std::vector<std::uint64_t>& free = free_entries_[count];
+  if (!free.empty()) {
+    allocation.entries_at = free.back();
+    free.pop_back();
+    return true;
+  }
+  const std::uint64_t entry_bytes = Entry::bytes_for(allocation.ranks);
+  if (count > (entries_end_ - next_entry_) / entry_bytes) return false;
+  allocation.entries_at = next_entry_;
+  next_entry_ += count * entry_bytes;
+  return true;
+}
+
+PageAllocation* GlobalSpace::allocate(std::uint64_t bytes, std::uint64_t page_bytes, int placement) {
+  PageAllocation* const made = allocations_.add();
+  if (made == nullptr) return nullptr;
+  made->bytes = bytes;
+  made->page_bytes = page_bytes;
+  made->placement = placement;
+  made->ranks = runtime_.ranks();
+  const bool has_room = made->pages_of_home() <= frames_bytes_ / page_bytes;
+  const bool has_entries = has_room && take_entries(*made);  // here as elsewhere
+  const bool is_placed = has_entries && run(place_pages(*made));
+  if (holds_everywhere(runtime_, Call::gas_alloc, is_placed)) return made;
+  if (has_entries) free_entries_[made->pages_of_home()].push_back(made->entries_at);
+  if (is_placed) run(give_back_pages(*made, made->pages()));
+  allocations_.remove(*made);
+  return nullptr;
+}
+
+void GlobalSpace::free(PageAllocation& allocation) {
+  allocations_.remove(allocation);
+  run(give_back_pages(allocation, allocation.pages()));
+  free_entries_[allocation.pages_of_home()].push_back(allocation.entries_at);
+}
+
+void GlobalSpace::copy_own_pages(PageAllocation& allocation, bool to_shared) {
+  for (std::uint64_t i = 0; i < allocation.pages(); ++i) {
+    const Page page = allocation.page(i);
+    const Where where = run(pages_.look(page));
+    if (where.owner() != runtime_.self()) continue;
+    std::byte* const bytes = runtime_.global_memory().own() + where.place();
+    std::byte* const shared = allocation.segment + i * page.bytes;
+    const std::uint64_t count = std::min(page.bytes, allocation.bytes - i * page.bytes);
+    std::memcpy(to_shared ? shared : bytes, to_shared ? bytes : shared, count);
+  }
+}
+
+bool GlobalSpace::share(PageAllocation& allocation) {
+  if (allocation.segment == nullptr) {
+    runtime::SegmentRequest request;
+    request.bytes = allocation.bytes;
+    auto added = runtime_.segments().add(request);
+    if (!added) return false;
+    allocation.segment = reinterpret_cast<std::byte*>(added.value()->base);
+  }
+  copy_own_pages(allocation, true);
+  meet(runtime_, Call::gas_share);
+  allocation.shared.store(allocation.segment);
+  return true;
+}
+
+void GlobalSpace::unshare(PageAllocation& allocation) {
+  allocation.shared.store(nullptr);
+  copy_own_pages(allocation, false);
+  meet(runtime_, Call::gas_unshare);
+}
+
+GlobalSpace* current_space() noexcept {
+  return current_process() == nullptr ? nullptr : space_of_process.load(std::memory_order_acquire);
+}
+
+// A half of what is left for bytes of pages, an eighth of that for the directory.
+GlobalSpace* make_global_space(runtime::Runtime& runtime) {
+  if (GlobalSpace* const made = space_of_process.load()) return made;
+  runtime::GlobalMemory& memory = runtime.global_memory();
+  GlobalSpace::Place place{};
+  place.slots = runtime.settings().gas_known_pages;
+  place.frames_bytes = memory.bytes() * 3 / 8;
+  place.entries_bytes = memory.bytes() / 32;
+  place.slots_at = memory.take(place.slots * sizeof(Slot));
+  place.entries_at = memory.take(place.entries_bytes);
+  place.frames_at = memory.take(place.frames_bytes);
+  if (place.slots_at == memory.bytes() || place.entries_at == memory.bytes() ||
+      place.frames_at == memory.bytes())
+    return nullptr;
+  space_of_process.store(new GlobalSpace(runtime, place), std::memory_order_release);
+  meet(runtime, Call::gas_alloc);  // every rank's heap is open
+  return space_of_process.load();
+}
+
+}  // namespace musubi::c_api

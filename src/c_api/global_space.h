@@ -1,0 +1,101 @@
+// What the C interface keeps of relocatable pages: made by the first gas_alloc, of use until musubi_finalize.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "c_api/page_allocations.h"
+#include "c_api/page_frames.h"
+#include "global_pages/one_sided_directory.h"
+#include "global_pages/pages.h"
+#include "runtime/global_transfer.h"
+#include "runtime/runtime.h"
+#include "runtime/thread_executor.h"
+
+namespace musubi::c_api {
+
+class GlobalSpace {
+ public:
+  // Where the parts lie in the region of every rank.
+  struct Place {
+    std::uint64_t slots_at;
+    std::size_t slots;
+    std::uint64_t entries_at;
+    std::uint64_t entries_bytes;
+    std::uint64_t frames_at;
+    std::uint64_t frames_bytes;
+  };
+  GlobalSpace(runtime::Runtime& runtime, const Place& place);
+
+  // Collective. Null: no memory, at this rank or another.
+  PageAllocation* allocate(std::uint64_t bytes, std::uint64_t page_bytes, int placement);
+  // Collective.
+  void free(PageAllocation& allocation);
+  bool share(PageAllocation& allocation);
+  void unshare(PageAllocation& allocation);
+
+  // Calls use(page, where, offset in the page, bytes, bytes done before) for each part of a range in one
+  // page, with an access to the page begun.
+  template <class Use>
+  void for_each_part(const PageAllocation& allocation, std::uint64_t address, std::uint64_t bytes,
+                     global_pages::Access access, Use&& use);
+
+  template <class T>
+  T run(Task<T> task) {
+    return executor().run(std::move(task));
+  }
+  runtime::ThreadExecutor& executor() {
+    return runtime::ThreadExecutor::of_this_thread(fabric(), runtime_.counters());
+  }
+  fabric::Fabric& fabric() { return runtime_.global_memory().fabric(); }
+  runtime::Runtime& runtime() { return runtime_; }
+  runtime::GlobalTransfer& transfer() { return transfer_; }
+  global_pages::Pages& pages() { return pages_; }
+  const PageAllocations& allocations() const { return allocations_; }
+
+ private:
+  bool take_entries(PageAllocation& allocation);
+  Task<bool> place_pages(PageAllocation& allocation);
+  Task<> give_back_pages(PageAllocation& allocation, std::uint64_t pages);
+  void copy_own_pages(PageAllocation& allocation, bool to_shared);
+  global_pages::Entry& entry_of(const global_pages::Page& page) {
+    return *reinterpret_cast<global_pages::Entry*>(runtime_.global_memory().own() + page.entry_at);
+  }
+
+  runtime::Runtime& runtime_;
+  PageFrames frames_;
+  global_pages::SharerSlots slots_;
+  global_pages::OneSidedDirectory directory_;
+  global_pages::Pages pages_;
+  runtime::GlobalTransfer transfer_;
+  PageAllocations allocations_;
+  const std::uint64_t frames_bytes_;
+  std::uint64_t next_entry_;
+  const std::uint64_t entries_end_;
+  std::map<std::uint64_t, std::vector<std::uint64_t>> free_entries_;  // by how many there are of a home
+};
+
+template <class Use>
+void GlobalSpace::for_each_part(const PageAllocation& allocation, std::uint64_t address, std::uint64_t bytes,
+                                global_pages::Access access, Use&& use) {
+  for (std::uint64_t done = 0; done < bytes;) {
+    const std::uint64_t key = allocation.key_at(address + done);
+    const std::uint64_t offset = address + done - key;
+    const std::uint64_t part = std::min(bytes - done, allocation.page_bytes - offset);
+    std::optional<global_pages::Where> where = pages_.begin_at_once(key, access);
+    if (!where) where = run(pages_.begin(allocation.page_at(key), access));
+    use(*where, offset, part, done);
+    pages_.end(key, access, *where);
+    done += part;
+  }
+}
+
+// Null: there is none, or the job is over.
+GlobalSpace* current_space() noexcept;
+// Collective; made at the first call. Null: no memory for its tables.
+GlobalSpace* make_global_space(runtime::Runtime& runtime);
+
+}  // namespace musubi::c_api

@@ -1,0 +1,81 @@
+// musubi.h: reader-writer locks.
+#include <algorithm>
+#include <vector>
+
+#include "base/export.h"
+#include "c_api/process.h"
+#include "musubi/musubi.h"
+
+using musubi::RwLockId;
+using musubi::c_api::current_process;
+using musubi::runtime::Coordination;
+
+static_assert(MUSUBI_RWLOCK_COUNT == Coordination::rw_lock_count);
+
+namespace {
+
+struct Held {
+  std::uint32_t lock;
+  bool writing;
+};
+// By the calling thread, in no order.
+thread_local std::vector<Held> held_by_thread;
+
+std::vector<Held>::iterator find(std::uint32_t lock) {
+  return std::find_if(held_by_thread.begin(), held_by_thread.end(),
+                      [lock](const Held& held) { return held.lock == lock; });
+}
+
+// `lock_it` gives whether it has taken the lock.
+template <class Lock>
+int take(std::uint32_t lock, bool writing, Lock lock_it) {
+  auto* const process = current_process();
+  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  if (lock >= MUSUBI_RWLOCK_COUNT) return MUSUBI_ERROR_LOCK;
+  if (find(lock) != held_by_thread.end()) return MUSUBI_ERROR_HELD;
+  if (!lock_it(process->runtime.coordination(), RwLockId{lock})) return MUSUBI_BUSY;
+  held_by_thread.push_back({lock, writing});
+  return MUSUBI_OK;
+}
+
+}  // namespace
+
+MUSUBI_EXPORT int musubi_rdlock(uint32_t rwlock) {
+  return take(rwlock, false, [](Coordination& locks, RwLockId lock) {
+    locks.lock_shared(lock);
+    return true;
+  });
+}
+
+MUSUBI_EXPORT int musubi_tryrdlock(uint32_t rwlock) {
+  return take(rwlock, false, [](Coordination& locks, RwLockId lock) { return locks.try_lock_shared(lock); });
+}
+
+MUSUBI_EXPORT int musubi_wrlock(uint32_t rwlock) {
+  return take(rwlock, true, [](Coordination& locks, RwLockId lock) {
+    locks.lock_exclusive(lock);
+    return true;
+  });
+}
+
+MUSUBI_EXPORT int musubi_trywrlock(uint32_t rwlock) {
+  return take(rwlock, true,
+              [](Coordination& locks, RwLockId lock) { return locks.try_lock_exclusive(lock); });
+}
+
+MUSUBI_EXPORT int musubi_rwunlock(uint32_t rwlock) {
+  auto* const process = current_process();
+  if (process == nullptr) return MUSUBI_ERROR_STATE;
+  if (rwlock >= MUSUBI_RWLOCK_COUNT) return MUSUBI_ERROR_LOCK;
+  const auto held = find(rwlock);
+  if (held == held_by_thread.end()) return MUSUBI_ERROR_NOT_HELD;
+  const bool writing = held->writing;
+  held_by_thread.erase(held);
+  Coordination& locks = process->runtime.coordination();
+  if (writing) {
+    locks.unlock_exclusive(RwLockId{rwlock});
+  } else {
+    locks.unlock_shared(RwLockId{rwlock});
+  }
+  return MUSUBI_OK;
+}

@@ -1,0 +1,81 @@
+// Objects of any size at any rank: given out and taken back by caches of this process as long as they
+// suffice, and by batches that lie at the heap when not.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "base/task.h"
+#include "fabric/fabric.h"
+#include "global_heap/batch_stacks.h"
+#include "global_heap/known_units.h"
+#include "global_heap/layout.h"
+#include "global_heap/object_cache.h"
+#include "global_heap/pages.h"
+#include "global_heap/stranded_batches.h"
+#include "hooks/hooks.h"
+
+namespace musubi::global_heap {
+
+enum class Freed : std::uint8_t {
+  done,
+  no_object,     // none begins there
+  free_already,  // it is not given out
+};
+
+class Objects {
+ public:
+  // `full_checks`: every object has a bit at its heap that says whether it is given out; the same at every
+  // rank. Without, this is so for objects that no cache holds. All outlive this.
+  Objects(fabric::Fabric& fabric, const HeapLayout& layout, Pages& pages, bool full_checks, Hooks hooks = {});
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+
+  // Any thread, with a cache of its own.
+  // By what `cache` holds, without any operation of the fabric. None: not possible, nothing has happened.
+  std::optional<std::uint64_t> allocate_at_once(ObjectCache& cache, Rank owner, std::uint64_t bytes);
+  std::optional<Freed> free_at_once(ObjectCache& cache, Rank owner, std::uint64_t offset);
+  // None: the heap is full and cannot grow so far.
+  Task<std::optional<std::uint64_t>> allocate(ObjectCache& cache, Rank owner, std::uint64_t bytes);
+  Task<Freed> free(ObjectCache& cache, Rank owner, std::uint64_t offset);
+  // Brings all that `cache` holds to the heaps.
+  Task<> flush(ObjectCache& cache);
+
+  // Objects that turned out to be freed twice when they came back into a cache of this process, which held
+  // them still: given out once from then on.
+  std::uint64_t found_late() const { return found_late_.load(std::memory_order_relaxed); }
+
+  // For tests.
+  std::size_t stranded() { return stranded_.count(); }
+
+ private:
+  bool is_marked(unsigned size_class) const { return full_checks_ || size_class >= cached_class_count; }
+  std::optional<std::uint64_t> take(ClassCache& cache, Rank owner);
+
+  Task<> refill(ClassCache& cache, Rank owner, unsigned size_class);
+  void accept(ClassCache& cache, Rank owner, unsigned size_class, const Batch& batch);
+  Task<std::optional<std::uint64_t>> take_large(Rank owner, unsigned size_class);
+  Task<Freed> free_known(ObjectCache& cache, Rank owner, std::uint64_t offset, unsigned size_class);
+
+  Task<std::optional<std::uint64_t>> take_span(Rank owner, SpanWord kind, std::uint64_t units);
+  Task<SpanWord> look_up(Rank owner, std::uint64_t offset);
+  Task<bool> pop(Rank owner, unsigned size_class, Batch& batch);
+  Task<> push(Rank owner, unsigned size_class, Batch& batch);
+  Task<std::optional<std::uint64_t>> take_node(Rank owner);
+
+  Task<> mark_given(Rank owner, std::uint64_t offset);
+  Task<bool> mark_free(Rank owner, std::uint64_t offset);
+
+  fabric::Fabric& fabric_;
+  const HeapLayout layout_;
+  Pages& pages_;
+  const bool full_checks_;
+  const Hooks hooks_;
+  BatchStacks stacks_;
+  KnownUnits known_;
+  std::atomic<std::uint64_t> found_late_{0};
+  StrandedBatches stranded_;
+};
+
+}  // namespace musubi::global_heap

@@ -1,0 +1,58 @@
+// Access to relocatable pages from this rank, and their relocation to it (paper GAS).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/task.h"
+#include "global_pages/directory.h"
+#include "global_pages/sharer_slots.h"
+
+namespace musubi::global_pages {
+
+// Memory of ranks for the bytes of pages.
+class Frames {
+ public:
+  // Of this rank. Result: a place in its region, a multiple of 16; nothing if no memory is left.
+  virtual Task<std::optional<std::uint64_t>> take(std::uint64_t bytes) = 0;
+  // Of any rank.
+  virtual Task<> give_back(Rank owner, std::uint64_t place, std::uint64_t bytes) = 0;
+
+ protected:
+  ~Frames() = default;
+};
+
+enum class Owned : std::uint8_t { moved, was_here, no_memory };
+
+// Any thread.
+class Pages {
+ public:
+  // All outlive this.
+  Pages(fabric::Fabric& fabric, SharerSlots& slots, Directory& directory, Frames& frames)
+      : fabric_(fabric), slots_(slots), directory_(directory), frames_(frames) {}
+
+  // From begin to end the page's bytes stay at the result: a write there is not lost, a read finds no memory
+  // that has been given back. What is under way for long holds up those who want to own the page. Between
+  // them the thread waits for nothing that another access to pages holds.
+  //
+  // At once, for a page that is known: touches no network. Result: nothing if that is not possible.
+  std::optional<Where> begin_at_once(std::uint64_t key, Access access) noexcept {
+    return slots_.begin(key, access);
+  }
+  // Otherwise.
+  Task<Where> begin(Page page, Access access);
+  void end(std::uint64_t key, Access access, Where where) noexcept { slots_.end(key, access, where); }
+
+  // Brings the page to this rank.
+  Task<Owned> own(Page page);
+  // Where the page is, or was a moment ago.
+  Task<Where> look(Page page) { return directory_.look(page); }
+
+ private:
+  fabric::Fabric& fabric_;
+  SharerSlots& slots_;
+  Directory& directory_;
+  Frames& frames_;
+};
+
+}  // namespace musubi::global_pages

@@ -1,0 +1,39 @@
+// Ends waits whose time is up. The thread for that begins with the first of them.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "fabric/fabric.h"
+#include "remote_lock/queue_lock.h"
+#include "trace/counters.h"
+
+namespace musubi::runtime {
+
+class Alarms {
+ public:
+  Alarms(fabric::Fabric& fabric, trace::Counters& counters) : fabric_(fabric), counters_(counters) {}
+  // REQUIRES: nobody waits.
+  ~Alarms();
+  Alarms(const Alarms&) = delete;
+
+  // Expires the wait at `deadline_ns` of os::monotonic_ns(), unless cancel() comes before. Any thread.
+  void set(std::uint64_t deadline_ns, remote_lock::Grants::Expiry expiry);
+  void cancel(std::uint64_t deadline_ns, remote_lock::Grants::Expiry expiry);
+
+ private:
+  void work();
+
+  fabric::Fabric& fabric_;
+  trace::Counters& counters_;
+  std::mutex mutex_;  // of all that follows
+  std::condition_variable changed_;
+  std::multimap<std::uint64_t, remote_lock::Grants::Expiry> due_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace musubi::runtime

@@ -1,0 +1,55 @@
+#include "sync/conditions.h"
+
+namespace musubi::sync {
+
+Task<> Conditions::join(ConditionId condition, Wait& wait) {
+  wait.waiter_.emplace(records_, false);
+  if (hooks_.injected(InjectedBug::condition_joined_late)) co_return;
+  WaitRecords::Opened opened = co_await records_.open(record(condition));
+  co_await records_.append(opened, *wait.waiter_);
+  co_await records_.close(opened);
+}
+
+// A thread that wakes this one may have taken it out of the queue just before it expired. Then it is chosen:
+// otherwise the signal would be lost for the others that wait.
+Task<bool> Conditions::await(ConditionId condition, Wait& wait) {
+  WaitRecords::Waiter& waiter = *wait.waiter_;
+  if (hooks_.injected(InjectedBug::condition_joined_late)) {
+    WaitRecords::Opened late = co_await records_.open(record(condition));
+    co_await records_.append(late, waiter);
+    co_await records_.close(late);
+  }
+  co_await waiter.grant.granted;
+  if (!waiter.grant.expired) co_return true;
+  WaitRecords::Opened opened = co_await records_.open(record(condition));
+  const bool waited = co_await records_.remove(opened, waiter.link());
+  co_await records_.close(opened);
+  if (waited) {
+    records_.withdraw(waiter);
+    co_return false;
+  }
+  co_await waiter.grant.granted_late;
+  co_return !hooks_.injected(InjectedBug::late_signal_dropped);
+}
+
+Task<> Conditions::signal(ConditionId condition) {
+  return wake(condition, false);
+}
+
+Task<> Conditions::broadcast(ConditionId condition) {
+  return wake(condition, true);
+}
+
+Task<> Conditions::wake(ConditionId condition, bool all) {
+  const WaitRecord seen = co_await records_.look(record(condition));
+  if (seen.first.is_none()) co_return;
+  WaitRecords::Opened opened = co_await records_.open(record(condition));
+  while (!opened.record.first.is_none()) {
+    const WaiterLink first = co_await records_.pop(opened);
+    co_await records_.wake(first);
+    if (!all) break;
+  }
+  co_await records_.close(opened);
+}
+
+}  // namespace musubi::sync

@@ -1,0 +1,55 @@
+// Condition variables of the job: threads of any rank sleep until another signals. A thread waits in three
+// steps. It joins the queue while it holds the program's lock, gives the lock back, and awaits the signal; so
+// no signal is lost that another thread gives after it had the lock. Then it takes the lock again, which
+// brings what the others wrote.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/ids.h"
+#include "base/task.h"
+#include "fabric/fabric.h"
+#include "hooks/hooks.h"
+#include "sync/wait_records.h"
+
+namespace musubi::sync {
+
+class Conditions {
+ public:
+  // Condition i is record `first_record` + i of `records`.
+  Conditions(fabric::Fabric& fabric, WaitRecords& records, std::uint64_t first_record, Hooks hooks = {})
+      : fabric_(fabric), records_(records), first_record_(first_record), hooks_(hooks) {}
+
+  // One wait of one thread.
+  class Wait {
+   public:
+    // To be passed to expire(), from join() until any time later.
+    remote_lock::Grants::Expiry expiry() const { return {waiter_->grant.key, waiter_->grant.serial}; }
+
+   private:
+    friend class Conditions;
+    std::optional<WaitRecords::Waiter> waiter_;
+  };
+  Task<> join(ConditionId condition, Wait& wait);
+  // Until signal() chooses this thread, or the wait expires. Result: whether it was chosen.
+  Task<bool> await(ConditionId condition, Wait& wait);
+  // Ends a wait of this rank if it has not ended; any thread of the rank.
+  Task<> expire(remote_lock::Grants::Expiry expiry) { return remote_lock::Grants::expire(fabric_, expiry); }
+
+  // Wakes the thread that has waited longest, or every thread that waits now. Nobody waits: nothing. One look
+  // tells that.
+  Task<> signal(ConditionId condition);
+  Task<> broadcast(ConditionId condition);
+
+ private:
+  std::uint64_t record(ConditionId condition) const { return first_record_ + condition.value; }
+  Task<> wake(ConditionId condition, bool all);
+
+  fabric::Fabric& fabric_;
+  WaitRecords& records_;
+  const std::uint64_t first_record_;
+  [[no_unique_address]] const Hooks hooks_;
+};
+
+}  // namespace musubi::sync

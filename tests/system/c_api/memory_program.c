@@ -1,0 +1,204 @@
+/* One rank of a job that tries the memory of musubi.h: memory_program <case>. Each case checks itself. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "checks.h"
+
+enum { bytes = 300000, words = bytes / 8 };
+
+static uint64_t* with(musubi_attributes attributes, size_t size) {
+  void* memory = NULL;
+  CHECK(musubi_alloc_with(&attributes, size, &memory) == MUSUBI_OK && memory != NULL);
+  return memory;
+}
+
+/* Every rank writes some words, and finds those of all. */
+static void share(uint64_t* memory, uint64_t salt) {
+  BARRIER();
+  for (int i = rank; i < words; i += ranks) memory[i] = salt * 1000003 + (uint64_t)i;
+  BARRIER();
+  for (int i = 0; i < words; ++i) CHECK(memory[i] == salt * 1000003 + (uint64_t)i);
+}
+
+static void attributes(void) {
+  static const size_t alignments[] = {0, 64, 4096, 1 << 22};
+  static const size_t blocks[] = {0, 4096, 65536, MUSUBI_BLOCK_BYTES_MAX};
+  uint64_t salt = 0;
+  for (int placement = MUSUBI_PLACE_CYCLIC; placement <= MUSUBI_PLACE_FIRST_TOUCH; ++placement) {
+    for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_HOME; ++policy) {
+      if (placement == MUSUBI_PLACE_FIRST_TOUCH && policy == MUSUBI_POLICY_HOME) continue;
+      for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; ++i) {
+        const int home = placement == MUSUBI_PLACE_AT ? ranks - 1 : 0;
+        uint64_t* const memory =
+            with((musubi_attributes){alignments[i], blocks[i], placement, home, policy}, bytes);
+        CHECK((uintptr_t)memory % (alignments[i] == 0 ? 16 : alignments[i]) == 0);
+        share(memory, ++salt);
+        BARRIER();
+        CHECK(musubi_atomic_fetch_add_64(memory, 1, NULL) == MUSUBI_OK);
+        CHECK(musubi_touch(memory, bytes, 1) == MUSUBI_OK);
+        CHECK(musubi_free(memory) == MUSUBI_ERROR_ADDRESS);
+      }
+    }
+  }
+}
+
+static void attributes_refused(void) {
+  const musubi_attributes none = {0};
+  void* memory = &memory;
+  CHECK(musubi_alloc_with(NULL, 8, &memory) == MUSUBI_ERROR_ADDRESS);
+  CHECK(musubi_alloc_with(&none, 8, NULL) == MUSUBI_ERROR_ADDRESS);
+  CHECK(musubi_alloc_with(&none, 0, &memory) == MUSUBI_ERROR_ARGUMENT);
+  CHECK(musubi_alloc_with(&none, SIZE_MAX, &memory) == MUSUBI_ERROR_MEMORY);
+  const musubi_attributes wrong[] = {{48, 0, 0, 0, 0},
+                                     {(size_t)1 << 31, 0, 0, 0, 0},
+                                     {0, 5000, 0, 0, 0},
+                                     {0, 2048, 0, 0, 0},
+                                     {0, 2 * MUSUBI_BLOCK_BYTES_MAX, 0, 0, 0},
+                                     {0, 0, 4, 0, 0},
+                                     {0, 0, -1, 0, 0},
+                                     {0, 0, MUSUBI_PLACE_AT, ranks, 0},
+                                     {0, 0, MUSUBI_PLACE_AT, -1, 0},
+                                     {0, 0, MUSUBI_PLACE_CYCLIC, 1, 0},
+                                     {0, 0, 0, 0, 2},
+                                     {0, 0, 0, 0, -1},
+                                     {0, 0, MUSUBI_PLACE_FIRST_TOUCH, 0, MUSUBI_POLICY_HOME}};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
+    CHECK(musubi_alloc_with(&wrong[i], 8, &memory) == MUSUBI_ERROR_ARGUMENT);
+  }
+  CHECK(memory == &memory);
+  CHECK(musubi_free_with(&memory) == MUSUBI_ERROR_ADDRESS && musubi_free_with(NULL) == MUSUBI_ERROR_ADDRESS);
+  char* const right = (char*)with(none, bytes);
+  CHECK(musubi_free_with(right + 16) == MUSUBI_ERROR_ADDRESS);
+  CHECK(musubi_free_with(right) == MUSUBI_OK && musubi_free_with(right) == MUSUBI_ERROR_ADDRESS);
+  CHECK(musubi_touch(right, 1, 0) == MUSUBI_ERROR_ADDRESS);
+}
+
+static void taken_again(void) {
+  const musubi_attributes cyclic = {0, 4096, MUSUBI_PLACE_CYCLIC, 0, 0};
+  const musubi_attributes parts = {0, 4096, MUSUBI_PLACE_BLOCK, 0, 0};
+  uint64_t* const first = with(cyclic, bytes);
+  uint64_t* const second = with(parts, bytes);
+  share(first, 1);
+  CHECK(musubi_free_with(first) == MUSUBI_OK && musubi_free_with(second) == MUSUBI_OK);
+  CHECK(with(parts, bytes / 2) != second && with(cyclic, bytes / 2) == first);
+  uint64_t* const third = with(cyclic, bytes);
+  CHECK(third != first && third != second && with(parts, bytes) == second);
+  share(third, 2);
+  share(second, 3);
+}
+
+/* Memory of any rank's heap, freed by another. */
+static void at_a_rank(void) {
+  CHECK(musubi_alloc_at(-1, 8) == NULL && musubi_alloc_at(ranks, 8) == NULL);
+  CHECK(musubi_alloc_at((rank + 1) % ranks, SIZE_MAX / 2) == NULL);
+  unsigned char** const all = allocate_for_all(sizeof *all * (size_t)ranks * (size_t)ranks);
+  unsigned char** const own = allocate_for_all(sizeof *own * (size_t)ranks);
+  own[rank] = musubi_alloc(bytes);
+  for (int round = 0; round < 10; ++round) {
+    for (int owner = 0; owner < ranks; ++owner) {
+      unsigned char* const memory = musubi_alloc_at(owner, bytes);
+      CHECK(memory != NULL);
+      memset(memory, rank + round, bytes);
+      all[rank * ranks + owner] = memory;
+    }
+    BARRIER();
+    const int other = (rank + 1) % ranks;
+    for (int owner = 0; owner < ranks; ++owner) {
+      unsigned char* const memory = all[other * ranks + owner];
+      CHECK(memory[0] == other + round && memory[bytes - 1] == other + round);
+      /* Nearer to what the owner has itself than to what others have. */
+      const ptrdiff_t distance = memory - own[owner];
+      for (int r = 0; r < ranks; ++r) {
+        const ptrdiff_t from_r = memory - own[r];
+        CHECK((distance < 0 ? -distance : distance) <= (from_r < 0 ? -from_r : from_r));
+      }
+      CHECK(musubi_free(memory) == MUSUBI_OK);
+    }
+    BARRIER();
+  }
+}
+
+static void aligned(void) {
+  CHECK(musubi_alloc_aligned(0, 8) == NULL && musubi_alloc_aligned(48, 8) == NULL);
+  CHECK(musubi_alloc_aligned((size_t)1 << 31, 8) == NULL);
+  for (size_t alignment = 1; alignment <= 1 << 20; alignment *= 2) {
+    char* const memory = musubi_alloc_aligned(alignment, 100);
+    CHECK(memory != NULL && (uintptr_t)memory % alignment == 0);
+    CHECK(musubi_free(memory) == MUSUBI_OK);
+  }
+}
+
+/* A system call finds the pages that a hint has brought: no fault is needed for them. */
+static void prefetch(void) {
+  char* const memory = (char*)with((musubi_attributes){0, 4096, MUSUBI_PLACE_AT, 0, 0}, bytes);
+  uint64_t local = 0;
+  CHECK(musubi_prefetch(&local, 8, 0) == MUSUBI_ERROR_ADDRESS);
+  CHECK(musubi_prefetch(memory, (size_t)1 << 40, 0) == MUSUBI_ERROR_ADDRESS);
+  CHECK(musubi_prefetch(NULL, 0, 0) == MUSUBI_OK);
+  if (rank == 0) memset(memory, 'x', bytes);
+  BARRIER();
+  int ends[2];
+  CHECK(pipe(ends) == 0);
+  if (rank != 0) {
+    for (int i = 0; i < 10; ++i) CHECK(write(ends[1], memory + i * 4096, 1) == -1 && errno == EFAULT);
+    CHECK(musubi_prefetch(memory + 1, 5 * 4096, 0) == MUSUBI_OK);
+    for (int i = 0; i < 6; ++i) CHECK(write(ends[1], memory + i * 4096, 1) == 1);
+  }
+  BARRIER();
+  if (rank == ranks - 1) {
+    char* const heap = memory + 20 * 4096;
+    CHECK(musubi_prefetch(heap, 4096, 1) == MUSUBI_OK);
+    CHECK(write(ends[1], "y", 1) == 1);
+    char one = 0;
+    while (one != 'y') CHECK(read(ends[0], &one, 1) == 1);
+    CHECK(write(ends[1], "z", 1) == 1 && read(ends[0], heap, 1) == 1 && heap[0] == 'z');
+  }
+  BARRIER();
+  CHECK(memory[20 * 4096] == 'z' && memory[20 * 4096 + 1] == 'x');
+}
+
+static void release_range(void) {
+  uint64_t* const memory = with((musubi_attributes){0}, bytes);
+  uint64_t local = 0;
+  CHECK(musubi_release_range(&local, 8) == MUSUBI_ERROR_ADDRESS);
+  CHECK(musubi_release_range(memory, (size_t)1 << 40) == MUSUBI_ERROR_ADDRESS);
+  CHECK(musubi_release_range(NULL, 0) == MUSUBI_OK);
+  for (int round = 0; round < 20; ++round) {
+    for (int i = rank; i < words; i += ranks) memory[i] = (uint64_t)(round + i);
+    CHECK(musubi_release_range(memory, bytes) == MUSUBI_OK);
+    for (int i = rank; i < words; i += 7 * ranks) memory[i] += 1;
+    BARRIER();
+    for (int i = 0; i < words; ++i) {
+      const int changed_again = (i - i % ranks) / ranks % 7 == 0;
+      CHECK(memory[i] == (uint64_t)(round + i + changed_again));
+    }
+    BARRIER();
+  }
+}
+
+static void different(void) {
+  void* memory = NULL;
+  const musubi_attributes none = {0, 0, rank == ranks - 1, 0, 0};
+  musubi_alloc_with(&none, bytes, &memory);
+}
+
+int main(int argc, char** argv) {
+  void* memory = NULL;
+  const musubi_attributes none = {0};
+  if (musubi_alloc_with(&none, 8, &memory) != MUSUBI_ERROR_STATE ||
+      musubi_free_with(memory) != MUSUBI_ERROR_STATE || musubi_alloc_at(0, 8) != NULL ||
+      musubi_alloc_aligned(16, 8) != NULL || musubi_prefetch(&memory, 1, 0) != MUSUBI_ERROR_STATE ||
+      musubi_release_range(&memory, 1) != MUSUBI_ERROR_STATE) {
+    return 98;
+  }
+  static const struct test_case cases[] = {{"attributes", attributes},
+                                           {"attributes_refused", attributes_refused},
+                                           {"taken_again", taken_again},
+                                           {"at_a_rank", at_a_rank},
+                                           {"aligned", aligned},
+                                           {"prefetch", prefetch},
+                                           {"release_range", release_range},
+                                           {"mismatch_attributes", different}};
+  if (!run_case(join_job(argc, argv), cases, sizeof cases / sizeof cases[0])) return 96;
+  return musubi_finalize(0);
+}

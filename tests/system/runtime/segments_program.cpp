@@ -1,0 +1,159 @@
+// Segments that come while the job runs: each with blocks, placement and policy of its own, on real pages.
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "runtime/address_plan.h"
+#include "runtime/join_job.h"
+
+using namespace musubi;
+
+namespace {
+
+runtime::Runtime* job = nullptr;
+
+void fail(const char* what, std::size_t found, std::size_t expected) {
+  std::fprintf(stderr, "rank %u: %s: %zu, not %zu\n", job->self().value, what, found, expected);
+  job->ending().abort(1, what);
+}
+void expect(const char* what, std::size_t found, std::size_t expected) {
+  if (found != expected) fail(what, found, expected);
+}
+void meet() {
+  runtime::BarrierPayload nothing{};
+  job->synchronization().barrier(nothing);
+}
+const vm::Segment& add(const runtime::SegmentRequest& request) {
+  auto added = job->segments().add(request);
+  if (!added) job->ending().abort(1, added.error().message);
+  return *added.value();
+}
+
+// Each rank writes every n-th word, then all look at all words; twice, so that homes and twins are in use.
+void share(const vm::Segment& segment) {
+  auto* const words = reinterpret_cast<std::uint64_t*>(segment.base);
+  const std::size_t count = segment.bytes / sizeof *words;
+  const std::uint32_t ranks = job->ranks();
+  for (std::uint64_t turn = 1; turn <= 3; ++turn) {
+    for (std::size_t i = job->self().value; i < count; i += ranks) words[i] = turn * 1000003 + i;
+    meet();
+    for (std::size_t i = 0; i < count; ++i) expect("a word", words[i], turn * 1000003 + i);
+    meet();
+  }
+}
+
+void count_under_lock(const vm::Segment& segment) {
+  auto* const count = reinterpret_cast<std::uint64_t*>(segment.base);
+  for (int i = 0; i < 200; ++i) {
+    job->synchronization().lock(LockId{7});
+    ++*count;
+    job->synchronization().unlock(LockId{7});
+  }
+  meet();
+  expect("the count", *count, 200 * job->ranks());
+}
+
+void each_kind() {
+  std::vector<const vm::Segment*> segments;
+  for (const std::size_t block_bytes : {0, 4096, 65536, 1 << 21}) {
+    for (const auto placement :
+         {vm::InitialHome::cyclic, vm::InitialHome::slices, vm::InitialHome::one_rank}) {
+      for (const std::uint8_t policy : {runtime::policy_migrating, runtime::policy_home_based}) {
+        runtime::SegmentRequest request{100'000, block_bytes, placement};
+        request.home = Rank{job->ranks() - 1};
+        request.policy = policy;
+        segments.push_back(&add(request));
+        expect("bytes", segments.back()->bytes, 102'400);
+        expect("is shared", job->memory().is_shared(segments.back()->base + 102'399), job->ranks() > 1);
+        share(*segments.back());
+      }
+    }
+  }
+  // Those of before are still there.
+  for (const vm::Segment* const segment : segments) {
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(segment->base);
+    for (std::size_t i = 0; i < segment->bytes / sizeof *words; ++i)
+      expect("a word of before", words[i], 3 * 1000003 + i);
+  }
+  meet();
+  for (const vm::Segment* const segment : segments) {
+    if (job->self() == Rank{0}) *reinterpret_cast<std::uint64_t*>(segment->base) = 0;
+    meet();
+    count_under_lock(*segment);
+  }
+}
+
+// More than the space looks at one after another.
+void many() {
+  for (int i = 0; i < 300; ++i) {
+    runtime::SegmentRequest request;
+    request.bytes = 5000;
+    share(add(request));
+  }
+}
+
+// What is refused leaves everything as it was.
+void refused() {
+  const std::size_t left = job->segments().bytes_left();
+  for (const std::size_t bytes : {std::size_t{0}, left + 1, SIZE_MAX, SIZE_MAX - 4096}) {
+    runtime::SegmentRequest request;
+    request.bytes = bytes;
+    expect("granted", job->segments().add(request).ok(), false);
+  }
+  for (const std::size_t block_bytes : {1, 5000, 2048, 1 << 22}) {
+    runtime::SegmentRequest request{8192, block_bytes};
+    expect("granted", job->segments().add(request).ok(), false);
+  }
+  expect("bytes left", job->segments().bytes_left(), left);
+  runtime::SegmentRequest request;
+  request.bytes = left / 2;
+  count_under_lock(add(request));
+  expect("granted", job->segments().add(request).ok(), false);
+}
+
+void different() {
+  runtime::SegmentRequest request;
+  request.bytes = job->self() == Rank{1} ? 4096 : 8192;
+  add(request);
+}
+
+void other_call() {
+  if (job->self() == Rank{0}) return meet();
+  add({4096});
+}
+
+// A write behind the end meets a page of nobody.
+void behind_the_end() {
+  const vm::Segment& first = add({4096, 4096});
+  add({4096, 4096});
+  *reinterpret_cast<volatile char*>(first.base + first.bytes) = 1;
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  auto settings = runtime::read_settings();
+  auto bootstrap = runtime::join_job();
+  if (!settings || !bootstrap) return 2;
+  auto started =
+      runtime::start_runtime(settings.value(), std::move(bootstrap).value(), {.adds_segments = true});
+  if (!started) {
+    std::fprintf(stderr, "%s\n", started.error().message.c_str());
+    return 3;
+  }
+  job = started.value().get();
+  const std::string_view name = arguments[1];
+  if (name == "each_kind") each_kind();
+  if (name == "many") many();
+  if (name == "refused") refused();
+  if (name == "different") different();
+  if (name == "other_call") other_call();
+  if (name == "behind_the_end") behind_the_end();
+  meet();
+  job->ending().finish(0);
+  ::_exit(0);
+}
