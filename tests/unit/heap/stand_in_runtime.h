@@ -38,6 +38,8 @@ class StandInRuntime final : public runtime::Runtime,
   bool try_lock(LockId) override { return true; }
   void unlock(LockId) override {}
   void flush() override { notes.push_back("flush"); }
+  void prefetch(const void*, std::size_t, bool) override {}
+  void release_range(const void*, std::size_t) override {}
   void release() override { notes.push_back("release"); }
   void acquire() override { notes.push_back("acquire"); }
   void expect_flags() override {}

@@ -104,6 +104,8 @@ class StandinRuntime final : public runtime::Runtime,
   }
   void unlock(LockId lock) override { world->locks[lock.value].store(0); }
   void flush() override {}
+  void prefetch(const void*, std::size_t, bool) override {}
+  void release_range(const void*, std::size_t) override {}
   void release() override {}
   void acquire() override {}
   void begin_region(std::uintptr_t, const void*) override {}
