@@ -3,8 +3,6 @@
 
 find_program(MUSUBI_GCC NAMES gcc-12 gcc REQUIRED DOC "C compiler of the OpenMP programs")
 find_program(MUSUBI_GXX NAMES g++-12 g++ REQUIRED DOC "C++ compiler of the OpenMP programs")
-# Without it there are no tests of Fortran programs.
-find_program(MUSUBI_GFORTRAN NAMES gfortran-12 gfortran DOC "Fortran compiler of the OpenMP programs")
 set(MUSUBI_PROGRAM_FLAGS -O2 -fopenmp -Wall -Wextra CACHE STRING "Flags of the OpenMP programs")
 
 # openmp_library(<name> <source>... [FOLDER <folder>] [FLAGS <flag>...]): builds <folder>/lib<name>.so, for

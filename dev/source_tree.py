@@ -6,7 +6,7 @@ import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GENERATED = {"build", ".git", ".cache", "__pycache__"}
-CODE = {".h", ".c", ".cpp", ".inc", ".def", ".S"}
+CODE = {".h", ".hpp", ".c", ".cpp", ".inc", ".def", ".S"}
 TEXT = CODE | {".md", ".py", ".txt", ".cmake", ".json", ".map", ".sh", ""}
 
 

@@ -61,7 +61,12 @@ void declare_run(CLI::App& run, RunOptions& options) {
   run.add_option("--bind", options.bind, "Pin ranks to cores: auto, none or core")->type_name("HOW");
   auto* preload =
       run.add_flag("--preload", options.preload, "Load Musubi's OpenMP even if the program has another one");
-  run.add_flag("--plain", options.plain, "Start any program without Musubi's libraries")->excludes(preload);
+  auto* plain = run.add_flag("--plain", options.plain, "Start any program without Musubi's libraries");
+  plain->excludes(preload);
+  run.add_flag("--explicit", options.loads_itself,
+               "The program loads libmusubi itself while it runs, as Python's module does")
+      ->excludes(preload)
+      ->excludes(plain);
   run.formatter(std::make_shared<RunFormatter>());
   run.footer(run_footer);
 }

@@ -46,10 +46,18 @@ void replace_variable(std::vector<std::string>& environment, const std::string& 
   environment.push_back(name + "=" + value);
 }
 
+// A library that a program loads while it runs has its thread-local variables in what the loader keeps free
+// for that; by default that is less than libmusubi needs.
+void make_room_for_thread_locals(std::vector<std::string>& environment) {
+  const std::string room = "glibc.rtld.optional_static_tls=16384";
+  const std::string others = config::environment_variable("GLIBC_TUNABLES").value_or("");
+  replace_variable(environment, "GLIBC_TUNABLES", others.empty() ? room : others + ":" + room);
+}
+
 // The environment of the ranks: the user's, every setting that is not at its default (in the form that the
 // same parser reads back), and orders to the dynamic linker.
-std::vector<std::string> environment_of_ranks(const Configuration& configuration,
-                                              const std::string& library) {
+std::vector<std::string> environment_of_ranks(const Configuration& configuration, const std::string& library,
+                                              bool loads_itself) {
   std::vector<std::string> environment = config::environment_variables();
   for (const std::string& variable : configuration.environment()) {
     const std::size_t equals = variable.find('=');
@@ -66,6 +74,7 @@ std::vector<std::string> environment_of_ranks(const Configuration& configuration
   // Functions bound one by one on first use would make .got.plt, which lies among the globals, differ between
   // ranks.
   replace_variable(environment, "LD_BIND_NOW", "1");
+  if (loads_itself) make_room_for_thread_locals(environment);
   return environment;
 }
 
@@ -108,8 +117,8 @@ int run(const RunOptions& options) {
   }
   const ProgramPath program = find_program(options.command.front());
   if (program.path.empty()) return refuse(program.error.message, program.error.exit_status);
-  const Preload preload =
-      options.plain ? Preload::never : (options.preload ? Preload::always : Preload::automatic);
+  Preload preload = options.preload ? Preload::always : Preload::automatic;
+  if (options.plain || options.loads_itself) preload = Preload::never;
   auto library = library_to_preload(program.path, preload);
   if (!library) return refuse(library.error().message, status_of_cannot_execute);
 
@@ -123,7 +132,7 @@ int run(const RunOptions& options) {
   launch::LaunchPlan plan;
   plan.program = program.path;
   plan.arguments = options.command;
-  plan.environment = environment_of_ranks(configuration, library.value());
+  plan.environment = environment_of_ranks(configuration, library.value(), options.loads_itself);
   plan.ranks = options.ranks;
   plan.processors = place(settings, options.ranks);
   plan.label_output = settings.label_output;

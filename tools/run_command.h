@@ -24,6 +24,7 @@ struct RunOptions {
   bool print_config = false;
   bool preload = false;
   bool plain = false;
+  bool loads_itself = false;
   std::vector<std::string> assignments;  // of --set
   std::vector<std::string> command;      // the program and its arguments
 };

@@ -80,9 +80,9 @@ TEST(MemoryTable, BytesPerRank) {
           "messages come: 2048 for each of its slots, in turn"),
       row("control words, job of 2 ranks", at_most(4, control_bytes(2)),
           "locks, notices, conditions and team words are used"),
-      row("control words, job of 64 ranks", at_most(4, control_bytes(64)),
+      row("control words, job of 64 ranks", at_most(2, control_bytes(64)),
           "locks, notices, conditions and team words are used"),
-      row("control words, job of 1024 ranks", at_most(4, control_bytes(1024)),
+      row("control words, job of 1024 ranks", at_most(2, control_bytes(1024)),
           "locks, notices, conditions and team words are used"),
   });
 }

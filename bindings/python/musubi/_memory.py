@@ -1,0 +1,75 @@
+"""Shared memory as buffers, and as NumPy arrays."""
+
+import ctypes
+
+from ._library import Attributes, library, require
+
+PLACEMENTS = {"cyclic": 0, "block": 1, "at": 2, "first_touch": 3}
+POLICIES = {"migrating": 0, "home": 1}
+
+
+def shared_memory(size, *, placement="cyclic", home=0, policy="migrating", block_bytes=0, alignment=0):
+    """`size` bytes that all ranks share, at the same address everywhere, with undefined contents. Collective,
+    blocks. The result has the buffer protocol: memoryview(result), numpy.frombuffer(result, dtype).
+
+    It stays until free(), whatever becomes of the object: no rank knows what the others still use."""
+    for name, value, known in (("placement", placement, PLACEMENTS), ("policy", policy, POLICIES)):
+        if value not in known:
+            raise ValueError(f"no {name} {value!r}: {', '.join(known)}")
+    attributes = Attributes(alignment, block_bytes, PLACEMENTS[placement], home, POLICIES[policy])
+    memory = ctypes.c_void_p()
+    require(library.musubi_alloc_with(ctypes.byref(attributes), size, ctypes.byref(memory)))
+    return (ctypes.c_char * size).from_address(memory.value)
+
+
+def empty(shape, dtype=float, **attributes):
+    """A NumPy array in memory of shared_memory(), with undefined contents. Collective, blocks."""
+    import numpy
+
+    kind = numpy.dtype(dtype)
+    if kind.hasobject:
+        raise TypeError("Python objects cannot lie in shared memory: choose a dtype of plain values")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    count = 1
+    for size in sizes:
+        count *= size
+    memory = shared_memory(max(1, count * kind.itemsize), **attributes)
+    return numpy.frombuffer(memory, dtype=kind, count=count).reshape(sizes)
+
+
+def zeros(shape, dtype=float, **attributes):
+    """The same, full of zeros. Collective, blocks."""
+    array = empty(shape, dtype, **attributes)
+    if library.musubi_rank() == 0:
+        array[...] = 0
+    require(library.musubi_barrier())
+    return array
+
+
+def _place(array):
+    """(address, bytes) of a contiguous buffer, which may be read-only."""
+    if hasattr(array, "__array_interface__"):
+        if not array.flags.contiguous:
+            raise TypeError("the array must be contiguous")
+        return array.__array_interface__["data"][0], array.nbytes
+    return ctypes.addressof(array), ctypes.sizeof(array)
+
+
+def free(array):
+    """Gives memory of shared_memory(), empty() or zeros() back. Collective; nobody uses it afterwards."""
+    require(library.musubi_free_with(_place(array)[0]))
+
+
+def prefetch(array, writable=False):
+    """A hint: this rank will read (writable: also write) the array soon. Blocks while it is brought."""
+    require(library.musubi_prefetch(*_place(array), int(writable)))
+
+
+def release_range(array):
+    """A hint: this rank has written the array for others."""
+    require(library.musubi_release_range(*_place(array)))
+
+
+def touch(array, writable=False):
+    """Makes the array ready for a system call that follows at once, as of file.write(array)."""
+    require(library.musubi_touch(*_place(array), int(writable)))

@@ -1,0 +1,95 @@
+// Part of musubi.hpp: locks and conditions, with the member functions of the standard's.
+#pragma once
+
+#include <musubi/cpp/error.hpp>
+#include <musubi/synchronization.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace musubi {
+
+// Lock number `number` of the job (below MUSUBI_LOCK_COUNT): objects with one number are one lock, at any
+// rank. For std::lock_guard, std::unique_lock, std::scoped_lock. Not recursive; given back by the thread that
+// took it. lock() blocks; try_lock() waits for no holder. The holder sees what holders before it wrote.
+// Throws error (MUSUBI_ERROR_LOCK, MUSUBI_ERROR_HELD, MUSUBI_ERROR_STATE); unlock() of what the thread does
+// not hold is a mistake of the program, and throws, too.
+class mutex {
+ public:
+  explicit constexpr mutex(std::uint32_t number) noexcept : number_(number) {}
+  mutex(const mutex&) = delete;
+  mutex& operator=(const mutex&) = delete;
+
+  void lock() { require(musubi_lock(number_)); }
+  bool try_lock() {
+    const int result = musubi_trylock(number_);
+    if (result == MUSUBI_BUSY) return false;
+    require(result);
+    return true;
+  }
+  void unlock() { require(musubi_unlock(number_)); }
+  std::uint32_t number() const noexcept { return number_; }
+
+ private:
+  std::uint32_t number_;
+};
+
+// The same for many readers or one writer (numbers below MUSUBI_RWLOCK_COUNT, apart from those of mutex).
+// For std::shared_lock and std::unique_lock. First come, first served.
+class shared_mutex {
+ public:
+  explicit constexpr shared_mutex(std::uint32_t number) noexcept : number_(number) {}
+  shared_mutex(const shared_mutex&) = delete;
+  shared_mutex& operator=(const shared_mutex&) = delete;
+
+  void lock() { require(musubi_wrlock(number_)); }
+  bool try_lock() { return taken(musubi_trywrlock(number_)); }
+  void unlock() { require(musubi_rwunlock(number_)); }
+  void lock_shared() { require(musubi_rdlock(number_)); }
+  bool try_lock_shared() { return taken(musubi_tryrdlock(number_)); }
+  void unlock_shared() { require(musubi_rwunlock(number_)); }
+  std::uint32_t number() const noexcept { return number_; }
+
+ private:
+  static bool taken(int result) {
+    if (result == MUSUBI_BUSY) return false;
+    require(result);
+    return true;
+  }
+
+  std::uint32_t number_;
+};
+
+// Condition number `number` of the job (below MUSUBI_COND_COUNT). No signal is lost that a thread gives after
+// it had the lock; a thread may also wake for nothing, so wait in a loop or with a predicate. wait() and
+// wait_for() block. Throws error (MUSUBI_ERROR_LOCK, MUSUBI_ERROR_NOT_HELD, MUSUBI_ERROR_STATE).
+class condition {
+ public:
+  explicit constexpr condition(std::uint32_t number) noexcept : number_(number) {}
+  condition(const condition&) = delete;
+  condition& operator=(const condition&) = delete;
+
+  void wait(std::unique_lock<mutex>& lock) { require(musubi_cond_wait(number_, lock.mutex()->number())); }
+  template <class Predicate>
+  void wait(std::unique_lock<mutex>& lock, Predicate holds) {
+    while (!holds()) wait(lock);
+  }
+  template <class Rep, class Period>
+  std::cv_status wait_for(std::unique_lock<mutex>& lock, std::chrono::duration<Rep, Period> timeout) {
+    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(timeout).count();
+    const int result = musubi_cond_timedwait(number_, lock.mutex()->number(),
+                                             left > 0 ? static_cast<std::uint64_t>(left) : 0);
+    if (result == MUSUBI_TIMEOUT) return std::cv_status::timeout;
+    require(result);
+    return std::cv_status::no_timeout;
+  }
+  void notify_one() { require(musubi_cond_signal(number_)); }
+  void notify_all() { require(musubi_cond_broadcast(number_)); }
+
+ private:
+  std::uint32_t number_;
+};
+
+}  // namespace musubi
