@@ -12,6 +12,7 @@ from table import Row, Value
 # libgomp's threads spin while they wait unless told otherwise, which is the harder peer on an idle machine.
 LIBGOMP, PASSIVE, SEQUENTIAL = "libgomp", "libgomp passive", "1 thread"
 TWO_RANKS, ONE_RANK = "musubi -n 2", "musubi -n 1 -t 2"
+OF_EXAMPLES = {"heat", "hash_table", "traversal"}
 PEER_SETTINGS = "OMP_NUM_THREADS=2 OMP_PROC_BIND=true"
 
 
@@ -26,13 +27,18 @@ class Group:
 
 def program_times(*names):
     """The lines `<name> <seconds> s` of a program that has verified its result."""
+    return program_values(*names, unit="s$")
+
+
+def program_values(*names, unit=""):
+    """The lines `<name> <value> <unit>` of a program that has verified its result."""
     def read(output, _seconds):
         if not re.search(r"^VERIFICATION SUCCESSFUL$", output, re.MULTILINE):
             return {}, "the result is not verified"
-        found = {name: re.search(rf"^{name} ([0-9.]+) s$", output, re.MULTILINE) for name in names}
+        found = {name: re.search(rf"^{name} ([0-9.]+) {unit}", output, re.MULTILINE) for name in names}
         missing = [name for name, match in found.items() if not match]
         if missing:
-            return {}, f"no line `{missing[0]} ... s`"
+            return {}, f"no line `{missing[0]} ... {unit.removesuffix('$')}`"
         return {name: float(match.group(1)) for name, match in found.items()}, ""
     return read
 
@@ -84,7 +90,7 @@ class Suite:
         self.musubi = shlex.quote(str(musubi))
 
     def program(self, name):
-        return self.build / ("examples" if name == "heat" else "bench") / name
+        return self.build / ("examples" if name in OF_EXAMPLES else "bench") / name
 
     def rank_command(self, options, name, arguments):
         return f"{self.musubi} run {options} {shlex.quote(str(self.program(name)))} {arguments}".rstrip()
@@ -251,6 +257,21 @@ class Suite:
                   f"copy of {size} bytes") for size in sizes),
         ], [self.program("gas_costs")])
 
+    def relocation(self, key, program, unit_of_work, arguments):
+        """gas_own where work on some pages changes hands, against pages that stay, and kept copies."""
+        ways, kinds = ("owned", "static", "cached"), {"time": "s", "remote": "operations"}
+        names = {kind: {way: f"{key}_{way}_{kind}" for way in ways} for kind in kinds}
+        read = program_values(*(name for of_kind in names.values() for name in of_kind.values()))
+        candidate = Candidate(TWO_RANKS, self.rank_command("-n 2", program, arguments), read)
+
+        def row(kind, measure):
+            owned, static, cached = (Value(TWO_RANKS, names[kind][way]) for way in ways)
+            return Row(f"gas_{key}_{kind}", measure, "cost", kinds[kind], owned, static, beside=cached)
+        return Group(f"gas_{key}", [candidate], [
+            row("time", f"{program}: time with gas_own, beside static placement"),
+            row("remote", f"{program}: operations at other ranks for each {unit_of_work}"),
+        ], [self.program(program)])
+
     def application(self, key, title, name, arguments, bound, values=("time",), sequential=""):
         """Rows for -n 2 and -n 1 -t 2, for each value that the program prints; `bound` is that of -n 2."""
         plain = f"{shlex.quote(str(self.program(name)))} {arguments}".rstrip()
@@ -324,6 +345,8 @@ class Suite:
                 "yielding, not pinned": "barrier: 4 processes not pinned, yield then futex"}),
             self.critical(),
             self.global_objects(), self.global_pages(), self.eager(),
+            self.relocation("table", "hash_table", "key", self.size("100000", "1000")),
+            self.relocation("traversal", "traversal", "edge", self.size("10", "1")),
             self.application("daxpy", "daxpy on 4M doubles", "daxpy", size("4194304 200", "100000 20"),
                              ">= 0.95"),
             self.application("ep_a", "EP class A", "ep", size("A"), ">= 0.97"),
