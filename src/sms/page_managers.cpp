@@ -1,0 +1,30 @@
+#include "sms/page_managers.h"
+
+#include "base/atomic_operation.h"
+#include "runtime/address_plan.h"
+#include "sms/shared_memory.h"
+
+namespace musubi::sms {
+
+// Fixed homes do not move. With one process there is nowhere to go.
+void PageManagers::change(std::uintptr_t begin, std::size_t bytes, Rank page_manager) {
+  const bool moves = policy_of(runtime_.settings()) == runtime::policy_migrating && runtime_.ranks() > 1;
+  if (moves && page_manager == runtime_.self()) to_here_.push_back({begin, bytes});
+}
+
+// An atomic operation makes its rank the home of the block. One that changes nothing makes no new version, so
+// copies of other ranks stay valid.
+void PageManagers::carry_out() {
+  if (to_here_.empty()) [[likely]]
+    return;
+  const AtomicOperation nothing{AtomicOperation::Kind::load, sizeof(std::uint64_t)};
+  const std::uintptr_t block = runtime_.settings().heap_block_bytes;
+  for (const Change& change : to_here_) {
+    const std::uintptr_t first = change.begin / block * block;
+    for (std::uintptr_t at = first; at < change.begin + change.bytes; at += block)
+      (void)runtime_.synchronization().atomic(at, nothing);
+  }
+  to_here_.clear();
+}
+
+}  // namespace musubi::sms

@@ -1,0 +1,43 @@
+// What SMS keeps of this process: its job, between sms_startup and sms_shutdown. C functions have no argument
+// that could carry it, so this is where the one global pointer lies.
+#pragma once
+
+#include <pthread.h>
+
+#include <bitset>
+#include <memory>
+
+#include "base/ids.h"
+#include "runtime/runtime.h"
+#include "sms/page_managers.h"
+#include "sms/shared_memory.h"
+
+namespace musubi::sms {
+
+struct Process {
+  explicit Process(std::unique_ptr<runtime::Runtime> started);
+
+  std::unique_ptr<runtime::Runtime> owner;
+  runtime::Runtime& runtime;
+  const pthread_t thread;  // the one that the program calls on
+  SharedMemory memory;
+  PageManagers page_managers;
+  std::bitset<runtime::Synchronization::lock_count> held_locks;
+};
+
+// Null outside of sms_startup and sms_shutdown.
+Process* current_process() noexcept;
+// For a call of `function`. Ends the job if it comes before sms_startup, behind sms_shutdown, or on another
+// thread.
+Process& process_in(const char* function);
+
+// Joins the job; a program that asks for others on its command line starts anew. Ends the job where this
+// fails, or sms_startup has been called already.
+Process& join(int argc, char** argv);
+// Lets go of the job without destroying it: late accesses of the program still find their memory.
+void let_go() noexcept;
+
+// The process of this number, as a manager in a call of `function`. Ends the job if there is none.
+Rank manager_in(const Process& process, const char* function, int number);
+
+}  // namespace musubi::sms

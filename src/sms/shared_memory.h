@@ -1,0 +1,48 @@
+// Memory of sms_alloc and sms_calloc. Large requests get a segment each; small ones of the same page manager
+// and element size share one, as in the paper they share pages. All processes make the same calls, so they
+// all come to the same addresses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "runtime/runtime.h"
+
+namespace musubi::sms {
+
+// Number of the coherence policy of SMS's segments (runtime/address_plan.h), by the setting sms_policy.
+std::uint8_t policy_of(const config::Settings& settings);
+// Segment::merge_unit of elements of this size, 1 or more: the largest power of two to 8 that divides it.
+std::uint8_t merge_unit_of(std::size_t item_bytes);
+
+class SharedMemory {
+ public:
+  static constexpr std::size_t alignment = 64;  // a line of the processor's cache
+
+  explicit SharedMemory(runtime::Runtime& runtime) : runtime_(runtime) {}
+
+  // 1 byte or more, zeros. Collective. Errors, the same at every process: no addresses are left.
+  Result<void*> allocate(std::size_t bytes, std::uint8_t merge_unit, Rank page_manager);
+  // Whether all of it lies in one allocation.
+  bool contains(std::uintptr_t begin, std::size_t bytes) const;
+
+ private:
+  struct Room {  // what is left of a segment that allocations share
+    Rank page_manager;
+    std::uint8_t merge_unit;
+    std::uintptr_t begin;
+    std::size_t bytes;
+  };
+  Result<std::uintptr_t> add_segment(std::size_t bytes, std::uint8_t merge_unit, Rank page_manager);
+  Room& room_for(std::uint8_t merge_unit, Rank page_manager);
+
+  runtime::Runtime& runtime_;
+  std::vector<Room> rooms_;
+  std::map<std::uintptr_t, std::size_t> allocations_;  // bytes by address
+};
+
+}  // namespace musubi::sms

@@ -1,0 +1,49 @@
+// sms.h: beginning and end.
+#include <cstdio>
+#include <string>
+
+#include "base/export.h"
+#include "musubi/sms.h"
+#include "sms/collective_calls.h"
+#include "sms/process.h"
+#include "sms/refusals.h"
+
+using musubi::Rank;
+using musubi::sms::Call;
+using musubi::sms::meet;
+using musubi::sms::Process;
+using musubi::sms::process_in;
+using musubi::sms::refuse;
+
+MUSUBI_EXPORT int sms_nproc = 0;
+MUSUBI_EXPORT int sms_proc_id = -1;
+
+MUSUBI_EXPORT void sms_startup(int argc, char** argv) {
+  Process& process = musubi::sms::join(argc, argv);
+  sms_nproc = static_cast<int>(process.runtime.ranks());
+  sms_proc_id = static_cast<int>(process.runtime.self().value);
+  meet(process.runtime, {Call::startup});
+}
+
+// The job ends when the process that told the launcher first has ended: process 0, which may still have
+// something to print. Its word is on the way before others give theirs, unless all are in a report together.
+MUSUBI_EXPORT void sms_shutdown(void) {
+  Process& process = process_in("sms_shutdown");
+  if (process.held_locks.any())
+    refuse("sms_shutdown", "this process still holds lock " +
+                               std::to_string(process.held_locks._Find_first()) + ": call sms_unlock before");
+  meet(process.runtime, {Call::shutdown});
+  std::fflush(nullptr);
+  const musubi::config::Settings& settings = process.runtime.settings();
+  const bool reports = settings.stats || settings.report_races;
+  if (process.runtime.self() == Rank{0} || reports) process.runtime.ending().finish(0);
+  if (!reports) {
+    meet(process.runtime, {Call::shutdown});
+    if (process.runtime.self() != Rank{0}) process.runtime.ending().finish(0);
+  }
+  musubi::sms::let_go();
+}
+
+MUSUBI_EXPORT void sms_error(char* message) {
+  musubi::sms::end_job(message != nullptr ? message : "the program ended the job");
+}

@@ -1,0 +1,87 @@
+// sms.h: barrier, locks, conditions.
+#include <string>
+
+#include "base/export.h"
+#include "musubi/sms.h"
+#include "sms/collective_calls.h"
+#include "sms/process.h"
+#include "sms/refusals.h"
+
+using musubi::ConditionId;
+using musubi::LockId;
+using musubi::runtime::Coordination;
+using musubi::runtime::Synchronization;
+using musubi::sms::Call;
+using musubi::sms::meet;
+using musubi::sms::Process;
+using musubi::sms::process_in;
+using musubi::sms::refuse;
+
+static_assert(SMS_LOCK_COUNT == Synchronization::lock_count);
+static_assert(SMS_COND_COUNT == Coordination::condition_count);
+
+namespace {
+
+LockId lock_in(const char* function, int lock) {
+  if (lock < 0 || lock >= SMS_LOCK_COUNT)
+    refuse(function, "there is no lock " + std::to_string(lock) + ": locks are numbered from 0 to " +
+                         std::to_string(SMS_LOCK_COUNT - 1));
+  return LockId{static_cast<std::uint32_t>(lock)};
+}
+
+LockId held_lock_in(const Process& process, const char* function, int lock) {
+  const LockId id = lock_in(function, lock);
+  if (!process.held_locks[id.value])
+    refuse(function, "this process does not hold lock " + std::to_string(lock) + ": call sms_lock before");
+  return id;
+}
+
+ConditionId condition_in(const char* function, int condition) {
+  if (condition < 0 || condition >= SMS_COND_COUNT)
+    refuse(function, "there is no condition " + std::to_string(condition) +
+                         ": conditions are numbered from 0 to " + std::to_string(SMS_COND_COUNT - 1));
+  return ConditionId{static_cast<std::uint32_t>(condition)};
+}
+
+}  // namespace
+
+MUSUBI_EXPORT void sms_barrier(int barrier_manager) {
+  Process& process = process_in("sms_barrier");
+  meet(process.runtime, {Call::barrier, musubi::sms::manager_in(process, "sms_barrier", barrier_manager)});
+  process.page_managers.carry_out();
+}
+
+MUSUBI_EXPORT void sms_lock(int lock) {
+  Process& process = process_in("sms_lock");
+  const LockId id = lock_in("sms_lock", lock);
+  if (process.held_locks[id.value])
+    refuse("sms_lock", "this process holds lock " + std::to_string(lock) +
+                           " already: take it once, locks are not recursive");
+  process.runtime.synchronization().lock(id);
+  process.held_locks.set(id.value);
+}
+
+MUSUBI_EXPORT void sms_unlock(int lock) {
+  Process& process = process_in("sms_unlock");
+  const LockId id = held_lock_in(process, "sms_unlock", lock);
+  process.held_locks.reset(id.value);
+  process.runtime.synchronization().unlock(id);
+}
+
+// The lock counts as held meanwhile: nobody calls while this thread waits.
+MUSUBI_EXPORT void sms_cond_wait(int condition, int lock) {
+  Process& process = process_in("sms_cond_wait");
+  const ConditionId id = condition_in("sms_cond_wait", condition);
+  const LockId held = held_lock_in(process, "sms_cond_wait", lock);
+  process.runtime.coordination().wait(id, held, Coordination::forever);
+}
+
+MUSUBI_EXPORT void sms_cond_signal(int condition) {
+  Process& process = process_in("sms_cond_signal");
+  process.runtime.coordination().signal(condition_in("sms_cond_signal", condition));
+}
+
+MUSUBI_EXPORT void sms_cond_broadcast(int condition) {
+  Process& process = process_in("sms_cond_broadcast");
+  process.runtime.coordination().broadcast(condition_in("sms_cond_broadcast", condition));
+}
