@@ -10,7 +10,7 @@
 
 using musubi::Rank;
 using musubi::sms::Call;
-using musubi::sms::meet;
+using musubi::sms::compare;
 using musubi::sms::Process;
 using musubi::sms::process_in;
 using musubi::sms::refuse;
@@ -22,7 +22,7 @@ MUSUBI_EXPORT void sms_startup(int argc, char** argv) {
   Process& process = musubi::sms::join(argc, argv);
   sms_nproc = static_cast<int>(process.runtime.ranks());
   sms_proc_id = static_cast<int>(process.runtime.self().value);
-  meet(process.runtime, {Call::startup});
+  compare(process.runtime, {Call::startup});
 }
 
 // The job ends when the process that told the launcher first has ended: process 0, which may still have
@@ -32,13 +32,13 @@ MUSUBI_EXPORT void sms_shutdown(void) {
   if (process.held_locks.any())
     refuse("sms_shutdown", "this process still holds lock " +
                                std::to_string(process.held_locks._Find_first()) + ": call sms_unlock before");
-  meet(process.runtime, {Call::shutdown});
+  compare(process.runtime, {Call::shutdown});
   std::fflush(nullptr);
   const musubi::config::Settings& settings = process.runtime.settings();
   const bool reports = settings.stats || settings.report_races;
   if (process.runtime.self() == Rank{0} || reports) process.runtime.ending().finish(0);
   if (!reports) {
-    meet(process.runtime, {Call::shutdown});
+    compare(process.runtime, {Call::shutdown});
     if (process.runtime.self() != Rank{0}) process.runtime.ending().finish(0);
   }
   musubi::sms::let_go();
