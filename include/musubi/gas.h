@@ -68,8 +68,8 @@ int gas_get_indexed(gas_address address, const ptrdiff_t* places, void* local, s
 int gas_put_indexed(gas_address address, const ptrdiff_t* places, const void* local, size_t item_bytes,
                     size_t count);
 
-/* Brings the pages of [address, address + bytes), or those of the listed bytes, to this rank, one after the
- * other. STATE, RANGE, POINTER, MEMORY (those before have come), SHARED. */
+/* Brings the pages of [address, address + bytes), or those of the listed bytes, to this rank, several at a
+ * time. STATE, RANGE, POINTER, MEMORY (some may have come), SHARED. */
 int gas_own(gas_address address, size_t bytes);
 int gas_own_list(const gas_address* addresses, size_t count);
 /* The owner of the page of `address`, or who was a moment ago. STATE, RANGE. */

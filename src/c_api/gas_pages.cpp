@@ -1,7 +1,10 @@
 // gas.h: whose pages are, atomic operations, and calls that are begun only.
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/export.h"
+#include "base/task_group.h"
 #include "c_api/page_calls.h"
 #include "c_api/started_calls.h"
 #include "fabric/transfer.h"
@@ -24,23 +27,40 @@ namespace {
 
 constexpr musubi::fabric::RegionId region = musubi::runtime::GlobalMemory::region;
 
-Task<Owned> own_range(PageRange range) {
-  std::uint64_t at = range.address;
-  while (at < range.address + range.bytes) {
-    const Page page = range.allocation->page_at(at);
-    if (co_await range.space->pages().own(page) == Owned::no_memory) co_return Owned::no_memory;
-    at = page.key + page.bytes;
+// Of one call: enough to hide the way to the others.
+constexpr std::size_t pages_moved_at_once = 16;
+
+Task<> own_page(PageRange range, Page page, bool* is_full) {
+  if (co_await range.space->pages().own(page) == Owned::no_memory) *is_full = true;
+}
+
+Task<Owned> own_ranges(std::vector<PageRange> ranges) {
+  bool is_full = false;
+  musubi::TaskGroup moves(pages_moved_at_once);
+  for (const PageRange& range : ranges) {
+    std::uint64_t at = range.address;
+    while (at < range.address + range.bytes && !is_full) {
+      const Page page = range.allocation->page_at(at);
+      co_await moves.admit(own_page(range, page, &is_full));
+      at = page.key + page.bytes;
+    }
   }
+  co_await moves.drain();
+  if (is_full) co_return Owned::no_memory;
   co_return Owned::moved;
 }
 
 Task<> own_and_forget(PageRange range) {
-  co_await own_range(range);
+  co_await own_ranges({range});
 }
 
-int own(const char* call, const PageRange& range) {
-  if (range.shared() != nullptr) return refuse_page_call(call, GAS_SHARED);
-  if (range.space->run(own_range(range)) != Owned::no_memory) return 0;
+int own(const char* call, std::vector<PageRange> ranges) {
+  for (const PageRange& range : ranges) {
+    if (range.shared() != nullptr) return refuse_page_call(call, GAS_SHARED);
+  }
+  if (ranges.empty()) return 0;
+  GlobalSpace& space = *ranges.front().space;
+  if (space.run(own_ranges(std::move(ranges))) != Owned::no_memory) return 0;
   return refuse_page_call(call, GAS_MEMORY);
 }
 
@@ -92,19 +112,18 @@ int atomic(const char* call, gas_address address, Kind kind, std::uint64_t opera
 
 MUSUBI_EXPORT int gas_own(gas_address address, size_t bytes) {
   const PageRange range = start_page_call("gas_own", address, bytes);
-  return range.space == nullptr ? -1 : own("gas_own", range);
+  return range.space == nullptr ? -1 : own("gas_own", {range});
 }
 
 MUSUBI_EXPORT int gas_own_list(const gas_address* addresses, size_t count) {
   if (!start_page_call("gas_own_list")) return -1;
   if (addresses == nullptr && count != 0) return refuse_page_call("gas_own_list", GAS_POINTER);
+  std::vector<PageRange> pages(count);
   for (std::size_t i = 0; i < count; ++i) {
-    if (start_page_call("gas_own_list", addresses[i], 1).space == nullptr) return -1;
+    pages[i] = start_page_call("gas_own_list", addresses[i], 1);
+    if (pages[i].space == nullptr) return -1;
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    if (own("gas_own_list", start_page_call("gas_own_list", addresses[i], 1)) != 0) return -1;
-  }
-  return 0;
+  return own("gas_own_list", std::move(pages));
 }
 
 MUSUBI_EXPORT int gas_where(gas_address address) {

@@ -4,6 +4,7 @@
 
 #include "c_api/collective_calls.h"
 #include "c_api/process.h"
+#include "global_pages/one_sided_directory.h"
 #include "musubi/gas.h"
 
 namespace musubi::c_api {
@@ -24,6 +25,14 @@ global_pages::SlotPlace slot_place(runtime::Runtime& runtime, const GlobalSpace:
           memory.fabric().capabilities(runtime.self()).cpu_atomics_coherent};
 }
 
+std::unique_ptr<global_pages::Directory> make_directory(runtime::Runtime& runtime,
+                                                        global_pages::HomeCalls& calls) {
+  if (runtime.settings().gas_directory == "home")
+    return std::make_unique<global_pages::HomeDirectory>(calls, runtime.ranks());
+  return std::make_unique<global_pages::OneSidedDirectory>(runtime.global_memory().fabric(),
+                                                           runtime::GlobalMemory::region, Hooks{});
+}
+
 // Memory that nobody has used is zero, and takes none as long as nobody writes there.
 void clear(std::byte* bytes, std::uint64_t count) {
   const bool is_zero = bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, count - 1) == 0;
@@ -36,8 +45,12 @@ GlobalSpace::GlobalSpace(runtime::Runtime& runtime, const Place& place)
     : runtime_(runtime),
       frames_(runtime, place.frames_at, place.frames_bytes),
       slots_(fabric(), slot_place(runtime, place), Hooks{}),
-      directory_(fabric(), slots_, runtime::GlobalMemory::region, runtime.global_memory().own(), Hooks{}),
-      pages_(fabric(), slots_, directory_, frames_),
+      home_(runtime.ranks(), runtime.global_memory().own(), Hooks{}),
+      home_calls_(runtime),
+      directory_(make_directory(runtime, home_calls_)),
+      relocation_(fabric(), slots_, *directory_, runtime::GlobalMemory::region, runtime.global_memory().own(),
+                  Hooks{}),
+      pages_(fabric(), slots_, *directory_, relocation_, frames_),
       transfer_(runtime),
       frames_bytes_(place.frames_bytes),
       next_entry_(place.entries_at),

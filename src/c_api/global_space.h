@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "c_api/page_allocations.h"
 #include "c_api/page_frames.h"
-#include "global_pages/one_sided_directory.h"
+#include "c_api/page_homes.h"
+#include "global_pages/directory.h"
+#include "global_pages/home_directory.h"
 #include "global_pages/pages.h"
 #include "runtime/global_transfer.h"
 #include "runtime/runtime.h"
@@ -55,6 +58,7 @@ class GlobalSpace {
   runtime::GlobalTransfer& transfer() { return transfer_; }
   global_pages::Pages& pages() { return pages_; }
   const PageAllocations& allocations() const { return allocations_; }
+  global_pages::HomeService& home() { return home_; }
 
  private:
   bool take_entries(PageAllocation& allocation);
@@ -68,7 +72,10 @@ class GlobalSpace {
   runtime::Runtime& runtime_;
   PageFrames frames_;
   global_pages::SharerSlots slots_;
-  global_pages::OneSidedDirectory directory_;
+  global_pages::HomeService home_;
+  PageHomeCalls home_calls_;
+  const std::unique_ptr<global_pages::Directory> directory_;
+  global_pages::Relocation relocation_;
   global_pages::Pages pages_;
   runtime::GlobalTransfer transfer_;
   PageAllocations allocations_;

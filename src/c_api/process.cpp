@@ -21,6 +21,7 @@ Result<void> share_heap(Process& joined) {
   joined.runtime.messages().set_heap_listener(&joined.messages);
   // Nobody may free memory of a rank that does not listen yet.
   joined.runtime.remote_calls().serve(allocation_procedure, joined.allocate);
+  joined.runtime.remote_calls().serve(page_home_procedure, joined.page_home);
   name_mismatches(joined.runtime);
   meet(joined.runtime, Call::start);
   return {};

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "c_api/added_memory.h"
+#include "c_api/page_homes.h"
 #include "heap/heap.h"
 #include "heap/heap_messages.h"
 #include "runtime/runtime.h"
@@ -46,6 +47,7 @@ struct Process {
   LockHolders holders;
   AddedMemory added;
   Allocation allocate;
+  PageHome page_home;
 
   // Whether all of it is shared memory of the program.
   bool is_shared(const void* memory, std::size_t bytes) {

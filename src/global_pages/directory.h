@@ -4,11 +4,18 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/task.h"
 #include "global_pages/layout.h"
 
 namespace musubi::global_pages {
+
+// An entry as it was when its mover took it.
+struct Taken {
+  Where where;
+  std::vector<std::uint64_t> sharers;  // a bit for each rank
+};
 
 class Directory {
  public:
@@ -19,10 +26,12 @@ class Directory {
   virtual Task<std::optional<Where>> share(Page page) = 0;
   // Where the page is, or was a moment ago.
   virtual Task<Where> look(Page page) = 0;
-  // Moves the page to `place` of this rank's region. Result: where it was; nobody reads there any more. If it
-  // was here already, nothing has happened. Waits for other moves of the page, and for accesses under way.
-  // The rank holds no access to the page that its own thread would have to end.
-  virtual Task<Where> own(Page page, std::uint64_t place) = 0;
+  // Makes this rank the page's mover; nobody becomes a sharer or a mover until give(). Waits for other
+  // movers.
+  virtual Task<Taken> take(Page page) = 0;
+  // The page is at `now`, and whom `gone` names need not be asked any more. `taken` and `gone` live until the
+  // task ends.
+  virtual Task<> give(Page page, const Taken* taken, Where now, const std::vector<Rank>* gone) = 0;
 };
 
 }  // namespace musubi::global_pages

@@ -28,7 +28,7 @@ Task<Owned> Pages::own(Page page) {
   if (known.owner() == fabric_.self()) co_return Owned::was_here;
   const std::optional<std::uint64_t> place = co_await frames_.take(page.bytes);
   if (!place) co_return Owned::no_memory;
-  const Where before = co_await directory_.own(page, *place);
+  const Where before = co_await relocation_.move_here(page, *place);
   if (before.owner() == fabric_.self()) {
     co_await frames_.give_back(fabric_.self(), *place, page.bytes);
     co_return Owned::was_here;

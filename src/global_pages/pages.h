@@ -6,6 +6,7 @@
 
 #include "base/task.h"
 #include "global_pages/directory.h"
+#include "global_pages/relocation.h"
 #include "global_pages/sharer_slots.h"
 
 namespace musubi::global_pages {
@@ -28,8 +29,9 @@ enum class Owned : std::uint8_t { moved, was_here, no_memory };
 class Pages {
  public:
   // All outlive this.
-  Pages(fabric::Fabric& fabric, SharerSlots& slots, Directory& directory, Frames& frames)
-      : fabric_(fabric), slots_(slots), directory_(directory), frames_(frames) {}
+  Pages(fabric::Fabric& fabric, SharerSlots& slots, Directory& directory, Relocation& relocation,
+        Frames& frames)
+      : fabric_(fabric), slots_(slots), directory_(directory), relocation_(relocation), frames_(frames) {}
 
   // From begin to end the page's bytes stay at the result: a write there is not lost, a read finds no memory
   // that has been given back. What is under way for long holds up those who want to own the page. Between
@@ -52,6 +54,7 @@ class Pages {
   fabric::Fabric& fabric_;
   SharerSlots& slots_;
   Directory& directory_;
+  Relocation& relocation_;
   Frames& frames_;
 };
 

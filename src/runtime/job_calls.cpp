@@ -42,6 +42,20 @@ Answer JobCalls::call(Rank callee, ProcedureId id, std::span<const std::byte> re
   return answer;
 }
 
+Task<Answer> JobCalls::ask(Rank callee, ProcedureId id, std::span<const std::byte> request,
+                           std::span<std::byte> reply) {
+  if (callee == job_.self) {
+    std::array<std::byte, call_bytes_max> received;
+    const Answer answer = service_.run_here(id, request, received);
+    const std::size_t stored = std::min(answer.bytes, reply.size());
+    if (stored != 0) std::memcpy(reply.data(), received.data(), stored);
+    co_return answer;
+  }
+  CallService::Question question{reply, {}, {}};
+  co_await service_.ask(callee, id, request, question);
+  co_return question.answer;
+}
+
 std::int64_t JobCalls::call_others(ProcedureId id, std::span<const std::byte> request) {
   if (job_.ranks == 1) return 0;
   std::array<std::byte, call_bytes_max> sent;

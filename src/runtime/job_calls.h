@@ -15,6 +15,8 @@ class JobCalls final : public RemoteCalls {
   void serve(ProcedureId id, Procedure& procedure) noexcept override { service_.serve(id, procedure); }
   Answer call(Rank callee, ProcedureId id, std::span<const std::byte> request,
               std::span<std::byte> reply) override;
+  Task<Answer> ask(Rank callee, ProcedureId id, std::span<const std::byte> request,
+                   std::span<std::byte> reply) override;
   std::int64_t call_others(ProcedureId id, std::span<const std::byte> request) override;
 
   // As CallService::keep_up. On the service thread.

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/ids.h"
+#include "base/task.h"
 
 namespace musubi::runtime {
 
@@ -46,6 +47,10 @@ class RemoteCalls {
   // lie in shared memory. Calls order nothing in shared memory.
   virtual Answer call(Rank callee, ProcedureId id, std::span<const std::byte> request,
                       std::span<std::byte> reply) = 0;
+  // The same as a task, which waits without its thread. `request` and `reply` live until it ends, and lie in
+  // private memory.
+  virtual Task<Answer> ask(Rank callee, ProcedureId id, std::span<const std::byte> request,
+                           std::span<std::byte> reply) = 0;
   // Runs a procedure at all other ranks at the same time. Blocks until the last has answered. Result: the
   // smallest status, or 0 without other ranks.
   virtual std::int64_t call_others(ProcedureId id, std::span<const std::byte> request) = 0;

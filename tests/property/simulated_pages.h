@@ -8,7 +8,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/event.h"
 #include "base/sparse_array.h"
+#include "fabric/transfer.h"
+#include "global_pages/home_directory.h"
 #include "global_pages/one_sided_directory.h"
 #include "global_pages/pages.h"
 #include "sim_job.h"
@@ -22,6 +25,7 @@ struct PagesShape {
   std::uint64_t page_bytes = 32;
   std::size_t frames = 8;  // of each rank
   bool by_processor = true;
+  bool by_homes = false;  // the directory: by the processors of the homes
 };
 
 inline constexpr fabric::RegionId simulated_region{0};
@@ -38,10 +42,72 @@ class NodeInterruption final : public Interruption {
   fabric::sim::SimFabric& node_;
 };
 
+// Questions to homes and their answers, as messages.
+class SimulatedCalls final : public HomeCalls, public fabric::Listener {
+ public:
+  SimulatedCalls(fabric::sim::SimFabric& node, HomeService& service)
+      : node_(node), service_(service), thread_(node.add_thread()) {
+    node.listen(fabric::MessageKind::unassigned, this);
+  }
+
+  Task<std::size_t> ask(Rank home, std::span<const std::byte> question,
+                        std::span<std::byte> answer) override {
+    if (home == node_.self()) co_return service_.serve(home, question, answer);
+    Call call{answer, 0, {}};
+    Packet packet = packet_of({&call, false}, question);
+    co_await fabric::deliver(node_, home, fabric::MessageKind::unassigned, fabric::Urgency::promptly, packet);
+    co_await call.answered;
+    co_return call.bytes;
+  }
+
+  void on_message(Rank from, std::span<const std::byte> body) noexcept override {
+    Head head;
+    std::memcpy(&head, body.data(), sizeof head);
+    const std::span<const std::byte> rest = body.subspan(sizeof head);
+    if (head.is_answer) {
+      std::memcpy(head.call->answer.data(), rest.data(), rest.size());
+      head.call->bytes = rest.size();
+      head.call->answered.set();
+      return;
+    }
+    std::vector<std::byte> answer(HomeService::answer_bytes(node_.ranks()));
+    answer.resize(service_.serve(from, rest, answer));
+    answers_.push_back(send(from, packet_of({head.call, true}, answer)));
+    answers_.back().start(thread_, nullptr);
+  }
+
+ private:
+  using Packet = std::vector<std::byte>;
+  struct Call {
+    std::span<std::byte> answer;
+    std::size_t bytes;
+    Event answered;
+  };
+  struct Head {
+    Call* call;
+    bool is_answer;
+  };
+  static Packet packet_of(Head head, std::span<const std::byte> rest) {
+    Packet packet(sizeof head + rest.size());
+    std::memcpy(packet.data(), &head, sizeof head);
+    std::memcpy(packet.data() + sizeof head, rest.data(), rest.size());
+    return packet;
+  }
+  Task<> send(Rank to, Packet packet) {
+    co_await fabric::deliver(node_, to, fabric::MessageKind::unassigned, fabric::Urgency::promptly, packet);
+  }
+
+  fabric::sim::SimFabric& node_;
+  HomeService& service_;
+  Executor& thread_;
+  std::vector<Task<>> answers_;
+};
+
 class SimulatedMember final : public Frames {
  public:
   SimulatedMember(fabric::sim::SimFabric& node, const PagesShape& shape)
       : fabric(node),
+        node_(node),
         shape_(shape),
         interruption_(node),
         slots_at((shape.pages * Entry::bytes_for(shape.ranks) + 63) / 64 * 64),
@@ -60,8 +126,15 @@ class SimulatedMember final : public Frames {
     hooks.let_interrupt(&interruption_);
     slots.emplace(
         fabric, SlotPlace{simulated_region, slots_at, own_slots(), shape_.slots, shape_.by_processor}, hooks);
-    directory.emplace(fabric, *slots, simulated_region, memory.data(), hooks);
-    pages.emplace(fabric, *slots, *directory, *this);
+    if (shape_.by_homes) {
+      service_.emplace(shape_.ranks, memory.data(), hooks);
+      calls_.emplace(node_, *service_);
+      directory_ = std::make_unique<HomeDirectory>(*calls_, shape_.ranks);
+    } else {
+      directory_ = std::make_unique<OneSidedDirectory>(fabric, simulated_region, hooks);
+    }
+    relocation_.emplace(fabric, *slots, *directory_, simulated_region, memory.data(), hooks);
+    pages.emplace(fabric, *slots, *directory_, *relocation_, *this);
   }
 
   Task<std::optional<std::uint64_t>> take(std::uint64_t) override {
@@ -91,6 +164,7 @@ class SimulatedMember final : public Frames {
   fabric::Fabric& fabric;
 
  private:
+  fabric::sim::SimFabric& node_;
   const PagesShape shape_;
   NodeInterruption interruption_;
 
@@ -105,7 +179,14 @@ class SimulatedMember final : public Frames {
  public:
   SparseArray<std::byte> memory;
   std::optional<SharerSlots> slots;
-  std::optional<OneSidedDirectory> directory;
+
+ private:
+  std::optional<HomeService> service_;
+  std::optional<SimulatedCalls> calls_;
+  std::unique_ptr<Directory> directory_;
+  std::optional<Relocation> relocation_;
+
+ public:
   std::optional<Pages> pages;
 };
 

@@ -1,0 +1,120 @@
+#include "global_pages/home_directory.h"
+
+#include <atomic>
+#include <cstring>
+#include <optional>
+
+#include "base/check.h"
+
+namespace musubi::global_pages {
+namespace {
+
+enum class Wish : std::uint64_t { share, look, take, give };
+
+struct Question {
+  Wish wish;
+  std::uint64_t entry_at;
+  Where now;  // of give; the bits of those that are gone follow
+};
+struct Answer {
+  std::uint64_t is_moving;
+  Where where;  // the bits of the sharers follow an answer to take
+};
+static_assert(sizeof(Question) <= 32 && sizeof(Answer) <= 32);
+
+// A message with bits behind its head.
+template <class Head>
+struct Packed {
+  Packed(const Head& head, std::size_t words) : bytes(sizeof head + words * 8) {
+    std::memcpy(bytes.data(), &head, sizeof head);
+  }
+  std::byte* bits() { return bytes.data() + sizeof(Head); }
+
+  std::vector<std::byte> bytes;
+};
+
+std::size_t words_for(std::uint32_t ranks) {
+  return (ranks + 63) / 64;
+}
+
+}  // namespace
+
+std::size_t HomeService::serve(Rank asker, std::span<const std::byte> question,
+                               std::span<std::byte> answer) noexcept {
+  Question asked;
+  MUSUBI_CHECK(question.size() >= sizeof asked);
+  std::memcpy(&asked, question.data(), sizeof asked);
+  auto& entry = *reinterpret_cast<Entry*>(own_ + asked.entry_at);
+  auto* const sharers = reinterpret_cast<std::uint64_t*>(own_ + asked.entry_at + sizeof(Entry));
+  const std::size_t bits = words_for(ranks_) * 8;
+  lock_.lock();
+  Answer told{entry.mover != unlocked, entry.where};
+  std::size_t bytes = sizeof told;
+  const bool may_move = told.is_moving == 0 || hooks_.injected(InjectedBug::page_taken_twice);
+  if (asked.wish == Wish::share && told.is_moving == 0 &&
+      !hooks_.injected(InjectedBug::page_sharer_not_told)) {
+    sharers[asker.value / 64] |= std::uint64_t{1} << asker.value % 64;
+  } else if (asked.wish == Wish::take && may_move) {
+    entry.mover = mark_of(asker);
+    told.is_moving = 0;
+    std::memcpy(answer.data() + sizeof told, sharers, bits);
+    bytes += bits;
+  } else if (asked.wish == Wish::give) {
+    MUSUBI_CHECK(question.size() == sizeof asked + bits);
+    for (std::size_t i = 0; i < words_for(ranks_); ++i) {
+      std::uint64_t gone = 0;
+      std::memcpy(&gone, question.data() + sizeof asked + i * 8, sizeof gone);
+      sharers[i] &= ~gone;
+    }
+    entry.where = asked.now;
+    entry.mover = unlocked;
+  }
+  lock_.unlock();
+  std::memcpy(answer.data(), &told, sizeof told);
+  return bytes;
+}
+
+Task<std::optional<Where>> HomeDirectory::share(Page page) {
+  const Question question{Wish::share, page.entry_at, {}};
+  Answer answer{};
+  co_await calls_.ask(page.home, std::as_bytes(std::span{&question, 1}),
+                      std::as_writable_bytes(std::span{&answer, 1}));
+  if (answer.is_moving != 0) co_return std::nullopt;
+  co_return answer.where;
+}
+
+Task<Where> HomeDirectory::look(Page page) {
+  const Question question{Wish::look, page.entry_at, {}};
+  Answer answer{};
+  co_await calls_.ask(page.home, std::as_bytes(std::span{&question, 1}),
+                      std::as_writable_bytes(std::span{&answer, 1}));
+  co_return answer.where;
+}
+
+Task<Taken> HomeDirectory::take(Page page) {
+  const Question question{Wish::take, page.entry_at, {}};
+  Packed<Answer> answer({}, words_for(ranks_));
+  Taken taken;
+  taken.sharers.resize(words_for(ranks_));
+  for (unsigned attempt = 0;; ++attempt) {
+    co_await calls_.ask(page.home, std::as_bytes(std::span{&question, 1}), answer.bytes);
+    Answer head;
+    std::memcpy(&head, answer.bytes.data(), sizeof head);
+    taken.where = head.where;
+    if (head.is_moving == 0) break;
+    co_await pause(attempt);
+  }
+  std::memcpy(taken.sharers.data(), answer.bits(), taken.sharers.size() * 8);
+  co_return taken;
+}
+
+Task<> HomeDirectory::give(Page page, const Taken*, Where now, const std::vector<Rank>* gone) {
+  Packed<Question> question({Wish::give, page.entry_at, now}, words_for(ranks_));
+  std::vector<std::uint64_t> bits(words_for(ranks_));
+  for (const Rank rank : *gone) bits[rank.value / 64] |= std::uint64_t{1} << rank.value % 64;
+  std::memcpy(question.bits(), bits.data(), bits.size() * 8);
+  Answer answer{};
+  co_await calls_.ask(page.home, question.bytes, std::as_writable_bytes(std::span{&answer, 1}));
+}
+
+}  // namespace musubi::global_pages

@@ -1,0 +1,116 @@
+#include "global_pages/relocation.h"
+
+#include <array>
+#include <span>
+
+#include "base/task_group.h"
+#include "fabric/transfer.h"
+
+namespace musubi::global_pages {
+
+using fabric::Step;
+
+// Of one move: enough to hide the way to them.
+constexpr std::size_t sharers_told_at_once = 32;
+
+// Result: whether the rank has the page in its slot, which is locked then, with no write under way.
+Task<bool> Relocation::suspend(Rank sharer, Page page) {
+  const std::uint64_t slot = slots_.offset_of(page);
+  std::uint64_t lock = 0, key = 0, writes = 0;
+  const std::array<Step, 3> steps{
+      fabric::compare_swap(region_, slot + offsetof(Slot, lock), &lock, unlocked, mark_of(fabric_.self())),
+      fabric::get(region_, slot + offsetof(Slot, page), &key, sizeof key),
+      fabric::get(region_, slot + offsetof(Slot, writes), &writes, sizeof writes)};
+  for (unsigned attempt = 0;; ++attempt) {
+    co_await fabric::transfer(fabric_, sharer, steps);
+    if (lock == unlocked) break;
+    co_await pause(attempt);
+  }
+  if (key != page.key) {
+    const std::uint64_t none = unlocked;
+    const Step give_back = fabric::put(region_, slot + offsetof(Slot, lock), &none, sizeof none);
+    co_await fabric::transfer(fabric_, sharer, std::span{&give_back, 1});
+    co_return false;
+  }
+  for (unsigned attempt = 0; writes != 0; ++attempt) {
+    if (hooks_.injected(InjectedBug::page_writes_not_awaited)) break;
+    co_await pause(attempt);
+    co_await fabric::transfer(fabric_, sharer, std::span(steps).last(1));
+  }
+  co_return true;
+}
+
+// Reads go to the new place from now on; writes are suspended still.
+Task<> Relocation::redirect(Rank sharer, Page page, Where now) {
+  const Step step = fabric::put(region_, slots_.offset_of(page) + offsetof(Slot, where), &now, sizeof now);
+  co_await fabric::transfer(fabric_, sharer, std::span{&step, 1});
+}
+
+// Writes go on as soon as the slot is free. Waits until no read of the old bytes is under way there. A slot
+// that has another page by now has waited for them itself; an empty one is about to.
+Task<> Relocation::resume(Rank sharer, Page page, Where before) {
+  const std::uint64_t slot = slots_.offset_of(page);
+  const std::uint64_t count_at = slot + offsetof(Slot, reads) + before.turn() * sizeof(std::uint64_t);
+  const std::uint64_t free = unlocked;
+  std::uint64_t reads = 0, key = 0;
+  const std::array<Step, 3> steps{fabric::put(region_, slot + offsetof(Slot, lock), &free, sizeof free),
+                                  fabric::get(region_, count_at, &reads, sizeof reads),
+                                  fabric::get(region_, slot + offsetof(Slot, page), &key, sizeof key)};
+  co_await fabric::transfer(fabric_, sharer, steps);
+  for (unsigned attempt = 0; reads != 0 && (key == page.key || key == 0); ++attempt) {
+    if (key == 0 && hooks_.injected(InjectedBug::page_emptied_slot_not_awaited)) break;
+    if (hooks_.injected(InjectedBug::page_reads_not_awaited)) break;
+    co_await pause(attempt);
+    co_await fabric::transfer(fabric_, sharer, std::span(steps).subspan(1));
+  }
+}
+
+// Nobody writes to the new bytes before everybody reads there: otherwise a sharer would see the old word
+// after another has changed it.
+Task<> Relocation::tell(const std::vector<Rank>* sharers, Page page, Where before, Where now) {
+  const bool is_told = !hooks_.injected(InjectedBug::page_resumed_with_old_place);
+  TaskGroup redirections(sharers_told_at_once);
+  for (const Rank sharer : *sharers)
+    co_await redirections.admit(redirect(sharer, page, is_told ? now : before));
+  co_await redirections.drain();
+  TaskGroup resumptions(sharers_told_at_once);
+  for (const Rank sharer : *sharers) co_await resumptions.admit(resume(sharer, page, before));
+  co_await resumptions.drain();
+}
+
+// As published, and wrong: for the injected fault alone.
+Task<> Relocation::tell_one_by_one(const std::vector<Rank>* sharers, Page page, Where before, Where now) {
+  for (const Rank sharer : *sharers) {
+    co_await redirect(sharer, page, now);
+    co_await resume(sharer, page, before);
+  }
+}
+
+// Sharers are suspended in the order of their numbers, so that two movers whose pages share slots do not wait
+// for each other.
+Task<Where> Relocation::move_here(Page page, std::uint64_t place) {
+  const Taken taken = co_await directory_.take(page);
+  std::vector<Rank> suspended, gone;
+  const Where before = taken.where;
+  if (before.owner() == fabric_.self()) {
+    co_await directory_.give(page, &taken, before, &gone);
+    co_return before;
+  }
+  for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
+    if ((taken.sharers[rank / 64] >> rank % 64 & 1) == 0) continue;
+    const bool is_sharer = co_await suspend(Rank{rank}, page);
+    (is_sharer ? suspended : gone).push_back(Rank{rank});
+  }
+  const Where now = Where::of(fabric_.self(), place, before.turn() + 1);
+  const Step fetch = fabric::get(region_, before.place(), own_ + place, page.bytes);
+  co_await fabric::transfer(fabric_, before.owner(), std::span{&fetch, 1});
+  if (hooks_.injected(InjectedBug::page_resumed_one_by_one)) {
+    co_await tell_one_by_one(&suspended, page, before, now);
+  } else {
+    co_await tell(&suspended, page, before, now);
+  }
+  co_await directory_.give(page, &taken, now, &gone);
+  co_return before;
+}
+
+}  // namespace musubi::global_pages
