@@ -4,7 +4,10 @@
 #define BODIES_H
 
 #include <math.h>
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double step = 1e-3;
 
 /* What others must know of a body. */
 struct place {
@@ -21,8 +24,8 @@ static void set_body(int i, int count, struct place* place, struct velocity* vel
   *velocity = (struct velocity){-0.7 * sin(angle), 0.7 * cos(angle), 0.0};
 }
 
-/* Where body `i` is after `step`, by the places of all before it. */
-static struct place moved(const struct place* all, int count, int i, double step, struct velocity* velocity) {
+/* Where body `i` is after a step, by the places of all before it. */
+static struct place moved(const struct place* all, int count, int i, struct velocity* velocity) {
   const double softening = 1e-4;
   struct place at = all[i];
   double ax = 0, ay = 0, az = 0;
@@ -41,6 +44,24 @@ static struct place moved(const struct place* all, int count, int i, double step
   at.y += step * velocity->y;
   at.z += step * velocity->z;
   return at;
+}
+
+/* Whether the bodies are, bit by bit, where one process moves them. */
+static int is_right(const struct place* result, int count, int steps) {
+  struct place* places = malloc(2 * (size_t)count * sizeof *places);
+  struct velocity* velocities = malloc((size_t)count * sizeof *velocities);
+  for (int i = 0; i < count; i++) set_body(i, count, &places[i], &velocities[i]);
+  struct place *before = places, *after = places + count;
+  for (int s = 0; s < steps; s++) {
+    for (int i = 0; i < count; i++) after[i] = moved(before, count, i, &velocities[i]);
+    struct place* const swapped = before;
+    before = after;
+    after = swapped;
+  }
+  const int same = memcmp(result, before, (size_t)count * sizeof *before) == 0;
+  free(places);
+  free(velocities);
+  return same;
 }
 
 #endif
