@@ -12,7 +12,9 @@ from table import Row, Value
 # libgomp's threads spin while they wait unless told otherwise, which is the harder peer on an idle machine.
 LIBGOMP, PASSIVE, SEQUENTIAL = "libgomp", "libgomp passive", "1 thread"
 TWO_RANKS, ONE_RANK = "musubi -n 2", "musubi -n 1 -t 2"
-OF_EXAMPLES = {"heat", "hash_table", "traversal"}
+FOLDERS = {"heat": "examples", "hash_table": "examples", "traversal": "examples",
+           "nbody_by_sms": "examples/sms", "mandelbrot_by_sms": "examples/sms"}
+MPIRUN = "mpirun --allow-run-as-root --oversubscribe"
 PEER_SETTINGS = "OMP_NUM_THREADS=2 OMP_PROC_BIND=true"
 
 
@@ -90,7 +92,7 @@ class Suite:
         self.musubi = shlex.quote(str(musubi))
 
     def program(self, name):
-        return self.build / ("examples" if name in OF_EXAMPLES else "bench") / name
+        return self.build / FOLDERS.get(name, "bench") / name
 
     def rank_command(self, options, name, arguments):
         return f"{self.musubi} run {options} {shlex.quote(str(self.program(name)))} {arguments}".rstrip()
@@ -212,15 +214,12 @@ class Suite:
         def candidate(carrier, command):
             return Candidate(carrier, command, cost_rows(
                 *(row_name(carrier, kind, size) for kind in kinds.values() for size in sizes[carrier])))
-        mpirun = "mpirun --allow-run-as-root --oversubscribe -np 2"
         candidates = [
             candidate(heap, self.rank_command("-n 2", "eager_heap", f"{rounds}")),
             candidate(messages, self.rank_command("--plain -n 2", "eager_messages", f"{rounds}"))]
-        has_mpi = self.program("eager_mpi").exists()
+        has_mpi = self.has_mpi("eager_mpi")
         if has_mpi:
-            candidates.append(candidate(mpi, f"{mpirun} {self.program('eager_mpi')} {rounds}"))
-        else:
-            print("rows against Open MPI are left out: openmpi-bin and libopenmpi-dev are not installed")
+            candidates.append(candidate(mpi, f"{MPIRUN} -np 2 {self.program('eager_mpi')} {rounds}"))
         rows = []
         for key, kind in kinds.items():
             for size in sizes[mpi]:
@@ -233,6 +232,56 @@ class Suite:
                     (heap, row_name(heap, kind, size)), (peer, row_name(peer, kind, size)), "",
                     beside if size in sizes[messages] and has_mpi else None))
         return Group("eager", candidates, rows, [self.program("eager_heap"), self.program("eager_messages")])
+
+    def sms_costs(self):
+        """Barrier and lock of sms.h by 4 processes; the peer is MPI, or 2 processes of the same."""
+        rounds = self.size(500, 40)
+        sms, fewer, mpi = "sms.h -n 4", "sms.h -n 2", "Open MPI -np 4"
+        names = {"barrier": "barrier", "lock": "lock and unlock, by turns",
+                 "locks": "lock and unlock, all at once"}
+        has_mpi = self.has_mpi("costs_by_mpi")
+        peer, prefix = (mpi, "MPI") if has_mpi else (fewer, "sms")
+
+        def candidate(name, command, carrier):
+            return Candidate(name, f"{command} {rounds}",
+                             cost_rows(*(f"{carrier}: {row}" for row in names.values())))
+        candidates = [
+            candidate(sms, self.rank_command("-n 4", "costs_by_sms", ""), "sms"),
+            candidate(mpi, f"{MPIRUN} -np 4 {self.program('costs_by_mpi')}", "MPI") if has_mpi else
+            candidate(fewer, self.rank_command("-n 2", "costs_by_sms", ""), "sms")]
+        published = {"barrier": " (paper, 4 PCs by UDP: 0.92 ms)", "lock": " (paper: 1.47 ms)", "locks": ""}
+        return Group("sms_costs", candidates, [
+            self.cost(f"sms_{key}", f"sms.h: {name}, 4 processes{published[key]}", (sms, f"sms: {name}"),
+                      (peer, f"{prefix}: {name}")) for key, name in names.items()],
+            [self.program("costs_by_sms")])
+
+    def sms_program(self, key, title, program, arguments, more_processes=0):
+        """A program of paper SMS by 2, 4, 8 processes, beside MPI, or beside 1 process where there is none.
+        `more_processes`: that MPI needs because one only hands out work."""
+        counts = (2, 4, 8)
+        by_mpi = f"{program}_by_mpi"
+        has_mpi = self.has_mpi(by_mpi)
+        read = program_times("time")
+
+        def by_sms(count):
+            return Candidate(f"sms.h -n {count}",
+                             self.rank_command(f"-n {count}", f"{program}_by_sms", arguments), read)
+
+        def of_messages(count):
+            return Candidate(f"Open MPI {count}",
+                             f"{MPIRUN} -np {count + more_processes} {self.program(by_mpi)} {arguments}",
+                             read)
+        pairs = [(by_sms(count), of_messages(count) if has_mpi else by_sms(1)) for count in counts]
+        candidates = list({one.name: one for pair in pairs for one in pair}.values())
+        rows = [Row(f"{key}_n{count}", f"{title}, {count} processes", "speed", "s", Value(ours.name, "time"),
+                    Value(peer.name, "time"), "") for count, (ours, peer) in zip(counts, pairs)]
+        return Group(key, candidates, rows, [self.program(f"{program}_by_sms")])
+
+    def has_mpi(self, program):
+        found = self.program(program).exists()
+        if not found:
+            print("rows against Open MPI are left out: openmpi-bin and libopenmpi-dev are not installed")
+        return found
 
     def global_pages(self):
         """Relocatable pages, beside the fabric's own operations and plain copies."""
@@ -347,6 +396,13 @@ class Suite:
             self.global_objects(), self.global_pages(), self.eager(),
             self.relocation("table", "hash_table", "key", self.size("100000", "1000")),
             self.relocation("traversal", "traversal", "edge", self.size("10", "1")),
+            self.sms_costs(),
+            self.sms_program("sms_nbody_100", "N-body, 100 bodies", "nbody", size("100 2000", "100 20")),
+            self.sms_program("sms_nbody_1000", "N-body, 1,000 bodies", "nbody", size("1000 100", "200 5")),
+            self.sms_program("sms_mandelbrot", "Mandelbrot, equal parts", "mandelbrot",
+                             size("static 1024", "static 100")),
+            self.sms_program("sms_pool", "Mandelbrot, pool of tiles", "mandelbrot",
+                             size("pool 1024", "pool 100"), more_processes=1),
             self.application("daxpy", "daxpy on 4M doubles", "daxpy", size("4194304 200", "100000 20"),
                              ">= 0.95"),
             self.application("ep_a", "EP class A", "ep", size("A"), ">= 0.97"),

@@ -43,7 +43,7 @@ void sms_shutdown(void);
 
 /* Ends all processes at once as a failure, exit status 1, with this line on standard error. Also before
  * sms_startup: then this process. */
-void sms_error(char* message);
+void sms_error(const char* message);
 
 /* `size` bytes of shared memory, zeros, aligned to 64 bytes; given back when the job ends. Process
  * `page_manager` has the pages at first: choose the one that uses them most. Where two processes change bytes

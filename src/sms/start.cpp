@@ -58,6 +58,6 @@ MUSUBI_EXPORT void sms_shutdown(void) {
   musubi::sms::let_go();
 }
 
-MUSUBI_EXPORT void sms_error(char* message) {
+MUSUBI_EXPORT void sms_error(const char* message) {
   musubi::sms::end_job(message != nullptr ? message : "the program ended the job");
 }

@@ -202,13 +202,12 @@ static const struct {
 
 /* What comes before sms_startup. */
 static void run_early(const char* name) {
-  static char words[] = "not even begun";
   if (strcmp(name, "early_alloc") == 0) sms_alloc(8, 0);
   if (strcmp(name, "early_lock") == 0) sms_lock(0);
   if (strcmp(name, "early_barrier") == 0) sms_barrier(0);
   if (strcmp(name, "early_signal") == 0) sms_cond_signal(0);
   if (strcmp(name, "early_shutdown") == 0) sms_shutdown();
-  if (strcmp(name, "early_error") == 0) sms_error(words);
+  if (strcmp(name, "early_error") == 0) sms_error("not even begun");
 }
 
 int main(int argc, char** argv) {
