@@ -31,7 +31,8 @@ constexpr musubi::fabric::RegionId region = musubi::runtime::GlobalMemory::regio
 constexpr std::size_t pages_moved_at_once = 16;
 
 Task<> own_page(PageRange range, Page page, bool* is_full) {
-  if (co_await range.space->pages().own(page) == Owned::no_memory) *is_full = true;
+  const Owned owned = co_await range.space->pages().own(page);
+  if (owned == Owned::no_memory) *is_full = true;
 }
 
 Task<Owned> own_ranges(std::vector<PageRange> ranges) {
@@ -51,7 +52,8 @@ Task<Owned> own_ranges(std::vector<PageRange> ranges) {
 }
 
 Task<> own_and_forget(PageRange range) {
-  co_await own_ranges({range});
+  std::vector<PageRange> one(1, range);
+  co_await own_ranges(std::move(one));
 }
 
 int own(const char* call, std::vector<PageRange> ranges) {
