@@ -251,39 +251,6 @@ static void detaching(void) {
   CHECK(pthread_join(thread, NULL) == 0);
 }
 
-static pthread_key_t key_of_thread;
-enum { objects_of_thread = 100 };
-
-static void free_at_end(void* objects) {
-  long* const places = objects;
-  for (int i = 0; i < objects_of_thread; ++i) CHECK(musubi_gfree(next(), places[i]) == 0);
-  free(places);
-  CHECK(musubi_detach_thread() == MUSUBI_OK);
-}
-
-static void* allocate_to_the_end(void* unused) {
-  (void)unused;
-  CHECK(musubi_attach_thread() == MUSUBI_OK);
-  long* const places = malloc(objects_of_thread * sizeof *places);
-  CHECK(places != NULL && pthread_setspecific(key_of_thread, places) == 0);
-  for (int i = 0; i < objects_of_thread; ++i) CHECK((places[i] = musubi_galloc(next(), 200)) >= 0);
-  return NULL;
-}
-
-/* The destructor of a thread's key comes late in the thread's life, and is part of it: what it frees is there
- * for others. */
-static void ends_of_threads(void) {
-  begin();
-  CHECK(pthread_key_create(&key_of_thread, free_at_end) == 0);
-  long low = 0;
-  for (int round = 0; round < 20; ++round) {
-    pthread_t thread;
-    CHECK(pthread_create(&thread, NULL, allocate_to_the_end, NULL) == 0 && pthread_join(thread, NULL) == 0);
-    if (round == 0) low = global_break(next());
-  }
-  CHECK(global_break(next()) == low);
-}
-
 /* Local memory at the end of the heap: the heap goes on behind it, and what was free before is still used. */
 static void local_memory(void) {
   begin();
@@ -396,7 +363,6 @@ int main(int argc, char** argv) {
                {"passing", passing},
                {"threads", threads},
                {"detaching", detaching},
-               {"ends_of_threads", ends_of_threads},
                {"local_memory", local_memory},
                {"full", full},
                {"full_checks", full_checks},
