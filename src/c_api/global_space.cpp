@@ -105,6 +105,24 @@ void GlobalSpace::free(PageAllocation& allocation) {
   allocations_.remove(allocation);
   run(give_back_pages(allocation, allocation.pages()));
   free_entries_[allocation.pages_of_home()].push_back(allocation.entries_at);
+  if (allocation.segment != nullptr) free_segments_.emplace(allocation.segment_bytes, allocation.segment);
+}
+
+// One of an allocation that has been freed, if it is large enough. All ranks have the same.
+bool GlobalSpace::take_segment(PageAllocation& allocation) {
+  if (const auto found = free_segments_.lower_bound(allocation.bytes); found != free_segments_.end()) {
+    allocation.segment_bytes = found->first;
+    allocation.segment = found->second;
+    free_segments_.erase(found);
+    return true;
+  }
+  runtime::SegmentRequest request;
+  request.bytes = allocation.bytes;
+  auto added = runtime_.segments().add(request);
+  if (!added) return false;
+  allocation.segment_bytes = added.value()->bytes;
+  allocation.segment = reinterpret_cast<std::byte*>(added.value()->base);
+  return true;
 }
 
 void GlobalSpace::copy_own_pages(PageAllocation& allocation, bool to_shared) {
@@ -120,13 +138,7 @@ void GlobalSpace::copy_own_pages(PageAllocation& allocation, bool to_shared) {
 }
 
 bool GlobalSpace::share(PageAllocation& allocation) {
-  if (allocation.segment == nullptr) {
-    runtime::SegmentRequest request;
-    request.bytes = allocation.bytes;
-    auto added = runtime_.segments().add(request);
-    if (!added) return false;
-    allocation.segment = reinterpret_cast<std::byte*>(added.value()->base);
-  }
+  if (allocation.segment == nullptr && !take_segment(allocation)) return false;
   copy_own_pages(allocation, true);
   meet(runtime_, Call::gas_share);
   allocation.shared.store(allocation.segment);
