@@ -182,6 +182,14 @@ static void different(void) {
   musubi_alloc_with(&none, bytes, &memory);
 }
 
+/* Otherwise the ranks would choose different memory at the next allocation. */
+static void different_freed(void) {
+  const musubi_attributes cyclic = {0, 4096, MUSUBI_PLACE_CYCLIC, 0, 0};
+  void* const first = with(cyclic, bytes);
+  void* const second = with(cyclic, bytes);
+  CHECK(musubi_free_with(rank == 0 ? first : second) == MUSUBI_OK);
+}
+
 int main(int argc, char** argv) {
   void* memory = NULL;
   const musubi_attributes none = {0};
@@ -198,7 +206,8 @@ int main(int argc, char** argv) {
                                            {"aligned", aligned},
                                            {"prefetch", prefetch},
                                            {"release_range", release_range},
-                                           {"mismatch_attributes", different}};
+                                           {"mismatch_attributes", different},
+                                           {"mismatch_freed", different_freed}};
   if (!run_case(join_job(argc, argv), cases, sizeof cases / sizeof cases[0])) return 96;
   return musubi_finalize(0);
 }
