@@ -28,6 +28,7 @@ def arrays():
     rank, ranks = musubi.rank(), musubi.size()
     numbers = musubi.zeros((301, 500), dtype="i8", placement="at", home=ranks - 1, policy="home")
     check(not numbers.any(), "zeros")
+    check(musubi.empty(numpy.int64(3)).shape == (3,), "a length of NumPy's")
     musubi.barrier()
     mine = musubi.part_of(numbers, rank, ranks)
     mine += 1 + rank
