@@ -99,7 +99,9 @@ MUSUBI_EXPORT int gas_own_list(const gas_address* addresses, size_t count) {
   if (!start_page_call("gas_own_list")) return -1;
   if (addresses == nullptr && count != 0) return refuse_page_call("gas_own_list", GAS_POINTER);
   for (std::size_t i = 0; i < count; ++i) {
-    if (start_page_call("gas_own_list", addresses[i], 1).space == nullptr) return -1;
+    const PageRange range = start_page_call("gas_own_list", addresses[i], 1);
+    if (range.space == nullptr) return -1;
+    if (range.shared() != nullptr) return refuse_page_call("gas_own_list", GAS_SHARED);
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (own("gas_own_list", start_page_call("gas_own_list", addresses[i], 1)) != 0) return -1;

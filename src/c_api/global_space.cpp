@@ -24,6 +24,10 @@ global_pages::SlotPlace slot_place(runtime::Runtime& runtime, const GlobalSpace:
           memory.fabric().capabilities(runtime.self()).cpu_atomics_coherent};
 }
 
+std::uint64_t in_pages(std::uint64_t bytes) {
+  return global_heap::round_up(bytes, global_heap::page_bytes);
+}
+
 // Memory that nobody has used is zero, and takes none as long as nobody writes there.
 void clear(std::byte* bytes, std::uint64_t count) {
   const bool is_zero = bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, count - 1) == 0;
@@ -163,12 +167,12 @@ GlobalSpace* make_global_space(runtime::Runtime& runtime) {
   place.slots = runtime.settings().gas_known_pages;
   place.frames_bytes = memory.bytes() * 3 / 8;
   place.entries_bytes = memory.bytes() / 32;
-  place.slots_at = memory.take(place.slots * sizeof(Slot));
-  place.entries_at = memory.take(place.entries_bytes);
-  place.frames_at = memory.take(place.frames_bytes);
-  if (place.slots_at == memory.bytes() || place.entries_at == memory.bytes() ||
-      place.frames_at == memory.bytes())
-    return nullptr;
+  const std::uint64_t entries_from = in_pages(place.slots * sizeof(Slot));
+  const std::uint64_t frames_from = entries_from + in_pages(place.entries_bytes);
+  place.slots_at = memory.take(frames_from + place.frames_bytes);  // all or nothing
+  if (place.slots_at == memory.bytes()) return nullptr;
+  place.entries_at = place.slots_at + entries_from;
+  place.frames_at = place.slots_at + frames_from;
   space_of_process.store(new GlobalSpace(runtime, place), std::memory_order_release);
   meet(runtime, Call::gas_alloc);  // every rank's heap is open
   return space_of_process.load();

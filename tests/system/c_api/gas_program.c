@@ -248,7 +248,8 @@ static void evictions(void) {
 static void sharing(void) {
   enum { words = 5000 };
   const gas_address pages = gas_alloc(words * 8, 2048, GAS_BLOCK);
-  CHECK(pages != 0);
+  const gas_address others = gas_alloc(64, 64, 0);
+  CHECK(pages != 0 && others != 0);
   for (uint64_t turn = 1; turn <= 3; ++turn) {
     for (int i = rank; i < words; i += ranks) {
       const uint64_t value = turn * words + (uint64_t)i;
@@ -260,6 +261,9 @@ static void sharing(void) {
     CHECK(gas_share(pages, &memory) == 0 && memory != NULL);
     REFUSED(gas_share(pages, &memory), GAS_SHARED);
     REFUSED(gas_own(pages, 1), GAS_SHARED);
+    const gas_address list[] = {others, pages};
+    REFUSED(gas_own_list(list, 2), GAS_SHARED);
+    CHECK(gas_where(others) == 0);
     REFUSED(gas_own_begin(pages, 1), GAS_SHARED);
     uint64_t* const shared = memory;
     for (int i = 0; i < words; ++i) CHECK(shared[i] == turn * words + (uint64_t)i);
@@ -280,7 +284,7 @@ static void sharing(void) {
     CHECK(gas_get(pages + 8, &value, sizeof value) == 0 && value == turn * words + 1 + 7);
     meet();
   }
-  CHECK(gas_free(pages) == 0);
+  CHECK(gas_free(pages) == 0 && gas_free(others) == 0);
 }
 
 /* Shared memory of a freed allocation serves the next ones: segments_bytes is small. */

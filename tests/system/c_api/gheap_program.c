@@ -135,6 +135,13 @@ static void no_room(void) {
   REFUSED(musubi_galloc(0, 8), -1, MUSUBI_GHEAP_STATE);
 }
 
+/* Global pages that have no room take none: the table of known pages is large. */
+static void no_pages(void) {
+  for (int i = 0; i < 2; ++i) CHECK(gas_alloc(64, 64, 0) == 0 && gas_error() == GAS_MEMORY);
+  CHECK(ginit(0) == 0);
+  CHECK(musubi_galloc(next(), 8) >= 0);
+}
+
 /* All processes take from one heap: no byte twice. Each then writes what it has, and the owner reads it. */
 static void contention(void) {
   enum { rounds = 200, bytes = 24 };
@@ -289,7 +296,7 @@ int main(int argc, char** argv) {
                {"contention", contention}, {"growth", growth},
                {"copies", copies},         {"death", death},
                {"pool_death", pool_death}, {"ends_of_threads", ends_of_threads},
-               {"no_room", no_room}};
+               {"no_room", no_room},       {"no_pages", no_pages}};
   long before = 0;
   REFUSED(ginit(size), -1, MUSUBI_GHEAP_STATE);
   REFUSED(gglimit(0, &before, NULL), -1, MUSUBI_GHEAP_STATE);
