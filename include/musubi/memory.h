@@ -69,7 +69,8 @@ typedef struct musubi_attributes {
 int musubi_alloc_with(const musubi_attributes* attributes, size_t bytes, void** memory);
 
 /* Gives memory of musubi_alloc_with back; a later one with the same attributes gets it. Collective, blocks.
- * Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS (not the beginning of such memory). */
+ * Errors: MUSUBI_ERROR_STATE, MUSUBI_ERROR_ADDRESS (not the beginning of such memory). Ranks that free
+ * different memory end the job with a line. */
 int musubi_free_with(void* memory);
 
 #ifdef __cplusplus

@@ -110,7 +110,7 @@ MUSUBI_EXPORT int musubi_free_with(void* memory) {
   Process* const process = current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
   if (!process->added.release(memory)) return MUSUBI_ERROR_ADDRESS;
-  musubi::c_api::meet(process->runtime, Call::free_with);
+  musubi::c_api::meet(process->runtime, Call::free_with, {reinterpret_cast<std::uintptr_t>(memory)});
   return MUSUBI_OK;
 }
 

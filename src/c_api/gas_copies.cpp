@@ -109,6 +109,7 @@ MUSUBI_EXPORT int gas_put_strided(gas_address address, ptrdiff_t stride, const v
 
 MUSUBI_EXPORT int gas_get_indexed(gas_address address, const ptrdiff_t* places, void* local,
                                   size_t item_bytes, size_t count) {
+  if (!start_page_call("gas_get_indexed")) return -1;
   if (places == nullptr && count != 0) return refuse_page_call("gas_get_indexed", GAS_POINTER);
   return get_items("gas_get_indexed", address, local, item_bytes, count,
                    [places](std::size_t i) { return places[i]; });
@@ -116,6 +117,7 @@ MUSUBI_EXPORT int gas_get_indexed(gas_address address, const ptrdiff_t* places, 
 
 MUSUBI_EXPORT int gas_put_indexed(gas_address address, const ptrdiff_t* places, const void* local,
                                   size_t item_bytes, size_t count) {
+  if (!start_page_call("gas_put_indexed")) return -1;
   if (places == nullptr && count != 0) return refuse_page_call("gas_put_indexed", GAS_POINTER);
   return put_items("gas_put_indexed", address, local, item_bytes, count,
                    [places](std::size_t i) { return places[i]; });

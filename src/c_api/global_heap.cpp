@@ -89,13 +89,19 @@ bool make_global_heap(std::int64_t size) {
   runtime::Runtime& runtime = process->runtime;
   const std::uint64_t bytes = part_of_heap(runtime.global_memory());
   const std::uint64_t begin = runtime.global_memory().take(bytes);
+  if (begin == runtime.global_memory().bytes()) {  // here as elsewhere
+    meet(runtime, Call::ginit);
+    is_made.store(false);
+    refuse_heap_call("ginit", MUSUBI_GHEAP_CAPACITY);
+    return false;
+  }
   const config::Settings& settings = runtime.settings();
   const global_heap::ForcedWays ways = ways_of(settings);
   refuse_impossible_way(runtime, ways);
   auto heap = std::make_unique<GlobalHeap>(
       runtime, global_heap::HeapLayout(runtime::GlobalMemory::region, begin, bytes), ways,
       settings.gheap_checks == "full");
-  const bool is_possible = size >= 0 && begin < runtime.global_memory().bytes() && size <= heap->capacity();
+  const bool is_possible = size >= 0 && size <= heap->capacity();
   heap->open(is_possible ? static_cast<std::uint64_t>(size) : 0);
   meet(runtime, Call::ginit);
   current_heap.store(heap.release(), std::memory_order_release);

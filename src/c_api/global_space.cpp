@@ -33,6 +33,10 @@ std::unique_ptr<global_pages::Directory> make_directory(runtime::Runtime& runtim
                                                            runtime::GlobalMemory::region, Hooks{});
 }
 
+std::uint64_t in_pages(std::uint64_t bytes) {
+  return global_heap::round_up(bytes, global_heap::page_bytes);
+}
+
 // Memory that nobody has used is zero, and takes none as long as nobody writes there.
 void clear(std::byte* bytes, std::uint64_t count) {
   const bool is_zero = bytes[0] == std::byte{0} && std::memcmp(bytes, bytes + 1, count - 1) == 0;
@@ -118,6 +122,24 @@ void GlobalSpace::free(PageAllocation& allocation) {
   allocations_.remove(allocation);
   run(give_back_pages(allocation, allocation.pages()));
   free_entries_[allocation.pages_of_home()].push_back(allocation.entries_at);
+  if (allocation.segment != nullptr) free_segments_.emplace(allocation.segment_bytes, allocation.segment);
+}
+
+// One of an allocation that has been freed, if it is large enough. All ranks have the same.
+bool GlobalSpace::take_segment(PageAllocation& allocation) {
+  if (const auto found = free_segments_.lower_bound(allocation.bytes); found != free_segments_.end()) {
+    allocation.segment_bytes = found->first;
+    allocation.segment = found->second;
+    free_segments_.erase(found);
+    return true;
+  }
+  runtime::SegmentRequest request;
+  request.bytes = allocation.bytes;
+  auto added = runtime_.segments().add(request);
+  if (!added) return false;
+  allocation.segment_bytes = added.value()->bytes;
+  allocation.segment = reinterpret_cast<std::byte*>(added.value()->base);
+  return true;
 }
 
 void GlobalSpace::copy_own_pages(PageAllocation& allocation, bool to_shared) {
@@ -133,13 +155,7 @@ void GlobalSpace::copy_own_pages(PageAllocation& allocation, bool to_shared) {
 }
 
 bool GlobalSpace::share(PageAllocation& allocation) {
-  if (allocation.segment == nullptr) {
-    runtime::SegmentRequest request;
-    request.bytes = allocation.bytes;
-    auto added = runtime_.segments().add(request);
-    if (!added) return false;
-    allocation.segment = reinterpret_cast<std::byte*>(added.value()->base);
-  }
+  if (allocation.segment == nullptr && !take_segment(allocation)) return false;
   copy_own_pages(allocation, true);
   meet(runtime_, Call::gas_share);
   allocation.shared.store(allocation.segment);
@@ -164,12 +180,12 @@ GlobalSpace* make_global_space(runtime::Runtime& runtime) {
   place.slots = runtime.settings().gas_known_pages;
   place.frames_bytes = memory.bytes() * 3 / 8;
   place.entries_bytes = memory.bytes() / 32;
-  place.slots_at = memory.take(place.slots * sizeof(Slot));
-  place.entries_at = memory.take(place.entries_bytes);
-  place.frames_at = memory.take(place.frames_bytes);
-  if (place.slots_at == memory.bytes() || place.entries_at == memory.bytes() ||
-      place.frames_at == memory.bytes())
-    return nullptr;
+  const std::uint64_t entries_from = in_pages(place.slots * sizeof(Slot));
+  const std::uint64_t frames_from = entries_from + in_pages(place.entries_bytes);
+  place.slots_at = memory.take(frames_from + place.frames_bytes);  // all or nothing
+  if (place.slots_at == memory.bytes()) return nullptr;
+  place.entries_at = place.slots_at + entries_from;
+  place.frames_at = place.slots_at + frames_from;
   space_of_process.store(new GlobalSpace(runtime, place), std::memory_order_release);
   meet(runtime, Call::gas_alloc);  // every rank's heap is open
   return space_of_process.load();

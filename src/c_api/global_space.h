@@ -62,6 +62,7 @@ class GlobalSpace {
 
  private:
   bool take_entries(PageAllocation& allocation);
+  bool take_segment(PageAllocation& allocation);
   Task<bool> place_pages(PageAllocation& allocation);
   Task<> give_back_pages(PageAllocation& allocation, std::uint64_t pages);
   void copy_own_pages(PageAllocation& allocation, bool to_shared);
@@ -83,6 +84,7 @@ class GlobalSpace {
   std::uint64_t next_entry_;
   const std::uint64_t entries_end_;
   std::map<std::uint64_t, std::vector<std::uint64_t>> free_entries_;  // by how many there are of a home
+  std::multimap<std::uint64_t, std::byte*> free_segments_;            // by their bytes
 };
 
 template <class Use>

@@ -22,6 +22,7 @@ struct PageAllocation {
   // Where it is shared memory, too; null: nowhere.
   std::atomic<std::byte*> shared{nullptr};
   std::byte* segment = nullptr;  // for the next time
+  std::uint64_t segment_bytes = 0;
 
   std::uint64_t pages() const { return (bytes + page_bytes - 1) / page_bytes; }
   // The most that have one home.

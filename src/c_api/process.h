@@ -49,8 +49,9 @@ struct Process {
   Allocation allocate;
   PageHome page_home;
 
-  // Whether all of it is shared memory of the program.
+  // Whether all of it, a byte or more, is shared memory of the program.
   bool is_shared(const void* memory, std::size_t bytes) {
+    if (bytes - 1 > UINTPTR_MAX - reinterpret_cast<std::uintptr_t>(memory)) return false;
     const auto* const last = static_cast<const char*>(memory) + (bytes - 1);
     return (heap::process_heap.is_shared(memory) && heap::process_heap.is_shared(last)) ||
            added.contains(memory, bytes);

@@ -1,13 +1,16 @@
 // musubi.h: reader-writer locks.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/export.h"
 #include "c_api/process.h"
+#include "c_api/thread_end.h"
 #include "musubi/musubi.h"
 
 using musubi::RwLockId;
 using musubi::c_api::current_process;
+using musubi::c_api::ThreadEnd;
 using musubi::runtime::Coordination;
 
 static_assert(MUSUBI_RWLOCK_COUNT == Coordination::rw_lock_count);
@@ -18,12 +21,33 @@ struct Held {
   std::uint32_t lock;
   bool writing;
 };
-// By the calling thread, in no order.
-thread_local std::vector<Held> held_by_thread;
+// By the calling thread, in no order; null: none so far.
+constinit thread_local std::vector<Held>* held_by_thread = nullptr;
+
+void forget_held_locks();
+
+ThreadEnd& thread_end() {
+  static ThreadEnd end(forget_held_locks);
+  return end;
+}
+
+// Not as long as there are any: the program may give them back later in the thread's end.
+void forget_held_locks() {
+  if (!held_by_thread->empty()) return thread_end().expect();
+  delete std::exchange(held_by_thread, nullptr);
+}
+
+std::vector<Held>& held_locks() {
+  if (held_by_thread == nullptr) {
+    held_by_thread = new std::vector<Held>;
+    thread_end().expect();
+  }
+  return *held_by_thread;
+}
 
 std::vector<Held>::iterator find(std::uint32_t lock) {
-  return std::find_if(held_by_thread.begin(), held_by_thread.end(),
-                      [lock](const Held& held) { return held.lock == lock; });
+  std::vector<Held>& all = held_locks();
+  return std::find_if(all.begin(), all.end(), [lock](const Held& held) { return held.lock == lock; });
 }
 
 // `lock_it` gives whether it has taken the lock.
@@ -32,9 +56,9 @@ int take(std::uint32_t lock, bool writing, Lock lock_it) {
   auto* const process = current_process();
   if (process == nullptr) return MUSUBI_ERROR_STATE;
   if (lock >= MUSUBI_RWLOCK_COUNT) return MUSUBI_ERROR_LOCK;
-  if (find(lock) != held_by_thread.end()) return MUSUBI_ERROR_HELD;
+  if (find(lock) != held_locks().end()) return MUSUBI_ERROR_HELD;
   if (!lock_it(process->runtime.coordination(), RwLockId{lock})) return MUSUBI_BUSY;
-  held_by_thread.push_back({lock, writing});
+  held_locks().push_back({lock, writing});
   return MUSUBI_OK;
 }
 
@@ -68,9 +92,9 @@ MUSUBI_EXPORT int musubi_rwunlock(uint32_t rwlock) {
   if (process == nullptr) return MUSUBI_ERROR_STATE;
   if (rwlock >= MUSUBI_RWLOCK_COUNT) return MUSUBI_ERROR_LOCK;
   const auto held = find(rwlock);
-  if (held == held_by_thread.end()) return MUSUBI_ERROR_NOT_HELD;
+  if (held == held_locks().end()) return MUSUBI_ERROR_NOT_HELD;
   const bool writing = held->writing;
-  held_by_thread.erase(held);
+  held_locks().erase(held);
   Coordination& locks = process->runtime.coordination();
   if (writing) {
     locks.unlock_exclusive(RwLockId{rwlock});

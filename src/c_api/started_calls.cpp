@@ -1,46 +1,48 @@
 #include "c_api/started_calls.h"
 
-#include <memory>
 #include <utility>
 
 #include "c_api/process.h"
+#include "c_api/thread_end.h"
 
 namespace musubi::c_api {
 namespace {
 
 using runtime::StartedTasks;
 
+constinit thread_local StartedTasks* calls_of_thread = nullptr;
+
 // Behind the job's end nobody completes a call any more.
-struct StartedCalls {
-  ~StartedCalls() {
-    if (current_process() == nullptr) (void)tasks.release();
-  }
-  std::unique_ptr<StartedTasks> tasks;
-};
-thread_local StartedCalls calls_of_thread;
+void wait_at_end() {
+  if (current_process() != nullptr) delete calls_of_thread;
+  calls_of_thread = nullptr;
+}
 
 }  // namespace
 
 StartedTasks::Handle start_call(runtime::ThreadExecutor& executor, Task<> task) {
-  std::unique_ptr<StartedTasks>& tasks = calls_of_thread.tasks;
-  if (tasks == nullptr) tasks = std::make_unique<StartedTasks>(executor);
-  return tasks->start(std::move(task));
+  if (calls_of_thread == nullptr) {
+    static ThreadEnd end(wait_at_end);
+    calls_of_thread = new StartedTasks(executor);
+    end.expect();
+  }
+  return calls_of_thread->start(std::move(task));
 }
 
 StartedTasks::State wait_for_call(StartedTasks::Handle handle) {
   if (handle == 0) return StartedTasks::State::done;
-  StartedTasks* const tasks = calls_of_thread.tasks.get();
-  return tasks == nullptr ? StartedTasks::State::unknown : tasks->wait(handle);
+  if (calls_of_thread == nullptr) return StartedTasks::State::unknown;
+  return calls_of_thread->wait(handle);
 }
 
 StartedTasks::State test_call(StartedTasks::Handle handle) {
   if (handle == 0) return StartedTasks::State::done;
-  StartedTasks* const tasks = calls_of_thread.tasks.get();
-  return tasks == nullptr ? StartedTasks::State::unknown : tasks->test(handle);
+  if (calls_of_thread == nullptr) return StartedTasks::State::unknown;
+  return calls_of_thread->test(handle);
 }
 
 void wait_for_started_calls() {
-  if (calls_of_thread.tasks != nullptr) calls_of_thread.tasks->wait_for_all();
+  if (calls_of_thread != nullptr) calls_of_thread->wait_for_all();
 }
 
 }  // namespace musubi::c_api

@@ -1,25 +1,26 @@
 #include "c_api/thread_objects.h"
 
-#include <memory>
+#include <utility>
+
+#include "c_api/thread_end.h"
 
 namespace musubi::c_api {
 namespace {
 
-struct ThreadObjects {
-  ~ThreadObjects() { give_back_thread_objects(); }
-  std::unique_ptr<global_heap::ObjectCache> cache;
-};
-
-// The pointer is found without a call; the other object is there to be destroyed when the thread ends.
 constinit thread_local global_heap::ObjectCache* cache_of_thread = nullptr;
-thread_local ThreadObjects objects_of_thread;
+
+void let_go_of_cache() {
+  give_back_thread_objects();
+  delete std::exchange(cache_of_thread, nullptr);
+}
 
 }  // namespace
 
 global_heap::ObjectCache& thread_objects(const GlobalHeap& heap) {
   if (cache_of_thread == nullptr) {
-    objects_of_thread.cache = std::make_unique<global_heap::ObjectCache>(heap.ranks());
-    cache_of_thread = objects_of_thread.cache.get();
+    static ThreadEnd end(let_go_of_cache);
+    cache_of_thread = new global_heap::ObjectCache(heap.ranks());
+    end.expect();
   }
   return *cache_of_thread;
 }

@@ -2,8 +2,6 @@
 
 #include <signal.h>
 
-#include <chrono>
-
 #include "os/clock.h"
 #include "runtime/thread_executor.h"
 
@@ -54,7 +52,7 @@ void Alarms::work() {
     const std::uint64_t now = os::monotonic_ns();
     const std::uint64_t deadline = due_.begin()->first;
     if (now < deadline) {
-      changed_.wait_for(held, std::chrono::nanoseconds(deadline - now));
+      changed_.wait_for(held, sleep_before(deadline, now));
       continue;
     }
     const remote_lock::Grants::Expiry expiry = due_.begin()->second;

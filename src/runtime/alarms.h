@@ -1,6 +1,8 @@
 // Ends waits whose time is up. The thread for that begins with the first of them.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -23,6 +25,14 @@ class Alarms {
   // Expires the wait at `deadline_ns` of os::monotonic_ns(), unless cancel() comes before. Any thread.
   void set(std::uint64_t deadline_ns, remote_lock::Grants::Expiry expiry);
   void cancel(std::uint64_t deadline_ns, remote_lock::Grants::Expiry expiry);
+
+  // How long the thread sleeps before it looks again: until the deadline, but no longer than an hour. The
+  // standard library adds the duration to the time of its clock, and what overflows there is over at once.
+  static constexpr std::chrono::nanoseconds sleep_before(std::uint64_t deadline_ns, std::uint64_t now_ns) {
+    constexpr std::uint64_t longest_ns = 3'600'000'000'000;
+    if (deadline_ns <= now_ns) return std::chrono::nanoseconds(0);
+    return std::chrono::nanoseconds(std::min(deadline_ns - now_ns, longest_ns));
+  }
 
  private:
   void work();

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "fabric/shm/copy_words.h"
 #include "fabric/transfer.h"
 #include "runtime/thread_executor.h"
 
@@ -18,10 +19,11 @@ bool is_word(std::uintptr_t global, std::size_t bytes) {
   return bytes == sizeof(std::uint64_t) && global % sizeof(std::uint64_t) == 0;
 }
 
+// Others write there meanwhile: each word of the global side is copied as a whole.
 void copy_out(std::byte* global, void* local, std::size_t bytes) {
   if (!is_word(reinterpret_cast<std::uintptr_t>(global), bytes)) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    std::memcpy(local, global, bytes);
+    fabric::copy_words(local, global, bytes, global);
     return;
   }
   const std::uint64_t value = std::atomic_ref(*reinterpret_cast<std::uint64_t*>(global)).load();
@@ -30,7 +32,7 @@ void copy_out(std::byte* global, void* local, std::size_t bytes) {
 
 void copy_in(std::byte* global, const void* local, std::size_t bytes) {
   if (!is_word(reinterpret_cast<std::uintptr_t>(global), bytes)) {
-    std::memcpy(global, local, bytes);
+    fabric::copy_words(global, local, bytes, global);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return;
   }

@@ -83,14 +83,15 @@ def require(result):
 
 
 def _load():
-    """The library that MUSUBI_LIBRARY names, or that lies beside this file, or that the loader finds."""
+    """The library that LIBMUSUBI names, or that lies beside this file, or that the loader finds. (Variables
+    that begin with MUSUBI_ are settings.)"""
     beside = pathlib.Path(__file__).with_name("libmusubi.so")
-    name = os.environ.get("MUSUBI_LIBRARY") or (str(beside) if beside.exists() else "libmusubi.so")
+    name = os.environ.get("LIBMUSUBI") or (str(beside) if beside.exists() else "libmusubi.so")
     try:
         loaded = ctypes.CDLL(name)
     except OSError as error:
         remedy = ("start the program by `musubi run --explicit`" if "static TLS" in str(error)
-                  else "set MUSUBI_LIBRARY to its path")
+                  else "set LIBMUSUBI to its path")
         raise ImportError(f"libmusubi cannot be loaded ({error}): {remedy}") from error
     for function, (result, arguments) in FUNCTIONS.items():
         entry = getattr(loaded, function)

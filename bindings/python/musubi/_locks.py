@@ -1,13 +1,27 @@
 """Locks and conditions of the job. Objects with one number are one lock, at any rank."""
 
+import operator
+
 from ._library import BUSY, TIMEOUT, library, require
+
+_FOREVER_NS = 2**64 - 1
+
+
+def _number(number):
+    """A number as the library gets it, in 32 bits. What does not fit is no number of a lock either."""
+    number = operator.index(number)
+    return number if 0 <= number < 2**32 else 2**32 - 1
+
+
+def _nanoseconds(seconds):
+    return int(max(0, seconds) * 1e9) if seconds * 1e9 < _FOREVER_NS else _FOREVER_NS
 
 
 class Lock:
     """Lock number `number`, below 65536. `with lock:` takes it and gives it back. Not recursive."""
 
     def __init__(self, number):
-        self.number = number
+        self.number = _number(number)
 
     def acquire(self, blocking=True):
         """Takes the lock; blocks. Without `blocking`: returns False when it is not free."""
@@ -42,7 +56,7 @@ class RWLock:
             require(library.musubi_rwunlock(self.number))
 
     def __init__(self, number):
-        self.number = number
+        self.number = _number(number)
 
     def read(self):
         return self._Held(self.number, library.musubi_rdlock)
@@ -65,7 +79,7 @@ class Condition:
     """Condition number `number`, below 4096, with a Lock that the thread holds."""
 
     def __init__(self, number, lock):
-        self.number, self.lock = number, lock
+        self.number, self.lock = _number(number), lock
 
     def wait(self, timeout=None):
         """Gives the lock back, sleeps until a signal or `timeout` seconds have passed, takes the lock again.
@@ -73,7 +87,7 @@ class Condition:
         if timeout is None:
             require(library.musubi_cond_wait(self.number, self.lock.number))
             return True
-        result = library.musubi_cond_timedwait(self.number, self.lock.number, max(0, int(timeout * 1e9)))
+        result = library.musubi_cond_timedwait(self.number, self.lock.number, _nanoseconds(timeout))
         if result == TIMEOUT:
             return False
         require(result)

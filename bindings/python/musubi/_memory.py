@@ -1,6 +1,7 @@
 """Shared memory as buffers, and as NumPy arrays."""
 
 import ctypes
+import operator
 
 from ._library import Attributes, library, require
 
@@ -29,7 +30,10 @@ def empty(shape, dtype=float, **attributes):
     kind = numpy.dtype(dtype)
     if kind.hasobject:
         raise TypeError("Python objects cannot lie in shared memory: choose a dtype of plain values")
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    try:
+        sizes = (operator.index(shape),)
+    except TypeError:
+        sizes = tuple(shape)
     count = 1
     for size in sizes:
         count *= size

@@ -78,9 +78,7 @@ class condition {
   }
   template <class Rep, class Period>
   std::cv_status wait_for(std::unique_lock<mutex>& lock, std::chrono::duration<Rep, Period> timeout) {
-    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(timeout).count();
-    const int result = musubi_cond_timedwait(number_, lock.mutex()->number(),
-                                             left > 0 ? static_cast<std::uint64_t>(left) : 0);
+    const int result = musubi_cond_timedwait(number_, lock.mutex()->number(), nanoseconds_of(timeout));
     if (result == MUSUBI_TIMEOUT) return std::cv_status::timeout;
     require(result);
     return std::cv_status::no_timeout;
@@ -89,6 +87,16 @@ class condition {
   void notify_all() { require(musubi_cond_broadcast(number_)); }
 
  private:
+  // What does not fit waits for ever.
+  template <class Rep, class Period>
+  static std::uint64_t nanoseconds_of(std::chrono::duration<Rep, Period> timeout) {
+    using std::chrono::nanoseconds;
+    using Real = std::chrono::duration<double, std::nano>;
+    if (!(timeout > timeout.zero())) return 0;  // not a number, too
+    if (Real(timeout) >= Real(nanoseconds::max())) return static_cast<std::uint64_t>(-1);
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<nanoseconds>(timeout).count());
+  }
+
   std::uint32_t number_;
 };
 

@@ -44,8 +44,10 @@ struct allocator {
 struct shared_delete {
   template <class T>
   void operator()(T* object) const noexcept {
+    const void* memory = object;  // a base need not lie where its object begins
+    if constexpr (std::is_polymorphic_v<T>) memory = dynamic_cast<const void*>(object);
     std::destroy_at(object);
-    musubi_free(object);
+    musubi_free(const_cast<void*>(memory));
   }
 };
 // One object in shared memory, which this rank owns; get() is good at every rank. A pointer of the standard

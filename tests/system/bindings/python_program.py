@@ -3,6 +3,7 @@
 import array
 import sys
 import threading
+import time
 
 import musubi
 
@@ -27,6 +28,7 @@ def arrays():
     rank, ranks = musubi.rank(), musubi.size()
     numbers = musubi.zeros((301, 500), dtype="i8", placement="at", home=ranks - 1, policy="home")
     check(not numbers.any(), "zeros")
+    check(musubi.empty(numpy.int64(3)).shape == (3,), "a length of NumPy's")
     musubi.barrier()
     mine = musubi.part_of(numbers, rank, ranks)
     mine += 1 + rank
@@ -89,7 +91,26 @@ def locks():
         check(not musubi.Condition(6 + musubi.rank(), lock).wait(timeout=1e-6), "a wait that times out")
         musubi.Condition(6 + musubi.rank(), lock).notify()
     refused(7, lock.release)
-    refused(5, musubi.Lock(65536).acquire)
+    own = musubi.Lock(10 + musubi.rank())
+    for timeout in (2**64 / 1e9, float("inf")):
+        condition = musubi.Condition(10 + musubi.rank(), own)
+
+        def notify():
+            musubi.attach_thread()
+            time.sleep(0.05)  # for a wait that is over too early
+            with own:
+                condition.notify()
+            musubi.detach_thread()
+
+        with own:
+            notifier = threading.Thread(target=notify)
+            notifier.start()
+            check(condition.wait(timeout=timeout), "a wait for centuries")
+        notifier.join()
+    for number in (65536, -1, 2**32, 2**64 + 3):
+        refused(5, musubi.Lock(number).acquire)
+        refused(5, musubi.RWLock(number).try_read)
+        refused(5, musubi.Condition(number, lock).notify)
     musubi.barrier()
     own = musubi.Lock(10 + musubi.rank())
     check(own.acquire(blocking=False), "a free lock")

@@ -120,6 +120,27 @@ void containers() {
   aligned.deallocate(place, 3);
 }
 
+// An object that is destroyed by a pointer to its second base.
+void bases() {
+  struct First {
+    virtual ~First() = default;
+    long first = 1;
+  };
+  struct Second {
+    virtual ~Second() = default;
+    long second = 2;
+  };
+  struct Both : First, Second {};
+  for (int i = 0; i < 1000; ++i) {
+    musubi::unique_ptr<Both> both = musubi::make_unique<Both>();
+    void* const memory = both.get();
+    musubi::unique_ptr<Second> second = std::move(both);
+    CHECK(second->second == 2 && static_cast<void*>(second.get()) != memory);
+    second.reset();
+    CHECK(musubi::make_unique<Both>().get() == memory);
+  }
+}
+
 void locks() {
   struct Board {
     long sum;
@@ -146,6 +167,25 @@ void locks() {
   {
     std::unique_lock held(lock);
     CHECK(musubi::condition(10).wait_for(held, std::chrono::microseconds(1)) == std::cv_status::timeout);
+  }
+  {
+    // The longest time that can be said, and more than fits into nanoseconds.
+    const auto number = static_cast<std::uint32_t>(100 + musubi::rank());
+    musubi::mutex own(number);
+    std::unique_lock held(own);
+    std::thread notifier([&own, number] {
+      const musubi::attached_thread attached;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for a wait that is over too early
+      const std::scoped_lock behind_the_wait(own);
+      musubi::condition(number).notify_one();
+    });
+    CHECK(musubi::condition(number).wait_for(held, std::chrono::hours::max()) == std::cv_status::no_timeout);
+    held.unlock();
+    notifier.join();
+    held.lock();
+    CHECK(musubi::condition(number).wait_for(held, std::chrono::hours::min()) == std::cv_status::timeout);
+    const std::chrono::duration<double> no_number(0.0 / 0.0);
+    CHECK(musubi::condition(number).wait_for(held, no_number) == std::cv_status::timeout);
   }
   CHECK(code_of([&] { lock.unlock(); }) == MUSUBI_ERROR_NOT_HELD);
   CHECK(code_of([] { musubi::mutex(MUSUBI_LOCK_COUNT).lock(); }) == MUSUBI_ERROR_LOCK);
@@ -213,6 +253,7 @@ int main(int argc, char** argv) {
     CHECK(code_of([] { musubi::job second; }) == MUSUBI_ERROR_STATE);
     if (name == "cxx_arrays") arrays();
     if (name == "cxx_containers") containers();
+    if (name == "cxx_bases") bases();
     if (name == "cxx_locks") locks();
     if (name == "cxx_values") values();
     if (name == "cxx_exception") exception_leaves();

@@ -198,6 +198,30 @@ static void contention(void) {
   CHECK(gas_free(contended) == 0);
 }
 
+/* Both halves of a word in a longer range are of one put. Ranges begin inside of a word, some end there, and
+ * the private side lies anywhere; what is put has all of each word that is looked at. */
+static void whole_words(void) {
+  enum { range = 4 + 5 * 8 + 4, first = 4 };
+  const gas_address pages = gas_alloc(64, 64, 0);
+  CHECK(pages != 0);
+  meet();
+  char bytes[range + 1];
+  for (uint32_t turn = 1; turn <= 300000; ++turn) {
+    const int put_length = turn % 2 == 0 ? range : 4 + 8 * (int)(turn % 5 + 1);
+    const int length = rank == 0 ? put_length : (int)(turn * 5 % range) + 1;
+    char* const local = bytes + turn % 2;
+    for (int at = 0; at < range; at += 4) memcpy(local + at, &turn, 4);
+    if (rank == 0) {
+      CHECK(gas_put(pages + first, local, (size_t)length) == 0);
+      continue;
+    }
+    CHECK(gas_get(pages + first, local, (size_t)length) == 0);
+    for (int at = 4; at + 8 <= length; at += 8) CHECK(memcmp(local + at, local + at + 4, 4) == 0);
+  }
+  meet();
+  CHECK(gas_free(pages) == 0);
+}
+
 /* More pages than a rank knows at a time, all of them used by all. */
 static void evictions(void) {
   enum { count = 500 };
@@ -224,7 +248,8 @@ static void evictions(void) {
 static void sharing(void) {
   enum { words = 5000 };
   const gas_address pages = gas_alloc(words * 8, 2048, GAS_BLOCK);
-  CHECK(pages != 0);
+  const gas_address others = gas_alloc(64, 64, 0);
+  CHECK(pages != 0 && others != 0);
   for (uint64_t turn = 1; turn <= 3; ++turn) {
     for (int i = rank; i < words; i += ranks) {
       const uint64_t value = turn * words + (uint64_t)i;
@@ -236,6 +261,9 @@ static void sharing(void) {
     CHECK(gas_share(pages, &memory) == 0 && memory != NULL);
     REFUSED(gas_share(pages, &memory), GAS_SHARED);
     REFUSED(gas_own(pages, 1), GAS_SHARED);
+    const gas_address list[] = {others, pages};
+    REFUSED(gas_own_list(list, 2), GAS_SHARED);
+    CHECK(gas_where(others) == 0);
     REFUSED(gas_own_begin(pages, 1), GAS_SHARED);
     uint64_t* const shared = memory;
     for (int i = 0; i < words; ++i) CHECK(shared[i] == turn * words + (uint64_t)i);
@@ -256,7 +284,26 @@ static void sharing(void) {
     CHECK(gas_get(pages + 8, &value, sizeof value) == 0 && value == turn * words + 1 + 7);
     meet();
   }
-  CHECK(gas_free(pages) == 0);
+  CHECK(gas_free(pages) == 0 && gas_free(others) == 0);
+}
+
+/* Shared memory of a freed allocation serves the next ones: segments_bytes is small. */
+static void sharing_again(void) {
+  for (uint64_t turn = 1; turn <= 40; ++turn) {
+    const size_t words = (size_t)1 << (turn % 4 == 0 ? 14 : 17);
+    const gas_address pages = gas_alloc(words * 8, 4096, GAS_BLOCK);
+    CHECK(pages != 0);
+    const gas_address mine = pages + (gas_address)rank * 8;
+    CHECK(gas_put(mine, &turn, sizeof turn) == 0);
+    void* memory = NULL;
+    CHECK(gas_share(pages, &memory) == 0);
+    const uint64_t* const shared = memory;
+    for (size_t i = 0; i < words; ++i) CHECK(shared[i] == (i < (size_t)ranks ? turn : 0));
+    meet();
+    memset((char*)memory + rank * 8, 0xff, 8);
+    if (turn % 2 == 0) CHECK(gas_unshare(pages) == 0);
+    CHECK(gas_free(pages) == 0);
+  }
 }
 
 /* Freed memory is there again, wherever the pages were. */
@@ -302,13 +349,23 @@ int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*play)(void);
-  } cases[] = {
-      {"refused", refused},       {"owners", owners},          {"copies", copies}, {"contention", contention},
-      {"evictions", evictions},   {"sharing", sharing},        {"again", again},   {"death", death},
-      {"other_call", other_call}, {"other_order", other_order}};
+  } cases[] = {{"refused", refused},
+               {"owners", owners},
+               {"copies", copies},
+               {"contention", contention},
+               {"evictions", evictions},
+               {"sharing", sharing},
+               {"again", again},
+               {"death", death},
+               {"sharing_again", sharing_again},
+               {"whole_words", whole_words},
+               {"other_call", other_call},
+               {"other_order", other_order}};
   char byte = 0;
   REFUSED(gas_get(1, &byte, 1), GAS_STATE);
   CHECK(gas_alloc(64, 64, 0) == 0 && gas_error() == GAS_STATE);
+  REFUSED(gas_get_indexed(1, NULL, &byte, 1, 1), GAS_STATE);
+  REFUSED(gas_put_indexed(1, NULL, &byte, 1, 1), GAS_STATE);
   REFUSED(gas_wait(0), GAS_STATE);
   if (argc != 2 || musubi_init(&argc, &argv) != MUSUBI_OK) return 98;
   rank = musubi_rank();

@@ -1,7 +1,9 @@
 /* One rank of a job that tries gheap.h: gheap_program <case>. Each case checks itself. */
 #include <limits.h>
+#include <musubi/gas.h>
 #include <musubi/gheap.h>
 #include <musubi/musubi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -91,6 +93,53 @@ static void refused_heap(void) {
   CHECK(musubi_barrier() == MUSUBI_OK);
   CHECK(gglimit(0, &low, &high) == 0 && low == 0 && high == 0);
   REFUSED(sgbrk(0, 1), -1, MUSUBI_GHEAP_FULL);
+}
+
+static pthread_key_t key_of_thread;
+enum { objects_of_thread = 100 };
+
+static void free_at_end(void* objects) {
+  long* const places = objects;
+  for (int i = 0; i < objects_of_thread; ++i) CHECK(musubi_gfree(next(), places[i]) == 0);
+  free(places);
+  CHECK(musubi_detach_thread() == MUSUBI_OK);
+}
+
+static void* allocate_to_the_end(void* unused) {
+  (void)unused;
+  CHECK(musubi_attach_thread() == MUSUBI_OK);
+  long* const places = malloc(objects_of_thread * sizeof *places);
+  CHECK(places != NULL && pthread_setspecific(key_of_thread, places) == 0);
+  for (int i = 0; i < objects_of_thread; ++i) CHECK((places[i] = musubi_galloc(next(), 200)) >= 0);
+  return NULL;
+}
+
+/* The destructor of a thread's key comes late in the thread's life, and is part of it: what it frees is there
+ * for others. */
+static void ends_of_threads(void) {
+  begin();
+  CHECK(pthread_key_create(&key_of_thread, free_at_end) == 0);
+  long low = -1, high = -1;
+  for (int round = 0; round < 20; ++round) {
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, allocate_to_the_end, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    if (round == 0) CHECK(gglimit(next(), &low, NULL) == 0);
+  }
+  CHECK(gglimit(next(), &high, NULL) == 0 && high == low);
+}
+
+/* What gas.h has taken leaves no room: global_bytes is small. */
+static void no_room(void) {
+  CHECK(gas_alloc(64, 64, 0) != 0);
+  for (int i = 0; i < 2; ++i) REFUSED(ginit(0), -1, MUSUBI_GHEAP_CAPACITY);
+  REFUSED(musubi_galloc(0, 8), -1, MUSUBI_GHEAP_STATE);
+}
+
+/* Global pages that have no room take none: the table of known pages is large. */
+static void no_pages(void) {
+  for (int i = 0; i < 2; ++i) CHECK(gas_alloc(64, 64, 0) == 0 && gas_error() == GAS_MEMORY);
+  CHECK(ginit(0) == 0);
+  CHECK(musubi_galloc(next(), 8) >= 0);
 }
 
 /* All processes take from one heap: no byte twice. Each then writes what it has, and the owner reads it. */
@@ -246,7 +295,8 @@ int main(int argc, char** argv) {
   } cases[] = {{"published", published},   {"refused_heap", refused_heap},
                {"contention", contention}, {"growth", growth},
                {"copies", copies},         {"death", death},
-               {"pool_death", pool_death}};
+               {"pool_death", pool_death}, {"ends_of_threads", ends_of_threads},
+               {"no_room", no_room},       {"no_pages", no_pages}};
   long before = 0;
   REFUSED(ginit(size), -1, MUSUBI_GHEAP_STATE);
   REFUSED(gglimit(0, &before, NULL), -1, MUSUBI_GHEAP_STATE);

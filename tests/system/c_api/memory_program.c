@@ -182,6 +182,27 @@ static void different(void) {
   musubi_alloc_with(&none, bytes, &memory);
 }
 
+/* Ranges whose end lies before their beginning, which is shared memory, too. */
+static void wrapped_ranges(void) {
+  char* const memory = musubi_alloc(4096);
+  CHECK(memory != NULL);
+  const size_t wrapped[] = {SIZE_MAX, (size_t)-64, SIZE_MAX / 2};
+  for (size_t i = 0; i < sizeof wrapped / sizeof *wrapped; ++i) {
+    CHECK(musubi_touch(memory + 2048, wrapped[i], 0) == MUSUBI_ERROR_ADDRESS);
+    CHECK(musubi_prefetch(memory + 2048, wrapped[i], 0) == MUSUBI_ERROR_ADDRESS);
+    CHECK(musubi_release_range(memory + 2048, wrapped[i]) == MUSUBI_ERROR_ADDRESS);
+  }
+  CHECK(musubi_free(memory) == MUSUBI_OK);
+}
+
+/* Otherwise the ranks would choose different memory at the next allocation. */
+static void different_freed(void) {
+  const musubi_attributes cyclic = {0, 4096, MUSUBI_PLACE_CYCLIC, 0, 0};
+  void* const first = with(cyclic, bytes);
+  void* const second = with(cyclic, bytes);
+  CHECK(musubi_free_with(rank == 0 ? first : second) == MUSUBI_OK);
+}
+
 int main(int argc, char** argv) {
   void* memory = NULL;
   const musubi_attributes none = {0};
@@ -198,7 +219,9 @@ int main(int argc, char** argv) {
                                            {"aligned", aligned},
                                            {"prefetch", prefetch},
                                            {"release_range", release_range},
-                                           {"mismatch_attributes", different}};
+                                           {"wrapped_ranges", wrapped_ranges},
+                                           {"mismatch_attributes", different},
+                                           {"mismatch_freed", different_freed}};
   if (!run_case(join_job(argc, argv), cases, sizeof cases / sizeof cases[0])) return 96;
   return musubi_finalize(0);
 }

@@ -1,6 +1,7 @@
 /* One rank of a job that tries the locks and conditions of musubi.h: synchronization_program <case>. Each
  * case checks itself. */
 #include <pthread.h>
+#include <unistd.h>
 
 #include "checks.h"
 
@@ -208,6 +209,56 @@ static void timeout(void) {
   CHECK(musubi_unlock(mine) == MUSUBI_OK);
 }
 
+static int is_waiting;
+
+static void* wait_for_centuries(void* unused) {
+  const uint32_t mine = (uint32_t)rank;
+  (void)unused;
+  CHECK(musubi_attach_thread() == MUSUBI_OK && musubi_lock(mine) == MUSUBI_OK);
+  is_waiting = 1;
+  CHECK(musubi_cond_timedwait(mine, mine, INT64_MAX) == MUSUBI_OK);
+  CHECK(musubi_unlock(mine) == MUSUBI_OK && musubi_detach_thread() == MUSUBI_OK);
+  return NULL;
+}
+
+static pthread_key_t key_of_thread;
+
+static void give_back_at_end(void* unused) {
+  (void)unused;
+  for (uint32_t lock = 0; lock < 40; ++lock) CHECK(musubi_rwunlock(lock) == MUSUBI_OK);
+  CHECK(musubi_rdlock(41) == MUSUBI_OK && musubi_rwunlock(41) == MUSUBI_OK);
+  CHECK(musubi_detach_thread() == MUSUBI_OK);
+}
+
+static void* hold_to_the_end(void* unused) {
+  (void)unused;
+  CHECK(musubi_attach_thread() == MUSUBI_OK && pthread_setspecific(key_of_thread, &key_of_thread) == 0);
+  for (uint32_t lock = 0; lock < 40; ++lock) CHECK(musubi_rdlock(lock) == MUSUBI_OK);
+  return NULL;
+}
+
+/* The destructor of a thread's key comes late in the thread's life, and is part of it. */
+static void ends_of_threads(void) {
+  CHECK(pthread_key_create(&key_of_thread, give_back_at_end) == 0);
+  for (int round = 0; round < 10; ++round) on_threads(hold_to_the_end);
+}
+
+/* The largest time of 63 bits is no time that is over already: what ends waits sleeps, and its mutex is free
+ * for the thread that was signalled. */
+static void centuries(void) {
+  const uint32_t mine = (uint32_t)rank;
+  pthread_t waiting;
+  CHECK(pthread_create(&waiting, NULL, wait_for_centuries, NULL) == 0);
+  for (int seen = 0; !seen;) {
+    CHECK(musubi_lock(mine) == MUSUBI_OK);
+    seen = is_waiting;
+    usleep(100000); /* for the thread that ends waits to begin */
+    if (seen) CHECK(musubi_cond_signal(mine) == MUSUBI_OK);
+    CHECK(musubi_unlock(mine) == MUSUBI_OK);
+  }
+  CHECK(pthread_join(waiting, NULL) == 0);
+}
+
 /* A thread waits for ever in a job that ends. */
 static void death(void) {
   if (rank == 0) musubi_abort(43, "as the test wants it");
@@ -230,6 +281,8 @@ int main(int argc, char** argv) {
                                            {"conditions", conditions},
                                            {"broadcast", broadcast},
                                            {"timeout", timeout},
+                                           {"centuries", centuries},
+                                           {"ends_of_threads", ends_of_threads},
                                            {"death", death}};
   if (!run_case(join_job(argc, argv), cases, sizeof cases / sizeof cases[0])) return 96;
   return musubi_finalize(0);
