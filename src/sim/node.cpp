@@ -61,7 +61,7 @@ MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
                                                entries_.data(), &signature_, &public_pages_},
                                               options_.protocol,
                                               private_parts,
-                                              {entry_sizes_, updates_.data(), 0}});
+                                              {entry_sizes_, updates_.data(), 0, nullptr}});
 }
 
 Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,

@@ -34,8 +34,8 @@ std::uint64_t Board::allocate(std::uint64_t capacity) {
   }
   const std::uint64_t taken = next_;
   next_ += capacity * sizeof(Run);
-  MUSUBI_CHECK(next_ <= layout_.bytes,
-               "the lists of what was written under locks outgrow entry_list_bytes: raise it (--set)");
+  if (next_ > layout_.bytes && overflow_ != nullptr) overflow_->on_overflow();
+  MUSUBI_CHECK(next_ <= layout_.bytes, "no room for a list of %lu runs", capacity);
   return taken;
 }
 

@@ -10,12 +10,22 @@
 
 namespace musubi::coherence::entry {
 
+// Told when the lists of a rank have outgrown their memory. Does not return.
+class Overflow {
+ public:
+  virtual void on_overflow() noexcept = 0;
+
+ protected:
+  ~Overflow() = default;
+};
+
 // One task at a time, but for word() and the copy sets.
 class Board {
  public:
   // `own`: Layout::of(sizes).bytes zero bytes, this rank's part of updates_region.
-  Board(const Sizes& sizes, std::byte* own)
-      : sizes_(sizes), layout_(Layout::of(sizes)), own_(own), next_(layout_.lists) {}
+  // `overflow` null: the process ends.
+  Board(const Sizes& sizes, std::byte* own, Overflow* overflow)
+      : sizes_(sizes), layout_(Layout::of(sizes)), own_(own), overflow_(overflow), next_(layout_.lists) {}
 
   const Layout& layout() const { return layout_; }
   std::uint64_t head_of_barrier(std::uint64_t barrier) const {
@@ -39,7 +49,7 @@ class Board {
   std::uint64_t& word(std::uint64_t offset) const { return *reinterpret_cast<std::uint64_t*>(own_ + offset); }
 
   Runs load(const ListHead& head) const;
-  // No other rank reads the list meanwhile. Ends the process where list_bytes are too few.
+  // No other rank reads the list meanwhile. Sizes::list_bytes that are too few are an Overflow.
   void store(ListHead& head, const Runs& runs);
 
  private:
@@ -49,6 +59,7 @@ class Board {
   const Sizes sizes_;
   const Layout layout_;
   std::byte* const own_;
+  Overflow* const overflow_;
   std::uint64_t next_;  // memory for lists that nobody has had
   // What lists have outgrown, by the logarithm of the capacity; 0: none. Each begins with the next one.
   std::array<std::uint64_t, 64> free_{};

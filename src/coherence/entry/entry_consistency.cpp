@@ -17,7 +17,7 @@ EntryConsistency::EntryConsistency(const vm::Space& space, fabric::Fabric& fabri
               counters,
               parameters_,
               BlockStore(space, memory, parameters_, nullptr, counters),
-              entry::Board(entry_memory.sizes, entry_memory.own),
+              entry::Board(entry_memory.sizes, entry_memory.own, entry_memory.overflow),
               {}},
       pages_(ground_),
       updates_(ground_, pages_),

@@ -36,6 +36,7 @@ struct EntryMemory {
   entry::Sizes sizes;
   std::byte* own = nullptr;  // this rank's part of updates_region: Layout::of(sizes).bytes zero bytes
   std::uint8_t number = 0;   // Segment::policy of its segments
+  entry::Overflow* overflow = nullptr;
 };
 
 // One object per rank; any thread of it.

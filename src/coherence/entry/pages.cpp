@@ -125,7 +125,8 @@ void Pages::copy(const std::byte* from, std::byte* to, std::uint32_t bytes) cons
 void Pages::fill(Block& b, const std::byte* remote) {
   const Run whole{b.id, 0, static_cast<std::uint32_t>(b.extent.bytes), 0, {}, 0};
   const bool is_careless = ground_.injected(InjectedBug::entry_pending_lost);
-  for (const Run& part : remainder(whole, is_careless ? std::span<const Run>{} : known(b.id))) {
+  const std::span<const Run> newer = is_careless ? std::span<const Run>{} : known(b.id);
+  for (const Run& part : remainder(std::span{&whole, 1}, newer)) {
     copy(remote + part.begin, b.own + part.begin, part.bytes);
     copy(remote + part.begin, b.published + part.begin, part.bytes);
   }
@@ -196,21 +197,23 @@ Task<Runs> Pages::modify(BlockId id, Modification& modification, std::uint64_t c
   co_return publish_changes(b, now.data(), before.data(), place);
 }
 
-Task<> Pages::apply(const Run& run, const std::byte* bytes, bool mapped_only) {
-  auto pass = co_await ground_.store.gate(run.block).enter();
-  const bool mapped = is_mapped(run.block);
+Task<> Pages::apply(std::span<const Run> runs, const std::byte* bytes, bool mapped_only) {
+  const BlockId id = runs.front().block;
+  auto pass = co_await ground_.store.gate(id).enter();
+  const bool mapped = is_mapped(id);
   if (mapped_only && !mapped) co_return;
   if (!mapped && ground_.injected(InjectedBug::entry_pending_lost)) co_return;
-  Block b = block(run.block);
-  MUSUBI_CHECK(run.end() <= b.extent.bytes);
+  Block b = block(id);
   const bool is_careless = ground_.injected(InjectedBug::entry_older_over_newer);
-  const Runs parts = is_careless ? Runs{run} : newest_parts(run, known(run.block));
+  const Runs parts = is_careless ? Runs(runs.begin(), runs.end()) : newest_parts(runs, known(id));
+  std::size_t number = 0;
   for (const Run& part : parts) {
-    const std::byte* const from = bytes + (part.begin - run.begin);
+    for (; runs[number].end() <= part.begin; ++number) bytes += runs[number].bytes;
+    const std::byte* const from = bytes + (part.begin - runs[number].begin);
     copy(from, b.own + part.begin, part.bytes);
     copy(from, b.published + part.begin, part.bytes);
   }
-  make_known(run.block, parts);
+  make_known(id, parts);
 }
 
 void Pages::make_known(BlockId id, std::span<const Run> runs) {

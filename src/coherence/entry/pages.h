@@ -29,9 +29,10 @@ class Pages {
   // Releases what the program has written since the last commit: it becomes known here, with a clock of its
   // own. Under the door.
   Task<> commit();
-  // `bytes` are what `run` names at its writer, or newer. What is newer than what is known here is applied,
-  // whether or not the page is mapped; `mapped_only`: only if it is. Under the door.
-  Task<> apply(const Run& run, const std::byte* bytes, bool mapped_only);
+  // `bytes` are what `runs`, of one block, name at their writers, or newer, one behind the other. What is
+  // newer than what is known here is applied, whether or not the page is mapped; `mapped_only`: only if it
+  // is. Under the door.
+  Task<> apply(std::span<const Run> runs, const std::byte* bytes, bool mapped_only);
   // Runs `modification` on the block, and makes what it changes known, with clock `clock`. Result: what it
   // changed. Under the door.
   Task<Runs> modify(BlockId id, Modification& modification, std::uint64_t clock);

@@ -39,10 +39,6 @@ Runs remainder(std::span<const Run> list, std::span<const Run> newer) {
   return parts;
 }
 
-Runs remainder(const Run& run, std::span<const Run> newer) {
-  return remainder(std::span{&run, 1}, newer);
-}
-
 void put_in_front(Runs& list, std::span<const Run> newer) {
   if (newer.empty()) return;
   Runs by_place(newer.begin(), newer.end());
@@ -53,19 +49,24 @@ void put_in_front(Runs& list, std::span<const Run> newer) {
 }
 
 void lay_over(Runs& known, std::span<const Run> newer) {
-  Runs left = remainder(known, newer);
-  left.insert(left.end(), newer.begin(), newer.end());
-  std::sort(left.begin(), left.end(), is_before);
-  known.swap(left);
+  const Runs left = remainder(known, newer);
+  known.resize(left.size() + newer.size());
+  std::merge(left.begin(), left.end(), newer.begin(), newer.end(), known.begin(), is_before);
 }
 
-Runs newest_parts(const Run& run, std::span<const Run> known) {
+Runs newest_parts(std::span<const Run> runs, std::span<const Run> known) {
+  Runs parts;
+  parts.reserve(runs.size());
   Runs newer;
-  for (const Run& other : from_first_overlap(run, known)) {
-    if (other.block != run.block || other.begin >= run.end()) break;
-    if (!is_older(other, run)) newer.push_back(other);
+  for (const Run& run : runs) {
+    newer.clear();
+    for (const Run& other : from_first_overlap(run, known)) {
+      if (other.block != run.block || other.begin >= run.end()) break;
+      if (!is_older(other, run)) newer.push_back(other);
+    }
+    add_remainder(run, newer, parts);
   }
-  return remainder(run, newer);
+  return parts;
 }
 
 }  // namespace musubi::coherence::entry

@@ -35,18 +35,15 @@ constexpr bool is_before(const Run& a, const Run& b) {
 
 using Runs = std::vector<Run, FrameAllocator<Run>>;
 
-// In no list do two runs overlap. `newer` and `known` are sorted by place (is_before), unless it says
-// otherwise.
+// In no list do two runs overlap. Lists are sorted by place (is_before), unless it says otherwise.
 
-// What `newer` leaves of `list`, in the order of `list`.
+// What `newer` leaves of `list`; `list` in any order, which stays.
 Runs remainder(std::span<const Run> list, std::span<const Run> newer);
-// The same of one run.
-Runs remainder(const Run& run, std::span<const Run> newer);
-// `newer`, in any order, and behind it what it leaves of `list`.
+// `newer`, and behind it what it leaves of `list`; both in any order, which stays.
 void put_in_front(Runs& list, std::span<const Run> newer);
-// `newer` over `known`, sorted by place.
+// `newer` over `known`.
 void lay_over(Runs& known, std::span<const Run> newer);
-// The parts of `run` about which `known` has nothing as new, sorted by place.
-Runs newest_parts(const Run& run, std::span<const Run> known);
+// The parts of `runs` about which `known` has nothing as new.
+Runs newest_parts(std::span<const Run> runs, std::span<const Run> known);
 
 }  // namespace musubi::coherence::entry

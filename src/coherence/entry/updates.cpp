@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "fabric/transfer.h"
 
@@ -34,7 +35,7 @@ Task<> Updates::take_list(Rank giver, std::uint64_t offset) {
     co_await get(giver, theirs.offset + at * sizeof(Run), buffer.data(), count * sizeof(Run));
     const Run* const end =
         std::partition_point(chunk, chunk + count, [&own](const Run& run) { return run.time > own.time; });
-    co_await bring(giver, {chunk, end}, false);
+    co_await bring(giver, Runs(chunk, end), false);
     taken.insert(taken.end(), chunk, end);
     is_newer = end == chunk + count;
     at += count;
@@ -51,13 +52,12 @@ Task<> Updates::take_barrier(Rank writer, std::uint64_t epoch, Runs* moves) {
   ListHead head{};
   co_await get(writer, ground_.board.head_of_barrier(epoch), &head, sizeof head);
   if (head.epoch != epoch) co_return;  // it wrote nothing
-  Runs wanted;
   BufferPool::Buffer buffer(chunks_);
   const auto* const chunk = reinterpret_cast<const Run*>(buffer.data());
   for (std::size_t at = 0; at < head.count;) {
     const std::size_t count = std::min(chunk_runs, head.count - at);
     co_await get(writer, head.offset + at * sizeof(Run), buffer.data(), count * sizeof(Run));
-    wanted.clear();
+    Runs wanted;
     for (const Run& run : std::span(chunk, count)) {
       if (run.bytes == 0) {
         moves->push_back(run);
@@ -65,26 +65,27 @@ Task<> Updates::take_barrier(Rank writer, std::uint64_t epoch, Runs* moves) {
         wanted.push_back(run);
       }
     }
-    co_await bring(writer, wanted, true);
+    co_await bring(writer, std::move(wanted), true);
     at += count;
   }
 }
 
-// As many runs at a time as there is room for their bytes.
-Task<> Updates::bring(Rank peer, std::span<const Run> runs, bool mapped_only) {
+// As many runs at a time as there is room for their bytes; block by block.
+Task<> Updates::bring(Rank peer, Runs runs, bool mapped_only) {
+  std::sort(runs.begin(), runs.end(), is_before);
   const std::size_t room = ground_.space.largest_block_bytes();
-  while (!runs.empty()) {
+  for (std::span<const Run> rest = runs; !rest.empty();) {
     std::size_t count = 0;
     std::size_t bytes = 0;
-    while (count < std::min(runs.size(), steps_max) && bytes + runs[count].bytes <= room) {
-      bytes += runs[count].bytes;
+    while (count < std::min(rest.size(), steps_max) && bytes + rest[count].bytes <= room) {
+      bytes += rest[count].bytes;
       ++count;
     }
-    MUSUBI_CHECK(count != 0, "an update of %u bytes", runs[0].bytes);
-    co_await bring_batch(peer, runs.first(count), mapped_only);
+    MUSUBI_CHECK(count != 0, "an update of %u bytes", rest[0].bytes);
+    co_await bring_batch(peer, rest.first(count), mapped_only);
     ground_.count(Counter::update_headers, count);
     ground_.count(Counter::update_bytes, bytes);
-    runs = runs.subspan(count);
+    rest = rest.subspan(count);
   }
 }
 
@@ -99,9 +100,13 @@ Task<> Updates::bring_batch(Rank peer, std::span<const Run> runs, bool mapped_on
   }
   co_await fabric::transfer(ground_.fabric, peer, std::span(steps).first(runs.size()));
   at = buffer.data();
-  for (const Run& run : runs) {
-    co_await pages_.apply(run, at, mapped_only);
-    at += run.bytes;
+  while (!runs.empty()) {
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+    for (; count < runs.size() && runs[count].block == runs[0].block; ++count) bytes += runs[count].bytes;
+    co_await pages_.apply(runs.first(count), at, mapped_only);
+    at += bytes;
+    runs = runs.subspan(count);
   }
 }
 

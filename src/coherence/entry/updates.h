@@ -26,11 +26,11 @@ class Updates {
   Task<> take_barrier(Rank writer, std::uint64_t epoch, Runs* moves);
 
  private:
-  static constexpr std::size_t chunk_runs = 64;
-  static constexpr std::size_t steps_max = 24;
+  static constexpr std::size_t chunk_runs = 256;
+  static constexpr std::size_t steps_max = 64;
 
   Task<> get(Rank peer, std::uint64_t offset, void* into, std::size_t bytes);
-  Task<> bring(Rank peer, std::span<const Run> runs, bool mapped_only);
+  Task<> bring(Rank peer, Runs runs, bool mapped_only);
   Task<> bring_batch(Rank peer, std::span<const Run> runs, bool mapped_only);
 
   Ground& ground_;
