@@ -98,6 +98,15 @@ Task<> Policies::acquire(SignatureView signature, Audience audience, Scope scope
   }
 }
 
+bool Policies::binds_to_locks() const noexcept {
+  return std::ranges::any_of(policies_, [](const auto& policy) { return policy->binds_to_locks(); });
+}
+Task<> Policies::retake(LockId lock) {
+  for (const auto& policy : policies_) {
+    if (policy->binds_to_locks()) co_await policy->retake(lock);
+  }
+}
+
 std::uint64_t Policies::signature(SignatureSink& sink) {
   return signature_.read([&sink](SignatureView view) { sink.take(view); });
 }

@@ -29,6 +29,8 @@ class Policies final : public Protocol {
   Task<> release(Scope scope, bool quiescent) override;
   bool release_at_once(bool quiescent) override;
   Task<> acquire(SignatureView signature, Audience audience, Scope scope) override;
+  bool binds_to_locks() const noexcept override;
+  Task<> retake(LockId lock) override;
   std::uint64_t signature(SignatureSink& sink) override;
   void forget(std::uint64_t mark) override { signature_.forget(mark); }
   LogicalTime clock() const override;

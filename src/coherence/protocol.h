@@ -83,6 +83,11 @@ class Protocol {
   // The same for everything, without a task, as release_at_once().
   virtual bool acquire_at_once(SignatureView /*signature*/, Audience /*audience*/) { return false; }
 
+  // Whether a policy here binds memory to locks. It is then told by retake() of locks that this rank takes
+  // again, after no other rank has had them: no acquire() comes with those.
+  virtual bool binds_to_locks() const noexcept { return false; }
+  virtual Task<> retake(LockId /*lock*/) { co_return; }
+
   // Copies the rank's own signature out. Result: a mark for forget().
   virtual std::uint64_t signature(SignatureSink& sink) = 0;
   // Everybody has acquired what signature() gave out at `mark`: drops it from the own signature.

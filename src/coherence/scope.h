@@ -30,6 +30,13 @@ struct Scope {
     return scope;
   }
 
+  // Everything, at a barrier of all ranks: each releases, then all acquire.
+  static constexpr Scope of_barrier() {
+    Scope scope;
+    scope.is_barrier = true;
+    return scope;
+  }
+
   constexpr bool has_lock() const { return lock != no_lock; }
   constexpr bool overlaps(vm::BlockRun run) const {
     const bool ends_before =
@@ -40,6 +47,7 @@ struct Scope {
   vm::BlockRun blocks{BlockId{0}, all_blocks};
   LockId lock = no_lock;
   Rank giver{};
+  bool is_barrier = false;
 };
 
 }  // namespace musubi::coherence

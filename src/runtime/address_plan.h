@@ -17,6 +17,7 @@ namespace musubi::runtime {
 // Segment::policy of a job's segments.
 inline constexpr std::uint8_t policy_migrating = 0;
 inline constexpr std::uint8_t policy_home_based = 1;
+inline constexpr std::uint8_t policy_entry = 2;  // of segments that come later alone
 // Of segments that come later.
 inline constexpr std::size_t added_block_bytes_max = std::size_t{2} << 20;
 

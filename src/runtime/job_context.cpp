@@ -23,6 +23,12 @@ sync::ControlLayout control_layout(std::uint32_t ranks, std::size_t notices_max)
   return sync::ControlLayout::of(sizes);
 }
 
+coherence::entry::Sizes entry_sizes_of(const AddressPlan& plan, std::uint32_t ranks,
+                                       const config::Settings& settings) {
+  if (ranks == 1 || plan.added_bytes == 0) return {};
+  return {ranks, plan.space.blocks_max(), Synchronization::lock_count, settings.entry_list_bytes};
+}
+
 }  // namespace
 
 JobContext::JobContext(const config::Settings& settings_of_rank, std::unique_ptr<bootstrap::Bootstrap> place,
@@ -33,7 +39,8 @@ JobContext::JobContext(const config::Settings& settings_of_rank, std::unique_ptr
       ranks(bootstrap->ranks()),
       notices_max(settings.signature_notices_max.value_or(coherence::signature_notices_for(ranks))),
       plan(std::move(addresses)),
-      control(control_layout(ranks, notices_max)) {}
+      control(control_layout(ranks, notices_max)),
+      entry_sizes(entry_sizes_of(plan, ranks, settings)) {}
 
 Result<void> JobContext::find_host() {
   auto found = find_host_share(*bootstrap, os::allowed_core_set());

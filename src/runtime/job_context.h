@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "bootstrap/bootstrap.h"
+#include "coherence/entry/layout.h"
 #include "config/settings.h"
 #include "runtime/address_plan.h"
 #include "runtime/host_share.h"
@@ -31,6 +32,7 @@ struct JobContext {
   const std::size_t notices_max;  // of a signature
   AddressPlan plan;               // segments come and stay (job_segments.h)
   const sync::ControlLayout control;
+  const coherence::entry::Sizes entry_sizes;  // no blocks: no segment can have the policy `entry`
   trace::Counters counters;
   HostShare host;
 };

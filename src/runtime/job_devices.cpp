@@ -9,7 +9,7 @@ namespace musubi::runtime {
 Result<void> JobDevices::open(vm::FaultSink& sink) {
   const config::Settings& settings = job_.settings;
   const vm::Space& space = job_.plan.space;
-  auto files = MemoryFiles::make(job_.plan, job_.control);
+  auto files = MemoryFiles::make(job_.plan, job_.control, job_.entry_sizes);
   if (!files) return files.error();
   files_ = std::move(files).value();
   memory_watch_ = std::make_unique<MemoryWatch>(files_->block_files(), settings.memory_max, job_.host.ranks,

@@ -27,6 +27,7 @@ coherence::Parameters parameters_from(const config::Settings& settings, std::siz
   parameters.run_bytes_max = settings.run_bytes_max;
   parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
   parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);
+  parameters.entry_unused_barriers = settings.entry_unused_barriers;
   parameters.report_races = settings.report_races;
   return parameters;
 }
@@ -44,7 +45,24 @@ Result<void> JobPolicies::open(const coherence::PrivateParts& private_parts) {
   return devices_.vm().leave_segment_open(job_.plan.heap_segment);
 }
 
-// In the order of policy_migrating, policy_home_based.
+void JobPolicies::on_overflow() noexcept {
+  job_.abort(
+      1,
+      "what the program writes under locks, or between two barriers, to memory of the policy entry lies in "
+      "more separate pieces than this rank can list: raise entry_list_bytes (--set), or give the "
+      "elements of the data");
+}
+
+std::unique_ptr<coherence::Protocol> JobPolicies::entry_consistency(const coherence::RankMemory& memory,
+                                                                    const coherence::Parameters& parameters) {
+  auto made = std::make_unique<coherence::EntryConsistency>(
+      job_.plan.space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters,
+      coherence::EntryMemory{job_.entry_sizes, devices_.files().updates(), policy_entry, this});
+  page_managers_ = made.get();
+  return made;
+}
+
+// In the order of policy_migrating, policy_home_based, policy_entry.
 std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::PrivateParts& private_parts) {
   const vm::Space& space = job_.plan.space;
   MemoryFiles& files = devices_.files();
@@ -64,6 +82,7 @@ std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::Priv
   policies.push_back(std::move(migrating));
   policies.push_back(std::make_unique<coherence::HomeBased>(
       space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters, &private_parts));
+  if (job_.plan.added_bytes != 0) policies.push_back(entry_consistency(memory, parameters));
   return std::make_unique<coherence::Policies>(space, std::move(policies), signature, job_.notices_max);
 }
 

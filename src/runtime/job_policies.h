@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "coherence/core/private_parts.h"
 #include "coherence/core/signature.h"
+#include "coherence/entry/entry_consistency.h"
 #include "coherence/protocol.h"
 #include "remote_lock/queue_lock.h"
 #include "runtime/job_context.h"
@@ -15,7 +16,7 @@
 
 namespace musubi::runtime {
 
-class JobPolicies {
+class JobPolicies final : private coherence::entry::Overflow {
  public:
   JobPolicies(JobContext& job, JobDevices& devices) : job_(job), devices_(devices) {}
 
@@ -26,15 +27,21 @@ class JobPolicies {
   coherence::Protocol& protocol() { return *protocol_; }
   // Of blocks and user locks.
   remote_lock::Grants& grants() { return grants_; }
+  // Null: no segment can have the policy `entry`.
+  coherence::PageManagers* page_managers() { return page_managers_; }
 
  private:
   std::unique_ptr<coherence::Protocol> of_ranks(const coherence::PrivateParts& private_parts);
+  void on_overflow() noexcept override;
+  std::unique_ptr<coherence::Protocol> entry_consistency(const coherence::RankMemory& memory,
+                                                         const coherence::Parameters& parameters);
 
   JobContext& job_;
   JobDevices& devices_;
   remote_lock::Grants grants_;
   std::optional<coherence::Signature> signature_;
   std::unique_ptr<coherence::Protocol> protocol_;
+  coherence::PageManagers* page_managers_ = nullptr;  // in protocol_
 };
 
 }  // namespace musubi::runtime

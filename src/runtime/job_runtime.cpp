@@ -39,7 +39,8 @@ JobRuntime::JobRuntime(const config::Settings& settings, std::unique_ptr<bootstr
       policies_(job, devices_) {}
 
 JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& static_data,
-                         coherence::Protocol& protocol, remote_lock::Grants& grants)
+                         coherence::Protocol& protocol, remote_lock::Grants& grants,
+                         coherence::PageManagers* page_managers)
     : words(devices.fabric(), job.counters, job.control.team_words),
       threads(job, devices, protocol),
       synchronization(job, devices, threads, protocol, grants),
@@ -50,7 +51,7 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
       statistics(job, words, synchronization, protocol, devices.vm_driver()),
       ending(job, devices.fabric(), statistics),
       global_memory(devices.fabric(), devices.files().global(), job.plan.global_bytes),
-      segments(job, devices, synchronization),
+      segments(job, devices, synchronization, page_managers),
       service(job, devices, messages, calls, ending) {}
 
 JobRuntime::~JobRuntime() {
@@ -65,7 +66,8 @@ Result<void> JobRuntime::open() {
   if (auto opened = devices_.open(faults_); !opened) return opened;
   static_data_.open(devices_.vm());
   if (auto made = policies_.open(static_data_.private_parts()); !made) return made;
-  Parts& parts = parts_.emplace(job, devices_, static_data_, policies_.protocol(), policies_.grants());
+  Parts& parts = parts_.emplace(job, devices_, static_data_, policies_.protocol(), policies_.grants(),
+                                policies_.page_managers());
   faults_.resolve_by(parts.synchronization.flags(), parts.threads, parts.words);
   give({.memory = &parts.memory,
         .synchronization = &parts.synchronization,

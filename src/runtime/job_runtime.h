@@ -46,7 +46,7 @@ class JobRuntime final : private OwnContext, public Runtime {
   // The parts that use the protocol, in the order in which one needs the other.
   struct Parts {
     Parts(JobContext& job, JobDevices& devices, StaticData& static_data, coherence::Protocol& protocol,
-          remote_lock::Grants& grants);
+          remote_lock::Grants& grants, coherence::PageManagers* page_managers);
 
     JobWords words;
     JobThreads threads;

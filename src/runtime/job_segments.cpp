@@ -20,7 +20,7 @@ BarrierPayload payload_of(const vm::Segment& segment) {
           segment.bytes,
           segment.block_bytes,
           segment.slice_bytes,
-          segment.home.value,
+          std::uint64_t{segment.element_bytes} << 32 | segment.home.value,
           static_cast<std::uint64_t>(segment.initial_home) << 16 | std::uint64_t{segment.policy} << 8 |
               segment.merge_unit};
 }
@@ -39,6 +39,7 @@ vm::Segment JobSegments::segment_for(const SegmentRequest& request) const {
   segment.home = request.home;
   segment.policy = request.policy;
   segment.merge_unit = request.merge_unit;
+  segment.element_bytes = request.element_bytes;
   if (request.placement == vm::InitialHome::slices) {
     const std::uint64_t blocks = round_up(segment.bytes, segment.block_bytes) / segment.block_bytes;
     segment.slice_bytes = round_up(blocks, job_.ranks) / job_.ranks * segment.block_bytes;
@@ -50,6 +51,27 @@ std::size_t JobSegments::bytes_left() const noexcept {
   const std::uintptr_t end = job_.plan.added_base + job_.plan.added_bytes;
   const std::uintptr_t next = next_.load();
   return next < end ? end - next : 0;
+}
+
+Result<void> JobSegments::change_page_manager(const void* address, std::size_t bytes, Rank manager) {
+  if (manager.value >= job_.ranks) {
+    return Error{"rank " + std::to_string(manager.value) + " cannot manage pages: the job has " +
+                 std::to_string(job_.ranks) + " ranks"};
+  }
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const vm::Segment* const segment = job_.plan.space.segment_at(begin);
+  const bool is_inside = segment != nullptr && segment->policy == policy_entry &&
+                         bytes <= segment->base + segment->bytes - begin;
+  if (!is_inside) {
+    return Error{
+        "pages whose manager changes belong to one segment of the policy entry: give a range inside "
+        "of memory that was added with it"};
+  }
+  if (bytes == 0 || page_managers_ == nullptr) return {};
+  const std::uint64_t first = (begin - segment->base) / segment->block_bytes;
+  const std::uint64_t last = (begin + bytes - 1 - segment->base) / segment->block_bytes;
+  page_managers_->change_manager({BlockId{segment->first_block.value + first}, last - first + 1}, manager);
+  return {};
 }
 
 void JobSegments::compare_with_rank_0(const vm::Segment& segment) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "coherence/entry/entry_consistency.h"
 #include "runtime/job_context.h"
 #include "runtime/job_devices.h"
 #include "runtime/segments.h"
@@ -12,10 +13,17 @@ namespace musubi::runtime {
 
 class JobSegments final : public Segments {
  public:
-  JobSegments(JobContext& job, JobDevices& devices, Synchronization& synchronization)
-      : job_(job), devices_(devices), synchronization_(synchronization), next_(job.plan.added_base) {}
+  // `page_managers` null: no segment can have the policy `entry`.
+  JobSegments(JobContext& job, JobDevices& devices, Synchronization& synchronization,
+              coherence::PageManagers* page_managers)
+      : job_(job),
+        devices_(devices),
+        synchronization_(synchronization),
+        page_managers_(page_managers),
+        next_(job.plan.added_base) {}
 
   Result<const vm::Segment*> add(const SegmentRequest& request) override;
+  Result<void> change_page_manager(const void* address, std::size_t bytes, Rank manager) override;
   std::size_t bytes_left() const noexcept override;
 
  private:
@@ -25,6 +33,7 @@ class JobSegments final : public Segments {
   JobContext& job_;
   JobDevices& devices_;
   Synchronization& synchronization_;
+  coherence::PageManagers* const page_managers_;
   std::atomic<std::uintptr_t> next_;  // where the next segment may begin
 };
 

@@ -26,7 +26,8 @@ Result<void> make_file(const char* name, std::size_t bytes, os::FileDescriptor& 
 }  // namespace
 
 Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const AddressPlan& plan,
-                                                       const sync::ControlLayout& control) {
+                                                       const sync::ControlLayout& control,
+                                                       const coherence::entry::Sizes& entry_sizes) {
   const vm::Space& space = plan.space;
   std::unique_ptr<MemoryFiles> files(new MemoryFiles(space.blocks_max()));
   const std::size_t bytes = whole_pages(space.bytes_max());
@@ -37,6 +38,8 @@ Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const AddressPlan& plan,
   if (made)
     made = make_file("musubi-control", whole_pages(control.bytes), files->control_file_, &files->control_);
   if (made) made = make_file("musubi-global", plan.global_bytes, files->global_file_, &files->global_);
+  const std::size_t update_bytes = whole_pages(coherence::entry::Layout::of(entry_sizes).bytes);
+  if (made) made = make_file("musubi-updates", update_bytes, files->updates_file_, &files->updates_);
   if (!made) return made.error();
   for (const vm::Segment& segment : space.segments()) {
     if (segment.huge_pages) files->published_.prefer_huge_pages(segment.offset, segment.bytes);
@@ -44,7 +47,7 @@ Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const AddressPlan& plan,
   return files;
 }
 
-std::array<fabric::RegionMemory, 5> MemoryFiles::regions(std::byte* system_view) const {
+std::array<fabric::RegionMemory, 6> MemoryFiles::regions(std::byte* system_view) const {
   return {
       fabric::RegionMemory{coherence::words_region, words_.data(), words_.bytes(), words_file_.number(), 0},
       fabric::RegionMemory{coherence::published_region, published_.data(), published_.bytes(),
@@ -53,7 +56,9 @@ std::array<fabric::RegionMemory, 5> MemoryFiles::regions(std::byte* system_view)
                            control_file_.number(), 0},
       fabric::RegionMemory{coherence::private_region, system_view, published_.bytes(), private_file_.number(),
                            0},
-      fabric::RegionMemory{GlobalMemory::region, global_.data(), global_.bytes(), global_file_.number(), 0}};
+      fabric::RegionMemory{GlobalMemory::region, global_.data(), global_.bytes(), global_file_.number(), 0},
+      fabric::RegionMemory{coherence::updates_region, updates_.data(), updates_.bytes(),
+                           updates_file_.number(), 0}};
 }
 
 }  // namespace musubi::runtime

@@ -1,5 +1,5 @@
 // The memory files of one rank: what the program sees, the public copies, the words of the blocks, the
-// control region, global memory.
+// control region, global memory, the lists of the policy `entry`.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include "base/sparse_array.h"
 #include "coherence/core/entry.h"
 #include "coherence/core/public_pages.h"
+#include "coherence/entry/layout.h"
 #include "coherence/migrating/migrating.h"
 #include "fabric/fabric.h"
 #include "os/memory.h"
@@ -20,7 +21,8 @@ class MemoryFiles final : public coherence::PublicPages {
  public:
   // Errors: no memory files, no address space.
   static Result<std::unique_ptr<MemoryFiles>> make(const AddressPlan& plan,
-                                                   const sync::ControlLayout& control);
+                                                   const sync::ControlLayout& control,
+                                                   const coherence::entry::Sizes& entry_sizes);
 
   int private_file() const { return private_file_.number(); }
   // The files that grow with the blocks in use: private, published, words.
@@ -30,19 +32,20 @@ class MemoryFiles final : public coherence::PublicPages {
   std::byte* published() const { return published_.data(); }
   coherence::BlockWords* words() const { return reinterpret_cast<coherence::BlockWords*>(words_.data()); }
   std::byte* control() const { return control_.data(); }
+  std::byte* updates() const { return updates_.data(); }
   std::byte* global() const { return global_.data(); }
   coherence::Entry* entries() { return entries_.data(); }
   bool give_back(std::size_t offset, std::size_t bytes) noexcept override {
     return os::punch_hole(published_file_, offset, bytes);
   }
   // What peers may reach. `system_view` maps the private file.
-  std::array<fabric::RegionMemory, 5> regions(std::byte* system_view) const;
+  std::array<fabric::RegionMemory, 6> regions(std::byte* system_view) const;
 
  private:
   explicit MemoryFiles(std::size_t blocks) : entries_(blocks) {}
 
-  os::FileDescriptor private_file_, published_file_, words_file_, control_file_, global_file_;
-  os::Mapping published_, words_, control_, global_;
+  os::FileDescriptor private_file_, published_file_, words_file_, control_file_, global_file_, updates_file_;
+  os::Mapping published_, words_, control_, global_, updates_;
   SparseArray<coherence::Entry> entries_;
 };
 

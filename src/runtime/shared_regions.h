@@ -13,7 +13,7 @@ namespace musubi::runtime {
 class SharedRegions final : public vm::SignalOwner {
  public:
   // The regions of every rank, all of these sizes. `fabric` outlives this.
-  SharedRegions(fabric::Fabric& fabric, const std::array<fabric::RegionMemory, 5>& regions)
+  SharedRegions(fabric::Fabric& fabric, const std::array<fabric::RegionMemory, 6>& regions)
       : fabric_(fabric), regions_(regions) {}
 
   // Fatal, with what it means, for SIGBUS in one of the regions; else foreign.
@@ -22,7 +22,7 @@ class SharedRegions final : public vm::SignalOwner {
 
  private:
   fabric::Fabric& fabric_;
-  const std::array<fabric::RegionMemory, 5> regions_;
+  const std::array<fabric::RegionMemory, 6> regions_;
 };
 
 }  // namespace musubi::runtime

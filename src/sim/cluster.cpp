@@ -20,6 +20,7 @@ vm::Space random_space(const Configuration& c) {
     segment.initial_home = static_cast<vm::InitialHome>(random.below(3));
     segment.home = Rank{static_cast<std::uint32_t>(random.below(c.nodes))};
     segment.slice_bytes = segment.block_bytes * ((c.blocks + c.nodes - 1) / c.nodes);
+    if (c.whole_cells != 0) segment.element_bytes = c.cell_bytes;
     if (c.policy == Policy::mixed) segment.policy = static_cast<std::uint8_t>(i % 2);
     space.add(segment);
     base += 0x1000000;
@@ -32,7 +33,7 @@ vm::Space random_space(const Configuration& c) {
 Cluster::Cluster(const Configuration& configuration) : Cluster(configuration, random_space(configuration)) {}
 
 Cluster::Cluster(const Configuration& configuration, const vm::Space& space)
-    : configuration_(configuration),
+    : configuration_(as_policy_allows(configuration)),
       world_(configuration.seed),
       network_(world_, configuration.nodes, configuration.model, configuration.hostility),
       space_(space),

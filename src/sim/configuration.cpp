@@ -42,6 +42,10 @@ void for_each_field(C& c, Visit&& visit) {
   visit("late_segments", c.late_segments);
   visit("plain_flags", c.plain_flags);
   visit("background", c.background);
+  visit("nested", c.nested_percent);
+  visit("moves", c.moves_percent);
+  visit("whole_cells", c.whole_cells);
+  visit("unused_barriers", c.protocol.entry_unused_barriers);
   visit("check_every", c.check_every);
   visit("lease", c.protocol.lease_ticks);
   visit("signature", c.protocol.signature_notices_max);
@@ -120,7 +124,11 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::twin_without_version,     InjectedBug::dropped_copy_not_told,
                              InjectedBug::dropped_copy_not_noticed, InjectedBug::shown_before_acquired,
                              InjectedBug::stack_without_gate,       InjectedBug::difference_seen_twice,
-                             InjectedBug::words_merged_by_byte};
+                             InjectedBug::words_merged_by_byte,     InjectedBug::entry_older_over_newer,
+                             InjectedBug::entry_times_not_reset,    InjectedBug::entry_updates_not_passed_on,
+                             InjectedBug::entry_pending_lost,       InjectedBug::entry_copy_not_told,
+                             InjectedBug::entry_joined_not_noticed, InjectedBug::entry_manager_not_awaited,
+                             InjectedBug::entry_twin_too_late,      InjectedBug::entry_clock_not_raised};
 
 }  // namespace
 
@@ -163,6 +171,21 @@ Configuration draw(std::uint64_t seed) {
   c.plain_flags = random.chance(20);
   c.protocol.give_back_after_releases = one_of(random, std::array{0u, 1u, 1u, 2u, 5u});
   c.counters_percent = one_of(random, std::array{0u, 0u, 0u, 25u});
+  c.nested_percent = one_of(random, std::array{0u, 30u, 60u});
+  c.moves_percent = one_of(random, std::array{0u, 0u, 20u});
+  c.whole_cells = static_cast<std::uint32_t>(random.below(2));
+  c.protocol.entry_unused_barriers = one_of(random, std::array<std::uint64_t, 4>{0, 1, 1, 2});
+  return c;
+}
+
+Configuration as_policy_allows(Configuration c) {
+  if (c.policy != Policy::entry) return c;
+  c.styles &= ~(1u << static_cast<unsigned>(Style::handover));
+  c.outsiders = 0;
+  c.pinned_percent = 0;
+  c.private_percent = 0;
+  c.plain_flags = 0;
+  c.background = 0;
   return c;
 }
 

@@ -55,7 +55,12 @@ struct Configuration {
   std::uint32_t plain_flags = 0;    // 1: the nodes are told that the program hands data over by plain flags
   std::uint32_t background = 0;     // 1: each node has a background
   std::uint32_t late_segments = 0;  // 1: segments come and go between phases
-  std::uint32_t check_every = 1;    // events between checks of one block's state
+  // Of the policy entry: locks taken inside of another lock; barriers at which a thread moves pages to
+  // another manager; 1: updates hold whole cells.
+  std::uint32_t nested_percent = 0;
+  std::uint32_t moves_percent = 0;
+  std::uint32_t whole_cells = 0;
+  std::uint32_t check_every = 1;  // events between checks of one block's state
   coherence::Parameters protocol;
   InjectedBug bug = InjectedBug::none;
   fabric::sim::LatencyModel model;
@@ -66,6 +71,10 @@ struct Configuration {
 
 // Draws a random configuration; equal seeds give equal ones.
 Configuration draw(std::uint64_t seed);
+
+// The same without what the policy does not promise: programs for `entry` hand nothing over but by locks and
+// barriers, all of their threads come to the barriers, and their stacks lie elsewhere.
+Configuration as_policy_allows(Configuration configuration);
 
 // Sets the field called `name` ("nodes", "lease", "torn", ...). Result: false when there is none of this
 // name.

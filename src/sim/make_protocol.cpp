@@ -18,6 +18,13 @@ std::unique_ptr<Made> make(const ProtocolGround& g) {
                                 g.private_parts);
 }
 
+MadeProtocol make_entry(const ProtocolGround& g) {
+  auto made = std::make_unique<coherence::EntryConsistency>(g.space, g.fabric, g.vm, g.counters, g.grants,
+                                                            g.memory, g.parameters, g.entry_memory);
+  coherence::PageManagers* const page_managers = made.get();
+  return {std::move(made), nullptr, page_managers};
+}
+
 }  // namespace
 
 MadeProtocol make_protocol(Policy policy, const ProtocolGround& ground) {
@@ -30,6 +37,8 @@ MadeProtocol make_protocol(Policy policy, const ProtocolGround& ground) {
       return {make<coherence::Timestamps>(ground), nullptr};
     case Policy::home_based:
       return {make<coherence::HomeBased>(ground), nullptr};
+    case Policy::entry:
+      return make_entry(ground);
     default:
       break;
   }

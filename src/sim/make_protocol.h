@@ -6,6 +6,7 @@
 
 #include "coherence/core/parameters.h"
 #include "coherence/core/private_parts.h"
+#include "coherence/entry/entry_consistency.h"
 #include "coherence/migrating/migrating.h"
 #include "coherence/protocol.h"
 #include "coherence/store/rank_memory.h"
@@ -27,11 +28,13 @@ struct ProtocolGround {
   coherence::RankMemory memory;
   const coherence::Parameters& parameters;
   const coherence::PrivateParts* private_parts;
+  coherence::EntryMemory entry_memory;
 };
 
 struct MadeProtocol {
   std::unique_ptr<coherence::Protocol> protocol;
-  const coherence::Migrating* migrating;  // in it; null: there is none
+  const coherence::Migrating* migrating;             // in it; null: there is none
+  coherence::PageManagers* page_managers = nullptr;  // the same
 };
 
 // A directory needs its region of sharers attached.

@@ -11,6 +11,7 @@ using fabric::MessageKind;
 namespace {
 
 constexpr std::uint32_t waiters_max = 64;
+constexpr std::size_t entry_list_bytes = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -38,10 +39,18 @@ sync::ControlLayout Node::control_layout(std::uint32_t ranks, const NodeOptions&
   return sync::ControlLayout::of(sizes);
 }
 
+coherence::entry::Sizes Node::entry_sizes() const {
+  if (options_.policy != Policy::entry) return {};
+  return {fabric_.ranks(), space_.blocks_max(), options_.locks, entry_list_bytes};
+}
+
 MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
   if (options_.policy == Policy::directory) {
     fabric_.attach({coherence::Directory::sharers_region, reinterpret_cast<std::byte*>(sharers_.data()),
                     sharers_.size() * sizeof(std::uint64_t)});
+  }
+  if (options_.policy == Policy::entry) {
+    fabric_.attach({coherence::updates_region, updates_.data(), updates_.size()});
   }
   return sim::make_protocol(options_.policy, {space_,
                                               fabric_,
@@ -51,7 +60,8 @@ MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
                                               {private_.data(), published_.data(), words_.data(),
                                                entries_.data(), &signature_, &public_pages_},
                                               options_.protocol,
-                                              private_parts});
+                                              private_parts,
+                                              {entry_sizes_, updates_.data(), 0, nullptr}});
 }
 
 Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
@@ -70,6 +80,8 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       sharers_(options.policy == Policy::directory
                    ? space.blocks_max() * coherence::Directory::sharers_words(fabric.ranks())
                    : 0),
+      entry_sizes_(entry_sizes()),
+      updates_(coherence::entry::Layout::of(entry_sizes_).bytes),
       control_(layout_.bytes),
       signature_(control(layout_.signature), options_.protocol.signature_notices_max,
                  options_.protocol.hooks),

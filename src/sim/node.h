@@ -63,6 +63,8 @@ class Node {
   coherence::Protocol& protocol() { return *protocol_; }
   // Null where no segment has that policy.
   const coherence::Migrating* migrating() const { return made_.migrating; }
+  // Null where no segment has the policy entry.
+  coherence::PageManagers* page_managers() { return made_.page_managers; }
   sync::LockTable& locks() { return locks_; }
   sync::Clock& clock() { return clock_; }
   sync::Background& background() { return background_; }
@@ -157,6 +159,7 @@ class Node {
   };
   NodeOptions completed(NodeOptions options);
   static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
+  coherence::entry::Sizes entry_sizes() const;
   MadeProtocol make_protocol(const coherence::PrivateParts* private_parts);
   Task<> open(BlockId block, coherence::Touch touch);
   Task<bool> fault(BlockId block, coherence::Touch touch);
@@ -181,6 +184,8 @@ class Node {
   ZeroArray<coherence::BlockWords> words_;
   ZeroArray<coherence::Entry> entries_;
   ZeroArray<std::uint64_t> sharers_;  // of the policy directory
+  const coherence::entry::Sizes entry_sizes_;
+  ZeroArray<std::byte> updates_;  // of the policy entry
   ZeroArray<std::byte> control_;
   remote_lock::Grants grants_;
   coherence::Signature signature_;

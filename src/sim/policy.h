@@ -6,9 +6,18 @@
 
 namespace musubi::sim {
 
-// `migrating` and `home_based` are those of real jobs, `mixed` has them by turns, segment by segment. The
-// others are there to be compared with (docs/decisions/baselines.md).
-enum class Policy : std::uint8_t { migrating, directory, notices, timestamps, home_based, mixed, count };
+// `migrating`, `home_based` and `entry` are those of real jobs, `mixed` has the first two by turns, segment
+// by segment. The others are there to be compared with (docs/decisions/baselines.md).
+enum class Policy : std::uint8_t {
+  migrating,
+  directory,
+  notices,
+  timestamps,
+  home_based,
+  mixed,
+  entry,
+  count
+};
 
 constexpr std::string_view name_of(Policy policy) {
   switch (policy) {
@@ -24,6 +33,8 @@ constexpr std::string_view name_of(Policy policy) {
       return "home_based";
     case Policy::mixed:
       return "mixed";
+    case Policy::entry:
+      return "entry";
     case Policy::count:
       break;
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/event.h"
@@ -91,6 +92,9 @@ class Program final : private PromiseBase::Observer {
   Task<> read_or_write(Actor& actor, Cell cell);
   Task<> add(Actor& actor, Cell cell);
   Task<> critical_section(Actor& actor, std::uint32_t phase, Cell cell);
+  Task<> inner_section(Actor& actor, std::uint32_t phase, std::uint32_t outer);
+  std::optional<Cell> cell_of_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock) const;
+  void move_pages(Actor& actor);
   Task<> accesses_under_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock, Cell cell);
   Task<> hand_over(Actor& actor, std::uint32_t phase, Cell cell);
   Task<> take_turn(Actor& actor, Channel& channel);

@@ -175,7 +175,46 @@ Task<> Program::critical_section(Actor& actor, std::uint32_t phase, Cell cell) {
     co_await enter(actor, lock);
   }
   co_await accesses_under_lock(actor, phase, lock, cell);
+  const bool has_inner = configuration_.policy == Policy::entry && lock + 1 < locks_.size() &&
+                         actor.random.chance(configuration_.nested_percent);
+  if (has_inner) co_return co_await inner_section(actor, phase, lock);
   co_await leave(actor, lock);
+}
+
+std::optional<Program::Cell> Program::cell_of_lock(Actor& actor, std::uint32_t phase,
+                                                   std::uint32_t lock) const {
+  for (unsigned tries = 0; tries < 8; ++tries) {
+    const BlockId block = live_[actor.random.below(live_.size())];
+    if (style(phase, block) != Style::locked || cells_[block.value].empty()) continue;
+    const Cell cell = random_cell(actor.random, block);
+    if (lock_of(phase, cell) == lock && !is_atomic(phase, cell)) return cell;
+  }
+  return std::nullopt;
+}
+
+// In the section of `outer`, which it leaves: nested, or overlapping.
+Task<> Program::inner_section(Actor& actor, std::uint32_t phase, std::uint32_t outer) {
+  const auto inner = static_cast<std::uint32_t>(actor.random.between(outer + 1, locks_.size() - 1));
+  co_await enter(actor, inner);
+  std::optional<Cell> cell = cell_of_lock(actor, phase, inner);
+  if (cell) co_await accesses_under_lock(actor, phase, inner, *cell);
+  const bool overlaps = actor.random.chance(50);
+  if (overlaps) cluster_.world().reached("locks.overlapping");
+  if (!overlaps) cluster_.world().reached("locks.nested");
+  co_await leave(actor, overlaps ? outer : inner);
+  const std::uint32_t left = overlaps ? inner : outer;
+  cell = cell_of_lock(actor, phase, left);
+  if (cell) co_await accesses_under_lock(actor, phase, left, *cell);
+  co_await leave(actor, left);
+}
+
+// From the next barrier on.
+void Program::move_pages(Actor& actor) {
+  coherence::PageManagers* const managers = actor.node->page_managers();
+  if (managers == nullptr || !actor.random.chance(configuration_.moves_percent)) return;
+  cluster_.world().reached("pages.moved");
+  const BlockId block = live_[actor.random.below(live_.size())];
+  managers->change_manager({block, 1}, Rank{static_cast<std::uint32_t>(actor.random.below(cluster_.size()))});
 }
 
 void Program::note_entry(const Actor& actor, std::uint32_t lock) {
@@ -255,6 +294,7 @@ Task<> Program::barrier(Actor& actor, std::uint32_t episode) {
   shadow_.give(actor.number, baton);
   sync::Barrier::Payload payload{};
   if (actor.node->self().value == 0) payload.fill(episode + 1);
+  move_pages(actor);
   co_await actor.node->barrier(payload);
   if (payload[0] != episode + 1) cluster_.violate("a barrier lost the payload of rank 0");
   shadow_.take(actor.number, baton);

@@ -37,7 +37,8 @@ StateChecker::StateChecker(Cluster& cluster, std::uint32_t check_every)
     : cluster_(cluster),
       world_(cluster.world()),
       check_every_(std::max(1u, check_every)),
-      checks_blocks_(!is_for_comparison(cluster.configuration().policy)),
+      checks_blocks_(!is_for_comparison(cluster.configuration().policy) &&
+                     cluster.configuration().policy != Policy::entry),
       homes_(cluster.space().blocks_max()),
       acquired_(cluster.size()),
       depth_(cluster.size()) {}

@@ -172,7 +172,7 @@ Task<> Barrier::finish(Passage& passage) {
       case Need::nothing:
         co_return;
       case Need::release:
-        co_await p.protocol.release(coherence::Scope::everything(), passage.quiescent_);
+        co_await p.protocol.release(coherence::Scope::of_barrier(), passage.quiescent_);
         p.begin(passage);
         break;
       case Need::room:
@@ -188,7 +188,7 @@ Task<> Barrier::finish(Passage& passage) {
         break;
       case Need::acquire:
         co_await p.protocol.acquire(p.gathered.view(), Parts::audience_of(passage),
-                                    coherence::Scope::everything());
+                                    coherence::Scope::of_barrier());
         p.end(passage);
         break;
     }

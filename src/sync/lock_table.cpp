@@ -67,22 +67,28 @@ LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trac
 LockTable::~LockTable() = default;
 
 // The signature of the last holder comes with the lock. It covers at least what this holder released before
-// it gave the lock away; newer notices may come along, which costs at most a needless invalidation.
-Task<> LockTable::lock_from_elsewhere(LockId lock) {
+// it gave the lock away; newer notices may come along, which costs at most a needless invalidation. Result:
+// whether another rank had it before.
+Task<bool> LockTable::lock_from_elsewhere(LockId lock) {
   Parts& p = *parts_;
   SignatureReader::Look look(p.signatures);
   std::array<Step, 3> steps = look.steps();
   const remote_lock::Taken taken = co_await p.queue.lock(lock.value, p.initial_home(lock), steps);
-  if (taken.previous == p.fabric.self()) co_return;
+  if (taken.previous == p.fabric.self()) co_return false;
   p.counters.add(trace::Counter::lock_handovers);
   co_await p.signatures.acquire(look, Scope::of_lock(lock, taken.previous), taken.was_along);
+  co_return true;
 }
 
 Task<> LockTable::lock(LockId lock) {
   Parts& p = *parts_;
   LocalLock& local = p.local(lock);
   auto pass = co_await local.gate.enter();
-  if (!p.queue.try_lock_at_home(lock.value, p.initial_home(lock))) co_await lock_from_elsewhere(lock);
+  bool is_handed_over = false;
+  if (!p.queue.try_lock_at_home(lock.value, p.initial_home(lock))) {
+    is_handed_over = co_await lock_from_elsewhere(lock);
+  }
+  if (!is_handed_over && p.protocol.binds_to_locks()) co_await p.protocol.retake(lock);
   p.counters.add(trace::Counter::lock_acquisitions);
   local.pass.emplace(std::move(pass));
 }
@@ -98,6 +104,8 @@ Task<bool> LockTable::try_lock(LockId lock) {
     p.counters.add(trace::Counter::lock_handovers);
     SignatureReader::Look look(p.signatures);
     co_await p.signatures.acquire(look, Scope::of_lock(lock, taken->previous), false);
+  } else if (p.protocol.binds_to_locks()) {
+    co_await p.protocol.retake(lock);
   }
   p.counters.add(trace::Counter::lock_acquisitions);
   local.pass.emplace(std::move(*pass));

@@ -33,7 +33,7 @@ class LockTable {
 
  private:
   struct Parts;
-  Task<> lock_from_elsewhere(LockId lock);
+  Task<bool> lock_from_elsewhere(LockId lock);
 
   std::unique_ptr<Parts> parts_;
 };

@@ -34,6 +34,9 @@ struct Segment {
   // How many bytes are one value where two ranks have changed parts of the same word: 1, 2, 4, 8. 0: the
   // program's stores decide, as far as they are known (docs/decisions/merge_unit.md).
   std::uint8_t merge_unit = 0;
+  // Of the policy `entry`: bytes of one element of the program's data, counted from `base`. Updates hold
+  // whole ones (coherence/entry/elements.h). 0: as merge_unit says, or bytes.
+  std::uint32_t element_bytes = 0;
   bool holds_stacks = false;
   // Number of its coherence policy among those of the job (coherence/policies.h).
   std::uint8_t policy = 0;

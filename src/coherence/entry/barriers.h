@@ -1,0 +1,54 @@
+// What a barrier makes consistent (paper SMS, section 5.5): each rank lists what it wrote since the last one,
+// tells the ranks that have copies, and takes what others have told it. Updates and times of locks then end.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/task.h"
+#include "coherence/entry/ground.h"
+#include "coherence/entry/pages.h"
+#include "coherence/entry/updates.h"
+
+namespace musubi::coherence::entry {
+
+class Barriers {
+ public:
+  Barriers(Ground& ground, Pages& pages, Updates& updates);
+
+  // At the next barrier, on all ranks. Where several ranks ask, that of the highest number decides. Any
+  // thread.
+  void change_manager(vm::BlockRun blocks, Rank manager);
+  // Before the other ranks are waited for. Under the door.
+  Task<> announce();
+  // When all ranks have announced. Under the door.
+  Task<> settle();
+
+ private:
+  Runs list_of_barrier();
+  void add_moves(Runs& list);
+  Task<> find_receivers();
+  Task<> look_at_copy_sets(BlockId first, std::uint64_t count);
+  Task<> tell(Rank rank, std::uint64_t epoch);
+  Task<> change_managers(Runs moves, std::uint64_t epoch);
+  std::uint64_t own_word(std::uint64_t offset) const {
+    return ground_.store.shared(ground_.board.word(offset)).load();
+  }
+  void set_own_word(std::uint64_t offset, std::uint64_t value) const {
+    ground_.store.shared(ground_.board.word(offset)).store(value);
+  }
+  void receive(Rank rank) { receivers_[rank.value / 64] |= Ground::bit_of(rank); }
+  bool receives(Rank rank) const { return (receivers_[rank.value / 64] & Ground::bit_of(rank)) != 0; }
+
+  static constexpr std::size_t words_at_once = 512;
+
+  Ground& ground_;
+  Pages& pages_;
+  Updates& updates_;
+  std::vector<std::uint64_t> receivers_;  // a bit per rank
+  BufferPool words_;
+  SpinLock lock_;
+  Runs moves_ MUSUBI_GUARDED_BY(lock_);  // asked for by this rank since the last barrier
+};
+
+}  // namespace musubi::coherence::entry
