@@ -15,6 +15,28 @@ TITLES = {"cost": "time of Musubi / time of the floor (smaller is better)",
 COLORS = {"yes": "#4c956c", "no": "#c8553d", "": "#8d99ae"}
 
 
+# Rows `<name>_<bytes>` that make a curve each for ours and for the peer: what the two are.
+CURVES = {"gas_own": ("gas_own of a page", "copy of as many bytes")}
+
+
+def draw_curve(figure_of, names, results, path):
+    figure, axes = figure_of(figsize=(6, 4))
+    points = sorted((int(result["key"].rsplit("_", 1)[1]), float(result["ours"]), float(result["peer"]))
+                    for result in results)
+    for label, place, color in ((names[0], 1, "#4c956c"), (names[1], 2, "#8d99ae")):
+        axes.plot([point[0] / 1024 for point in points], [point[place] / 1000 for point in points],
+                  marker="o", color=color, label=label)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlabel("KiB")
+    axes.set_ylabel("microseconds")
+    axes.grid(True, alpha=0.3)
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path)
+    figure.clear()
+
+
 def draw_kind(figure_of, kind, results, path):
     figure, axes = figure_of(figsize=(9, 1.2 + 0.34 * len(results)))
     places = range(len(results))
@@ -52,6 +74,12 @@ def draw(results, folder):
         if drawn:
             paths.append(folder / f"ratios_{kind}.svg")
             draw_kind(matplotlib.pyplot.subplots, kind, drawn, paths[-1])
+    for name, labels in CURVES.items():
+        drawn = [result for result in results
+                 if result["key"].rpartition("_")[0] == name and result["ratio"] != ""]
+        if len(drawn) > 1:
+            paths.append(folder / f"{name}.svg")
+            draw_curve(matplotlib.pyplot.subplots, labels, drawn, paths[-1])
     return paths
 
 

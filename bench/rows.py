@@ -13,6 +13,8 @@ from table import Row, Value
 LIBGOMP, PASSIVE, SEQUENTIAL = "libgomp", "libgomp passive", "1 thread"
 TWO_RANKS, ONE_RANK = "musubi -n 2", "musubi -n 1 -t 2"
 MPIRUN = "mpirun --allow-run-as-root --oversubscribe"
+OF_EXAMPLES = {"heat", "hash_table", "traversal"}
+OF_PAPER_SMS = {"nbody_by_sms", "mandelbrot_by_sms"}
 PEER_SETTINGS = "OMP_NUM_THREADS=2 OMP_PROC_BIND=true"
 
 
@@ -27,13 +29,18 @@ class Group:
 
 def program_times(*names):
     """The lines `<name> <seconds> s` of a program that has verified its result."""
+    return program_values(*names, unit="s$")
+
+
+def program_values(*names, unit=""):
+    """The lines `<name> <value> <unit>` of a program that has verified its result."""
     def read(output, _seconds):
         if not re.search(r"^VERIFICATION SUCCESSFUL$", output, re.MULTILINE):
             return {}, "the result is not verified"
-        found = {name: re.search(rf"^{name} ([0-9.]+) s$", output, re.MULTILINE) for name in names}
+        found = {name: re.search(rf"^{name} ([0-9.]+) {unit}", output, re.MULTILINE) for name in names}
         missing = [name for name, match in found.items() if not match]
         if missing:
-            return {}, f"no line `{missing[0]} ... s`"
+            return {}, f"no line `{missing[0]} ... {unit.removesuffix('$')}`"
         return {name: float(match.group(1)) for name, match in found.items()}, ""
     return read
 
@@ -85,8 +92,8 @@ class Suite:
         self.musubi = shlex.quote(str(musubi))
 
     def program(self, name):
-        folder = {"heat": "examples", "nbody_by_sms": "examples/sms", "mandelbrot_by_sms": "examples/sms"}
-        return self.build / folder.get(name, "bench") / name
+        folder = "examples/sms" if name in OF_PAPER_SMS else "examples" if name in OF_EXAMPLES else "bench"
+        return self.build / folder / name
 
     def rank_command(self, options, name, arguments):
         return f"{self.musubi} run {options} {shlex.quote(str(self.program(name)))} {arguments}".rstrip()
@@ -300,6 +307,21 @@ class Suite:
                   f"copy of {size} bytes") for size in sizes),
         ], [self.program("gas_costs")])
 
+    def relocation(self, key, program, unit_of_work, arguments):
+        """gas_own where work on some pages changes hands, against pages that stay, and kept copies."""
+        ways, kinds = ("owned", "static", "cached"), {"time": "s", "remote": "operations"}
+        names = {kind: {way: f"{key}_{way}_{kind}" for way in ways} for kind in kinds}
+        read = program_values(*(name for of_kind in names.values() for name in of_kind.values()))
+        candidate = Candidate(TWO_RANKS, self.rank_command("-n 2", program, arguments), read)
+
+        def row(kind, measure):
+            owned, static, cached = (Value(TWO_RANKS, names[kind][way]) for way in ways)
+            return Row(f"gas_{key}_{kind}", measure, "cost", kinds[kind], owned, static, beside=cached)
+        return Group(f"gas_{key}", [candidate], [
+            row("time", f"{program}: time with gas_own, beside static placement"),
+            row("remote", f"{program}: operations at other ranks for each {unit_of_work}"),
+        ], [self.program(program)])
+
     def application(self, key, title, name, arguments, bound, values=("time",), sequential=""):
         """Rows for -n 2 and -n 1 -t 2, for each value that the program prints; `bound` is that of -n 2."""
         plain = f"{shlex.quote(str(self.program(name)))} {arguments}".rstrip()
@@ -380,6 +402,8 @@ class Suite:
                              size("static 1024", "static 100")),
             self.sms_program("sms_pool", "Mandelbrot, pool of tiles", "mandelbrot",
                              size("pool 1024", "pool 100"), more_processes=1),
+            self.relocation("table", "hash_table", "key", self.size("100000", "1000")),
+            self.relocation("traversal", "traversal", "edge", self.size("10", "1")),
             self.application("daxpy", "daxpy on 4M doubles", "daxpy", size("4194304 200", "100000 20"),
                              ">= 0.95"),
             self.application("ep_a", "EP class A", "ep", size("A"), ">= 0.97"),

@@ -115,9 +115,7 @@ Result<std::string> library_to_preload(const std::string& program, Preload prelo
   if (const auto preloadable = check_preloadable(program, file.kind); !preloadable)
     return preloadable.error();
   if (preload == Preload::always) return find_preloaded_library();
-  for (const char* own : {"libmusubi", "libsms.so"}) {
-    if (starts_one_of(file.needed, own)) return std::string();
-  }
+  if (starts_one_of(file.needed, "libmusubi")) return std::string();
   if (starts_one_of(file.needed, "libomp.so") || starts_one_of(file.needed, "libiomp5.so")) {
     return Error{
         program +

@@ -8,8 +8,6 @@ namespace {
 
 using runtime::CallTerms;
 
-constexpr std::size_t word_of_call = 5;  // of a barrier's payload
-
 const char* name_of(std::uint32_t call) {
   constexpr std::array<const char*, 14> names{"musubi_init",
                                               "musubi_barrier",
@@ -26,23 +24,6 @@ const char* name_of(std::uint32_t call) {
                                               "gas_share",
                                               "gas_unshare"};
   return call < names.size() ? names[call] : "another collective call";
-}
-
-// "musubi_allreduce (24 bytes, type 2, operation 1, root 0)".
-std::array<char, 120> described(const CallTerms& terms) {
-  std::array<char, 120> text{};
-  if (terms.call == static_cast<std::uint32_t>(Call::alloc_with)) {
-    std::snprintf(text.data(), text.size(), "%s (%lu bytes, placement %u at rank %u, policy %u, ...)",
-                  name_of(terms.call), static_cast<unsigned long>(terms.part), terms.detail & 0xff,
-                  terms.root, terms.detail >> 8 & 0xff);
-  } else if (terms.part == 0) {
-    std::snprintf(text.data(), text.size(), "%s", name_of(terms.call));
-  } else {
-    std::snprintf(text.data(), text.size(), "%s (%lu bytes, type %u, operation %u, root %u)",
-                  name_of(terms.call), static_cast<unsigned long>(terms.part), terms.detail >> 8,
-                  terms.detail & 0xff, terms.root);
-  }
-  return text;
 }
 
 class Writer final : public runtime::Coordination::MismatchWriter {
@@ -69,6 +50,22 @@ CallTerms terms_of(Call call) {
 }
 
 }  // namespace
+
+std::array<char, 120> described(const CallTerms& terms) {
+  std::array<char, 120> text{};
+  if (terms.call == static_cast<std::uint32_t>(Call::alloc_with)) {
+    std::snprintf(text.data(), text.size(), "%s (%lu bytes, placement %u at rank %u, policy %u, ...)",
+                  name_of(terms.call), static_cast<unsigned long>(terms.part), terms.detail & 0xff,
+                  terms.root, terms.detail >> 8 & 0xff);
+  } else if (terms.part == 0) {
+    std::snprintf(text.data(), text.size(), "%s", name_of(terms.call));
+  } else {
+    std::snprintf(text.data(), text.size(), "%s (%lu bytes, type %u, operation %u, root %u)",
+                  name_of(terms.call), static_cast<unsigned long>(terms.part), terms.detail >> 8,
+                  terms.detail & 0xff, terms.root);
+  }
+  return text;
+}
 
 void name_mismatches(runtime::Runtime& runtime) {
   runtime.coordination().set_mismatch_writer(writer());

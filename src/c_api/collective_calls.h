@@ -31,6 +31,11 @@ enum class Call : std::uint32_t {
   gas_unshare
 };
 
+// The word of a barrier's payload that tells the call.
+inline constexpr std::size_t word_of_call = 5;
+// "musubi_allreduce (24 bytes, type 2, operation 1, root 0)".
+std::array<char, 120> described(const runtime::CallTerms& terms);
+
 // A barrier of the job as the call `call`. `payload`: its last word is taken. Ends the job if rank 0 is in
 // another call.
 void meet(runtime::Runtime& runtime, Call call, runtime::BarrierPayload& payload);

@@ -27,6 +27,16 @@ global_heap::ForcedWays ways_of(const config::Settings& settings) {
   return ways;
 }
 
+// Peers can be reached in both of their ways whatever the fabric.
+void refuse_impossible_way(runtime::Runtime& runtime, const global_heap::ForcedWays& ways) {
+  const fabric::Fabric& fabric = runtime.global_memory().fabric();
+  if (!ways.own || global_heap::BreakTable::is_possible(fabric, runtime.self(), *ways.own)) return;
+  runtime.ending().abort(
+      1,
+      "gheap_own_way=local_plus is impossible here, where the processor's atomics do not mix "
+      "with the fabric's: give auto or local");
+}
+
 // Half of what there is: the other half is for models that take their part later.
 std::uint64_t part_of_heap(const runtime::GlobalMemory& memory) {
   constexpr std::uint64_t page = global_heap::control_bytes;
@@ -80,8 +90,10 @@ bool make_global_heap(std::int64_t size) {
   const std::uint64_t bytes = part_of_heap(runtime.global_memory());
   const std::uint64_t begin = runtime.global_memory().take(bytes);
   const config::Settings& settings = runtime.settings();
+  const global_heap::ForcedWays ways = ways_of(settings);
+  refuse_impossible_way(runtime, ways);
   auto heap = std::make_unique<GlobalHeap>(
-      runtime, global_heap::HeapLayout(runtime::GlobalMemory::region, begin, bytes), ways_of(settings),
+      runtime, global_heap::HeapLayout(runtime::GlobalMemory::region, begin, bytes), ways,
       settings.gheap_checks == "full");
   const bool is_possible = size >= 0 && begin < runtime.global_memory().bytes() && size <= heap->capacity();
   heap->open(is_possible ? static_cast<std::uint64_t>(size) : 0);

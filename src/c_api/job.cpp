@@ -47,6 +47,7 @@ int agree_on_status(musubi::runtime::Runtime& runtime, int status) {
 
 MUSUBI_EXPORT int musubi_init(int*, char***) {
   Stage expected = Stage::before;
+  if (current_process() != nullptr) return MUSUBI_ERROR_STATE;  // sms_startup has joined
   if (!stage.compare_exchange_strong(expected, Stage::joined)) return MUSUBI_ERROR_STATE;
   if (const auto joined = musubi::c_api::join(); !joined) {
     print_line(joined.error().message);

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdio>
 
+#include "c_api/collective_calls.h"
+
 namespace musubi::sms {
 namespace {
 
@@ -47,6 +49,10 @@ std::array<char, 120> described(const CallTerms& terms) {
   return text;
 }
 
+std::array<char, 120> of_any_interface(const CallTerms& terms) {
+  return terms.call < static_cast<std::uint32_t>(Call::startup) ? c_api::described(terms) : described(terms);
+}
+
 class Writer final : public runtime::Coordination::MismatchWriter {
  public:
   void write(std::span<char> text, Rank self, const CallTerms& own, Rank other,
@@ -54,7 +60,7 @@ class Writer final : public runtime::Coordination::MismatchWriter {
     std::snprintf(text.data(), text.size(),
                   "process %u is in %s where process %u is in %s: all processes allocate, meet and shut down "
                   "in the same order, with the same arguments",
-                  self.value, described(own).data(), other.value, described(theirs).data());
+                  self.value, of_any_interface(own).data(), other.value, of_any_interface(theirs).data());
   }
 };
 
@@ -76,7 +82,8 @@ void compare(runtime::Runtime& runtime, const CollectiveCall& call) {
 // Process 0's payload is everybody's behind the barrier.
 void meet(runtime::Runtime& runtime, const CollectiveCall& call) {
   const CallTerms own = terms_of(call);
-  const runtime::BarrierPayload sent{own.call, own.root};
+  runtime::BarrierPayload sent{own.root};
+  sent[c_api::word_of_call] = own.call;
   runtime::BarrierPayload received = sent;
   runtime.coordination().begin_barrier(own);
   runtime.synchronization().barrier(received);
@@ -84,8 +91,8 @@ void meet(runtime::Runtime& runtime, const CollectiveCall& call) {
   if (received == sent) [[likely]]
     return;
   CallTerms theirs;
-  theirs.call = static_cast<std::uint32_t>(received[0]);
-  theirs.root = static_cast<std::uint32_t>(received[1]);
+  theirs.call = static_cast<std::uint32_t>(received[c_api::word_of_call]);
+  theirs.root = static_cast<std::uint32_t>(received[0]);
   std::array<char, 400> text{};
   writer().write(text, runtime.self(), own, Rank{0}, theirs);
   runtime.ending().abort(1, text.data());

@@ -9,7 +9,8 @@
 
 namespace musubi::sms {
 
-enum class Call : std::uint32_t { startup, shutdown, barrier, alloc, calloc, change_page_manager };
+// Their numbers lie behind those of musubi.h.
+enum class Call : std::uint32_t { startup = 100, shutdown, barrier, alloc, calloc, change_page_manager };
 
 struct CollectiveCall {
   Call call;

@@ -2,8 +2,8 @@
 
 #include <atomic>
 #include <string>
-#include <utility>
 
+#include "c_api/process.h"
 #include "runtime/join_job.h"
 #include "sms/collective_calls.h"
 #include "sms/refusals.h"
@@ -18,20 +18,23 @@ constinit std::atomic<Process*> process_of_program{nullptr};
 
 constexpr const char* own_name = "sms_startup";
 
-template <class Value>
-Value value_of(Result<Value> result) {
-  if (!result) refuse(own_name, result.error().message);
-  return std::move(result).value();
+// Result: whether it has joined the job now.
+bool join_if_alone(int argc, char** argv) {
+  if (c_api::current_process() != nullptr) return false;
+  if (const auto settings = runtime::read_settings(); !settings) refuse(own_name, settings.error().message);
+  if (runtime::is_below_invited())
+    refuse(own_name,
+           "a process of a job has started this program: name the program itself to musubi run, or let the "
+           "shell exec it");
+  if (!runtime::is_invited()) start_others_if_asked(argc, argv);
+  if (const auto joined = c_api::join(); !joined) refuse(own_name, joined.error().message);
+  return true;
 }
 
 }  // namespace
 
-Process::Process(std::unique_ptr<runtime::Runtime> started)
-    : owner(std::move(started)),
-      runtime(*owner),
-      thread(::pthread_self()),
-      memory(runtime),
-      page_managers(runtime) {}
+Process::Process(runtime::Runtime& job, bool owns)
+    : runtime(job), owns_job(owns), thread(::pthread_self()), memory(job), page_managers(job) {}
 
 Process* current_process() noexcept {
   return process_of_program.load(std::memory_order_acquire);
@@ -52,16 +55,8 @@ Process& join(int argc, char** argv) {
   Stage expected = Stage::before;
   if (!stage.compare_exchange_strong(expected, Stage::joined))
     refuse(own_name, "the program has called it before: call it once");
-  const config::Settings settings = value_of(runtime::read_settings());
-  if (runtime::is_below_invited())
-    refuse(own_name,
-           "a process of a job has started this program: name the program itself to musubi run, or let the "
-           "shell "
-           "exec it");
-  if (!runtime::is_invited()) start_others_if_asked(argc, argv);
-  auto bootstrap = value_of(runtime::join_job());
-  auto started = value_of(runtime::start_runtime(settings, std::move(bootstrap), {.adds_segments = true}));
-  auto* const joined = new Process(std::move(started));
+  const bool owns_job = join_if_alone(argc, argv);
+  auto* const joined = new Process(c_api::current_process()->runtime, owns_job);
   process_of_program.store(joined, std::memory_order_release);
   name_mismatches(joined->runtime);
   return *joined;

@@ -1,11 +1,11 @@
-// What SMS keeps of this process: its job, between sms_startup and sms_shutdown. C functions have no argument
-// that could carry it, so this is where the one global pointer lies.
+// What SMS keeps of this process, between sms_startup and sms_shutdown. C functions have no argument that
+// could carry it, so this is where the one global pointer lies. The job is that of musubi.h, which
+// sms_startup joins unless the program has: the interfaces go together in one program.
 #pragma once
 
 #include <pthread.h>
 
 #include <bitset>
-#include <memory>
 
 #include "base/ids.h"
 #include "runtime/runtime.h"
@@ -15,10 +15,10 @@
 namespace musubi::sms {
 
 struct Process {
-  explicit Process(std::unique_ptr<runtime::Runtime> started);
+  Process(runtime::Runtime& runtime, bool owns_job);
 
-  std::unique_ptr<runtime::Runtime> owner;
   runtime::Runtime& runtime;
+  const bool owns_job;     // sms_startup has joined it, so sms_shutdown leaves it
   const pthread_t thread;  // the one that the program calls on
   SharedMemory memory;
   PageManagers page_managers;
@@ -31,10 +31,10 @@ Process* current_process() noexcept;
 // thread.
 Process& process_in(const char* function);
 
-// Joins the job; a program that asks for others on its command line starts anew. Ends the job where this
-// fails, or sms_startup has been called already.
+// Joins the job if the program is not in it; one that asks for others on its command line starts anew. Ends
+// the job where this fails, or sms_startup has been called already.
 Process& join(int argc, char** argv);
-// Lets go of the job without destroying it: late accesses of the program still find their memory.
+// Late accesses of the program still find their memory.
 void let_go() noexcept;
 
 // The process of this number, as a manager in a call of `function`. Ends the job if there is none.

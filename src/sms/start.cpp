@@ -3,6 +3,9 @@
 #include <string>
 
 #include "base/export.h"
+#include "c_api/process.h"
+#include "c_api/started_calls.h"
+#include "c_api/thread_objects.h"
 #include "musubi/sms.h"
 #include "sms/collective_calls.h"
 #include "sms/process.h"
@@ -25,14 +28,13 @@ MUSUBI_EXPORT void sms_startup(int argc, char** argv) {
   compare(process.runtime, {Call::startup});
 }
 
+namespace {
+
 // The job ends when the process that told the launcher first has ended: process 0, which may still have
 // something to print. Its word is on the way before others give theirs, unless all are in a report together.
-MUSUBI_EXPORT void sms_shutdown(void) {
-  Process& process = process_in("sms_shutdown");
-  if (process.held_locks.any())
-    refuse("sms_shutdown", "this process still holds lock " +
-                               std::to_string(process.held_locks._Find_first()) + ": call sms_unlock before");
-  compare(process.runtime, {Call::shutdown});
+void leave_job(Process& process) {
+  musubi::c_api::wait_for_started_calls();
+  musubi::c_api::give_back_thread_objects();
   std::fflush(nullptr);
   const musubi::config::Settings& settings = process.runtime.settings();
   const bool reports = settings.stats || settings.report_races;
@@ -41,6 +43,18 @@ MUSUBI_EXPORT void sms_shutdown(void) {
     compare(process.runtime, {Call::shutdown});
     if (process.runtime.self() != Rank{0}) process.runtime.ending().finish(0);
   }
+  musubi::c_api::let_go();
+}
+
+}  // namespace
+
+MUSUBI_EXPORT void sms_shutdown(void) {
+  Process& process = process_in("sms_shutdown");
+  if (process.held_locks.any())
+    refuse("sms_shutdown", "this process still holds lock " +
+                               std::to_string(process.held_locks._Find_first()) + ": call sms_unlock before");
+  compare(process.runtime, {Call::shutdown});
+  if (process.owns_job) leave_job(process);
   musubi::sms::let_go();
 }
 

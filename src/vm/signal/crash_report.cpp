@@ -132,7 +132,7 @@ bool is_of_runtime(std::uintptr_t address) {
   if (::dladdr(reinterpret_cast<void*>(&is_of_runtime), &here) == 0) return false;
   if (::dladdr(reinterpret_cast<void*>(address), &there) == 0 || here.dli_fbase != there.dli_fbase)
     return false;
-  return ::strstr(here.dli_fname, "libmusubi") != nullptr || ::strstr(here.dli_fname, "libsms.so") != nullptr;
+  return ::strstr(here.dli_fname, "libmusubi") != nullptr;
 }
 
 }  // namespace

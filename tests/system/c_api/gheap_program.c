@@ -219,13 +219,34 @@ static void death(void) {
   CHECK(!"the lock was given back");
 }
 
+/* A rank dies while it holds the lock of another's pool of pages, and everybody wants pages there. */
+static void pool_death(void) {
+  begin();
+  const int owner = ranks - 1;
+  if (rank == owner) {
+    /* The lock is the first word behind the heads of 152 classes and of the empty nodes, 64 bytes each, at
+     * the beginning of the three pages that lie in front of the page of the breaks. */
+    uint64_t* const lock = (uint64_t*)((char*)musubi_gaddress(owner, 0) - 4 * 4096 + 153 * 64);
+    CHECK(*lock == 0);
+    *lock = 1;
+  }
+  CHECK(musubi_barrier() == MUSUBI_OK);
+  if (rank == 0) {
+    usleep(200000);
+    raise(SIGKILL);
+  }
+  gmap(owner, 1, 0);
+  CHECK(!"the lock was given back");
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*play)(void);
   } cases[] = {{"published", published},   {"refused_heap", refused_heap},
                {"contention", contention}, {"growth", growth},
-               {"copies", copies},         {"death", death}};
+               {"copies", copies},         {"death", death},
+               {"pool_death", pool_death}};
   long before = 0;
   REFUSED(ginit(size), -1, MUSUBI_GHEAP_STATE);
   REFUSED(gglimit(0, &before, NULL), -1, MUSUBI_GHEAP_STATE);
