@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "c_api/collective_calls.h"
+#include "runtime/waiting.h"
 
 namespace musubi::sms {
 namespace {
@@ -76,6 +77,7 @@ void name_mismatches(runtime::Runtime& runtime) {
 }
 
 void compare(runtime::Runtime& runtime, const CollectiveCall& call) {
+  const runtime::Waiting wait(runtime::Wait::barrier);
   runtime.coordination().gather(terms_of(call), nullptr, {});
 }
 
@@ -85,6 +87,7 @@ void meet(runtime::Runtime& runtime, const CollectiveCall& call) {
   runtime::BarrierPayload sent{own.root};
   sent[c_api::word_of_call] = own.call;
   runtime::BarrierPayload received = sent;
+  const runtime::Waiting wait(runtime::Wait::barrier);
   runtime.coordination().begin_barrier(own);
   runtime.synchronization().barrier(received);
   runtime.coordination().end_barrier();

@@ -4,6 +4,7 @@
 
 #include "base/export.h"
 #include "musubi/sms.h"
+#include "runtime/waiting.h"
 #include "sms/collective_calls.h"
 #include "sms/process.h"
 #include "sms/refusals.h"
@@ -70,24 +71,30 @@ void change_page_manager(const char* function, void* address, std::size_t size, 
 }  // namespace
 
 MUSUBI_EXPORT void* sms_alloc(int size, int page_manager) {
+  musubi::runtime::note_call(__builtin_return_address(0));
   return alloc("sms_alloc", checked_size("sms_alloc", "the size", size), page_manager);
 }
 MUSUBI_EXPORT void* sms_alloc_large(size_t size, int page_manager) {
+  musubi::runtime::note_call(__builtin_return_address(0));
   return alloc("sms_alloc_large", size, page_manager);
 }
 
 MUSUBI_EXPORT void* sms_calloc(int num, int itemsize, int page_manager) {
+  musubi::runtime::note_call(__builtin_return_address(0));
   return calloc("sms_calloc", checked_size("sms_calloc", "the number of items", num),
                 checked_size("sms_calloc", "the size of an item", itemsize), page_manager);
 }
 MUSUBI_EXPORT void* sms_calloc_large(size_t num, size_t itemsize, int page_manager) {
+  musubi::runtime::note_call(__builtin_return_address(0));
   return calloc("sms_calloc_large", num, itemsize, page_manager);
 }
 
 MUSUBI_EXPORT void sms_change_page_manager(void* address, int size, int page_manager) {
+  musubi::runtime::note_call(__builtin_return_address(0));
   change_page_manager("sms_change_page_manager", address,
                       checked_size("sms_change_page_manager", "the size", size), page_manager);
 }
 MUSUBI_EXPORT void sms_change_page_manager_large(void* address, size_t size, int page_manager) {
+  musubi::runtime::note_call(__builtin_return_address(0));
   change_page_manager("sms_change_page_manager_large", address, size, page_manager);
 }

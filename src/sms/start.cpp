@@ -7,6 +7,7 @@
 #include "c_api/started_calls.h"
 #include "c_api/thread_objects.h"
 #include "musubi/sms.h"
+#include "runtime/waiting.h"
 #include "sms/collective_calls.h"
 #include "sms/process.h"
 #include "sms/refusals.h"
@@ -25,6 +26,8 @@ MUSUBI_EXPORT void sms_startup(int argc, char** argv) {
   Process& process = musubi::sms::join(argc, argv);
   sms_nproc = static_cast<int>(process.runtime.ranks());
   sms_proc_id = static_cast<int>(process.runtime.self().value);
+  musubi::runtime::note_team(process.runtime.self().value, process.runtime.ranks());
+  musubi::runtime::note_call(__builtin_return_address(0));
   compare(process.runtime, {Call::startup});
 }
 
@@ -49,6 +52,7 @@ void leave_job(Process& process) {
 }  // namespace
 
 MUSUBI_EXPORT void sms_shutdown(void) {
+  musubi::runtime::note_call(__builtin_return_address(0));
   Process& process = process_in("sms_shutdown");
   if (process.held_locks.any())
     refuse("sms_shutdown", "this process still holds lock " +

@@ -3,6 +3,7 @@
 
 #include "base/export.h"
 #include "musubi/sms.h"
+#include "runtime/waiting.h"
 #include "sms/collective_calls.h"
 #include "sms/process.h"
 #include "sms/refusals.h"
@@ -10,7 +11,10 @@
 using musubi::ConditionId;
 using musubi::LockId;
 using musubi::runtime::Coordination;
+using musubi::runtime::note_call;
 using musubi::runtime::Synchronization;
+using musubi::runtime::Wait;
+using musubi::runtime::Waiting;
 using musubi::sms::Call;
 using musubi::sms::meet;
 using musubi::sms::Process;
@@ -46,34 +50,47 @@ ConditionId condition_in(const char* function, int condition) {
 }  // namespace
 
 MUSUBI_EXPORT void sms_barrier(int barrier_manager) {
+  note_call(__builtin_return_address(0));
   Process& process = process_in("sms_barrier");
   meet(process.runtime, {Call::barrier, musubi::sms::manager_in(process, "sms_barrier", barrier_manager)});
   process.page_managers.carry_out();
 }
 
 MUSUBI_EXPORT void sms_lock(int lock) {
+  note_call(__builtin_return_address(0));
   Process& process = process_in("sms_lock");
   const LockId id = lock_in("sms_lock", lock);
   if (process.held_locks[id.value])
     refuse("sms_lock", "this process holds lock " + std::to_string(lock) +
                            " already: take it once, locks are not recursive");
-  process.runtime.synchronization().lock(id);
+  {
+    const Waiting wait(Wait::numbered_lock, id.value);
+    process.runtime.synchronization().lock(id);
+  }
   process.held_locks.set(id.value);
+  musubi::runtime::note_lock_taken(id.value);
 }
 
 MUSUBI_EXPORT void sms_unlock(int lock) {
   Process& process = process_in("sms_unlock");
   const LockId id = held_lock_in(process, "sms_unlock", lock);
   process.held_locks.reset(id.value);
+  musubi::runtime::note_lock_given_back(id.value);
   process.runtime.synchronization().unlock(id);
 }
 
 // The lock counts as held meanwhile: nobody calls while this thread waits.
 MUSUBI_EXPORT void sms_cond_wait(int condition, int lock) {
+  note_call(__builtin_return_address(0));
   Process& process = process_in("sms_cond_wait");
   const ConditionId id = condition_in("sms_cond_wait", condition);
   const LockId held = held_lock_in(process, "sms_cond_wait", lock);
-  process.runtime.coordination().wait(id, held, Coordination::forever);
+  musubi::runtime::note_lock_given_back(held.value);
+  {
+    const Waiting wait(Wait::signal, id.value);
+    process.runtime.coordination().wait(id, held, Coordination::forever);
+  }
+  musubi::runtime::note_lock_taken(held.value);
 }
 
 MUSUBI_EXPORT void sms_cond_signal(int condition) {

@@ -13,18 +13,20 @@ enum class Wait : std::uint32_t {
   nothing,  // the program's code runs, or sleeps in a system call
   region,   // an idle thread, for the next parallel region
   barrier,
-  join,       // for the others to end the region
-  lock,       // object: id of the lock, address: its variable
-  single,     // for the end of a single that another thread runs; object: its number
-  turn,       // of an ordered region; object: the position in the loop
-  iteration,  // of a doacross loop
-  loop,       // that an earlier loop's place gets free
-  condition,  // variable; address
-  once,       // an initialisation that another thread is at; address
-  flag,       // flushes again and again, and nothing comes; a spin
-  atomic,     // atomic operations on one word again and again that change nothing; address
-  yield,      // yields again and again (taskyield); a spin
-  peer,       // an answer of another rank; object: that rank or all
+  join,           // for the others to end the region
+  lock,           // object: id of the lock, address: its variable
+  numbered_lock,  // that the program knows by its number: object
+  single,         // for the end of a single that another thread runs; object: its number
+  turn,           // of an ordered region; object: the position in the loop
+  iteration,      // of a doacross loop
+  loop,           // that an earlier loop's place gets free
+  condition,      // variable; address
+  signal,         // of a condition that the program knows by its number: object
+  once,           // an initialisation that another thread is at; address
+  flag,           // flushes again and again, and nothing comes; a spin
+  atomic,         // atomic operations on one word again and again that change nothing; address
+  yield,          // yields again and again (taskyield); a spin
+  peer,           // an answer of another rank; object: that rank or all
 };
 
 // Waits that consist of calls which bring nothing.

@@ -125,6 +125,8 @@ class Report {
         return "waits for the end of the parallel region; " + missing(thread, Wait::join);
       case Wait::lock:
         return "waits for " + lock(thread);
+      case Wait::numbered_lock:
+        return "waits for lock " + std::to_string(thread.object) + holders_of(thread.object);
       case Wait::single:
         return "waits for the end of a single that another thread runs";
       case Wait::turn:
@@ -135,6 +137,8 @@ class Report {
         return "waits until a loop that others are still in has ended";
       case Wait::condition:
         return "waits for condition variable " + data(thread.address);
+      case Wait::signal:
+        return "waits for a signal of condition " + std::to_string(thread.object);
       case Wait::once:
         return "waits for an initialisation that another thread has begun";
       case Wait::flag:
@@ -158,15 +162,20 @@ class Report {
     if (const auto at = what.find(critical); at != std::string::npos) {
       what = "critical section " + what.substr(at + critical.size());
     }
+    return what + holders_of(thread.object);
+  }
+
+  // ", held by thread 0 of rank 1".
+  std::string holders_of(std::uint64_t lock) {
     std::string holders;
     for (const RankState& rank : ranks_) {
       for (const ThreadState& other : rank.threads) {
-        if (std::find(other.held.begin(), other.held.end(), thread.object) == other.held.end()) continue;
+        if (std::find(other.held.begin(), other.held.end(), lock) == other.held.end()) continue;
         holders += (holders.empty() ? ", held by " : " and ") + name(other) + " of rank " +
                    std::to_string(rank.rank.value);
       }
     }
-    return what + (holders.empty() ? ", whose holder is not known" : holders);
+    return holders.empty() ? ", whose holder is not known" : holders;
   }
 
   // The teams' members that do not wait for the same thing.

@@ -211,6 +211,19 @@ static void own_error(void) {
   sms_barrier(0);
 }
 
+/* Nobody goes on: process 0 waits for a lock, its holder for a signal, and process 2 for both in a barrier.
+ */
+static void stall(void) {
+  if (sms_proc_id == 1) {
+    sms_lock(70);
+    sms_lock(71);
+  }
+  sms_barrier(0);
+  if (sms_proc_id == 0) sms_lock(70);
+  if (sms_proc_id == 1) sms_cond_wait(7, 71);
+  sms_barrier(0);
+}
+
 /* Process 0 is the last to leave sms_shutdown, as it has much to write there, and goes on when the others
  * have ended. */
 static void late_output(void) {
@@ -243,6 +256,7 @@ static const struct {
              {"death", death},
              {"unfinished", unfinished},
              {"own_error", own_error},
+             {"stall", stall},
              {"late_output", late_output}};
 
 int main(int argc, char** argv) {
