@@ -18,7 +18,7 @@ using musubi::sms::refuse;
 
 namespace {
 
-constexpr std::uint8_t byte_by_byte = 1;
+constexpr std::size_t byte_by_byte = 1;
 
 // Of an argument that was published as int.
 std::size_t checked_size(const char* function, const char* what, int size) {
@@ -32,9 +32,9 @@ void require_some(const char* function, const char* what, std::size_t size) {
   if (size == 0) refuse(function, std::string(what) + " is 0: give 1 or more");
 }
 
-void* allocate(Process& process, const char* function, std::size_t bytes, std::uint8_t merge_unit,
+void* allocate(Process& process, const char* function, std::size_t bytes, std::size_t element_bytes,
                Rank page_manager) {
-  auto memory = process.memory.allocate(bytes, merge_unit, page_manager);
+  auto memory = process.memory.allocate(bytes, element_bytes, page_manager);
   if (!memory) refuse(function, memory.error().message);
   return memory.value();
 }
@@ -54,7 +54,7 @@ void* calloc(const char* function, std::size_t num, std::size_t itemsize, int pa
   if (num > PTRDIFF_MAX / itemsize) refuse(function, "so many items have no addresses: ask for fewer");
   const Rank manager = musubi::sms::manager_in(process, function, page_manager);
   compare(process.runtime, {Call::calloc, manager, num * itemsize, static_cast<std::uint32_t>(itemsize)});
-  return allocate(process, function, num * itemsize, musubi::sms::merge_unit_of(itemsize), manager);
+  return allocate(process, function, num * itemsize, itemsize, manager);
 }
 
 void change_page_manager(const char* function, void* address, std::size_t size, int page_manager) {

@@ -1,13 +1,20 @@
 #include "sms/page_managers.h"
 
 #include "base/atomic_operation.h"
+#include "base/check.h"
 #include "runtime/address_plan.h"
 #include "sms/shared_memory.h"
 
 namespace musubi::sms {
 
-// Fixed homes do not move. With one process there is nowhere to go.
+// Entry consistency does it by itself. Fixed homes do not move. With one process there is nowhere to go.
 void PageManagers::change(std::uintptr_t begin, std::size_t bytes, Rank page_manager) {
+  if (policy_of(runtime_.settings()) == runtime::policy_entry) {
+    const auto changed =
+        runtime_.segments().change_page_manager(reinterpret_cast<const void*>(begin), bytes, page_manager);
+    MUSUBI_CHECK(changed);  // both have been looked at
+    return;
+  }
   const bool moves = policy_of(runtime_.settings()) == runtime::policy_migrating && runtime_.ranks() > 1;
   if (moves && page_manager == runtime_.self()) to_here_.push_back({begin, bytes});
 }

@@ -16,7 +16,8 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) {
 }  // namespace
 
 std::uint8_t policy_of(const config::Settings& settings) {
-  return settings.sms_policy == "home_based" ? runtime::policy_home_based : runtime::policy_migrating;
+  if (settings.sms_policy == "home_based") return runtime::policy_home_based;
+  return settings.sms_policy == "migrating" ? runtime::policy_migrating : runtime::policy_entry;
 }
 
 std::uint8_t merge_unit_of(std::size_t item_bytes) {
@@ -25,40 +26,42 @@ std::uint8_t merge_unit_of(std::size_t item_bytes) {
   return static_cast<std::uint8_t>(std::min(lowest_bit, unit_max));
 }
 
-Result<std::uintptr_t> SharedMemory::add_segment(std::size_t bytes, std::uint8_t merge_unit,
+Result<std::uintptr_t> SharedMemory::add_segment(std::size_t bytes, std::size_t element_bytes,
                                                  Rank page_manager) {
   runtime::SegmentRequest request;
   request.bytes = bytes;
   request.placement = vm::InitialHome::one_rank;
   request.home = page_manager;
   request.policy = policy_of(runtime_.settings());
-  request.merge_unit = merge_unit;
+  request.merge_unit = merge_unit_of(element_bytes);
+  request.element_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(element_bytes, UINT32_MAX));
   auto added = runtime_.segments().add(request);
   if (!added) return added.error();
   return added.value()->base;
 }
 
-SharedMemory::Room& SharedMemory::room_for(std::uint8_t merge_unit, Rank page_manager) {
+SharedMemory::Room& SharedMemory::room_for(std::size_t element_bytes, Rank page_manager) {
   const auto found = std::find_if(rooms_.begin(), rooms_.end(), [&](const Room& room) {
-    return room.merge_unit == merge_unit && room.page_manager == page_manager;
+    return room.element_bytes == element_bytes && room.page_manager == page_manager;
   });
   if (found != rooms_.end()) return *found;
-  return rooms_.emplace_back(Room{page_manager, merge_unit, 0, 0});
+  return rooms_.emplace_back(Room{page_manager, element_bytes, 0, 0});
 }
 
-// A request of a block or more would share its pages with nobody anyway.
-Result<void*> SharedMemory::allocate(std::size_t bytes, std::uint8_t merge_unit, Rank page_manager) {
+// A request of a block or more would share its pages with nobody anyway. Elements are counted from the
+// beginning of a segment: those that no line holds a whole number of have one of their own.
+Result<void*> SharedMemory::allocate(std::size_t bytes, std::size_t element_bytes, Rank page_manager) {
   std::uintptr_t begin = 0;
-  if (bytes >= runtime_.settings().heap_block_bytes) {
-    auto added = add_segment(bytes, merge_unit, page_manager);
+  if (bytes >= runtime_.settings().heap_block_bytes || alignment % element_bytes != 0) {
+    auto added = add_segment(bytes, element_bytes, page_manager);
     if (!added) return added.error();
     begin = added.value();
   } else {
     const std::size_t padded = round_up(bytes, alignment);
-    Room& room = room_for(merge_unit, page_manager);
+    Room& room = room_for(element_bytes, page_manager);
     if (room.bytes < padded) {
       const std::size_t wanted = std::max<std::size_t>(shared_segment_bytes, padded);
-      auto added = add_segment(wanted, merge_unit, page_manager);
+      auto added = add_segment(wanted, element_bytes, page_manager);
       if (!added) return added.error();
       room.begin = added.value();
       room.bytes = wanted;

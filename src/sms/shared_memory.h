@@ -25,20 +25,21 @@ class SharedMemory {
 
   explicit SharedMemory(runtime::Runtime& runtime) : runtime_(runtime) {}
 
-  // 1 byte or more, zeros. Collective. Errors, the same at every process: no addresses are left.
-  Result<void*> allocate(std::size_t bytes, std::uint8_t merge_unit, Rank page_manager);
+  // 1 byte or more, zeros, of elements of `element_bytes`. Collective. Errors, the same at every process: no
+  // addresses are left.
+  Result<void*> allocate(std::size_t bytes, std::size_t element_bytes, Rank page_manager);
   // Whether all of it lies in one allocation.
   bool contains(std::uintptr_t begin, std::size_t bytes) const;
 
  private:
   struct Room {  // what is left of a segment that allocations share
     Rank page_manager;
-    std::uint8_t merge_unit;
+    std::size_t element_bytes;
     std::uintptr_t begin;
     std::size_t bytes;
   };
-  Result<std::uintptr_t> add_segment(std::size_t bytes, std::uint8_t merge_unit, Rank page_manager);
-  Room& room_for(std::uint8_t merge_unit, Rank page_manager);
+  Result<std::uintptr_t> add_segment(std::size_t bytes, std::size_t element_bytes, Rank page_manager);
+  Room& room_for(std::size_t element_bytes, Rank page_manager);
 
   runtime::Runtime& runtime_;
   std::vector<Room> rooms_;
