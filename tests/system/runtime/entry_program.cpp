@@ -200,6 +200,35 @@ void atomics() {
   }
 }
 
+// Items go through a place of one word, from every rank to rank 0; whoever finds it full or empty waits.
+void conditions() {
+  constexpr std::uint64_t items = 100;
+  constexpr LockId lock{5};
+  constexpr ConditionId filled{1}, emptied{2};
+  const vm::Segment& segment = add(page);
+  volatile std::uint64_t* const place = at<std::uint64_t>(segment);
+  runtime::Coordination& coordination = job->coordination();
+  if (job->self() != Rank{0}) {
+    for (std::uint64_t i = 1; i <= items; ++i) {
+      const Section section(lock.value);
+      while (*place != 0) coordination.wait(emptied, lock, runtime::Coordination::forever);
+      *place = i;
+      coordination.signal(filled);
+    }
+  } else {
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < items * (job->ranks() - 1); ++i) {
+      const Section section(lock.value);
+      while (*place == 0) coordination.wait(filled, lock, runtime::Coordination::forever);
+      sum += *place;
+      *place = 0;
+      coordination.broadcast(emptied);
+    }
+    expect("the sum", sum, items * (items + 1) / 2 * (job->ranks() - 1));
+  }
+  meet();
+}
+
 // Threads of one rank under different locks, in one page.
 void work_under(std::uint32_t lock, volatile std::uint64_t* words) {
   (void)job->threads().attach();
@@ -252,6 +281,7 @@ int main(int, char** arguments) {
   if (name == "managers") managers();
   if (name == "unused") unused();
   if (name == "atomics") atomics();
+  if (name == "conditions") conditions();
   if (name == "threads") threads();
   if (name == "many_runs") many_runs();
   meet();

@@ -22,8 +22,8 @@ Run run(std::uint64_t block, std::uint32_t begin, std::uint32_t end, std::uint64
 std::string text(const Runs& runs) {
   std::string all;
   for (const Run& r : runs) {
-    all += std::to_string(r.block.value) + ":" + std::to_string(r.begin) + "-" + std::to_string(r.end()) + "@" +
-           std::to_string(r.clock) + " ";
+    all += std::to_string(r.block.value) + ":" + std::to_string(r.begin) + "-" + std::to_string(r.end()) +
+           "@" + std::to_string(r.clock) + " ";
   }
   return all;
 }
@@ -53,7 +53,8 @@ TEST(EntryRuns, WhatIsKnownStaysSorted) {
 
 TEST(EntryRuns, OnlyNewerPartsAreApplied) {
   const Runs known{run(0, 0, 4, 5, 1), run(0, 4, 8, 3, 1), run(0, 10, 12, 4, 1)};
-  EXPECT_EQ(text(newest_parts(Runs{run(0, 2, 6, 4, 0), run(0, 9, 13, 4, 0)}, known)), "0:4-6@4 0:9-10@4 0:12-13@4 ");
+  EXPECT_EQ(text(newest_parts(Runs{run(0, 2, 6, 4, 0), run(0, 9, 13, 4, 0)}, known)),
+            "0:4-6@4 0:9-10@4 0:12-13@4 ");
   // At equal clocks the higher rank; what is here already does not come again.
   EXPECT_EQ(text(newest_parts(Runs{run(0, 0, 4, 5, 2)}, known)), "0:0-4@5 ");
   EXPECT_EQ(text(newest_parts(Runs{run(0, 0, 4, 5, 0)}, known)), "");
@@ -84,10 +85,10 @@ TEST(EntryElements, NeighboursThatChangeAreOneRun) {
 }
 
 TEST(EntryElements, ElementsCountFromTheSegmentAndAreCutByBlocks) {
-  EXPECT_EQ(changes(12, 0, {61}), (Changes{{60, 64}}));           // bytes 60 to 72 of the segment
-  EXPECT_EQ(changes(12, 1, {0, 10}), (Changes{{0, 20}}));         // 60 to 72, 72 to 84
-  EXPECT_EQ(changes(100, 1, {20, 40}), (Changes{{0, 64}}));       // 0 to 100, 100 to 200
-  EXPECT_EQ(changes(100, 1, {40}), (Changes{{36, 64}}));          // 100 to 200
+  EXPECT_EQ(changes(12, 0, {61}), (Changes{{60, 64}}));             // bytes 60 to 72 of the segment
+  EXPECT_EQ(changes(12, 1, {0, 10}), (Changes{{0, 20}}));           // 60 to 72, 72 to 84
+  EXPECT_EQ(changes(100, 1, {20, 40}), (Changes{{0, 64}}));         // 0 to 100, 100 to 200
+  EXPECT_EQ(changes(100, 1, {40}), (Changes{{36, 64}}));            // 100 to 200
   EXPECT_EQ(changes(0, 0, {3, 9, 20}, 8, 16), (Changes{{9, 10}}));  // within a part
 }
 
