@@ -48,10 +48,25 @@ void put_in_front(Runs& list, std::span<const Run> newer) {
   list.insert(list.end(), left.begin(), left.end());
 }
 
+// Only the part of `known` around `newer` changes: updates come in many small batches.
 void lay_over(Runs& known, std::span<const Run> newer) {
-  const Runs left = remainder(known, newer);
-  known.resize(left.size() + newer.size());
-  std::merge(left.begin(), left.end(), newer.begin(), newer.end(), known.begin(), is_before);
+  if (newer.empty()) return;
+  const std::span<const Run> behind = from_first_overlap(newer.front(), known);
+  const auto end = std::partition_point(behind.begin(), behind.end(), [&newer](const Run& run) {
+    return run.block != newer.back().block ? run.block < newer.back().block : run.begin < newer.back().end();
+  });
+  const std::size_t first = known.size() - behind.size();
+  const auto old_count = static_cast<std::size_t>(end - behind.begin());
+  const Runs left = remainder(behind.first(old_count), newer);
+  const std::size_t count = left.size() + newer.size();
+  const auto place = known.begin() + static_cast<std::ptrdiff_t>(first);
+  if (count < old_count) {
+    known.erase(place, place + static_cast<std::ptrdiff_t>(old_count - count));
+  } else {
+    known.insert(place, count - old_count, Run{});
+  }
+  std::merge(left.begin(), left.end(), newer.begin(), newer.end(),
+             known.begin() + static_cast<std::ptrdiff_t>(first), is_before);
 }
 
 Runs newest_parts(std::span<const Run> runs, std::span<const Run> known) {
