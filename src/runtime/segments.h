@@ -31,8 +31,8 @@ class Segments {
   virtual Result<const vm::Segment*> add(const SegmentRequest& request) = 0;
   // From the next barrier on `manager` gives out the copies of the pages that hold these bytes, and every
   // update of theirs goes there. Any rank may call it, any thread; of several ranks that ask before one
-  // barrier, the highest decides. Errors: no such rank; not all of the bytes belong to one segment of the
-  // policy `entry`.
+  // barrier the highest decides, of one rank the last call. Errors: no such rank; not all of the bytes belong
+  // to one segment of the policy `entry`.
   virtual Result<void> change_page_manager(const void* address, std::size_t bytes, Rank manager) = 0;
   // Of all that may still be added.
   virtual std::size_t bytes_left() const noexcept = 0;

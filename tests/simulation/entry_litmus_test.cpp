@@ -314,6 +314,27 @@ TEST(EntryLitmus, AnotherRankManagesThePageFromTheNextBarrierOn) {
   EXPECT_EQ(stage.total(Counter::update_headers), 1u);  // the old one still has a copy
 }
 
+// Lists of several ranks come in any order.
+TEST(EntryLitmus, AllRanksFindTheSameManagerAmongMany) {
+  in_hostile_worlds(4, 2, [](Stage& stage) {
+    for (std::uint64_t turn = 1; turn <= 3; ++turn) {
+      for (std::uint32_t asker = 0; asker < 4; ++asker) {
+        for (std::uint32_t i = 0; i < 10; ++i) {
+          const Rank manager{(asker + i + static_cast<std::uint32_t>(turn)) % 4};
+          stage.node(asker).page_managers()->change_manager({BlockId{0}, 2}, manager);
+        }
+      }
+      all_meet(stage);
+      const auto writer = static_cast<std::uint32_t>(turn % 4);
+      do_now(stage, stage.node(writer), store(stage.node(writer), 0, turn));
+      all_meet(stage);
+      for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        do_now(stage, stage.node(rank), expect_word(stage.node(rank), turn, 0));
+      }
+    }
+  });
+}
+
 // ---- elements (figures 10 and 16) ----
 
 vm::Space counters_space(std::uint32_t element_bytes) {

@@ -131,9 +131,9 @@ Task<> Barriers::settle() {
   set_own_word(ground_.board.layout().ready, epoch);
 }
 
-// Of several ranks that ask, the highest decides: all ranks find the same.
+// Of several ranks that ask, the highest decides, by what it asked last: all ranks find the same.
 Task<> Barriers::change_managers(Runs moves, std::uint64_t epoch) {
-  std::sort(moves.begin(), moves.end(), [](const Run& a, const Run& b) {
+  std::stable_sort(moves.begin(), moves.end(), [](const Run& a, const Run& b) {
     return a.block != b.block ? a.block < b.block : a.time < b.time;
   });
   for (std::size_t i = 0; i < moves.size(); ++i) {

@@ -16,8 +16,8 @@ class Barriers {
  public:
   Barriers(Ground& ground, Pages& pages, Updates& updates);
 
-  // At the next barrier, on all ranks. Where several ranks ask, that of the highest number decides. Any
-  // thread.
+  // At the next barrier, on all ranks. Where several ranks ask, that of the highest number decides; of one
+  // rank, the last call. Any thread.
   void change_manager(vm::BlockRun blocks, Rank manager);
   // Before the other ranks are waited for. Under the door.
   Task<> announce();

@@ -23,8 +23,8 @@ namespace musubi::coherence {
 class PageManagers {
  public:
   // From the next barrier on `manager` gives out the page's copies, and gets all of its updates. Any thread
-  // of any rank; of several ranks that ask before one barrier, the highest decides. All blocks belong to the
-  // policy.
+  // of any rank; of several ranks that ask before one barrier, the highest decides, of one rank the last
+  // call. All blocks belong to the policy.
   virtual void change_manager(vm::BlockRun blocks, Rank manager) = 0;
 
  protected:
