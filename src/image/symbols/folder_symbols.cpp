@@ -65,21 +65,20 @@ class Folder {
     Folder& folder_;
   };
 
+  // Through the stack, whose blocks stay open. Where memory closes while the call ends, the kernel answers EFAULT
+  // and has moved the position all the same: entries would be lost.
   bool fill() noexcept {
-    constexpr int attempts_max = 16;  // another thread may close the block again before the kernel gets there
-    for (int attempt = 0; attempt < attempts_max; ++attempt) {
-      const int kept_errno = errno;
-      KernelAccess access(*job_of_memory());
-      access.file(file_).writes(data_, sizeof data_);
-      const long bytes =
-          musubi::os::system_call(SYS_getdents64, file_, reinterpret_cast<long>(data_), sizeof data_);
-      errno = bytes < 0 ? static_cast<int>(-bytes) : kept_errno;
-      if (bytes == -EFAULT) continue;
-      at_ = 0;
-      end_ = bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
-      return bytes > 0;
-    }
-    return false;
+    alignas(dirent) char entries[sizeof data_];
+    const int kept_errno = errno;
+    KernelAccess access(*job_of_memory());
+    access.file(file_).writes(entries, sizeof entries);
+    const long bytes =
+        musubi::os::system_call(SYS_getdents64, file_, reinterpret_cast<long>(entries), sizeof entries);
+    errno = bytes < 0 ? static_cast<int>(-bytes) : kept_errno;
+    at_ = 0;
+    end_ = bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+    std::memcpy(data_, entries, end_);
+    return bytes > 0;
   }
 
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
@@ -87,7 +86,7 @@ class Folder {
   long position_ = 0;  // of the entry behind the last one given out
   std::size_t at_ = 0;
   std::size_t end_ = 0;
-  alignas(dirent) char data_[16384];
+  alignas(dirent) char data_[4096];
 };
 
 // Null when it is one of the C library's.
