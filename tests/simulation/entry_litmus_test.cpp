@@ -132,6 +132,22 @@ TEST(EntryLitmus, AHolderPassesOnWhatItReceived) {
   });
 }
 
+// Remote operations of one hand-over of `words` words, every second word of a block.
+std::uint64_t operations_of_handover(unsigned words) {
+  Stage stage(under_entry(calm(2)), 2);
+  for (unsigned i = 0; i < words; ++i) {
+    do_now(stage, stage.node(0), store_under(stage.node(0), lock_a, 0, 0x0101010101010101u, 2 * i));
+  }
+  const std::uint64_t before = stage.total(Counter::remote_operations);
+  do_now(stage, stage.node(1), only_hold(stage.node(1), lock_a));
+  EXPECT_EQ(stage.total(Counter::update_headers), words);
+  return stage.total(Counter::remote_operations) - before;
+}
+
+TEST(EntryLitmus, RunsSideBySideComeByOneGet) {
+  EXPECT_EQ(operations_of_handover(4), operations_of_handover(1));
+}
+
 TEST(EntryLitmus, OnlyNewerUpdatesTravel) {
   Stage stage(under_entry(calm(2)), 2);
   for (unsigned i = 0; i < 4; ++i) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "fabric/transfer.h"
@@ -10,6 +12,32 @@ namespace musubi::coherence::entry {
 
 using fabric::Step;
 using trace::Counter;
+
+namespace {
+
+// To read this much more costs less than another operation.
+constexpr std::uint32_t gap_max = 64;
+
+// The bytes between two runs of one block, if they are few.
+std::optional<std::uint32_t> short_gap(const Run& run, const Run& next) {
+  if (next.block != run.block || next.begin - run.end() > gap_max) return std::nullopt;
+  return next.begin - run.end();
+}
+
+// `bytes`: those of the runs, with what lies in short gaps. Leaves those of the runs. Result: how many.
+std::size_t drop_gaps(std::span<const Run> runs, std::byte* bytes) {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (i != 0) from += short_gap(runs[i - 1], runs[i]).value_or(0);
+    if (from != to) std::memmove(bytes + to, bytes + from, runs[i].bytes);
+    from += runs[i].bytes;
+    to += runs[i].bytes;
+  }
+  return to;
+}
+
+}  // namespace
 
 Task<> Updates::get(Rank peer, std::uint64_t offset, void* into, std::size_t bytes) {
   const Step step = fabric::get(updates_region, offset, into, bytes);
@@ -70,42 +98,56 @@ Task<> Updates::take_barrier(Rank writer, std::uint64_t epoch, Runs* moves) {
   }
 }
 
-// As many runs at a time as there is room for their bytes; block by block.
 Task<> Updates::bring(Rank peer, Runs runs, bool mapped_only) {
   std::sort(runs.begin(), runs.end(), is_before);
-  const std::size_t room = ground_.space.largest_block_bytes();
   for (std::span<const Run> rest = runs; !rest.empty();) {
-    std::size_t count = 0;
-    std::size_t bytes = 0;
-    while (count < std::min(rest.size(), steps_max) && bytes + rest[count].bytes <= room) {
-      bytes += rest[count].bytes;
-      ++count;
-    }
-    MUSUBI_CHECK(count != 0, "an update of %u bytes", rest[0].bytes);
-    co_await bring_batch(peer, rest.first(count), mapped_only);
-    ground_.count(Counter::update_headers, count);
-    ground_.count(Counter::update_bytes, bytes);
+    const std::size_t count = co_await bring_some(peer, rest, mapped_only);
     rest = rest.subspan(count);
   }
 }
 
-Task<> Updates::bring_batch(Rank peer, std::span<const Run> runs, bool mapped_only) {
+// As many of the first runs as there is room for their bytes, with as few gets: what lies in a short gap
+// between two runs comes along and is dropped. Result: how many.
+Task<std::size_t> Updates::bring_some(Rank peer, std::span<const Run> runs, bool mapped_only) {
   BufferPool::Buffer buffer(ground_.store.scratch());
+  const std::size_t room = ground_.space.largest_block_bytes();
   std::array<Step, steps_max> steps;
-  std::byte* at = buffer.data();
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::uint64_t place = ground_.space.extent(runs[i].block).offset + runs[i].begin;
-    steps[i] = fabric::get(published_region, place, at, runs[i].bytes);
-    at += runs[i].bytes;
+  std::size_t gets = 0;
+  std::size_t used = 0;
+  std::size_t count = 0;
+  for (; count < runs.size(); ++count) {
+    const Run& run = runs[count];
+    const std::optional<std::uint32_t> gap =
+        count == 0 ? std::optional<std::uint32_t>() : short_gap(runs[count - 1], run);
+    const std::size_t needed = run.bytes + gap.value_or(0);
+    if (used + needed > room || (!gap && gets == steps_max)) break;
+    if (gap) {
+      steps[gets - 1].bytes += needed;
+    } else {
+      const std::uint64_t place = ground_.space.extent(run.block).offset + run.begin;
+      steps[gets++] = fabric::get(published_region, place, buffer.data() + used, run.bytes);
+    }
+    used += needed;
   }
-  co_await fabric::transfer(ground_.fabric, peer, std::span(steps).first(runs.size()));
-  at = buffer.data();
+  MUSUBI_CHECK(count != 0, "an update of %u bytes", runs[0].bytes);
+  co_await fabric::transfer(ground_.fabric, peer, std::span(steps).first(gets));
+  runs = runs.first(count);
+  const std::size_t bytes = drop_gaps(runs, buffer.data());
+  ground_.count(Counter::update_headers, count);
+  ground_.count(Counter::update_bytes, bytes);
+  co_await apply(runs, buffer.data(), mapped_only);
+  co_return count;
+}
+
+// Block by block. `bytes`: those of all runs, one behind the other.
+Task<> Updates::apply(std::span<const Run> runs, const std::byte* bytes, bool mapped_only) {
   while (!runs.empty()) {
     std::size_t count = 0;
-    std::size_t bytes = 0;
-    for (; count < runs.size() && runs[count].block == runs[0].block; ++count) bytes += runs[count].bytes;
-    co_await pages_.apply(runs.first(count), at, mapped_only);
-    at += bytes;
+    std::size_t bytes_here = 0;
+    for (; count < runs.size() && runs[count].block == runs[0].block; ++count)
+      bytes_here += runs[count].bytes;
+    co_await pages_.apply(runs.first(count), bytes, mapped_only);
+    bytes += bytes_here;
     runs = runs.subspan(count);
   }
 }

@@ -31,7 +31,8 @@ class Updates {
 
   Task<> get(Rank peer, std::uint64_t offset, void* into, std::size_t bytes);
   Task<> bring(Rank peer, Runs runs, bool mapped_only);
-  Task<> bring_batch(Rank peer, std::span<const Run> runs, bool mapped_only);
+  Task<std::size_t> bring_some(Rank peer, std::span<const Run> runs, bool mapped_only);
+  Task<> apply(std::span<const Run> runs, const std::byte* bytes, bool mapped_only);
 
   Ground& ground_;
   Pages& pages_;
