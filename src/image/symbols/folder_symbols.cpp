@@ -65,8 +65,8 @@ class Folder {
     Folder& folder_;
   };
 
-  // Through the stack, whose blocks stay open. Where memory closes while the call ends, the kernel answers EFAULT
-  // and has moved the position all the same: entries would be lost.
+  // Through the stack, whose blocks stay open. Where memory closes while the call ends, the kernel answers
+  // EFAULT and has moved the position all the same: entries would be lost.
   bool fill() noexcept {
     alignas(dirent) char entries[sizeof data_];
     const int kept_errno = errno;
