@@ -24,7 +24,7 @@ module musubi
     enumerator :: MUSUBI_PLACE_CYCLIC = 0, MUSUBI_PLACE_BLOCK, MUSUBI_PLACE_AT, MUSUBI_PLACE_FIRST_TOUCH
   end enum
   enum, bind(c)
-    enumerator :: MUSUBI_POLICY_MIGRATING = 0, MUSUBI_POLICY_HOME
+    enumerator :: MUSUBI_POLICY_MIGRATING = 0, MUSUBI_POLICY_HOME, MUSUBI_POLICY_ENTRY
   end enum
   enum, bind(c)
     enumerator :: MUSUBI_INT32 = 0, MUSUBI_UINT32, MUSUBI_INT64, MUSUBI_UINT64, MUSUBI_FLOAT, MUSUBI_DOUBLE
@@ -40,6 +40,7 @@ module musubi
   type, bind(c) :: musubi_attributes
     integer(c_size_t) :: alignment = 0, block_bytes = 0
     integer(c_int) :: placement = 0, home = 0, policy = 0
+    integer(c_size_t) :: element_bytes = 0
   end type musubi_attributes
 
   ! The job and its threads.

@@ -48,7 +48,12 @@ enum {
 /* How they stay coherent. */
 enum {
   MUSUBI_POLICY_MIGRATING = 0, /* a block moves to the rank that wrote it last */
-  MUSUBI_POLICY_HOME = 1       /* a block stays where it was placed */
+  MUSUBI_POLICY_HOME = 1,      /* a block stays where it was placed */
+  /* Entry consistency, as sms.h has it: cheap locks, and weaker promises. What is written under a lock
+   * (musubi_lock) is seen by those that hold it afterwards, and by no others; a barrier shows everything.
+   * Flushes and reader-writer locks show nothing. Every thread must come to barriers. `placement` says
+   * which rank gives out copies of a block at first. */
+  MUSUBI_POLICY_ENTRY = 2
 };
 #define MUSUBI_BLOCK_BYTES_MAX 2097152u
 
@@ -59,6 +64,9 @@ typedef struct musubi_attributes {
   int placement;      /* MUSUBI_PLACE_... */
   int home;           /* a rank, with MUSUBI_PLACE_AT; otherwise 0 */
   int policy;         /* MUSUBI_POLICY_... */
+  /* With MUSUBI_POLICY_ENTRY: bytes that are compared and passed on as a whole, counted from the beginning.
+   * 0: each by itself. With an alignment above a page it divides a page. */
+  size_t element_bytes;
 } musubi_attributes;
 
 /* Shared memory for `bytes` bytes, with undefined contents, at the same *memory on every rank. For large

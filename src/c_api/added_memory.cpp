@@ -11,7 +11,7 @@ std::uintptr_t align(std::uintptr_t address, std::size_t alignment) {
 
 bool has_same_attributes(const runtime::SegmentRequest& a, const runtime::SegmentRequest& b) {
   return a.block_bytes == b.block_bytes && a.placement == b.placement && a.home == b.home &&
-         a.policy == b.policy;
+         a.policy == b.policy && a.element_bytes == b.element_bytes;
 }
 
 }  // namespace

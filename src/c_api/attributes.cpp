@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "base/export.h"
 #include "c_api/collective_calls.h"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr std::size_t alignment_min = 16;
 constexpr std::size_t alignment_max = std::size_t{1} << 30;
+constexpr std::size_t element_bytes_max = std::numeric_limits<std::uint32_t>::max();
 
 struct Request {
   SegmentRequest segment;
@@ -31,6 +33,13 @@ struct Request {
 
 bool is_power_of_two_or_zero(std::size_t value) {
   return value == 0 || std::has_single_bit(value);
+}
+
+// Elements count from the beginning of a block.
+bool is_element_right(const musubi_attributes& a, std::size_t page) {
+  if (a.element_bytes == 0) return true;
+  if (a.policy != MUSUBI_POLICY_ENTRY || a.element_bytes > element_bytes_max) return false;
+  return a.alignment <= page || page % a.element_bytes == 0;
 }
 
 // False: there is no such attribute.
@@ -43,7 +52,8 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
   const bool is_at = a.placement == MUSUBI_PLACE_AT;
   const bool home_is_right = is_at ? a.home >= 0 && static_cast<std::uint32_t>(a.home) < ranks : a.home == 0;
   if (bytes == 0 || !sizes_are_right || !home_is_right) return false;
-  if (a.policy != MUSUBI_POLICY_MIGRATING && a.policy != MUSUBI_POLICY_HOME) return false;
+  if (a.policy < MUSUBI_POLICY_MIGRATING || a.policy > MUSUBI_POLICY_ENTRY) return false;
+  if (!is_element_right(a, page)) return false;
   switch (a.placement) {
     case MUSUBI_PLACE_CYCLIC:
       request.segment.placement = InitialHome::cyclic;
@@ -71,6 +81,7 @@ bool read_attributes(const musubi_attributes& a, std::size_t bytes, std::uint32_
   request.segment.block_bytes = a.block_bytes;
   request.segment.home = Rank{static_cast<std::uint32_t>(a.home)};
   request.segment.policy = static_cast<std::uint8_t>(a.policy);
+  request.segment.element_bytes = static_cast<std::uint32_t>(a.element_bytes);
   return true;
 }
 

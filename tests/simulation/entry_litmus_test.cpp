@@ -364,15 +364,19 @@ vm::Space counters_space(std::uint32_t element_bytes) {
   return space;
 }
 
-// 100 integers, all incremented: what the other rank receives.
-void increment_counters(std::uint32_t element_bytes, std::uint64_t* headers, std::uint64_t* bytes) {
+struct Received {
+  std::uint64_t headers, bytes;
+  bool operator==(const Received&) const = default;
+};
+
+// By the other rank, of 100 integers that were all incremented.
+Received received(std::uint32_t element_bytes) {
   Cluster cluster(under_entry(calm(2)), counters_space(element_bytes));
   std::vector<Task<>> tasks;
   const auto play = [&](Node& node, Task<> task) {
     tasks.push_back(std::move(task));
     tasks.back().start(node.add_thread(), nullptr);
-    ASSERT_TRUE(cluster.world().run(1'000'000));
-    ASSERT_TRUE(tasks.back().done());
+    EXPECT_TRUE(cluster.world().run(1'000'000) && tasks.back().done());
   };
   play(cluster.node(0), take(cluster.node(0), lock_a));
   for (std::size_t i = 0; i < 100; ++i) {
@@ -381,21 +385,13 @@ void increment_counters(std::uint32_t element_bytes, std::uint64_t* headers, std
   }
   play(cluster.node(0), give(cluster.node(0), lock_a));
   play(cluster.node(1), only_hold(cluster.node(1), lock_a));
-  *headers = cluster.total(Counter::update_headers);
-  *bytes = cluster.total(Counter::update_bytes);
+  return {cluster.total(Counter::update_headers), cluster.total(Counter::update_bytes)};
 }
 
 TEST(EntryLitmus, WholeElementsSaveHeaders) {
-  std::uint64_t headers = 0, bytes = 0;
-  increment_counters(0, &headers, &bytes);
-  EXPECT_EQ(headers, 100u);
-  EXPECT_EQ(bytes, 100u);
-  increment_counters(4, &headers, &bytes);
-  EXPECT_EQ(headers, 1u);
-  EXPECT_EQ(bytes, 400u);
-  increment_counters(12, &headers, &bytes);  // the last one has only one changed integer
-  EXPECT_EQ(headers, 1u);
-  EXPECT_EQ(bytes, 408u);
+  EXPECT_EQ(received(0), (Received{100, 100}));
+  EXPECT_EQ(received(4), (Received{1, 400}));
+  EXPECT_EQ(received(12), (Received{1, 408}));  // the last one has only one changed integer
 }
 
 }  // namespace

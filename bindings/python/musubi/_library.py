@@ -9,7 +9,8 @@ class Attributes(ctypes.Structure):
     """musubi_attributes of musubi/memory.h."""
 
     _fields_ = [("alignment", ctypes.c_size_t), ("block_bytes", ctypes.c_size_t),
-                ("placement", ctypes.c_int), ("home", ctypes.c_int), ("policy", ctypes.c_int)]
+                ("placement", ctypes.c_int), ("home", ctypes.c_int), ("policy", ctypes.c_int),
+                ("element_bytes", ctypes.c_size_t)]
 
 
 _int, _u32, _u64, _size, _pointer = (ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_size_t,

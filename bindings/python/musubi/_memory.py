@@ -6,10 +6,11 @@ import operator
 from ._library import Attributes, library, require
 
 PLACEMENTS = {"cyclic": 0, "block": 1, "at": 2, "first_touch": 3}
-POLICIES = {"migrating": 0, "home": 1}
+POLICIES = {"migrating": 0, "home": 1, "entry": 2}
 
 
-def shared_memory(size, *, placement="cyclic", home=0, policy="migrating", block_bytes=0, alignment=0):
+def shared_memory(size, *, placement="cyclic", home=0, policy="migrating", block_bytes=0, alignment=0,
+                  element_bytes=0):
     """`size` bytes that all ranks share, at the same address everywhere, with undefined contents. Collective,
     blocks. The result has the buffer protocol: memoryview(result), numpy.frombuffer(result, dtype).
 
@@ -17,7 +18,8 @@ def shared_memory(size, *, placement="cyclic", home=0, policy="migrating", block
     for name, value, known in (("placement", placement, PLACEMENTS), ("policy", policy, POLICIES)):
         if value not in known:
             raise ValueError(f"no {name} {value!r}: {', '.join(known)}")
-    attributes = Attributes(alignment, block_bytes, PLACEMENTS[placement], home, POLICIES[policy])
+    attributes = Attributes(alignment, block_bytes, PLACEMENTS[placement], home, POLICIES[policy],
+                            element_bytes)
     memory = ctypes.c_void_p()
     require(library.musubi_alloc_with(ctypes.byref(attributes), size, ctypes.byref(memory)))
     return (ctypes.c_char * size).from_address(memory.value)

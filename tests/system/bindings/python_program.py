@@ -37,6 +37,11 @@ def arrays():
     musubi.prefetch(numbers)
     lengths = [len(musubi.part_of(numbers, i, ranks)) for i in range(ranks)]
     check(sum(lengths) == 301, "parts")
+    bound = musubi.zeros(10, dtype="i8", policy="entry", element_bytes=8)
+    musubi.barrier()
+    bound[rank] = 1 + rank
+    musubi.barrier()
+    check(bound.sum() == ranks * (ranks + 1) // 2, "entry consistency")
     check(numbers.sum() == 500 * sum((1 + i) * lengths[i] for i in range(ranks)), "sum")
     with open("/dev/null", "wb") as sink:
         musubi.touch(numbers)

@@ -25,12 +25,12 @@ static void attributes(void) {
   static const size_t blocks[] = {0, 4096, 65536, MUSUBI_BLOCK_BYTES_MAX};
   uint64_t salt = 0;
   for (int placement = MUSUBI_PLACE_CYCLIC; placement <= MUSUBI_PLACE_FIRST_TOUCH; ++placement) {
-    for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_HOME; ++policy) {
-      if (placement == MUSUBI_PLACE_FIRST_TOUCH && policy == MUSUBI_POLICY_HOME) continue;
+    for (int policy = MUSUBI_POLICY_MIGRATING; policy <= MUSUBI_POLICY_ENTRY; ++policy) {
+      if (placement == MUSUBI_PLACE_FIRST_TOUCH && policy != MUSUBI_POLICY_MIGRATING) continue;
       for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; ++i) {
         const int home = placement == MUSUBI_PLACE_AT ? ranks - 1 : 0;
         uint64_t* const memory =
-            with((musubi_attributes){alignments[i], blocks[i], placement, home, policy}, bytes);
+            with((musubi_attributes){alignments[i], blocks[i], placement, home, policy, 0}, bytes);
         CHECK((uintptr_t)memory % (alignments[i] == 0 ? 16 : alignments[i]) == 0);
         share(memory, ++salt);
         BARRIER();
@@ -49,19 +49,24 @@ static void attributes_refused(void) {
   CHECK(musubi_alloc_with(&none, 8, NULL) == MUSUBI_ERROR_ADDRESS);
   CHECK(musubi_alloc_with(&none, 0, &memory) == MUSUBI_ERROR_ARGUMENT);
   CHECK(musubi_alloc_with(&none, SIZE_MAX, &memory) == MUSUBI_ERROR_MEMORY);
-  const musubi_attributes wrong[] = {{48, 0, 0, 0, 0},
-                                     {(size_t)1 << 31, 0, 0, 0, 0},
-                                     {0, 5000, 0, 0, 0},
-                                     {0, 2048, 0, 0, 0},
-                                     {0, 2 * MUSUBI_BLOCK_BYTES_MAX, 0, 0, 0},
-                                     {0, 0, 4, 0, 0},
-                                     {0, 0, -1, 0, 0},
-                                     {0, 0, MUSUBI_PLACE_AT, ranks, 0},
-                                     {0, 0, MUSUBI_PLACE_AT, -1, 0},
-                                     {0, 0, MUSUBI_PLACE_CYCLIC, 1, 0},
-                                     {0, 0, 0, 0, 2},
-                                     {0, 0, 0, 0, -1},
-                                     {0, 0, MUSUBI_PLACE_FIRST_TOUCH, 0, MUSUBI_POLICY_HOME}};
+  const musubi_attributes wrong[] = {{48, 0, 0, 0, 0, 0},
+                                     {(size_t)1 << 31, 0, 0, 0, 0, 0},
+                                     {0, 5000, 0, 0, 0, 0},
+                                     {0, 2048, 0, 0, 0, 0},
+                                     {0, 2 * MUSUBI_BLOCK_BYTES_MAX, 0, 0, 0, 0},
+                                     {0, 0, 4, 0, 0, 0},
+                                     {0, 0, -1, 0, 0, 0},
+                                     {0, 0, MUSUBI_PLACE_AT, ranks, 0, 0},
+                                     {0, 0, MUSUBI_PLACE_AT, -1, 0, 0},
+                                     {0, 0, MUSUBI_PLACE_CYCLIC, 1, 0, 0},
+                                     {0, 0, 0, 0, 3, 0},
+                                     {0, 0, 0, 0, -1, 0},
+                                     {0, 0, MUSUBI_PLACE_FIRST_TOUCH, 0, MUSUBI_POLICY_HOME, 0},
+                                     {0, 0, MUSUBI_PLACE_FIRST_TOUCH, 0, MUSUBI_POLICY_ENTRY, 0},
+                                     {0, 0, 0, 0, MUSUBI_POLICY_MIGRATING, 8},
+                                     {0, 0, 0, 0, MUSUBI_POLICY_HOME, 8},
+                                     {0, 0, 0, 0, MUSUBI_POLICY_ENTRY, (size_t)1 << 32},
+                                     {8192, 0, 0, 0, MUSUBI_POLICY_ENTRY, 24}};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
     CHECK(musubi_alloc_with(&wrong[i], 8, &memory) == MUSUBI_ERROR_ARGUMENT);
   }
@@ -73,9 +78,45 @@ static void attributes_refused(void) {
   CHECK(musubi_touch(right, 1, 0) == MUSUBI_ERROR_ADDRESS);
 }
 
+enum { sections = 40, places = 500 };
+typedef struct {
+  uint64_t number, square;
+  char mark;
+} record;
+
+/* Bound to one lock, behind a barrier to another one; what nobody locks waits for the barrier. */
+static void entry(void) {
+  const musubi_attributes attributes = {0, 4096, MUSUBI_PLACE_BLOCK, 0, MUSUBI_POLICY_ENTRY, sizeof(record)};
+  record* const records = (record*)with(attributes, places * sizeof(record));
+  memset(records + places * rank / ranks, 0,
+         (size_t)(places * (rank + 1) / ranks - places * rank / ranks) * sizeof(record));
+  BARRIER();
+  for (uint32_t lock = 1; lock <= 2; ++lock) {
+    for (int i = 0; i < sections; ++i) {
+      CHECK(musubi_lock(lock) == MUSUBI_OK);
+      record* const counted = &records[places / 2 + i % 7];
+      CHECK(counted->square == counted->number * counted->number);
+      ++counted->number;
+      counted->square = counted->number * counted->number;
+      CHECK(musubi_unlock(lock) == MUSUBI_OK);
+    }
+    records[places - 1 - rank].number = lock;
+    BARRIER();
+    uint64_t sum = 0;
+    for (int i = 0; i < 7; ++i) sum += records[places / 2 + i].number;
+    CHECK(sum == (uint64_t)(lock * sections) * (uint64_t)ranks);
+    for (int i = 0; i < ranks; ++i) CHECK(records[places - 1 - i].number == lock);
+    BARRIER();
+  }
+  CHECK(musubi_free_with(records) == MUSUBI_OK);
+  const musubi_attributes other = {0, 4096, MUSUBI_PLACE_BLOCK, 0, MUSUBI_POLICY_ENTRY, 8};
+  CHECK(with(other, places * sizeof(record)) != (uint64_t*)records);
+  CHECK(with(attributes, places * sizeof(record)) == (uint64_t*)records);
+}
+
 static void taken_again(void) {
-  const musubi_attributes cyclic = {0, 4096, MUSUBI_PLACE_CYCLIC, 0, 0};
-  const musubi_attributes parts = {0, 4096, MUSUBI_PLACE_BLOCK, 0, 0};
+  const musubi_attributes cyclic = {0, 4096, MUSUBI_PLACE_CYCLIC, 0, 0, 0};
+  const musubi_attributes parts = {0, 4096, MUSUBI_PLACE_BLOCK, 0, 0, 0};
   uint64_t* const first = with(cyclic, bytes);
   uint64_t* const second = with(parts, bytes);
   share(first, 1);
@@ -130,7 +171,7 @@ static void aligned(void) {
 
 /* A system call finds the pages that a hint has brought: no fault is needed for them. */
 static void prefetch(void) {
-  char* const memory = (char*)with((musubi_attributes){0, 4096, MUSUBI_PLACE_AT, 0, 0}, bytes);
+  char* const memory = (char*)with((musubi_attributes){0, 4096, MUSUBI_PLACE_AT, 0, 0, 0}, bytes);
   uint64_t local = 0;
   CHECK(musubi_prefetch(&local, 8, 0) == MUSUBI_ERROR_ADDRESS);
   CHECK(musubi_prefetch(memory, (size_t)1 << 40, 0) == MUSUBI_ERROR_ADDRESS);
@@ -178,7 +219,7 @@ static void release_range(void) {
 
 static void different(void) {
   void* memory = NULL;
-  const musubi_attributes none = {0, 0, rank == ranks - 1, 0, 0};
+  const musubi_attributes none = {0, 0, rank == ranks - 1, 0, 0, 0};
   musubi_alloc_with(&none, bytes, &memory);
 }
 
@@ -197,7 +238,7 @@ static void wrapped_ranges(void) {
 
 /* Otherwise the ranks would choose different memory at the next allocation. */
 static void different_freed(void) {
-  const musubi_attributes cyclic = {0, 4096, MUSUBI_PLACE_CYCLIC, 0, 0};
+  const musubi_attributes cyclic = {0, 4096, MUSUBI_PLACE_CYCLIC, 0, 0, 0};
   void* const first = with(cyclic, bytes);
   void* const second = with(cyclic, bytes);
   CHECK(musubi_free_with(rank == 0 ? first : second) == MUSUBI_OK);
@@ -220,6 +261,7 @@ int main(int argc, char** argv) {
                                            {"prefetch", prefetch},
                                            {"release_range", release_range},
                                            {"wrapped_ranges", wrapped_ranges},
+                                           {"entry", entry},
                                            {"mismatch_attributes", different},
                                            {"mismatch_freed", different_freed}};
   if (!run_case(join_job(argc, argv), cases, sizeof cases / sizeof cases[0])) return 96;
