@@ -82,7 +82,7 @@ int gas_where(gas_address address);
 long gas_get_begin(gas_address address, void* local, size_t bytes);
 long gas_put_begin(gas_address address, const void* local, size_t bytes);
 long gas_own_begin(gas_address address, size_t bytes);
-/* Waits until the call is complete. Result: 0, or -1: HANDLE, STATE. */
+/* Waits until the call is complete. Handles of gheap.h do as well. Result: 0, or -1: HANDLE, STATE. */
 int gas_wait(long handle);
 /* Result: 1 if the call is complete, 0 if it is under way, or -1: HANDLE, STATE. Never blocks. */
 int gas_test(long handle);

@@ -81,7 +81,7 @@ int musubi_gput(int proc, long offset, const void* local, size_t bytes);
  * -1: as above. A thread that ends, or detaches, waits for its copies. */
 long musubi_gget_begin(int proc, long offset, void* local, size_t bytes);
 long musubi_gput_begin(int proc, long offset, const void* local, size_t bytes);
-/* Waits until the copy is complete. Result: 0, or -1: HANDLE, STATE. */
+/* Waits until the copy is complete. Handles of gas.h do as well. Result: 0, or -1: HANDLE, STATE. */
 int musubi_gwait(long handle);
 /* Result: 1 if the copy is complete, 0 if it is under way, or -1: HANDLE, STATE. Never blocks. */
 int musubi_gtest(long handle);
