@@ -19,6 +19,11 @@ static int take_tile(int* next_tile) {
   return tile;
 }
 
+static struct area part_of(int process, int side) {
+  const long rows = side;
+  return (struct area){(int)(rows * process / sms_nproc), (int)(rows * (process + 1) / sms_nproc), 0, side};
+}
+
 int main(int argc, char** argv) {
   sms_startup(argc, argv);
   const int is_pool = argc > 1 && strcmp(argv[1], "pool") == 0;
@@ -27,6 +32,13 @@ int main(int argc, char** argv) {
     sms_error("usage: mandelbrot_by_sms [static | pool [points per side]]");
   int* picture = sms_calloc(side * side, sizeof *picture, 0);
   int* next_tile = sms_calloc(1, sizeof *next_tile, 0);
+  /* Who draws a part has its pages. */
+  for (int process = 0; !is_pool && process < sms_nproc; process++) {
+    const struct area part = part_of(process, side);
+    if (part.top < part.bottom)
+      sms_change_page_manager(picture + (long)part.top * side,
+                              (part.bottom - part.top) * side * (int)sizeof *picture, process);
+  }
   sms_barrier(0);
 
   const double start = now();
@@ -34,10 +46,7 @@ int main(int argc, char** argv) {
     for (int tile = take_tile(next_tile); tile < tiles; tile = take_tile(next_tile))
       draw(picture, side, area_of_tile(tile, side));
   } else {
-    const long rows = side;
-    draw(picture, side,
-         (struct area){(int)(rows * sms_proc_id / sms_nproc), (int)(rows * (sms_proc_id + 1) / sms_nproc), 0,
-                       side});
+    draw(picture, side, part_of(sms_proc_id, side));
   }
   sms_barrier(0);
   const double drawn = now();

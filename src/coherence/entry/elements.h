@@ -27,6 +27,7 @@ class Elements {
   std::size_t end_of(std::size_t at, std::size_t block_bytes) const {
     return std::min(at + bytes_ - (at + phase_) % bytes_, block_bytes);
   }
+  std::size_t bytes() const { return bytes_; }
 
  private:
   std::size_t bytes_;
@@ -35,10 +36,40 @@ class Elements {
 
 // Result: the first offset from `at` on where the two differ, or `end`.
 inline std::size_t next_difference(const std::byte* a, const std::byte* b, std::size_t at, std::size_t end) {
+  constexpr std::size_t stretch = 256;
   constexpr std::size_t word = sizeof(std::uint64_t);
+  while (at + stretch <= end && std::memcmp(a + at, b + at, stretch) == 0) at += stretch;
   while (at + word <= end && std::memcmp(a + at, b + at, word) == 0) at += word;
   while (at < end && a[at] == b[at]) ++at;
   return at;
+}
+// Result: the last offset behind which the two are equal up to `end`, or `begin`.
+inline std::size_t last_difference(const std::byte* a, const std::byte* b, std::size_t begin,
+                                   std::size_t end) {
+  constexpr std::size_t stretch = 256;
+  while (begin + stretch <= end && std::memcmp(a + end - stretch, b + end - stretch, stretch) == 0) {
+    end -= stretch;
+  }
+  while (begin < end && a[end - 1] == b[end - 1]) --end;
+  return end;
+}
+
+// The usual sizes by one comparison each: a block may have thousands of elements.
+inline bool differ(const std::byte* a, const std::byte* b, std::size_t bytes) {
+  if (bytes == 1) return *a != *b;
+  if (bytes == 4 || bytes == 8) {
+    std::uint64_t of_a = 0;
+    std::uint64_t of_b = 0;
+    if (bytes == 4) {
+      std::memcpy(&of_a, a, 4);
+      std::memcpy(&of_b, b, 4);
+    } else {
+      std::memcpy(&of_a, a, 8);
+      std::memcpy(&of_b, b, 8);
+    }
+    return of_a != of_b;
+  }
+  return std::memcmp(a, b, bytes) != 0;
 }
 
 // Calls visit(begin, end) for each longest run of elements that differ in the first `end` bytes, from offset
@@ -50,9 +81,9 @@ void for_each_change(const std::byte* now, const std::byte* before, std::size_t 
     const std::size_t begin = elements.begin_of(at);
     at = elements.end_of(at, end);
     while (at < end) {
-      const std::size_t next = elements.end_of(at, end);
-      if (std::memcmp(now + at, before + at, next - at) == 0) break;
-      at = next;
+      const std::size_t bytes = std::min(elements.bytes(), end - at);
+      if (!differ(now + at, before + at, bytes)) break;
+      at += bytes;
     }
     visit(begin, at);
   }

@@ -151,18 +151,32 @@ Task<> Pages::commit(BlockId id, std::uint64_t clock) {
   } else {
     list(b);
   }
-  // Threads that write meanwhile add to the next commit.
-  BufferPool::Buffer now(ground_.store.scratch());
-  const auto bytes = static_cast<std::uint32_t>(b.extent.bytes);
-  copy(b.own, now.data(), bytes);
   ground_.count(Counter::comparisons);
-  const Run all{id, 0, bytes, clock, ground_.self(), 0};
-  const Runs changed = publish_changes(b, now.data(), b.published, all);
+  // Threads that write meanwhile add to the next commit.
+  const Run part = differing_part(b, clock);
+  BufferPool::Buffer now(ground_.store.scratch());
+  copy(b.own + part.begin, now.data() + part.begin, part.bytes);
+  const Runs changed = publish_changes(b, now.data(), b.published, part);
   if (e.idle_releases != UINT16_MAX) ++e.idle_releases;
   if (changed.empty()) co_return;
   e.idle_releases = 0;
   committed_.push_back(id);
   ground_.count(Counter::releases);
+}
+
+// Between the first and the last element in which the program's bytes differ from the public ones.
+Run Pages::differing_part(const Block& b, std::uint64_t clock) const {
+  const auto bytes = static_cast<std::size_t>(b.extent.bytes);
+  const std::size_t first = next_difference(b.own, b.published, 0, bytes);
+  if (first == bytes) return {b.id, 0, 0, clock, ground_.self(), 0};
+  // Who writes meanwhile may make the two equal again.
+  const std::size_t behind_last = std::max(last_difference(b.own, b.published, first, bytes), first + 1);
+  const Elements in = elements(b);
+  const std::size_t begin = in.begin_of(first);
+  const std::size_t end = in.end_of(behind_last - 1, bytes);
+  return {
+      b.id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end - begin), clock, ground_.self(),
+      0};
 }
 
 // Inside of `range`, whose clock and writer the result has. It is known here from now on.

@@ -88,6 +88,7 @@ class Pages {
   void make_known(BlockId id, std::span<const Run> runs);
   void copy(const std::byte* from, std::byte* to, std::uint32_t bytes) const;
   Block block(BlockId id) const { return ground_.store.block(id); }
+  Run differing_part(const Block& b, std::uint64_t clock) const;
   Elements elements(const Block& b) const { return Elements(ground_.space.segment_of(b.id), b.id); }
 
   Ground& ground_;
