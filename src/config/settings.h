@@ -20,6 +20,7 @@ enum class Kind {
   count,
   automatic_count,
   duration,
+  bit_rate,
   boolean,
   choice,
   names,

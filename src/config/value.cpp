@@ -17,6 +17,8 @@ constexpr Unit byte_units[] = {{"TiB", TiB}, {"GiB", GiB}, {"MiB", MiB}, {"KiB",
 constexpr Unit time_units[] = {
     {"min", 60'000'000'000}, {"s", 1'000'000'000}, {"ms", 1'000'000}, {"us", 1'000}, {"ns", 1}};
 
+constexpr Unit rate_units[] = {{"Gbps", 1'000'000'000}, {"Mbps", 1'000'000}, {"Kbps", 1'000}, {"bps", 1}};
+
 // Splits off the leading decimal number. Refuses signs, blanks and leading zeros (is 010 ten or eight?).
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t number = 0;
@@ -63,6 +65,8 @@ std::string format_number(Kind kind, std::uint64_t number) {
       return format_with_unit(number, byte_units);
     case Kind::duration:
       return format_with_unit(number, time_units);
+    case Kind::bit_rate:
+      return format_with_unit(number, rate_units);
     default:
       return std::to_string(number);
   }
@@ -81,6 +85,8 @@ std::string_view form_of(Kind kind) {
       return "a whole number or auto";
     case Kind::duration:
       return "a whole number with a unit ns, us, ms, s or min (or just 0)";
+    case Kind::bit_rate:
+      return "a whole number with a unit bps, Kbps, Mbps or Gbps (or just 0)";
     case Kind::boolean:
       return "true or false";
     case Kind::choice:
@@ -164,6 +170,9 @@ Result<Value> parse_value(const Declaration& declaration, std::string_view text)
       break;
     case Kind::duration:
       number = parse_with_unit(text, time_units, false);
+      break;
+    case Kind::bit_rate:
+      number = parse_with_unit(text, rate_units, false);
       break;
   }
   if (!number || !in_range(declaration, *number)) return refusal(declaration, text);

@@ -24,7 +24,8 @@
 // whose pages may be closed.
 //
 // Failure: a driver never reports a dead peer here. The bootstrap ends the job when a rank dies.
-// Drivers: shm (peers on one host), sim (virtual time). Every driver passes tests/conformance/fabric.
+// Drivers: shm (peers on one host), sim (virtual time), loopback (tests). Every driver passes
+// tests/conformance/fabric.
 #pragma once
 
 #include <atomic>
@@ -108,6 +109,8 @@ enum class MessageKind : std::uint8_t {
 enum class Urgency : std::uint8_t { when_polled, promptly };
 
 inline constexpr std::size_t message_bytes_max = 1984;
+// What drivers take: a decorator may add a few bytes of its own.
+inline constexpr std::size_t driver_message_bytes_max = message_bytes_max + 16;
 
 class Listener {
  public:

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "fabric/delayed/delayed_fabric.h"
 #include "fabric/shm/shm_fabric.h"
 #include "runtime/choose_vm.h"
 #include "runtime/job_context.h"
@@ -27,7 +28,10 @@ class JobDevices final : private vm::CrashListener {
 
   MemoryFiles& files() noexcept { return *files_; }
   MemoryWatch& memory_watch() noexcept { return *memory_watch_; }
-  fabric::Fabric& fabric() noexcept { return *fabric_; }
+  fabric::Fabric& fabric() noexcept {
+    if (far_ != nullptr) return *far_;
+    return *shm_;
+  }
   vm::FaultHandler& fault_handler() noexcept { return *fault_handler_; }
   vm::PagedVm& vm() noexcept { return *vm_.vm; }
   std::string_view vm_driver() const noexcept { return vm_.name; }
@@ -35,7 +39,7 @@ class JobDevices final : private vm::CrashListener {
   // How threads wait while each rank runs so many, by settings and cores.
   fabric::WaitingPolicy policy_for(std::uint32_t threads_per_rank) const;
   // For the waits of the fabric that begin from now on. Any thread.
-  void set_policy(fabric::WaitingPolicy policy) noexcept { fabric_->set_policy(policy); }
+  void set_policy(fabric::WaitingPolicy policy) noexcept { shm_->set_policy(policy); }
 
  private:
   void tell_crash(std::string_view cause) noexcept override { job_.bootstrap->tell_crash(cause); }
@@ -47,7 +51,8 @@ class JobDevices final : private vm::CrashListener {
   JobContext& job_;
   std::unique_ptr<MemoryFiles> files_;
   std::unique_ptr<MemoryWatch> memory_watch_;
-  std::unique_ptr<fabric::ShmFabric> fabric_;
+  std::unique_ptr<fabric::ShmFabric> shm_;
+  std::unique_ptr<fabric::DelayedFabric> far_;  // by settings
   std::unique_ptr<SharedRegions> shared_regions_;
   std::unique_ptr<vm::FaultHandler> fault_handler_;
   ChosenVm vm_;

@@ -22,7 +22,7 @@ bool nearly_full(const Mailbox& mailbox, std::uint64_t ticket) noexcept {
 
 Posting mailbox_post(Mailbox& mailbox, Rank from, MessageKind kind, Urgency urgency,
                      std::span<const std::byte> body) noexcept {
-  MUSUBI_CHECK(body.size() <= message_bytes_max, "a message of %zu bytes", body.size());
+  MUSUBI_CHECK(body.size() <= driver_message_bytes_max, "a message of %zu bytes", body.size());
   std::uint64_t ticket = mailbox.tickets.load(std::memory_order_relaxed);
   for (;;) {
     const std::uint64_t turn = mailbox.slots[ticket % mailbox_slots].turn.load(std::memory_order_acquire);

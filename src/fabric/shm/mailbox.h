@@ -25,8 +25,9 @@ struct MailboxSlot {
   std::uint16_t bytes;
   MessageKind kind;
   Urgency urgency;
-  std::byte body[message_bytes_max];  // right behind the header: a short message travels in one cache line
-  std::byte unused[48];
+  std::byte
+      body[driver_message_bytes_max];  // right behind the header: a short message travels in one cache line
+  std::byte unused[32];
 };
 static_assert(sizeof(MailboxSlot) == 2048);
 

@@ -64,7 +64,7 @@ std::uint32_t ShmFabric::deliver() noexcept {
   for (; delivered < mailbox_slots; ++delivered) {
     const MailboxSlot* message = reader_.head();
     if (message == nullptr) break;
-    MUSUBI_CHECK(message->kind < MessageKind::count && message->bytes <= message_bytes_max,
+    MUSUBI_CHECK(message->kind < MessageKind::count && message->bytes <= driver_message_bytes_max,
                  "a damaged message");
     Listener* listener = listeners_[static_cast<std::size_t>(message->kind)];
     MUSUBI_CHECK(listener != nullptr, "nobody listens to messages of kind %u",

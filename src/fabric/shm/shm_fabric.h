@@ -15,9 +15,9 @@
 
 #include "base/result.h"
 #include "fabric/fabric.h"
+#include "fabric/memory/steps.h"
 #include "fabric/shm/address.h"
 #include "fabric/shm/mailbox.h"
-#include "fabric/shm/steps.h"
 #include "fabric/waiting_policy.h"
 #include "os/memory.h"
 #include "os/yield_meter.h"

@@ -1,21 +1,20 @@
 // The port's suite on the driver shm: several ranks in one process, each actor on its own thread, once with
-// threads that spin first and once with threads that sleep at once.
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
+// threads that spin first and once with threads that sleep at once; and the same behind DelayedFabric.
 #include <thread>
 
+#include "fabric/delayed/delayed_fabric.h"
 #include "fabric_suite.h"
 #include "os/cpu.h"
 #include "shm_ranks.h"
-#include "thread_executor.h"
+#include "thread_per_actor.h"
+#include "waiting_suite.h"
 
 namespace musubi::fabric::conformance {
 namespace {
 
 class ShmWorld final : public FabricWorld {
  public:
-  ShmWorld(std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy)
+  ShmWorld(std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy, Distance distance = {})
       : board_(ranks), ranks_(ranks) {
     std::vector<std::thread> openers;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -26,44 +25,26 @@ class ShmWorld final : public FabricWorld {
       });
     }
     for (auto& opener : openers) opener.join();
+    if (distance.round_trip_ns == 0 && distance.bits_per_second == 0) return;
+    for (const ShmRank& rank : ranks_)
+      far_.push_back(std::make_unique<DelayedFabric>(*rank.fabric, distance));
   }
 
-  Fabric& fabric(Rank rank) override { return *ranks_[rank.value].fabric; }
+  Fabric& fabric(Rank rank) override {
+    if (!far_.empty()) return *far_[rank.value];
+    return *ranks_[rank.value].fabric;
+  }
   std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
 
   bool run(std::vector<Actor> actors) override {
-    std::mutex mutex;
-    std::condition_variable one_ended;
-    std::size_t ended = 0;
-    std::atomic<bool> give_up{false};
-    std::atomic<std::size_t> started{0};
-    std::vector<std::thread> threads;
-    for (const Actor& actor : actors) {
-      threads.emplace_back([&, actor] {
-        ++started;
-        while (started < actors.size()) ::sched_yield();  // so that they meet
-        ThreadExecutor executor(fabric(actor.rank));
-        Task<> task = actor.start();
-        executor.drive(task, give_up);
-        const std::lock_guard lock(mutex);
-        ++ended;
-        one_ended.notify_one();
-      });
-    }
-    bool all_ended = false;
-    {
-      std::unique_lock lock(mutex);
-      all_ended = one_ended.wait_for(lock, std::chrono::seconds(60), [&] { return ended == actors.size(); });
-    }
-    give_up.store(true);
-    for (ShmRank& rank : ranks_) rank.fabric->wake();
-    for (auto& thread : threads) thread.join();
-    return all_ended;
+    return run_by_threads(actors, static_cast<std::uint32_t>(ranks_.size()),
+                          [this](Rank rank) -> Fabric& { return fabric(rank); });
   }
 
  private:
   ExchangeBoard board_;
   std::vector<ShmRank> ranks_;
+  std::vector<std::unique_ptr<DelayedFabric>> far_;
 };
 
 std::unique_ptr<FabricWorld> make_by_cores(std::uint32_t ranks, std::size_t region_bytes) {
@@ -74,9 +55,31 @@ std::unique_ptr<FabricWorld> make_sleepy(std::uint32_t ranks, std::size_t region
   return std::make_unique<ShmWorld>(ranks, region_bytes, WaitingPolicy{});
 }
 
+std::unique_ptr<FabricWorld> make_far(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<ShmWorld>(ranks, region_bytes, WaitingPolicy{}, Distance{5'000, 0});
+}
+
+std::unique_ptr<FabricWorld> make_narrow(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<ShmWorld>(ranks, region_bytes, WaitingPolicy{}, Distance{0, 10'000'000'000});
+}
+
+std::unique_ptr<FabricWorld> make_yielding(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<ShmWorld>(ranks, region_bytes, WaitingPolicy{.spin_checks = 0, .yields = 50});
+}
+
+std::unique_ptr<FabricWorld> make_impatient(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<ShmWorld>(ranks, region_bytes, WaitingPolicy{.spin_checks = 20, .yields = 1});
+}
+
+INSTANTIATE_TEST_SUITE_P(Shm, WaitingSuite,
+                         ::testing::Values(Driver{"sleepy", &make_sleepy}, Driver{"yielding", &make_yielding},
+                                           Driver{"impatient", &make_impatient}),
+                         driver_name);
+
 INSTANTIATE_TEST_SUITE_P(Shm, FabricSuite,
                          ::testing::Values(Driver{"by_cores", &make_by_cores, 200},
-                                           Driver{"sleepy", &make_sleepy, 200}),
+                                           Driver{"sleepy", &make_sleepy, 200}, Driver{"far", &make_far, 5},
+                                           Driver{"narrow", &make_narrow, 20}),
                          driver_name);
 
 }  // namespace

@@ -1,11 +1,8 @@
-// What wakes which thread: the mailbox and its bells, and threads of one rank that wait.
+// What wakes which thread: the mailbox and its bells.
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "fabric/shm/doorbell.h"
-#include "inbox.h"
-#include "shm_ranks.h"
+#include "os/memory.h"
 
 namespace musubi::fabric::conformance {
 namespace {
@@ -108,100 +105,6 @@ TEST_F(Bells, TheServiceThreadsAnnouncementStaysUntilItTakesItBack) {
   EXPECT_EQ(service_bell(), 1u);
   EXPECT_EQ(mailbox_->service_asleep.load(), 1u);
 }
-
-// Two ranks in this process.
-class ShmWaiting : public ::testing::TestWithParam<WaitingPolicy> {
- protected:
-  ShmWaiting() {
-    std::thread other([this] { open(1); });
-    open(0);
-    other.join();
-  }
-  void open(std::uint32_t rank) {
-    auto opened = ranks_[rank].open(Rank{rank}, 2, 4096, board_.of(Rank{rank}), GetParam());
-    MUSUBI_CHECK(opened.ok(), "%s", opened.error().message.c_str());
-  }
-  Fabric& fabric(std::uint32_t rank) { return *ranks_[rank].fabric; }
-
-  ExchangeBoard board_{2};
-  ShmRank ranks_[2];
-};
-
-class Count final : public Listener {
- public:
-  void on_message(Rank, std::span<const std::byte>) noexcept override { number.fetch_add(1); }
-  std::atomic<unsigned> number{0};
-};
-
-TEST_P(ShmWaiting, ReadyAndWakeEndEveryWait) {
-  for (unsigned round = 0; round < 2000; ++round) {
-    std::atomic<bool> ready{false};
-    std::thread first([&] {
-      while (!ready.load()) fabric(0).wait(ready);
-    });
-    std::thread second([&] {
-      while (!ready.load()) fabric(0).wait(ready);
-    });
-    if (round % 2 == 0) ::sched_yield();
-    ready.store(true);
-    fabric(0).wake();
-    first.join();
-    second.join();
-  }
-}
-
-TEST_P(ShmWaiting, WakeServiceIsNotLostBeforeTheSleep) {
-  for (unsigned round = 0; round < 2000; ++round) {
-    fabric(0).wake_service();
-    fabric(0).wait_for_service();  // would sleep for ever
-    std::thread waker([&] { fabric(0).wake_service(); });
-    fabric(0).wait_for_service();
-    waker.join();
-  }
-}
-
-// Waiters that come and go, a service thread, and a sender: every prompt message is delivered although nobody
-// calls progress() on purpose.
-TEST_P(ShmWaiting, NoPromptMessageIsStranded) {
-  constexpr unsigned bursts = 20000;
-  Count count;
-  fabric(0).listen(MessageKind::unassigned, &count);
-  std::atomic<bool> stop{false};
-  std::thread service([&] {
-    while (!stop.load()) {
-      fabric(0).wait_for_service();
-      fabric(0).progress();
-    }
-  });
-  std::atomic<bool> ready{false};
-  std::thread visitor([&] {
-    while (!stop.load()) {
-      fabric(0).wait(ready);  // leaves without progress()
-      for (unsigned i = 0; i < 20; ++i) os::monotonic_ns();
-    }
-  });
-  for (unsigned sent = 1; sent <= bursts; ++sent) {
-    while (fabric(1).send(Rank{0}, MessageKind::unassigned, Urgency::promptly, {}) == Outcome::busy)
-      ::sched_yield();
-    if (sent % 8 == 0) ready.store(sent % 16 == 0);
-    if (sent % 16 == 0) fabric(0).wake();
-    const std::uint64_t patience_ends_ns = os::monotonic_ns() + 20'000'000'000u;
-    while (count.number.load() < sent) {
-      ASSERT_LT(os::monotonic_ns(), patience_ends_ns) << "message " << sent << " is stranded";
-      ::sched_yield();
-    }
-  }
-  stop.store(true);
-  ready.store(true);
-  fabric(0).wake();
-  fabric(0).wake_service();
-  service.join();
-  visitor.join();
-}
-
-INSTANTIATE_TEST_SUITE_P(Policies, ShmWaiting,
-                         ::testing::Values(WaitingPolicy{}, WaitingPolicy{.spin_checks = 0, .yields = 50},
-                                           WaitingPolicy{.spin_checks = 20, .yields = 1}));
 
 }  // namespace
 }  // namespace musubi::fabric::conformance

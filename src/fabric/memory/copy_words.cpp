@@ -1,4 +1,4 @@
-#include "fabric/shm/copy_words.h"
+#include "fabric/memory/copy_words.h"
 
 #include <algorithm>
 #include <cstdint>

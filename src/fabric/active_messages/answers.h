@@ -1,0 +1,49 @@
+// The lanes of replies, to this rank: puts results where the steps of the batches want them, and completes
+// the batches. Large results are received in their places.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fabric/active_messages/outbox.h"
+#include "fabric/active_messages/transport.h"
+#include "os/memory.h"
+
+namespace musubi::fabric {
+
+// One thread at a time, inside Transport::poll; signal-safe.
+class Answers {
+ public:
+  Answers(Outbox& outbox, std::uint32_t ranks);
+
+  // As Receiver's.
+  std::size_t places(Rank from, std::span<Place, places_max> places) noexcept;
+  // Completes batches. Result: null, or what is wrong with the reply; nothing more is then received.
+  const char* received(Rank from, std::size_t bytes) noexcept;
+
+ private:
+  struct Source {
+    std::byte* input = nullptr;                  // what is not received in its place
+    std::size_t held = 0;                        // bytes there that are not used yet
+    std::size_t step = 0;                        // of the awaited batch: the one whose result comes next
+    std::size_t done = 0;                        // bytes of this result that are in their place
+    std::size_t direct_first = 0, indirect = 0;  // the sizes of the places given out last
+  };
+  struct Ahead {
+    std::size_t small = 0;        // bytes that come before the next large result, or until the reply ends
+    const Step* large = nullptr;  // this result
+  };
+
+  static Ahead look_ahead(const Entry& batch, const Source& source) noexcept;
+  const char* use(Rank from, Source& source) noexcept;
+  bool take_results(const Entry& batch, Source& source, std::size_t& used) noexcept;
+  static void advance(const Entry& batch, Source& source, std::size_t bytes) noexcept;
+
+  Outbox& outbox_;
+  os::Mapping memory_;
+  std::vector<Source> sources_;
+};
+
+}  // namespace musubi::fabric

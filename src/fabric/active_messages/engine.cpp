@@ -1,0 +1,193 @@
+#include "fabric/active_messages/engine.h"
+
+#include <cstring>
+
+#include "base/check.h"
+#include "os/clock.h"
+
+namespace musubi::fabric {
+namespace {
+
+constexpr unsigned rounds_max =
+    16;  // of receiving in one progress(): a steady stream keeps no thread for good
+constexpr std::size_t own_messages_max = 256;
+
+std::array<RegionView, region_count_max> views_of(std::span<const RegionMemory> regions) noexcept {
+  std::array<RegionView, region_count_max> views{};
+  for (const RegionMemory& region : regions) {
+    MUSUBI_CHECK(region.id.value < region_count_max && views[region.id.value].base == nullptr,
+                 "region %u is out of range or given twice", unsigned{region.id.value});
+    views[region.id.value] = {region.base, region.bytes};
+  }
+  return views;
+}
+
+}  // namespace
+
+ActiveMessages::ActiveMessages(Transport& transport, std::span<const RegionMemory> regions,
+                               trace::Counters& counters, WaitingPolicy policy, PeerWatcher* watcher,
+                               Outbox::Limits limits)
+    : transport_(transport),
+      self_(transport.self()),
+      counters_(counters),
+      watcher_(watcher),
+      regions_(views_of(regions)),
+      outbox_(transport, limits),
+      answers_(outbox_, transport.ranks()),
+      server_(transport, regions_),
+      sleepers_(transport, policy),
+      own_messages_(own_messages_max, driver_message_bytes_max) {}
+
+Outcome ActiveMessages::post(Rank peer, std::span<const Step> steps, Event& completion) noexcept {
+  MUSUBI_CHECK(peer.value < ranks(), "no rank %u", peer.value);
+  if (steps.empty()) return Outcome::done;
+  if (peer == self_) {
+    perform(regions_, steps);
+    return Outcome::done;
+  }
+  std::uint64_t moved = 0;
+  for (const Step& step : steps) {  // regions are the same at the peer
+    const char* const objection = objection_to(regions_, step);
+    MUSUBI_CHECK(objection == nullptr, "region %u [%llu, +%zu): %s", unsigned{step.region.value},
+                 static_cast<unsigned long long>(step.offset), step.bytes, objection);
+    moved += step.bytes;
+  }
+  const Outcome outcome = outbox_.post(peer, steps, completion);
+  if (outcome != Outcome::busy) {
+    counters_.add(trace::Counter::remote_operations);
+    counters_.add(trace::Counter::remote_bytes, moved);
+  }
+  return outcome;
+}
+
+Outcome ActiveMessages::send(Rank peer, MessageKind kind, Urgency urgency,
+                             std::span<const std::byte> body) noexcept {
+  MUSUBI_CHECK(peer.value < ranks(), "no rank %u", peer.value);
+  MUSUBI_CHECK(kind < MessageKind::count);
+  if (peer == self_) return send_to_self(kind, urgency, body);
+  // The peer's service thread wakes for every request that finds nobody polling: there is nothing to tell it.
+  const Outcome outcome = outbox_.send(peer, kind, body);
+  if (outcome == Outcome::done) counters_.add(trace::Counter::messages);
+  return outcome;
+}
+
+// Waits like any other message, for a thread that polls: the caller may be a listener.
+Outcome ActiveMessages::send_to_self(MessageKind kind, Urgency urgency,
+                                     std::span<const std::byte> body) noexcept {
+  MUSUBI_CHECK(body.size() <= driver_message_bytes_max, "a message of %zu bytes", body.size());
+  Entry* const entry = own_messages_.take();
+  if (entry == nullptr) {
+    sleepers_.call(true);
+    return Outcome::busy;
+  }
+  entry->kind = kind;
+  entry->count = static_cast<std::uint32_t>(body.size());
+  if (!body.empty()) std::memcpy(entry->body, body.data(), body.size());
+  own_lock_.lock();
+  own_waiting_.push(entry);
+  own_lock_.unlock();
+  sleepers_.call(urgency == Urgency::promptly);
+  return Outcome::done;
+}
+
+void ActiveMessages::listen(MessageKind kind, Listener* listener) noexcept {
+  MUSUBI_CHECK(kind < MessageKind::count);
+  server_.listen(kind, listener);
+}
+
+// A thread that finds another one receiving, and may not poll again, leaves to it what it came for: it sets
+// `look_again_`, then tries once more; the other stores `receiving_`, then looks.
+bool ActiveMessages::progress(Caller caller) noexcept {
+  bool any = outbox_.flush();
+  for (unsigned round = 0;; ++round) {
+    if (receiving_.exchange(true)) {
+      if (caller == Caller::polls_again) return any;
+      look_again_.store(true);
+      if (receiving_.exchange(true)) return any;
+    }
+    look_again_.store(false);
+    any = receive() || any;
+    receiving_.store(false);
+    if (!look_again_.load()) return any;
+    if (round == rounds_max) {
+      transport_.wake(Sleeper::service);
+      return any;
+    }
+  }
+}
+
+// REQUIRES: receiving_ is held.
+bool ActiveMessages::receive() noexcept {
+  bool any = deliver_own();
+  for (unsigned round = 0; round < rounds_max; ++round) {
+    const Polled polled = transport_.poll(*this);
+    if (polled != Polled::nothing) any = true;
+    if (polled != Polled::more) return any;
+  }
+  transport_.wake(Sleeper::service);  // nothing else ends a sleep for what is left
+  return any;
+}
+
+bool ActiveMessages::deliver_own() noexcept {
+  bool any = false;
+  for (std::size_t i = 0; i < own_messages_max; ++i) {
+    own_lock_.lock();
+    Entry* const entry = own_waiting_.pop();
+    own_lock_.unlock();
+    if (entry == nullptr) break;
+    server_.deliver(self_, entry->kind, {entry->body, entry->count});
+    own_messages_.give_back(entry);
+    any = true;
+  }
+  return any;
+}
+
+void ActiveMessages::wait(const std::atomic<bool>& ready) noexcept {
+  const bool slept = sleepers_.wait(ready, [this] { return progress(Caller::polls_again); });
+  if (slept) progress();
+}
+
+std::byte* ActiveMessages::direct(Rank peer, RegionId region) noexcept {
+  MUSUBI_CHECK(peer.value < ranks() && region.value < region_count_max);
+  return peer == self_ ? regions_[region.value].base : nullptr;
+}
+
+bool ActiveMessages::watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept {
+  const auto differs = [&] { return word.load(std::memory_order_acquire) != unwanted; };
+  if (differs()) return true;
+  const std::uint64_t begin = os::monotonic_ns();
+  const bool seen = sleepers_.watch(differs);
+  counters_.add(trace::Counter::waiting_ns, os::monotonic_ns() - begin);
+  return seen;
+}
+
+std::size_t ActiveMessages::places(Rank from, Lane lane, std::span<Place, places_max> places) noexcept {
+  return lane == Lane::requests ? server_.places(from, places) : answers_.places(from, places);
+}
+
+void ActiveMessages::received(Rank from, Lane lane, std::size_t bytes) noexcept {
+  const char* const objection =
+      lane == Lane::requests ? server_.received(from, bytes) : answers_.received(from, bytes);
+  if (objection != nullptr) refuse(from, objection);
+}
+
+void ActiveMessages::writable(Rank peer, Lane lane) noexcept {
+  if (lane == Lane::requests) {
+    outbox_.writable(peer);
+  } else if (const char* const objection = server_.writable(peer)) {
+    refuse(peer, objection);
+  }
+}
+
+void ActiveMessages::lost(Rank peer) noexcept {
+  outbox_.drop(peer);
+  if (watcher_ != nullptr) watcher_->peer_failed(peer, "it died or left");
+}
+
+void ActiveMessages::refuse(Rank peer, const char* objection) noexcept {
+  transport_.close(peer);
+  outbox_.drop(peer);
+  if (watcher_ != nullptr) watcher_->peer_failed(peer, objection);
+}
+
+}  // namespace musubi::fabric

@@ -1,0 +1,102 @@
+// A fabric over any transport: active messages. A batch is one request and one reply; its target carries it
+// out with instructions of its processor, in progress() of whatever thread polls, mostly the service thread.
+// Small messages go with the requests. Nothing here waits: what cannot be taken is `busy`, what cannot leave
+// stays where it is until the lane takes bytes again.
+//
+// Memory is bounded: entries for batches and messages from pools (outbox.h), and buffers per peer that take
+// memory when they are first used (server.h, answers.h).
+//
+// Why floods in both directions make progress: a reply is always received, as its place is known before it
+// comes. So the lanes of replies drain, so requests are carried out, so the lanes of requests drain.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "fabric/active_messages/answers.h"
+#include "fabric/active_messages/outbox.h"
+#include "fabric/active_messages/server.h"
+#include "fabric/active_messages/sleepers.h"
+#include "fabric/active_messages/transport.h"
+#include "fabric/fabric.h"
+#include "fabric/memory/steps.h"
+#include "fabric/waiting_policy.h"
+#include "trace/counters.h"
+
+namespace musubi::fabric {
+
+// Is told when a peer is of no use any more.
+class PeerWatcher {
+ public:
+  // `reason` is a text: it died or left, or what it sent is damaged. Batches posted to it never complete.
+  // Inside progress(), once per peer; must not block.
+  virtual void peer_failed(Rank peer, const char* reason) noexcept = 0;
+
+ protected:
+  ~PeerWatcher() = default;
+};
+
+class ActiveMessages final : public Fabric, private Receiver {
+ public:
+  // `transport`, `counters`, `watcher` (may be null) and the regions' memory outlive this. Regions have the
+  // same ids and sizes on every rank. Progress on every rank begins after every rank has listened.
+  ActiveMessages(Transport& transport, std::span<const RegionMemory> regions, trace::Counters& counters,
+                 WaitingPolicy policy, PeerWatcher* watcher = nullptr, Outbox::Limits limits = {});
+
+  Rank self() const noexcept override { return self_; }
+  std::uint32_t ranks() const noexcept override { return transport_.ranks(); }
+  // Words change by instructions of the processor that owns them.
+  Capabilities capabilities(Rank peer) const noexcept override {
+    return {.cpu_atomics_coherent = true, .local_pointer = peer == self_};
+  }
+
+  Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
+  Outcome send(Rank peer, MessageKind kind, Urgency urgency,
+               std::span<const std::byte> body) noexcept override;
+  void listen(MessageKind kind, Listener* listener) noexcept override;
+  bool progress() noexcept override { return progress(Caller::may_leave); }
+
+  // Delivers what has arrived before it returns.
+  void wait(const std::atomic<bool>& ready) noexcept override;
+  void wake() noexcept override { sleepers_.wake(); }
+  // Ends for every request that comes while nobody waits: the service thread carries it out in progress().
+  void wait_for_service() noexcept override { transport_.sleep(Sleeper::service); }
+  void wake_service() noexcept override { transport_.wake(Sleeper::service); }
+
+  std::byte* direct(Rank peer, RegionId region) noexcept override;
+  bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override;
+
+ private:
+  std::size_t places(Rank from, Lane lane, std::span<Place, places_max> places) noexcept override;
+  void received(Rank from, Lane lane, std::size_t bytes) noexcept override;
+  void writable(Rank peer, Lane lane) noexcept override;
+  void lost(Rank peer) noexcept override;
+
+  Outcome send_to_self(MessageKind kind, Urgency urgency, std::span<const std::byte> body) noexcept;
+  bool deliver_own() noexcept;
+  enum class Caller : std::uint8_t { polls_again, may_leave };
+  bool progress(Caller caller) noexcept;
+  bool receive() noexcept;
+  void refuse(Rank peer, const char* objection) noexcept;
+
+  Transport& transport_;
+  const Rank self_;
+  trace::Counters& counters_;
+  PeerWatcher* const watcher_;
+  std::array<RegionView, region_count_max> regions_{};
+  Outbox outbox_;
+  Answers answers_;
+  Server server_;
+  Sleepers sleepers_;
+
+  std::atomic<bool> receiving_{false};   // a lock that is only ever tried: one thread receives
+  std::atomic<bool> look_again_{false};  // another thread found it receiving
+
+  EntryPool own_messages_;
+  SpinLock own_lock_;
+  EntryQueue own_waiting_ MUSUBI_GUARDED_BY(own_lock_);
+};
+
+}  // namespace musubi::fabric

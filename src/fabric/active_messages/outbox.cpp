@@ -1,0 +1,230 @@
+#include "fabric/active_messages/outbox.h"
+
+#include <bit>
+
+#include "base/check.h"
+#include "fabric/active_messages/wire.h"
+
+namespace musubi::fabric {
+namespace {
+
+constexpr std::size_t scratch_bytes = 8192;  // per lane: descriptions of some hundred steps
+// Less is copied beside its description; a piece of its own costs more.
+constexpr std::size_t referred_bytes_min = 256;
+constexpr std::size_t room_min = wire::step_bytes_max + sizeof(wire::FrameHeader) + referred_bytes_min;
+constexpr std::size_t peers_per_word = 64;
+
+}  // namespace
+
+Outbox::Outbox(Transport& transport, Limits limits)
+    : transport_(transport),
+      limits_(limits),
+      batches_(limits.batches, 0),
+      messages_(limits.messages, driver_message_bytes_max),
+      targets_(transport.ranks()),
+      put_off_((transport.ranks() + peers_per_word - 1) / peers_per_word) {
+  auto memory = os::Mapping::anywhere(scratch_bytes * targets_.size(), os::Protection::read_write);
+  MUSUBI_CHECK(memory.ok(), "%s", memory.error().message.c_str());
+  scratch_ = std::move(memory).value();
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    targets_[i].gather.use({scratch_.data() + i * scratch_bytes, scratch_bytes});
+  }
+}
+
+Outcome Outbox::post(Rank peer, std::span<const Step> steps, Event& completion) noexcept {
+  Target& target = targets_[peer.value];
+  if (target.lost.load()) return Outcome::pending;
+  if (target.under_way.load(std::memory_order_relaxed) >= limits_.batches_per_peer) return Outcome::busy;
+  Entry* const entry = batches_.take();
+  if (entry == nullptr) return Outcome::busy;
+  entry->is_message = false;
+  entry->steps = steps.data();
+  entry->count = static_cast<std::uint32_t>(steps.size());
+  entry->completion = &completion;
+  entry->written.store(false, std::memory_order_relaxed);
+  const bool alone = target.under_way.fetch_add(1) == 0;
+  target.lock.lock();
+  target.waiting.push(entry);
+  target.lock.unlock();
+  if (alone) {
+    flush(peer);
+  } else {
+    put_off(peer);
+  }
+  return Outcome::pending;
+}
+
+Outcome Outbox::send(Rank peer, MessageKind kind, std::span<const std::byte> body) noexcept {
+  MUSUBI_CHECK(body.size() <= driver_message_bytes_max, "a message of %zu bytes", body.size());
+  Target& target = targets_[peer.value];
+  if (target.lost.load()) return Outcome::done;
+  Entry* const entry = messages_.take();
+  if (entry == nullptr) return Outcome::busy;
+  entry->is_message = true;
+  entry->kind = kind;
+  entry->count = static_cast<std::uint32_t>(body.size());
+  if (!body.empty()) std::memcpy(entry->body, body.data(), body.size());
+  target.lock.lock();
+  const bool fits = target.messages < limits_.messages_per_peer;
+  if (fits) {
+    ++target.messages;
+    target.waiting.push(entry);
+  }
+  target.lock.unlock();
+  if (!fits) messages_.give_back(entry);
+  flush(peer);
+  return fits ? Outcome::done : Outcome::busy;
+}
+
+void Outbox::put_off(Rank peer) noexcept {
+  put_off_[peer.value / peers_per_word].fetch_or(std::uint64_t{1} << peer.value % peers_per_word);
+}
+
+bool Outbox::flush() noexcept {
+  bool any = false;
+  for (std::size_t i = 0; i < put_off_.size(); ++i) {
+    if (put_off_[i].load(std::memory_order_relaxed) == 0) continue;
+    for (std::uint64_t peers = put_off_[i].exchange(0); peers != 0; peers &= peers - 1) {
+      flush(Rank{static_cast<std::uint32_t>(i * peers_per_word) +
+                 static_cast<std::uint32_t>(std::countr_zero(peers))});
+      any = true;
+    }
+  }
+  return any;
+}
+
+void Outbox::writable(Rank peer) noexcept {
+  targets_[peer.value].openings.fetch_add(1);
+  flush(peer);
+}
+
+// A thread that finds another one sending leaves its entries to it: the sender stores `sending`, then looks
+// at `waiting`; the other pushes, then exchanges `sending`.
+void Outbox::flush(Rank peer) noexcept {
+  Target& target = targets_[peer.value];
+  for (bool more = true; more && !target.is_full();) {
+    if (target.sending.exchange(true)) return;
+    more = send_what_waits(peer, target);
+    target.sending.store(false);
+    target.lock.lock();
+    more = more || target.waiting.first() != nullptr;
+    target.lock.unlock();
+  }
+}
+
+// Result: whether something is left in the gather; then the lane is full. REQUIRES: `sending` is held.
+bool Outbox::send_what_waits(Rank peer, Target& target) noexcept {
+  for (;;) {
+    if (target.gather.empty()) fill(target);
+    if (target.gather.empty()) return false;
+    const std::uint64_t openings = target.openings.load();
+    std::size_t offered = 0;
+    for (const Piece& piece : target.gather.pieces()) offered += piece.size();
+    const std::size_t taken = transport_.send(peer, Lane::requests, target.gather.pieces());
+    target.gather.taken(taken);
+    if (taken < offered) {
+      target.full_since.store(openings);  // no effect if the lane has been opened meanwhile
+      return true;
+    }
+    release_messages(target);
+  }
+}
+
+void Outbox::fill(Target& target) noexcept {
+  while (target.gather.has_room(room_min, 3)) {
+    if (target.writing != nullptr) {
+      write_step(target);
+      continue;
+    }
+    Entry* const entry = next(target);
+    if (entry == nullptr) return;
+    if (entry->is_message) {
+      write_message(target, entry);
+    } else {
+      begin_batch(target, entry);
+    }
+  }
+}
+
+// The next entry to be sent; a batch waits for its reply from now on.
+Entry* Outbox::next(Target& target) noexcept {
+  target.lock.lock();
+  Entry* const entry = target.waiting.pop();
+  if (entry != nullptr && !entry->is_message) {
+    entry->sequence = target.sequence + 1;
+    target.unanswered.push(entry);
+  }
+  target.lock.unlock();
+  return entry;
+}
+
+void Outbox::write_message(Target& target, Entry* entry) noexcept {
+  const wire::FrameHeader header{.kind = wire::FrameKind::message,
+                                 .message = entry->kind,
+                                 .count = entry->count,
+                                 .sequence = ++target.sequence};
+  target.gather.copy(&header, sizeof header);
+  if (entry->count < referred_bytes_min) {
+    if (entry->count != 0) target.gather.copy(entry->body, entry->count);
+  } else {
+    target.gather.refer_to(entry->body, entry->count);
+  }
+  target.leaving.push(entry);
+}
+
+void Outbox::release_messages(Target& target) noexcept {
+  while (Entry* const entry = target.leaving.pop()) {
+    target.lock.lock();
+    --target.messages;
+    target.lock.unlock();
+    messages_.give_back(entry);
+  }
+}
+
+void Outbox::begin_batch(Target& target, Entry* entry) noexcept {
+  const wire::FrameHeader header{
+      .kind = wire::FrameKind::batch, .message = {}, .count = entry->count, .sequence = ++target.sequence};
+  target.gather.copy(&header, sizeof header);
+  target.writing = entry;
+  target.steps_written = 0;
+}
+
+// After the last step the reply may come, and the entry is gone.
+void Outbox::write_step(Target& target) noexcept {
+  Entry& entry = *target.writing;
+  const Step& step = entry.steps[target.steps_written];
+  std::byte description[wire::step_bytes_max];
+  target.gather.copy(description, wire::encode(step, description));
+  if (step.verb == Verb::put && step.bytes != 0) {
+    if (step.bytes < referred_bytes_min) {
+      target.gather.copy(step.local, step.bytes);
+    } else {
+      target.gather.refer_to(step.local, step.bytes);
+    }
+  }
+  if (++target.steps_written == entry.count) {
+    target.writing = nullptr;
+    entry.written.store(true, std::memory_order_release);
+  }
+}
+
+const Entry* Outbox::awaited(Rank peer) noexcept {
+  Target& target = targets_[peer.value];
+  target.lock.lock();
+  const Entry* const entry = target.unanswered.first();
+  target.lock.unlock();
+  return entry;
+}
+
+Event* Outbox::answered(Rank peer) noexcept {
+  Target& target = targets_[peer.value];
+  target.lock.lock();
+  Entry* const entry = target.unanswered.pop();
+  target.lock.unlock();
+  Event* const completion = entry->completion;
+  target.under_way.fetch_sub(1);
+  batches_.give_back(entry);
+  return completion;
+}
+
+}  // namespace musubi::fabric

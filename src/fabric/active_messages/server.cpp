@@ -1,0 +1,212 @@
+#include "fabric/active_messages/server.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace musubi::fabric {
+namespace {
+
+// Per peer, each taking memory when it is first used. One block of the usual size and what belongs to it.
+constexpr std::size_t input_bytes = std::size_t{64} << 10;
+constexpr std::size_t reply_bytes = std::size_t{64} << 10;
+
+// What is left of the input goes to its front at once if it is so small, and otherwise when room is needed.
+constexpr std::size_t moved_bytes_max = 64;
+
+// The largest part of `bytes`, at most `limit`, that ends at a word of the region, so that no word is torn.
+std::size_t whole_words(const std::byte* remote, std::size_t bytes, std::size_t limit) noexcept {
+  if (bytes <= limit) return bytes;
+  const std::size_t beyond = (reinterpret_cast<std::uintptr_t>(remote) + limit) % wire::word_bytes;
+  return limit > beyond ? limit - beyond : 0;
+}
+
+}  // namespace
+
+Server::Server(Transport& transport, RegionViews regions)
+    : transport_(transport), regions_(regions), clients_(transport.ranks()) {
+  auto memory =
+      os::Mapping::anywhere((input_bytes + reply_bytes) * clients_.size(), os::Protection::read_write);
+  MUSUBI_CHECK(memory.ok(), "%s", memory.error().message.c_str());
+  memory_ = std::move(memory).value();
+  std::byte* next = memory_.data();
+  for (Client& client : clients_) {
+    client.input = next;
+    client.reply = next + input_bytes;
+    next += input_bytes + reply_bytes;
+  }
+}
+
+std::size_t Server::Client::room() const noexcept {
+  return reply_bytes - filled;
+}
+
+void Server::Client::add(const void* result, std::size_t bytes) noexcept {
+  std::memcpy(reply + filled, result, bytes);
+  filled += bytes;
+}
+
+std::size_t Server::places(Rank from, std::span<Place, places_max> places) noexcept {
+  const Client& client = clients_[from.value];
+  if (client.objection != nullptr || client.end == input_bytes) return 0;
+  places[0] = Place(client.input + client.end, input_bytes - client.end);
+  return 1;
+}
+
+const char* Server::received(Rank from, std::size_t bytes) noexcept {
+  Client& client = clients_[from.value];
+  client.end += bytes;
+  return serve(from, client);
+}
+
+const char* Server::writable(Rank peer) noexcept {
+  Client& client = clients_[peer.value];
+  client.reply_held_up = false;
+  send_reply(peer, client);
+  return serve(peer, client);
+}
+
+// Replies leave when all that has come is carried out, or when the buffer is full.
+const char* Server::serve(Rank from, Client& client) noexcept {
+  for (Turn turn = Turn::needs_room; client.objection == nullptr;) {
+    do {
+      turn = take_turn(from, client);
+    } while (turn == Turn::again);
+    if (!client.reply_held_up) send_reply(from, client);
+    if (turn == Turn::needs_room && client.filled == 0) continue;
+    break;
+  }
+  if (client.begin == client.end) {
+    client.begin = client.end = 0;
+  } else if (client.begin != 0 && (client.end == input_bytes || client.there() <= moved_bytes_max)) {
+    std::memmove(client.input, client.input + client.begin, client.there());
+    client.end -= client.begin;
+    client.begin = 0;
+  }
+  return client.objection;
+}
+
+Server::Turn Server::take_turn(Rank from, Client& client) noexcept {
+  if (!client.in_batch) return begin_frame(from, client);
+  if (client.in_step) return carry_on(client);
+  if (client.steps_left != 0) return begin_step(client);
+  return end_batch(client);
+}
+
+Server::Turn Server::begin_frame(Rank from, Client& client) noexcept {
+  wire::FrameHeader header;
+  if (client.there() < sizeof header) return Turn::needs_input;
+  std::memcpy(&header, client.input + client.begin, sizeof header);
+  if (header.mark != wire::frame_mark || header.sequence != client.sequence + 1) {
+    client.objection = "its request is damaged, or is none";
+    return Turn::refused;
+  }
+  if (header.kind == wire::FrameKind::message) return take_message(from, client, header);
+  if (header.kind != wire::FrameKind::batch) {
+    client.objection = "its request is of an unknown kind";
+    return Turn::refused;
+  }
+  client.begin += sizeof header;
+  client.sequence = header.sequence;
+  client.steps = client.steps_left = header.count;
+  client.in_batch = true;
+  return Turn::again;
+}
+
+Server::Turn Server::take_message(Rank from, Client& client, const wire::FrameHeader& header) noexcept {
+  if (header.message >= MessageKind::count || header.count > driver_message_bytes_max ||
+      listeners_[static_cast<std::size_t>(header.message)] == nullptr) {
+    client.objection = "its message is too long, or nobody listens to its kind";
+    return Turn::refused;
+  }
+  if (client.there() < sizeof header + header.count) return Turn::needs_input;
+  const std::byte* const body = client.input + client.begin + sizeof header;
+  client.begin += sizeof header + header.count;
+  client.sequence = header.sequence;
+  if (reinterpret_cast<std::uintptr_t>(body) % wire::word_bytes == 0) {
+    deliver(from, header.message, {body, header.count});
+  } else {
+    alignas(16) std::byte aligned[driver_message_bytes_max];
+    std::memcpy(aligned, body, header.count);
+    deliver(from, header.message, {aligned, header.count});
+  }
+  return Turn::again;
+}
+
+void Server::deliver(Rank from, MessageKind kind, std::span<const std::byte> body) noexcept {
+  Listener* const listener = listeners_[static_cast<std::size_t>(kind)];
+  MUSUBI_CHECK(listener != nullptr, "nobody listens to messages of kind %u", static_cast<unsigned>(kind));
+  listener->on_message(from, body);
+}
+
+Server::Turn Server::begin_step(Client& client) noexcept {
+  if (client.there() < wire::step_bytes(Verb::get)) return Turn::needs_input;
+  const std::byte* const description = client.input + client.begin;
+  Step step = wire::decode_first_word(description);
+  const std::size_t bytes = wire::step_bytes(step.verb);
+  if (client.there() < bytes) return Turn::needs_input;
+  wire::decode_rest(description, step);
+  client.objection = objection_to(regions_, step);
+  if (client.objection != nullptr) return Turn::refused;
+  client.begin += bytes;
+  client.step = step;
+  client.done = 0;
+  client.in_step = true;
+  --client.steps_left;
+  return Turn::again;
+}
+
+Server::Turn Server::end_batch(Client& client) noexcept {
+  const wire::FrameHeader header{
+      .kind = wire::FrameKind::reply, .message = {}, .count = client.steps, .sequence = client.sequence};
+  if (client.room() < sizeof header) return Turn::needs_room;
+  client.order.end();
+  client.add(&header, sizeof header);
+  client.in_batch = false;
+  return Turn::again;
+}
+
+Server::Turn Server::carry_on(Client& client) noexcept {
+  std::byte* const remote = regions_[client.step.region.value].base + client.step.offset + client.done;
+  if (client.step.verb == Verb::get) return carry_on_get(client, remote);
+  if (client.step.verb == Verb::put) return carry_on_put(client, remote);
+  if (client.room() < sizeof(std::uint64_t)) return Turn::needs_room;
+  const std::uint64_t old = client.order.modify(client.step, remote);
+  client.add(&old, sizeof old);
+  client.in_step = false;
+  return Turn::again;
+}
+
+Server::Turn Server::carry_on_get(Client& client, const std::byte* remote) noexcept {
+  const std::size_t left = client.step.bytes - client.done;
+  const std::size_t part = whole_words(remote, left, client.room());
+  if (part == 0 && left != 0) return Turn::needs_room;
+  client.order.get(client.reply + client.filled, remote, part);
+  client.filled += part;
+  client.done += part;
+  client.in_step = part != left;
+  return Turn::again;
+}
+
+Server::Turn Server::carry_on_put(Client& client, std::byte* remote) noexcept {
+  const std::size_t left = client.step.bytes - client.done;
+  const std::size_t part = whole_words(remote, left, client.there());
+  if (part == 0 && left != 0) return Turn::needs_input;
+  client.order.put(remote, client.input + client.begin, part);
+  client.begin += part;
+  client.done += part;
+  client.in_step = part != left;
+  return Turn::again;
+}
+
+// What is sent is forgotten; the buffer begins anew when all is.
+void Server::send_reply(Rank peer, Client& client) noexcept {
+  if (client.filled == client.sent) return;
+  const Piece piece(client.reply + client.sent, client.filled - client.sent);
+  client.sent += transport_.send(peer, Lane::replies, {&piece, 1});
+  client.reply_held_up = client.sent != client.filled;
+  if (!client.reply_held_up) client.sent = client.filled = 0;
+}
+
+}  // namespace musubi::fabric

@@ -1,0 +1,82 @@
+// The lanes of requests, to this rank: carries out batches on the regions of this rank as their bytes arrive,
+// and sends the replies. Results wait in a buffer per peer. While it is full nothing more is received from
+// this peer, and so the peer gets busy.
+//
+// Memory that others read and write meanwhile is copied word by word, into the buffer and out of it: a system
+// call that copies tears words (docs/decisions/active_messages.md).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fabric/active_messages/transport.h"
+#include "fabric/active_messages/wire.h"
+#include "fabric/fabric.h"
+#include "fabric/memory/steps.h"
+#include "os/memory.h"
+
+namespace musubi::fabric {
+
+// One thread at a time, inside Transport::poll; signal-safe.
+class Server {
+ public:
+  Server(Transport& transport, RegionViews regions);
+
+  void listen(MessageKind kind, Listener* listener) noexcept {
+    listeners_[static_cast<std::size_t>(kind)] = listener;
+  }
+
+  // As Receiver's.
+  std::size_t places(Rank from, std::span<Place, places_max> places) noexcept;
+  // Both: result: null, or what is wrong with a request; nothing more is then received from this peer.
+  const char* received(Rank from, std::size_t bytes) noexcept;
+  const char* writable(Rank peer) noexcept;
+
+  // Gives a message to its listener. REQUIRES: there is one.
+  void deliver(Rank from, MessageKind kind, std::span<const std::byte> body) noexcept;
+
+ private:
+  enum class Turn : std::uint8_t { again, needs_input, needs_room, refused };
+
+  struct Client {
+    std::byte* input = nullptr;
+    std::size_t begin = 0, end = 0;  // bytes there that are not used yet
+    std::byte* reply = nullptr;
+    std::size_t sent = 0, filled = 0;  // bytes there that the transport has taken, and all of them
+    bool reply_held_up = false;        // until writable()
+
+    std::uint64_t sequence = 0;  // of the last request
+    std::uint32_t steps = 0, steps_left = 0;
+    bool in_batch = false, in_step = false;
+    Step step{};
+    std::size_t done = 0;  // bytes of a get or a put
+    StepOrder order;
+    const char* objection = nullptr;
+
+    std::size_t there() const noexcept { return end - begin; }
+    std::size_t room() const noexcept;
+    void add(const void* result, std::size_t bytes) noexcept;
+  };
+
+  const char* serve(Rank from, Client& client) noexcept;
+  Turn take_turn(Rank from, Client& client) noexcept;
+  Turn begin_frame(Rank from, Client& client) noexcept;
+  Turn begin_step(Client& client) noexcept;
+  Turn end_batch(Client& client) noexcept;
+  Turn take_message(Rank from, Client& client, const wire::FrameHeader& header) noexcept;
+  Turn carry_on(Client& client) noexcept;
+  Turn carry_on_get(Client& client, const std::byte* remote) noexcept;
+  Turn carry_on_put(Client& client, std::byte* remote) noexcept;
+  void send_reply(Rank peer, Client& client) noexcept;
+
+  Transport& transport_;
+  const RegionViews regions_;
+  std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};
+  os::Mapping memory_;
+  std::vector<Client> clients_;
+};
+
+}  // namespace musubi::fabric

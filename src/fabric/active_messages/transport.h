@@ -1,0 +1,87 @@
+// PORT transport: what carries the bytes of active messages. A driver sends, polls, sleeps, is woken, and
+// notices a death; everything else is the engine's (engine.h).
+//
+// Two lanes lead from each rank to each peer, one for requests and one for replies. A lane is a stream of
+// bytes: what is sent arrives whole, once and in order. Between lanes there is no order, and one that stands
+// still holds up no other. That keeps floods alive: replies are always received, so requests are always
+// carried out in the end, however many there are in both directions.
+//
+// A driver whose network has messages instead of streams sends pieces of a lane as messages. One that reads
+// what it sends only later answers 0 to send() until it has: the engine offers the same bytes again.
+//
+// send(), poll(), wake() and sleep() may be called in a signal handler, as fabric.h says: they allocate
+// nothing from the program's heap, and hold no lock that the program's code could hold.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/ids.h"
+
+namespace musubi::fabric {
+
+enum class Lane : std::uint8_t { requests, replies };
+inline constexpr std::size_t lane_count = 2;
+
+using Piece = std::span<const std::byte>;  // bytes to send
+using Place = std::span<std::byte>;        // where bytes are received
+
+inline constexpr std::size_t pieces_max = 64;  // that the engine offers at once
+inline constexpr std::size_t places_max = 2;
+
+// What poll() tells the engine of. Called inside poll(), by its thread.
+class Receiver {
+ public:
+  // Where the next bytes of a lane belong, in order: fills `places`. Result: how many of them count. 0: none
+  // are wanted now, because replies to this peer cannot leave; later calls want them.
+  virtual std::size_t places(Rank from, Lane lane, std::span<Place, places_max> places) noexcept = 0;
+  // `bytes` bytes came into the places that were asked for last.
+  virtual void received(Rank from, Lane lane, std::size_t bytes) noexcept = 0;
+  // The lane, of which send() took less than it was offered, takes bytes again.
+  virtual void writable(Rank peer, Lane lane) noexcept = 0;
+  // The peer has died or has closed its end. Once per peer.
+  virtual void lost(Rank peer) noexcept = 0;
+
+ protected:
+  ~Receiver() = default;
+};
+
+// The two sleepers of a rank. `waiter`: a thread that waits for a reply or a message. `service`: the service
+// thread; what a waiter sleeps for, it need not hear of.
+enum class Sleeper : std::uint8_t { waiter, service };
+
+enum class Polled : std::uint8_t {
+  nothing,
+  something,  // and nothing else had arrived
+  more,       // and there is more
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual Rank self() const noexcept = 0;
+  virtual std::uint32_t ranks() const noexcept = 0;
+
+  // Sends the pieces, one behind the other. Never blocks. Result: how many bytes were taken, counted from the
+  // first; their memory is free again. Less than all: the lane is full, and Receiver::writable follows. The
+  // bytes that were not taken are offered again, unchanged. Bytes to a peer that is lost or closed are taken
+  // and dropped. One thread at a time per lane.
+  virtual std::size_t send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept = 0;
+
+  // Receives what has arrived, for some time. Never blocks. One thread at a time.
+  virtual Polled poll(Receiver& receiver) noexcept = 0;
+
+  // Sleeps until poll() would do something new (the service thread: for a request, or for a lane that takes
+  // bytes again), or wake() was called since the last sleep. Spurious returns are allowed. One thread at a
+  // time per sleeper. What poll() left behind (`more`, bytes that were not wanted) ends no sleep.
+  virtual void sleep(Sleeper sleeper) noexcept = 0;
+  // Ends the sleep of this sleeper, or else its next one. Any thread.
+  virtual void wake(Sleeper sleeper) noexcept = 0;
+
+  // Ends the lanes to and from a peer that does not keep the protocol; lost() does not follow. Inside poll().
+  virtual void close(Rank peer) noexcept = 0;
+};
+
+}  // namespace musubi::fabric

@@ -1,0 +1,84 @@
+// The bytes on the lanes. Both ends are the same program on the same kind of processor: numbers stand as in
+// memory, and nothing is aligned.
+//
+// Lane of requests: frames, each a header and what it announces. A batch: its steps, each a description and,
+// of a put, the bytes. A message: its body.
+// Lane of replies: for each batch, in their order, the results of its steps, and then a header. Of a get the
+// bytes, of an atomic the old value, of a put nothing. So the initiator knows where each byte belongs before
+// it arrives, and the header says that all has taken effect.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "fabric/fabric.h"
+
+namespace musubi::fabric::wire {
+
+static_assert(std::endian::native == std::endian::little, "wire formats are little-endian");
+
+enum class FrameKind : std::uint8_t { batch = 1, message, reply };
+
+inline constexpr std::uint16_t frame_mark = 0x756d;
+
+struct FrameHeader {
+  std::uint16_t mark = frame_mark;
+  FrameKind kind{};
+  MessageKind message{};       // of a message
+  std::uint32_t count = 0;     // of a batch and its reply: steps; of a message: bytes
+  std::uint64_t sequence = 0;  // of a request: 1, 2, ... on this lane; of a reply: its batch's
+};
+static_assert(sizeof(FrameHeader) == 16);
+
+constexpr bool is_atomic(Verb verb) noexcept {
+  return verb != Verb::get && verb != Verb::put;
+}
+
+// The description of a step: two words, of an atomic the operand, of compare_swap the comparand.
+inline constexpr std::size_t word_bytes = 8;
+inline constexpr std::size_t step_bytes_max = 4 * word_bytes;
+inline constexpr unsigned length_bits = 48;
+
+constexpr std::size_t step_bytes(Verb verb) noexcept {
+  const std::size_t words = verb == Verb::compare_swap ? 4 : is_atomic(verb) ? 3 : 2;
+  return words * word_bytes;
+}
+
+// Result: the bytes written to `to`.
+inline std::size_t encode(const Step& step, std::byte* to) noexcept {
+  const std::uint64_t words[4]{step.bytes | std::uint64_t{step.region.value} << length_bits |
+                                   static_cast<std::uint64_t>(step.verb) << (length_bits + 8),
+                               step.offset, step.operand, step.compare};
+  const std::size_t bytes = step_bytes(step.verb);
+  std::memcpy(to, words, bytes);
+  return bytes;
+}
+
+// What the first word of a description says. The verb may be none.
+inline Step decode_first_word(const std::byte* from) noexcept {
+  std::uint64_t word = 0;
+  std::memcpy(&word, from, sizeof word);
+  Step step{};
+  step.bytes = word & ((std::uint64_t{1} << length_bits) - 1);
+  step.region = RegionId{static_cast<std::uint8_t>(word >> length_bits)};
+  step.verb = static_cast<Verb>(word >> (length_bits + 8));
+  return step;
+}
+
+// The rest of it. REQUIRES: all of it is there, and the verb is one.
+inline void decode_rest(const std::byte* from, Step& step) noexcept {
+  std::uint64_t words[4]{};
+  std::memcpy(words, from, step_bytes(step.verb));
+  step.offset = words[1];
+  step.operand = words[2];
+  step.compare = words[3];
+}
+
+// What a step adds to the reply.
+constexpr std::size_t result_bytes(const Step& step) noexcept {
+  return step.verb == Verb::put ? 0 : step.bytes;
+}
+
+}  // namespace musubi::fabric::wire

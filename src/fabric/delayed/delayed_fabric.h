@@ -1,0 +1,94 @@
+// A decorator of a driver that makes near peers far: nothing of theirs is mapped, an operation completes a
+// round trip after it was posted, a message arrives half of one after it was sent, and bytes take their time
+// on the line of each rank. What a program would do over a slower network, measured on one host.
+//
+// A batch takes effect when it is posted and completes when its time has come; the contract allows both. A
+// message carries its time of arrival, and waits at the receiver until then. What waits is looked at by
+// threads in wait(), and by the service thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "base/frame_allocator.h"
+#include "base/spin_lock.h"
+#include "fabric/delayed/line.h"
+#include "fabric/fabric.h"
+
+namespace musubi::fabric {
+
+struct Distance {
+  std::uint64_t round_trip_ns = 0;
+  std::uint64_t bits_per_second = 0;  // of each rank, in each direction; 0: without limit
+};
+
+class DelayedFabric final : public Fabric {
+ public:
+  // `near` completes batches at once, all ranks share a monotonic clock, and it outlives this.
+  DelayedFabric(Fabric& near, Distance distance) noexcept;
+
+  Rank self() const noexcept override { return near_.self(); }
+  std::uint32_t ranks() const noexcept override { return near_.ranks(); }
+  Capabilities capabilities(Rank peer) const noexcept override;
+  Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
+  Outcome send(Rank peer, MessageKind kind, Urgency urgency,
+               std::span<const std::byte> body) noexcept override;
+  void listen(MessageKind kind, Listener* listener) noexcept override;
+  bool progress() noexcept override;
+  void wait(const std::atomic<bool>& ready) noexcept override;
+  void wake() noexcept override;
+  void wait_for_service() noexcept override;
+  void wake_service() noexcept override;
+  std::byte* direct(Rank peer, RegionId region) noexcept override;
+  bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override;
+
+ private:
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
+
+  // Of one kind: takes what the driver delivers, to be delivered later.
+  class Arrivals final : public Listener {
+   public:
+    void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+    DelayedFabric* fabric = nullptr;
+    MessageKind kind{};
+  };
+  struct Message {
+    std::uint64_t due;
+    Rank from;
+    MessageKind kind;
+    std::uint32_t bytes;
+    std::array<std::byte, message_bytes_max> body;
+  };
+  struct Batch {
+    std::uint64_t due;
+    Event* completion;
+    bool operator<(const Batch& other) const noexcept { return due > other.due; }  // a heap: earliest first
+  };
+
+  void hold(const Message& message) noexcept;
+  void call_service() noexcept;
+  bool complete_batches(std::uint64_t now) noexcept;
+  bool deliver(std::uint64_t now) noexcept;
+  bool take_message(std::uint64_t now, Message& message) noexcept;
+  std::uint64_t next_due() noexcept;
+
+  Fabric& near_;
+  const std::uint64_t round_trip_ns_;
+  Line out_, in_;
+  std::array<Arrivals, static_cast<std::size_t>(MessageKind::count)> arrivals_;
+  std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};
+
+  SpinLock lock_;
+  std::vector<Batch, FrameAllocator<Batch>> batches_ MUSUBI_GUARDED_BY(lock_);      // a heap
+  std::deque<Message, FrameAllocator<Message>> messages_ MUSUBI_GUARDED_BY(lock_);  // as they came
+
+  std::atomic<bool> delivering_{false};     // a lock that is only ever tried
+  std::atomic<bool> service_rests_{false};  // the service thread sleeps until it is called
+  std::atomic<std::uint32_t> wakes_{0};     // calls of wake()
+  std::atomic<bool> service_called_{false};
+};
+
+}  // namespace musubi::fabric

@@ -1,0 +1,197 @@
+#include "fabric/sockets/socket_transport.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+namespace musubi::fabric {
+namespace {
+
+constexpr std::size_t sockets_per_poll = 16;
+constexpr unsigned calls_per_socket = 4;                               // then it is the turn of the others
+constexpr std::uint64_t bell = ~std::uint64_t{0}, opening = bell - 1;  // in a set of a sleeper: no sockets
+constexpr std::size_t sockets_per_word = 64;
+
+Error cannot_wait() {
+  return Error{"the kernel does not wait for the sockets between ranks; raise fs.epoll.max_user_watches"};
+}
+
+}  // namespace
+
+SocketTransport::SocketTransport(Rank self, std::vector<Sockets> peers)
+    : self_(self), peers_(peers.size()), told_((2 * peers.size() + sockets_per_word - 1) / sockets_per_word) {
+  for (std::size_t i = 0; i < peers.size(); ++i) peers_[i].sockets = std::move(peers[i]);
+}
+
+Result<std::unique_ptr<SocketTransport>> SocketTransport::create(Rank self, std::vector<Sockets> peers) {
+  std::unique_ptr<SocketTransport> transport(new SocketTransport(self, std::move(peers)));
+  if (auto made = transport->make_sets(); !made) return made.error();
+  for (std::uint32_t rank = 0; rank < transport->ranks(); ++rank) {
+    if (Rank{rank} != self && !transport->enter_sets(Rank{rank})) {
+      return cannot_wait();
+    }
+  }
+  return transport;
+}
+
+Result<void> SocketTransport::make_sets() {
+  for (os::ReadySet* set : {&arrivals_, &openings_, &sleeping_[0], &sleeping_[1]}) {
+    auto created = os::ReadySet::create();
+    if (!created) return created.error();
+    *set = std::move(created).value();
+  }
+  for (std::size_t i = 0; i < std::size(bells_); ++i) {
+    auto created = os::Bell::create();
+    if (!created) return created.error();
+    bells_[i] = std::move(created).value();
+    if (!sleeping_[i].add(bells_[i].number(), EPOLLIN, bell) ||
+        !sleeping_[i].add(openings_.number(), EPOLLIN | EPOLLET, opening)) {
+      return cannot_wait();
+    }
+  }
+  return {};
+}
+
+// A waiter sleeps for replies, too. Requests wake one of the sleepers only, the waiter first: sets that name
+// a socket as exclusive are told in their order, until one has a sleeper.
+bool SocketTransport::enter_sets(Rank rank) noexcept {
+  constexpr std::uint32_t once = EPOLLIN | EPOLLET;
+  const Name asking{rank, true}, answering{rank, false};
+  const std::uint64_t asked = encode(asking), answered = encode(answering);
+  const os::ReadySet& waiter = sleeping_[index(Sleeper::waiter)];
+  const os::ReadySet& service = sleeping_[index(Sleeper::service)];
+  return arrivals_.add(socket_of(asking), EPOLLIN, asked) &&
+         arrivals_.add(socket_of(answering), EPOLLIN, answered) &&
+         waiter.add(socket_of(asking), once, asked) &&
+         waiter.add(socket_of(answering), once | EPOLLEXCLUSIVE, answered) &&
+         service.add(socket_of(answering), once | EPOLLEXCLUSIVE, answered) &&
+         openings_.add(socket_of(asking), EPOLLONESHOT, asked) &&
+         openings_.add(socket_of(answering), EPOLLONESHOT, answered);
+}
+
+int SocketTransport::socket_of(Name name) const noexcept {
+  const Sockets& sockets = peers_[name.peer.value].sockets;
+  return (name.asking ? sockets.asking : sockets.answering).number();
+}
+
+std::size_t SocketTransport::send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept {
+  std::array<iovec, pieces_max> vector;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    vector[i] = {const_cast<std::byte*>(pieces[i].data()), pieces[i].size()};
+    bytes += pieces[i].size();
+  }
+  const Name name{peer, lane == Lane::requests};
+  if (has_ended(name)) return bytes;
+  const os::Transferred sent = os::send_pieces(socket_of(name), {vector.data(), pieces.size()});
+  if (sent.end == os::Transferred::End::closed) return bytes;  // poll() finds out, too
+  if (sent.bytes < bytes) {
+    full_lanes_.fetch_add(1);
+    openings_.change(socket_of(name), EPOLLOUT | EPOLLONESHOT, encode(name));
+  }
+  return sent.bytes;
+}
+
+Polled SocketTransport::poll(Receiver& receiver) noexcept {
+  const Polled polled = poll_some(receiver);
+  unfinished_ = polled == Polled::more;
+  return polled;
+}
+
+Polled SocketTransport::poll_some(Receiver& receiver) noexcept {
+  // A peer of which nothing was wanted while its replies could not leave may have sent long ago.
+  if (open_lanes(receiver)) return Polled::more;
+  Polled polled = receive_told(receiver);
+  if (polled != Polled::nothing && !unfinished_) return polled;
+  std::array<epoll_event, sockets_per_poll> events;
+  const std::size_t ready = arrivals_.look(events);
+  for (std::size_t i = 0; i < ready; ++i) {
+    polled = std::max(polled, receive(receiver, decode(events[i].data.u64)));
+  }
+  const bool saw_all = ready < events.size();
+  return !saw_all && (polled == Polled::something || unfinished_) ? Polled::more : polled;
+}
+
+bool SocketTransport::open_lanes(Receiver& receiver) noexcept {
+  if (full_lanes_.load() == 0) return false;
+  std::array<epoll_event, sockets_per_poll> events;
+  const std::size_t ready = openings_.look(events);
+  for (std::size_t i = 0; i < ready; ++i) {
+    const Name name = decode(events[i].data.u64);
+    if ((events[i].events & EPOLLOUT) == 0) continue;  // the peer has died
+    full_lanes_.fetch_sub(1);
+    receiver.writable(name.peer, name.asking ? Lane::requests : Lane::replies);
+  }
+  return ready != 0;
+}
+
+// What sleepers were told of. Other arrivals end sleeps of their own, but for those that the last poll()
+// left.
+Polled SocketTransport::receive_told(Receiver& receiver) noexcept {
+  Polled polled = Polled::nothing;
+  for (std::size_t word = 0; word < told_.size(); ++word) {
+    if (told_[word].load(std::memory_order_relaxed) == 0) continue;
+    for (std::uint64_t sockets = told_[word].exchange(0); sockets != 0; sockets &= sockets - 1) {
+      const std::uint64_t data =
+          word * sockets_per_word + static_cast<std::uint64_t>(std::countr_zero(sockets));
+      polled = std::max(polled, receive(receiver, decode(data)));
+    }
+  }
+  return polled;
+}
+
+Polled SocketTransport::receive(Receiver& receiver, Name name) noexcept {
+  const Lane lane = name.asking ? Lane::replies : Lane::requests;
+  Polled polled = Polled::nothing;
+  for (unsigned call = 0; call < calls_per_socket && !has_ended(name); ++call) {
+    std::array<Place, places_max> places;
+    const std::size_t wanted = receiver.places(name.peer, lane, places);
+    std::array<iovec, places_max> vector;
+    std::size_t room = 0;
+    for (std::size_t i = 0; i < wanted; ++i) {
+      vector[i] = {places[i].data(), places[i].size()};
+      room += places[i].size();
+    }
+    if (room == 0) return polled;
+    const os::Transferred got = os::receive_pieces(socket_of(name), {vector.data(), wanted});
+    if (got.end == os::Transferred::End::not_now) return polled;
+    polled = Polled::something;
+    if (got.end == os::Transferred::End::closed) {
+      end(name);
+      if (has_ended({name.peer, !name.asking})) receiver.lost(name.peer);
+      return polled;
+    }
+    receiver.received(name.peer, lane, got.bytes);
+    if (got.bytes < room) return polled;
+  }
+  return Polled::more;
+}
+
+void SocketTransport::sleep(Sleeper sleeper) noexcept {
+  std::array<epoll_event, sockets_per_poll> events;
+  const std::size_t ready = sleeping_[index(sleeper)].sleep(events);
+  for (std::size_t i = 0; i < ready; ++i) {
+    const std::uint64_t data = events[i].data.u64;
+    if (data == bell) {
+      bells_[index(sleeper)].silence();
+    } else if (data != opening) {
+      told_[data / sockets_per_word].fetch_or(std::uint64_t{1} << data % sockets_per_word);
+    }
+  }
+}
+
+// The socket stays open, so that its number names nothing else; the peer learns that it is shut.
+void SocketTransport::end(Name name) noexcept {
+  if (peers_[name.peer.value].ended(name).exchange(true)) return;
+  const int socket = socket_of(name);
+  for (const os::ReadySet* set : {&arrivals_, &openings_, &sleeping_[0], &sleeping_[1]}) set->remove(socket);
+  os::shut_down(socket);
+}
+
+void SocketTransport::close(Rank peer) noexcept {
+  end({peer, true});
+  end({peer, false});
+}
+
+}  // namespace musubi::fabric

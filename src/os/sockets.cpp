@@ -1,0 +1,106 @@
+#include "os/sockets.h"
+
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "os/system_call.h"
+
+namespace musubi::os {
+namespace {
+
+constexpr std::size_t signal_set_bytes = 8;  // the kernel's, not the C library's
+
+std::string cause() {
+  return std::strerror(errno);
+}
+
+Transferred transfer(long number, int socket, std::span<const iovec> pieces, int flags) noexcept {
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(pieces.data());
+  message.msg_iovlen = pieces.size();
+  long answer = 0;
+  do {
+    answer = system_call(number, socket, as_argument(&message), flags);
+  } while (answer == -EINTR);
+  if (answer > 0) return {static_cast<std::size_t>(answer), Transferred::End::none};
+  const bool not_now = answer == -EAGAIN || answer == -ENOBUFS || answer == -ENOMEM;
+  return {0, not_now ? Transferred::End::not_now : Transferred::End::closed};
+}
+
+bool control(int set, int operation, int descriptor, std::uint32_t events, std::uint64_t data) noexcept {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = data;
+  return system_call(SYS_epoll_ctl, set, operation, descriptor, as_argument(&event)) == 0;
+}
+
+}  // namespace
+
+Transferred send_pieces(int socket, std::span<const iovec> pieces) noexcept {
+  return transfer(SYS_sendmsg, socket, pieces, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+Transferred receive_pieces(int socket, std::span<const iovec> places) noexcept {
+  return transfer(SYS_recvmsg, socket, places, MSG_DONTWAIT);
+}
+
+void shut_down(int socket) noexcept {
+  system_call(SYS_shutdown, socket, SHUT_RDWR);
+}
+
+Result<std::pair<FileDescriptor, FileDescriptor>> socket_pair() {
+  int numbers[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, numbers) != 0) {
+    return Error{"cannot make a pair of sockets: " + cause()};
+  }
+  return std::pair{FileDescriptor(numbers[0]), FileDescriptor(numbers[1])};
+}
+
+Result<ReadySet> ReadySet::create() {
+  ReadySet set;
+  set.file_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+  if (set.number() < 0) return Error{"cannot make a set of sockets to wait for: " + cause()};
+  return set;
+}
+
+bool ReadySet::add(int descriptor, std::uint32_t events, std::uint64_t data) const noexcept {
+  return control(number(), EPOLL_CTL_ADD, descriptor, events, data);
+}
+
+bool ReadySet::change(int descriptor, std::uint32_t events, std::uint64_t data) const noexcept {
+  return control(number(), EPOLL_CTL_MOD, descriptor, events, data);
+}
+
+void ReadySet::remove(int descriptor) const noexcept {
+  control(number(), EPOLL_CTL_DEL, descriptor, 0, 0);
+}
+
+std::size_t ReadySet::wait(std::span<epoll_event> events, int timeout_ms) const noexcept {
+  const long answer = system_call(SYS_epoll_pwait, number(), as_argument(events.data()),
+                                  static_cast<long>(events.size()), timeout_ms, 0, signal_set_bytes);
+  return answer > 0 ? static_cast<std::size_t>(answer) : 0;
+}
+
+Result<Bell> Bell::create() {
+  Bell bell;
+  bell.file_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (bell.number() < 0) return Error{"cannot make an event to wake a thread: " + cause()};
+  return bell;
+}
+
+void Bell::ring() const noexcept {
+  const std::uint64_t one = 1;
+  system_call(SYS_write, number(), as_argument(&one), sizeof one);
+}
+
+void Bell::silence() const noexcept {
+  std::uint64_t count = 0;
+  system_call(SYS_read, number(), as_argument(&count), sizeof count);
+}
+
+}  // namespace musubi::os
