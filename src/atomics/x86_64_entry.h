@@ -20,6 +20,17 @@ struct StubRecord {
 };
 inline constexpr unsigned exit_bytes = 13;
 
+// How the entry saves vector registers: read by assembly, at fixed offsets. Written when a sink is attached,
+// and by tests.
+struct VectorState {
+  std::uint64_t bytes;  // of the area, without alignment
+  std::uint32_t mask_low;
+  std::uint32_t mask_high;
+  std::uint32_t compact;  // whether the processor has XSAVEC
+  std::uint32_t wide;     // whether it has AVX-512, and tells which components are in use
+};
+extern "C" VectorState musubi_atomics_vector_state;
+
 // What stubs call, with the stack pointer red_zone_bytes below the program's, all registers and flags as the
 // program has them. Returns to one of the two exits.
 extern "C" void musubi_atomics_entry();

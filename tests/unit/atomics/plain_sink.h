@@ -8,7 +8,7 @@
 
 namespace musubi::atomics {
 
-// Carries out operations on plain memory, and spoils every register that a C++ function may.
+// Carries out operations on plain memory, and spoils every register that the runtime may: it uses no x87.
 class PlainSink final : public AtomicSink {
  public:
   AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
@@ -32,11 +32,13 @@ class PlainSink final : public AtomicSink {
   void spoil() {
     default_rounding = default_rounding && (__builtin_ia32_stmxcsr() & 0xffc0) == 0x1f80;
     errno = 77;
-    asm volatile("pcmpeqd %%xmm0, %%xmm0; pcmpeqd %%xmm7, %%xmm7; pcmpeqd %%xmm15, %%xmm15; fninit" ::
+    asm volatile("pcmpeqd %%xmm0, %%xmm0; pcmpeqd %%xmm7, %%xmm7; pcmpeqd %%xmm15, %%xmm15" ::
                      : "xmm0", "xmm7", "xmm15");
-    if (__builtin_cpu_supports("avx")) asm volatile("vzeroall" ::: "xmm0", "xmm1");
+    if (__builtin_cpu_supports("avx"))
+      asm volatile("vzeroall; vcmptrueps %%ymm9, %%ymm9, %%ymm9" ::: "xmm0", "xmm1", "xmm9");
     if (__builtin_cpu_supports("avx512f"))
-      asm volatile("vpxord %zmm17, %zmm17, %zmm17; kxnorw %k1, %k1, %k1");
+      asm volatile(
+          "vpxord %zmm17, %zmm17, %zmm17; kxnorw %k1, %k1, %k1; vpternlogd $0xff, %zmm5, %zmm5, %zmm5");
   }
 };
 
