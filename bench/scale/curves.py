@@ -14,7 +14,8 @@ import matplotlib.ticker  # noqa: E402
 
 POLICIES = {"migrating": ("#2a6f4e", "o", "-"), "directory": ("#c8553d", "s", "--"),
             "notices": ("#3d6fb4", "^", "-."), "timestamps": ("#9a6fb0", "D", ":")}
-WORKLOADS = ["stencil", "gather", "all_to_all", "read_mostly", "migratory"]
+WORKLOADS = ["stencil", "gather", "all_to_all", "read_mostly", "migratory", "gather_scatter", "task_queue",
+             "small_regions"]
 FABRICS = {"infiniband": "InfiniBand", "tcp_25_gbe": "TCP, 25 GbE", "shared_memory": "shared memory"}
 # file, fabric, what is drawn, title; counts of operations on a linear scale, where a logarithm is a line
 PLOTS = [
@@ -36,7 +37,7 @@ def read_table(path):
 
 
 def draw(rows, fabric, value, title, path):
-    figure, panels = pyplot.subplots(2, 3, figsize=(11, 6.4))
+    figure, panels = pyplot.subplots(3, 3, figsize=(11, 9.2))
     for panel, workload in zip(panels.flat, WORKLOADS):
         for policy, (color, marker, line) in POLICIES.items():
             points = sorted((row["nodes"], value(row)) for row in rows if row["workload"] == workload and

@@ -89,7 +89,8 @@ int main(int count, char** arguments) {
         stderr,
         "usage: musubi_scale POLICY WORKLOAD FABRIC NODES [ITERATIONS [NOTICES]], or musubi_scale columns\n"
         "  POLICY    migrating directory notices timestamps\n"
-        "  WORKLOAD  stencil gather all_to_all read_mostly migratory\n"
+        "  WORKLOAD  stencil gather all_to_all read_mostly migratory gather_scatter task_queue "
+        "small_regions\n"
         "  FABRIC    shared_memory infiniband tcp_25_gbe\n"
         "  NODES     a power of two from 2 on\n");
     return 2;

@@ -6,31 +6,11 @@
 #include <vector>
 
 #include "sim/workload.h"
+#include "sim/workload_space.h"
+#include "sim/workloads_of_shared_blocks.h"
 
 namespace musubi::sim {
 namespace {
-
-vm::Segment segment(std::uintptr_t base, std::uint64_t blocks, vm::InitialHome home,
-                    std::uint64_t blocks_per_node) {
-  vm::Segment made;
-  made.name = "workload";
-  made.base = base;
-  made.block_bytes = Workload::block_bytes;
-  made.bytes = blocks * Workload::block_bytes;
-  made.initial_home = home;
-  made.slice_bytes = blocks_per_node * Workload::block_bytes;
-  return made;
-}
-
-vm::Space sliced_space(std::uint32_t nodes, std::uint64_t blocks_per_node) {
-  vm::Space space(nodes);
-  space.add(segment(0x10000, nodes * blocks_per_node, vm::InitialHome::slices, blocks_per_node));
-  return space;
-}
-
-std::uint64_t mix(std::uint64_t value) {
-  return Random(value).next();
-}
 
 // Two grids, as in heat: each iteration reads one and writes the other. Of its strip a node has the first
 // row, the last row and two blocks in between that nobody else reads.
@@ -79,9 +59,9 @@ class Gather final : public Workload {
   }
   vm::Space space() const override {
     vm::Space space(nodes_);
-    space.add(segment(0x10000, nodes_, vm::InitialHome::slices, 1));
+    space.add(segment(0x10000, nodes_, vm::InitialHome::slices, block_bytes));
     // The sums' blocks are spread over the nodes.
-    space.add(segment(0x10000 + (nodes_ + 1) * block_bytes, blocks_ - nodes_, vm::InitialHome::cyclic, 1));
+    space.add(segment(0x10000 + (nodes_ + 1) * block_bytes, blocks_ - nodes_, vm::InitialHome::cyclic));
     return space;
   }
 
@@ -193,8 +173,8 @@ class ReadMostly final : public Workload {
   explicit ReadMostly(std::uint32_t nodes) : Workload(nodes) {}
   vm::Space space() const override {
     vm::Space space(nodes_);
-    space.add(segment(0x10000, written, vm::InitialHome::one_rank, 1));
-    space.add(segment(0x10000 + (written + 1) * block_bytes, constant, vm::InitialHome::cyclic, 1));
+    space.add(segment(0x10000, written, vm::InitialHome::one_rank));
+    space.add(segment(0x10000 + (written + 1) * block_bytes, constant, vm::InitialHome::cyclic));
     return space;
   }
   std::uint32_t warm_up() const override { return 8; }  // leases grow longer for a while
@@ -231,7 +211,7 @@ class Migratory final : public Workload {
   }
   vm::Space space() const override {
     vm::Space space(nodes_);
-    space.add(segment(0x10000, nodes_ / 2, vm::InitialHome::cyclic, 1));
+    space.add(segment(0x10000, nodes_ / 2, vm::InitialHome::cyclic));
     return space;
   }
   std::uint32_t locks() const override { return nodes_ / 2; }
@@ -277,6 +257,12 @@ std::unique_ptr<Workload> Workload::make(WorkloadKind kind, std::uint32_t nodes)
       return std::make_unique<ReadMostly>(nodes);
     case WorkloadKind::migratory:
       return std::make_unique<Migratory>(nodes);
+    case WorkloadKind::gather_scatter:
+      return make_gather_scatter(nodes);
+    case WorkloadKind::task_queue:
+      return make_task_queue(nodes);
+    case WorkloadKind::small_regions:
+      return make_small_regions(nodes);
     case WorkloadKind::count:
       break;
   }

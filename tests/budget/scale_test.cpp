@@ -84,6 +84,71 @@ TEST(Scale, AWriterWithManyReadersFindsThemOneAfterTheOther) {
   EXPECT_GE(many.virtual_ns - few.virtual_ns, (256 - 16) * block_ns);
 }
 
+TEST(Scale, BlocksOfSeveralWritersCostNoMoreInLargerJobsButForTheBarriers) {
+  constexpr double barriers = 2;
+  constexpr std::uint32_t full = 64;  // from here on a node's partners are all different, and notices dropped
+  double at_full = 0;
+  for (std::uint32_t nodes = 4; nodes <= nodes_max; nodes *= 4) {
+    const ScaleResult r = cost(Policy::migrating, WorkloadKind::gather_scatter, nodes);
+    // Eight blocks of cells are read elsewhere and six boundary blocks are written by several: each of these
+    // is brought when it is read, and again when this node takes its lock behind another, which may have to
+    // send word that it is free.
+    constexpr double read = 8, shared = 6;
+    EXPECT_LE(r.messages, barriers * rounds(nodes) + shared / 2) << nodes;
+    EXPECT_LE(r.remote_operations, 2 * read + 6 * shared) << nodes;
+    const double all = r.remote_operations + r.messages;
+    if (nodes == full) at_full = all;
+    if (nodes > full) {
+      EXPECT_LE(all, at_full + barriers * (rounds(nodes) - rounds(full)) + 1) << nodes;
+    }
+  }
+}
+
+TEST(Scale, ATaskCostsItsNodeNoMoreInLargerJobsButForTheDirectory) {
+  constexpr double tasks = 4;  // that a node does in the mean
+  constexpr double takes = tasks + 1;
+  for (std::uint32_t nodes = 4; nodes <= nodes_max; nodes *= 4) {
+    const ScaleResult r = cost(Policy::migrating, WorkloadKind::task_queue, nodes);
+    // The lock goes from node to node with one message. The counter comes with it in a few operations; what
+    // a node has written of a block of results, where sixty-four tasks have theirs, goes out before it.
+    EXPECT_LE(r.messages, rounds(nodes) + takes) << nodes;
+    EXPECT_LE(r.remote_operations, 12 * takes) << nodes;
+  }
+  constexpr std::uint32_t nodes = 64;
+  // Each node that has read the counter once hears of every change of it, and answers.
+  const ScaleResult r = cost(Policy::directory, WorkloadKind::task_queue, nodes);
+  EXPECT_GE(r.invalidation_messages, tasks * 2 * (nodes - 1) * 0.9);
+}
+
+TEST(Scale, TasksOfOneQueueAreTakenOneAfterTheOther) {
+  // So an iteration takes longer in a larger job, by as much as there are more tasks.
+  constexpr double takes = 5;
+  const auto model = fabric::sim::LatencyModel::infiniband();
+  double at_64 = 0;
+  for (std::uint32_t nodes = 64; nodes <= nodes_max; nodes *= 4) {
+    const double ns = cost(Policy::migrating, WorkloadKind::task_queue, nodes).virtual_ns / takes / nodes;
+    if (nodes == 64) at_64 = ns;
+    // The grant, and a look at what the node before has changed.
+    EXPECT_GE(ns, 3 * static_cast<double>(model.latency_ns)) << nodes;
+    EXPECT_LE(ns, 1.4 * at_64) << nodes;
+  }
+}
+
+TEST(Scale, ASmallRegionCostsNoMoreInLargerJobsButForTheBarrier) {
+  constexpr double regions = 8;
+  // A piece lies in 1.25 blocks in the mean, which two to three others write. As long as all notices fit each
+  // block is brought once by the notice, and once with its lock; otherwise copies of all four vectors lapse.
+  constexpr std::uint32_t all_notices_fit = 64;
+  for (std::uint32_t nodes = 4; nodes <= nodes_max; nodes *= 4) {
+    const ScaleResult r = cost(Policy::migrating, WorkloadKind::small_regions, nodes);
+    EXPECT_LE(r.messages, regions * (rounds(nodes) + 0.6)) << nodes;
+    EXPECT_LE(r.remote_operations, regions * (nodes <= all_notices_fit ? 5 : 10)) << nodes;
+    if (nodes <= all_notices_fit) {
+      EXPECT_EQ(r.renewals, 0) << nodes;
+    }
+  }
+}
+
 TEST(Scale, AllWorkloadsGiveRightValuesAndTheSameHashForTheSameSeed) {
   for (unsigned i = 0; i < static_cast<unsigned>(Policy::count); ++i) {
     for (unsigned k = 0; k < static_cast<unsigned>(WorkloadKind::count); ++k) {
