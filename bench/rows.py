@@ -362,6 +362,21 @@ class Suite:
                             Value(LIBGOMP, "time")))
         return Group(key, candidates, rows, [self.program(name)])
 
+    def far(self, key, title, name, arguments, bound):
+        """-n 2 with peers that are made far, for each round trip; `bound` is that of 20 us."""
+        plain = f"{shlex.quote(str(self.program(name)))} {arguments}"
+        candidates = [Candidate(LIBGOMP, f"{PEER_SETTINGS} {plain}", program_times("time"))]
+        rows = []
+        for delay in (5, 20, 100):
+            ours = f"{TWO_RANKS}, {delay} us"
+            candidates.append(Candidate(
+                ours, self.rank_command(f"-n 2 --set fabric_delay={delay}us", name, arguments),
+                program_times("time")))
+            rows.append(Row(f"far_{key}_{delay}", f"{title}, round trips of {delay} us", "speed", "s",
+                            Value(ours, "time"), Value(LIBGOMP, "time"),
+                            self.bound(bound if delay == 20 else "")))
+        return Group(f"far_{key}", candidates, rows, [self.program(name)])
+
     def start(self):
         alone = shlex.quote(str(self.program("nothing")))
 
@@ -414,10 +429,27 @@ class Suite:
             self.application("is_a", "IS class A", "is", size("A"), ">= 0.7"),
             self.application("adi_w", "BT-like class W", "adi", size("W"), ">= 0.8", sequential="> 1.4"),
             self.application("adi_a", "BT-like class A", "adi", size("A"), ">= 0.8", sequential="> 1.4"),
+            self.application("adi_inner", "BT-like class W, inner loops", "adi",
+                             size("W inner", "S inner"), ""),
+            self.application("penta", "SP-like class S, inner loops", "penta", size("S"), ""),
+            self.application("graph", "graph of scale 14", "graph", size("14 2", "8 2"), "",
+                             values=("build", "search")),
+            self.application("mesh", "mesh of 32^3 nodes", "mesh", size("32 2", "10 2"), "",
+                             values=("atomic", "locks")),
+            self.application("queens", "task queue, 14 queens", "queens", size("14 4", "8 3"), ""),
+            self.application("beside", "beside 4 GiB", "beside", size("4096 2000", "16 20"), "",
+                             values=("touch", "barrier", "critical")),
             self.application("stream", "stream of 1 GiB", "stream", size("1024 6", "16 4"), "",
                              values=("triad", "touch", "moved")),
             self.block_sizes("blocks_cg", "CG class A", "cg", size("A")),
             self.block_sizes("blocks_stream", "stream of 1 GiB", "stream", size("1024 6", "16 4")),
+            self.far("ep_a", "EP class A", "ep", size("A"), ">= 0.97"),
+            self.far("heat", "heat on 4096 x 4096", "heat", size("4096 200", "256 20"), ">= 0.9"),
+            self.far("daxpy", "daxpy on 4M doubles", "daxpy", size("4194304 200", "100000 20"), ">= 0.95"),
+            self.far("cg_a", "CG class A", "cg", size("A"), ">= 0.5"),
+            self.far("ft_a", "FT class A", "ft", size("A"), ">= 0.5"),
+            self.far("mg_a", "MG class A", "mg", size("A"), ">= 0.5"),
+            self.far("adi_a", "BT-like class A", "adi", size("A"), ">= 0.5"),
             self.start(),
         ]
 

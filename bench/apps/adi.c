@@ -3,8 +3,9 @@
 // compressible Navier-Stokes equations, forced towards a known solution, in steps of approximate
 // factorization. Each step solves systems of 5x5 blocks along all lines in x, then in y, then in z. The
 // equations, the sizes, the steps and the published norms are BT's (class W is the one of the published
-// implementations). Usage: adi [S|W|A|B]. The exit status is 0 only when the norms of the residual and of the
-// error match.
+// implementations). Usage: adi [S|W|A|B] [inner]. With `inner`, the threads share the loops over the lines of
+// each plane, one plane after the other: many small loops, and all threads write parts of the same blocks.
+// The exit status is 0 only when the norms of the residual and of the error match.
 
 #include "adi.h"
 
@@ -105,21 +106,17 @@ static void make_forcing(void) {
   }
 }
 
-static void scale_change(int z) {
-  for (int y = 1; y < adi.points - 1; y++) {
-    for (int x = 1; x < adi.points - 1; x++) {
-      for (int m = 0; m < 5; m++) adi.change[adi_index(x, y, z)][m] *= adi.step;
-    }
+static void scale_change(int y, int z) {
+  for (int x = 1; x < adi.points - 1; x++) {
+    for (int m = 0; m < 5; m++) adi.change[adi_index(x, y, z)][m] *= adi.step;
   }
 }
 
-static void add_change(int z) {
-  for (int y = 1; y < adi.points - 1; y++) {
-    for (int x = 1; x < adi.points - 1; x++) {
-      const size_t point = adi_index(x, y, z);
-      for (int m = 0; m < 5; m++) adi.solution[point][m] += adi.change[point][m];
-      adi_compute_flow(point);
-    }
+static void add_change(int y, int z) {
+  for (int x = 1; x < adi.points - 1; x++) {
+    const size_t point = adi_index(x, y, z);
+    for (int m = 0; m < 5; m++) adi.solution[point][m] += adi.change[point][m];
+    adi_compute_flow(point);
   }
 }
 
@@ -129,14 +126,39 @@ static void take_step(void) {
 #pragma omp for schedule(static)
   for (int z = 1; z < adi.points - 1; z++) {
     adi_right_side(z);
-    scale_change(z);
+    for (int y = 1; y < adi.points - 1; y++) scale_change(y, z);
     adi_solve_plane(0, z);
     adi_solve_plane(1, z);
   }
 #pragma omp for schedule(static)
   for (int y = 1; y < adi.points - 1; y++) adi_solve_plane(2, y);
 #pragma omp for schedule(static)
-  for (int z = 1; z < adi.points - 1; z++) add_change(z);
+  for (int z = 1; z < adi.points - 1; z++) {
+    for (int y = 1; y < adi.points - 1; y++) add_change(y, z);
+  }
+}
+
+static void solve_plane_together(int direction, int plane) {
+#pragma omp for schedule(static)
+  for (int line = 1; line < adi.points - 1; line += ADI_LINES_AT_ONCE)
+    adi_solve_lines(direction, plane, line);
+}
+
+// The same step by work-sharing loops inside each plane.
+static void take_step_inside_planes(void) {
+  for (int z = 1; z < adi.points - 1; z++) {
+#pragma omp for schedule(static)
+    for (int y = 1; y < adi.points - 1; y++) adi_right_side_of_row(y, z);
+#pragma omp for schedule(static)
+    for (int y = 1; y < adi.points - 1; y++) scale_change(y, z);
+    solve_plane_together(0, z);
+    solve_plane_together(1, z);
+  }
+  for (int y = 1; y < adi.points - 1; y++) solve_plane_together(2, y);
+  for (int z = 1; z < adi.points - 1; z++) {
+#pragma omp for schedule(static)
+    for (int y = 1; y < adi.points - 1; y++) add_change(y, z);
+  }
 }
 
 // Adds the squares of residual and error, and compares their means with the published ones.
@@ -172,7 +194,9 @@ static int verify(const struct problem* problem) {
 }
 
 int main(int argc, char** argv) {
-  const size_t choice = nas_class(argc, argv, "adi", CLASSES);
+  const int inner = argc == 3 && strcmp(argv[2], "inner") == 0;
+  const size_t choice = nas_class(argc - inner, argv, "adi", CLASSES);
+  void (*const take)(void) = inner ? take_step_inside_planes : take_step;
   const struct problem* problem = &problems[choice];
   make_grid(problem);
   double start = 0.0;
@@ -180,16 +204,16 @@ int main(int argc, char** argv) {
   {
     make_forcing();
     set_solution(adi_guess);
-    take_step();  // untimed: touches all memory
+    take();  // untimed: touches all memory
     set_solution(adi_guess);
 #pragma omp single
     start = omp_get_wtime();
-    for (int step = 0; step < problem->steps; step++) take_step();
+    for (int step = 0; step < problem->steps; step++) take();
   }
   const double seconds = omp_get_wtime() - start;
 
-  printf("ADI class %c, %d^3 points, %d steps, %d threads\n", CLASSES[choice], adi.points, problem->steps,
-         omp_get_max_threads());
+  printf("ADI class %c, %d^3 points, %d steps, %d threads%s\n", CLASSES[choice], adi.points, problem->steps,
+         omp_get_max_threads(), inner ? ", inner loops" : "");
   const int verified = verify(problem);
   // Of the algebra of blocks alone: in each of three sweeps an elimination (345), two products (300), and the
   // substitution (50), for each inner point.

@@ -49,11 +49,16 @@ static inline size_t adi_index(int x, int y, int z) {
 void adi_exact(double x, double y, double z, adi_variables exact);
 void adi_guess(int x, int y, int z, adi_variables guess);
 
-// adi_right_side.c: the flow of a point from its variables; for the inner points of a plane of equal z, the
-// right side of the equations, from the solution, the flow and the forcing, without the step of time.
+// adi_right_side.c: the flow of a point from its variables; for the inner points of a row of equal y and z,
+// or of a plane of equal z, the right side of the equations, from the solution, the flow and the forcing,
+// without the step of time.
 void adi_compute_flow(size_t point);
+void adi_right_side_of_row(int y, int z);
 void adi_right_side(int z);
 
-// adi_solve.c: sweeps in one direction over all inner lines of a plane: of equal z for directions x and y, of
-// equal y for direction z. The change becomes the solution of a block-tridiagonal system for each line.
+// adi_solve.c: sweeps in one direction over all inner lines of a plane, or over two neighbours from `line`
+// on: of equal z for directions x and y, of equal y for direction z. The change becomes the solution of a
+// block-tridiagonal system for each line.
+#define ADI_LINES_AT_ONCE 2
+void adi_solve_lines(int direction, int plane, int line);
 void adi_solve_plane(int direction, int plane);

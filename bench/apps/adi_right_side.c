@@ -82,18 +82,20 @@ static inline void add_fourth_difference(size_t stride, int at, size_t point, ad
   }
 }
 
-void adi_right_side(int z) {
-  for (int y = 1; y < adi.points - 1; y++) {
-    for (int x = 1; x < adi.points - 1; x++) {
-      const size_t point = adi_index(x, y, z);
-      const int place[3] = {x, y, z};
-      adi_variables sum;
-      for (int m = 0; m < 5; m++) sum[m] = adi.forcing[point][m];
-      for (int direction = 0; direction < 3; direction++) {
-        add_direction(direction, point, sum);
-        add_fourth_difference(adi.directions[direction].stride, place[direction], point, sum);
-      }
-      for (int m = 0; m < 5; m++) adi.change[point][m] = sum[m];
+void adi_right_side_of_row(int y, int z) {
+  for (int x = 1; x < adi.points - 1; x++) {
+    const size_t point = adi_index(x, y, z);
+    const int place[3] = {x, y, z};
+    adi_variables sum;
+    for (int m = 0; m < 5; m++) sum[m] = adi.forcing[point][m];
+    for (int direction = 0; direction < 3; direction++) {
+      add_direction(direction, point, sum);
+      add_fourth_difference(adi.directions[direction].stride, place[direction], point, sum);
     }
+    for (int m = 0; m < 5; m++) adi.change[point][m] = sum[m];
   }
+}
+
+void adi_right_side(int z) {
+  for (int y = 1; y < adi.points - 1; y++) adi_right_side_of_row(y, z);
 }

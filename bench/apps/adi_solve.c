@@ -5,7 +5,7 @@
 
 #include "adi.h"
 
-#define LANES 2
+#define LANES ADI_LINES_AT_ONCE
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 typedef lanes block[5][5];
 
@@ -131,7 +131,7 @@ static inline void solve_block(block matrix, block right, lanes* vector) {
 }
 
 // The change of the boundary is zero, so the first and the last inner point have a neighbour less.
-static void solve_lines(int direction, size_t first, size_t second) {
+static void solve_lines_at(int direction, size_t first, size_t second) {
   const int last = adi.points - 2;
   const size_t stride = adi.directions[direction].stride;
   struct contributions ring[3];
@@ -172,12 +172,14 @@ static void solve_lines(int direction, size_t first, size_t second) {
   }
 }
 
-void adi_solve_plane(int direction, int plane) {
+void adi_solve_lines(int direction, int plane, int line) {
   // Lines in x lie side by side in y, the others in x; a last line without neighbour is solved twice alike.
   const size_t apart = adi.directions[direction == 0 ? 1 : 0].stride;
   const size_t origin = (size_t)plane * adi.directions[direction == 2 ? 1 : 2].stride;
-  for (int i = 1; i < adi.points - 1; i += LANES) {
-    const int neighbour = i + 1 < adi.points - 1 ? i + 1 : i;
-    solve_lines(direction, origin + (size_t)i * apart, origin + (size_t)neighbour * apart);
-  }
+  const int neighbour = line + 1 < adi.points - 1 ? line + 1 : line;
+  solve_lines_at(direction, origin + (size_t)line * apart, origin + (size_t)neighbour * apart);
+}
+
+void adi_solve_plane(int direction, int plane) {
+  for (int line = 1; line < adi.points - 1; line += LANES) adi_solve_lines(direction, plane, line);
 }
