@@ -195,13 +195,14 @@ Result<void> patch_all(Job& job) {
   auto& sink = *new RuntimeSink(job.runtime);
   if (const auto attached = atomics::attach(sink, ranges.value()); !attached) return attached.error();
   serve_signals(job.runtime, ranges.value());
+  const bool meets_by_atomics = job.runtime.settings().atomic_order != "relaxed";
   bool has_fences = false, has_waits = false;
   for (const link_map* object : linked_objects()) {
     if (!job.choice.is_shared(*object)) continue;
     auto patched = patch_object(*object);
     if (!patched) return patched.error();
     has_fences = has_fences || patched.value().by_fences;
-    has_waits = has_waits || patched.value().by_atomics || waits_for_words(*object);
+    has_waits = has_waits || (meets_by_atomics && patched.value().by_atomics) || waits_for_words(*object);
   }
   if (has_fences) {
     job.runtime.synchronization().expect_flags();

@@ -24,7 +24,7 @@ struct OwnerWord {
   static constexpr OwnerWord untouched() { return {0}; }
   static constexpr OwnerWord unlocked() { return {1}; }
   static constexpr OwnerWord locked() { return {2}; }
-  // Locked on behalf of another rank, which only tries: for the few steps until it knows whether it is next.
+  // Locked on behalf of another rank, for a few steps: it visits, or tries and will know whether it is next.
   static constexpr OwnerWord tried_by(Rank rank) { return {(std::uint64_t{rank.value} + 1) << 2 | 2}; }
   constexpr bool is_tried() const { return tag() == Ownership::locked && *this != locked(); }
   static constexpr OwnerWord link_to(Rank target) { return {std::uint64_t{target.value} << 2 | 3}; }

@@ -73,6 +73,16 @@ bool QueueLock::try_lock_at_home(std::uint64_t index, Rank initial_home) {
   return own(index).compare_exchange_strong(seen, OwnerWord::locked().raw);
 }
 
+Task<bool> QueueLock::lock_if_home(std::uint64_t index, Rank initial_home) {
+  for (unsigned attempt = 0;; ++attempt) {
+    if (try_lock_at_home(index, initial_home)) co_return true;
+    const OwnerWord found = OwnerWord{own(index).load()}.resolved(fabric_.self(), initial_home);
+    if (found == OwnerWord::unlocked()) continue;  // the visitor has left just now
+    if (!found.is_tried()) co_return false;
+    co_await pause(attempt);
+  }
+}
+
 Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, std::span<const Step> along) {
   const Rank self = fabric_.self();
   OwnerWord before;
@@ -158,8 +168,11 @@ Task<std::optional<Taken>> QueueLock::try_lock(std::uint64_t index, Rank initial
   }
   const Rank holder = tail.rank(initial_home);
   if (holder == self) co_return std::nullopt;
-  const bool marked = co_await lock_in_place(index, holder, initial_home);
-  if (!marked) co_return std::nullopt;
+  Visit visit;
+  std::array<Step, visit_steps_max> marks;
+  const std::size_t count = begin_visit(index, holder, initial_home, visit, marks.data());
+  co_await fabric::transfer(fabric_, holder, std::span<const Step>(marks.data(), count));
+  if (!visit.has_lock()) co_return std::nullopt;
   // As in lock(): from the swap on another rank may come next.
   own(index).store(OwnerWord::locked().raw);
   const bool is_next = co_await come_next(index, tail, initial_home);
@@ -171,20 +184,17 @@ Task<std::optional<Taken>> QueueLock::try_lock(std::uint64_t index, Rank initial
   co_return Taken{holder, false};
 }
 
-// Marks the word of `holder` if the lock is free there. Result: whether it was.
-Task<bool> QueueLock::lock_in_place(std::uint64_t index, Rank holder, Rank initial_home) {
+// Marks the word of `home` if the lock is free there.
+std::size_t QueueLock::begin_visit(std::uint64_t index, Rank home, Rank initial_home, Visit& visit,
+                                   Step* to) const {
   const OwnerWord mark = OwnerWord::tried_by(fabric_.self());
-  OwnerWord unlocked;
-  OwnerWord untouched = OwnerWord::unlocked();  // of others than the initial home: is never met here
-  std::array<Step, 2> steps;
-  std::size_t count = 0;
-  const auto add_swap = [&](OwnerWord* seen, OwnerWord expected) {
-    steps[count++] = fabric::compare_swap(words_.region, offset(index), &seen->raw, expected.raw, mark.raw);
+  const auto swap = [&](OwnerWord* seen, OwnerWord expected) {
+    return fabric::compare_swap(words_.region, offset(index), &seen->raw, expected.raw, mark.raw);
   };
-  add_swap(&unlocked, OwnerWord::unlocked());
-  if (holder == initial_home) add_swap(&untouched, OwnerWord::untouched());
-  co_await fabric::transfer(fabric_, holder, std::span<const Step>(steps.data(), count));
-  co_return unlocked == OwnerWord::unlocked() || untouched == OwnerWord::untouched();
+  to[0] = swap(&visit.seen, OwnerWord::unlocked());
+  if (home != initial_home) return 1;
+  to[1] = swap(&visit.seen_first, OwnerWord::untouched());
+  return 2;
 }
 
 // Puts this rank behind the one that `tail` names. Result: whether that one is still the last.
@@ -202,7 +212,9 @@ Task<bool> QueueLock::come_next(std::uint64_t index, TailWord tail, Rank initial
 
 bool QueueLock::unlock_unwatched(std::uint64_t index) {
   std::uint64_t expected = OwnerWord::locked().raw;
-  return own(index).compare_exchange_strong(expected, OwnerWord::unlocked().raw);
+  const bool is_free = own(index).compare_exchange_strong(expected, OwnerWord::unlocked().raw);
+  hooks_.others_may_act();  // a visitor may have the lock at once
+  return is_free;
 }
 
 Task<> QueueLock::unlock(std::uint64_t index) {

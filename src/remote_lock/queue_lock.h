@@ -101,6 +101,25 @@ class QueueLock {
   Task<std::optional<Taken>> try_lock(std::uint64_t index, Rank initial_home);
   // Takes it if this rank is its home and it is free; no remote operation.
   bool try_lock_at_home(std::uint64_t index, Rank initial_home);
+  // Takes it if this rank is its home and it is free, or a visitor has it: then it waits for that one.
+  Task<bool> lock_if_home(std::uint64_t index, Rank initial_home);
+
+  // A visitor has the lock of another rank, which stays its home. Its steps are part of the caller's batches.
+  // The first batch takes the lock if it is free.
+  struct Visit {
+    OwnerWord seen;
+    OwnerWord seen_first = OwnerWord::unlocked();  // of others than the initial home: is never met here
+    OwnerWord left = OwnerWord::unlocked();
+    bool has_lock() const { return seen == OwnerWord::unlocked() || seen_first == OwnerWord::untouched(); }
+  };
+  static constexpr std::size_t visit_steps_max = 2;
+  // Puts the steps that take the lock to `to`. Result: how many.
+  std::size_t begin_visit(std::uint64_t index, Rank home, Rank initial_home, Visit& visit,
+                          fabric::Step* to) const;
+  // Gives the lock back.
+  fabric::Step end_visit(std::uint64_t index, const Visit& visit) const {
+    return fabric::put(words_.region, offset(index), &visit.left.raw, sizeof visit.left.raw);
+  }
   Task<> unlock(std::uint64_t index);
   // Unlocks if nobody waits; otherwise unlock() must be called.
   bool unlock_unwatched(std::uint64_t index);
@@ -112,7 +131,6 @@ class QueueLock {
     return std::atomic_ref<std::uint64_t>(
         *reinterpret_cast<std::uint64_t*>(words_.own + index * words_.stride + member));
   }
-  Task<bool> lock_in_place(std::uint64_t index, Rank holder, Rank initial_home);
   Task<bool> come_next(std::uint64_t index, TailWord tail, Rank initial_home);
   Task<Rank> join_queue(std::uint64_t index, Rank initial_home);
   Task<Taken> follow(std::uint64_t index, Rank previous, Rank initial_home,

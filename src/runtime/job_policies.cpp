@@ -21,7 +21,6 @@ coherence::Parameters parameters_from(const config::Settings& settings, std::siz
   parameters.downgrade_after_releases = static_cast<std::uint32_t>(settings.downgrade_after_releases);
   parameters.read_retries_max = static_cast<std::uint32_t>(settings.read_retries_max);
   parameters.leave_unpublished = settings.leave_unpublished;
-  parameters.look_after_releases = static_cast<std::uint32_t>(settings.look_after_releases);
   parameters.cached_bytes = settings.cached_bytes;
   parameters.give_back_after_releases = static_cast<std::uint32_t>(settings.give_back_after_releases);
   parameters.run_bytes_max = settings.run_bytes_max;

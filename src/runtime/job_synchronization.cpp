@@ -23,7 +23,8 @@ JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, Job
       bell_(devices.fabric(), devices.files().control(),
             job.control.flag_words + sync::FlagOrder::requests_word * sizeof(std::uint64_t)),
       barrier_(job, devices, threads, protocol, flags_),
-      flag_wait_(job, threads, protocol, flags_) {}
+      flag_wait_(job, threads, protocol, flags_),
+      relaxed_atomics_(job.settings.atomic_order == "relaxed") {}
 
 void JobSynchronization::start_background() {
   if (job_.ranks == 1 || job_.settings.background_sync.count() == 0) return;
@@ -147,8 +148,11 @@ AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOpera
     job_.abort(1, "an atomic operation on unaligned memory crosses the end of a block: align the object");
   }
   AtomicModification modification(operation, offset);
-  if (operation.orders && job_.ranks > 1 && flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
-  if (flags_.in_use()) {
+  const bool orders = operation.orders && !relaxed_atomics_;
+  if (orders && job_.ranks > 1 && flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
+  if (relaxed_atomics_) {
+    threads_.executor().run(protocol_.modify(*block, modification));
+  } else if (flags_.in_use()) {
     const sync::Stand::Operation inside = threads_.begin_operation();
     threads_.executor().run(flags_.modify(*block, modification, inside.siblings()));
   } else {
@@ -156,7 +160,7 @@ AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOpera
   }
   const AtomicValue old = modification.old();
   const bool unchanged = musubi::apply(operation, old) == (old & mask_of(operation.bytes));
-  flag_wait_.note_atomic(address, unchanged, operation.orders && flags_.in_use());
+  flag_wait_.note_atomic(address, unchanged, orders && flags_.in_use());
   return old;
 }
 

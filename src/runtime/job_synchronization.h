@@ -68,6 +68,7 @@ class JobSynchronization final : public Synchronization {
   RequestBell bell_;
   JobBarrier barrier_;
   FlagWait flag_wait_;
+  const bool relaxed_atomics_;      // setting atomic_order
   std::unique_ptr<Keeper> keeper_;  // null: there is no background
 };
 

@@ -1,6 +1,6 @@
 #include "runtime/rank_memory.h"
 
-#include "coherence/core/block_words.h"
+#include "coherence/core/visit_layout.h"
 #include "coherence/regions.h"
 #include "runtime/global_memory.h"
 
@@ -31,7 +31,7 @@ Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const AddressPlan& plan,
   const vm::Space& space = plan.space;
   std::unique_ptr<MemoryFiles> files(new MemoryFiles(space.blocks_max()));
   const std::size_t bytes = whole_pages(space.bytes_max());
-  const std::size_t word_bytes = whole_pages(space.blocks_max() * sizeof(coherence::BlockWords));
+  const std::size_t word_bytes = whole_pages(coherence::VisitLayout(space.blocks_max()).region_bytes());
   Result<void> made = make_file("musubi-private", bytes, files->private_file_, nullptr);
   if (made) made = make_file("musubi-published", bytes, files->published_file_, &files->published_);
   if (made) made = make_file("musubi-words", word_bytes, files->words_file_, &files->words_);

@@ -9,7 +9,7 @@ namespace musubi::runtime {
 
 Reservation reservation_of(const AddressPlan& plan) {
   const vm::Space& space = plan.space;
-  const std::uint64_t words = space.blocks_max() * TableBytes::words;
+  const std::uint64_t words = coherence::VisitLayout(space.blocks_max()).region_bytes();
   const std::uint64_t tables = space.blocks_max() * TableBytes::in_process;
   // Of its own memory a rank has the user view, the system view and the public copies; of a peer's the last
   // two.

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "coherence/core/block_words.h"
 #include "coherence/core/entry.h"
+#include "coherence/core/visit_layout.h"
 #include "runtime/address_plan.h"
 
 namespace musubi::runtime {
@@ -15,15 +16,17 @@ namespace musubi::runtime {
 // Tables with an element per block, by what they are for; of a block that this rank never opens or offers
 // nothing is taken. A test compares them with what is mapped.
 struct TableBytes {
-  static constexpr std::size_t words = sizeof(coherence::BlockWords);  // in a file that peers map too
+  // In a file that peers map too; and one more per 64 blocks (coherence::VisitLayout).
+  static constexpr std::size_t words = sizeof(coherence::BlockWords) + 1;
   static constexpr std::size_t entry = sizeof(coherence::Entry);
   static constexpr std::size_t dirty_list = 2 * sizeof(BlockId);
+  static constexpr std::size_t sleepers = 2 * sizeof(BlockId);
   static constexpr std::size_t copy_list = 2 * sizeof(BlockId);
   static constexpr std::size_t lease_queue = sizeof(LogicalTime) + sizeof(BlockId);
   static constexpr std::size_t access = 1;  // and one more per 64 blocks
   static constexpr std::size_t run_builders = 2 * sizeof(BlockId);
   static constexpr std::size_t in_process =
-      entry + dirty_list + copy_list + lease_queue + run_builders + access;
+      entry + dirty_list + sleepers + copy_list + lease_queue + run_builders + access;
 };
 
 struct Reservation {

@@ -54,7 +54,6 @@ void for_each_field(C& c, Visit&& visit) {
   visit("read_retries", c.protocol.read_retries_max);
   visit("leave_unpublished", c.protocol.leave_unpublished);
   visit("fetches_ahead", c.protocol.fetches_ahead_max);
-  visit("look", c.protocol.look_after_releases);
   visit("cached_bytes", c.protocol.cached_bytes);
   visit("run_bytes", c.protocol.run_bytes_max);
   visit("lease_probe", c.protocol.lease_probe_releases);
@@ -110,7 +109,6 @@ void draw_protocol(Random& random, Configuration& c) {
   p.leave_unpublished = random.chance(75);
   p.fetches_ahead_max = one_of(random, std::array{0u, 1u, 3u, 15u});
   p.lease_probe_releases = one_of(random, std::array{1u, 2u, 4u, 16u});
-  p.look_after_releases = one_of(random, std::array{1u, 2u, 3u, 8u});
   p.cached_bytes = c.block_bytes * one_of(random, std::array<std::size_t, 3>{0, 2, 1000});
   p.run_bytes_max = c.block_bytes * one_of(random, std::array<std::size_t, 5>{0, 0, 2, 4, 32});
 }
@@ -124,7 +122,13 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::twin_without_version,     InjectedBug::dropped_copy_not_told,
                              InjectedBug::dropped_copy_not_noticed, InjectedBug::shown_before_acquired,
                              InjectedBug::stack_without_gate,       InjectedBug::difference_seen_twice,
-                             InjectedBug::words_merged_by_byte,     InjectedBug::entry_older_over_newer,
+                             InjectedBug::words_merged_by_byte,     InjectedBug::release_without_epoch,
+                             InjectedBug::reader_without_mark,      InjectedBug::taker_without_mark,
+                             InjectedBug::leased_without_mark,      InjectedBug::not_woken,
+                             InjectedBug::home_program_left_out,    InjectedBug::visitor_without_lease,
+                             InjectedBug::visitor_beside_order,     InjectedBug::visitor_not_heard,
+                             InjectedBug::visitor_kept_quiet,       InjectedBug::atomic_leaves_twin,
+                             InjectedBug::atomic_after_lease,       InjectedBug::entry_older_over_newer,
                              InjectedBug::entry_times_not_reset,    InjectedBug::entry_updates_not_passed_on,
                              InjectedBug::entry_pending_lost,       InjectedBug::entry_copy_not_told,
                              InjectedBug::entry_joined_not_noticed, InjectedBug::entry_manager_not_awaited,

@@ -75,7 +75,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       vm_(*this, space.blocks_max()),
       private_(space.bytes_max()),
       published_(space.bytes_max()),
-      words_(space.blocks_max()),
+      words_(coherence::VisitLayout(space.blocks_max()).region_bytes() / sizeof(coherence::BlockWords)),
       entries_(space.blocks_max()),
       sharers_(options.policy == Policy::directory
                    ? space.blocks_max() * coherence::Directory::sharers_words(fabric.ranks())

@@ -10,6 +10,7 @@
 
 #include "coherence/core/private_parts.h"
 #include "coherence/core/signature.h"
+#include "coherence/core/visit_layout.h"
 #include "coherence/protocol.h"
 #include "fabric/sim/sim_fabric.h"
 #include "remote_lock/queue_lock.h"
@@ -181,7 +182,7 @@ class Node {
   PreemptedVm vm_;
   ZeroArray<std::byte> private_;
   ZeroArray<std::byte> published_;
-  ZeroArray<coherence::BlockWords> words_;
+  ZeroArray<coherence::BlockWords> words_;  // and behind them what visitors mark
   ZeroArray<coherence::Entry> entries_;
   ZeroArray<std::uint64_t> sharers_;  // of the policy directory
   const coherence::entry::Sizes entry_sizes_;

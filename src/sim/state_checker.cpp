@@ -167,6 +167,20 @@ void StateChecker::check_copy(BlockId block, std::uint32_t rank, std::uint32_t h
   }
 }
 
+// Nobody is at work: whoever has taken something of a sleeping block has marked it by now.
+void StateChecker::check_sleep(BlockId block, const Node& home) {
+  const BlockWords& words = home.words(block);
+  if (words.asleep == 0) return;
+  world_.reached("block.asleep");
+  const coherence::VisitLayout layout(cluster_.space().blocks_max());
+  const auto* const region = reinterpret_cast<const std::byte*>(&home.words(BlockId{0}));
+  if (region[layout.mark(0, block.value)] != std::byte{0}) return;
+  if (words.unpublished() && words.read_ts == words.write_ts && home.entry(block).state == State::writable)
+    return;
+  cluster_.violate("block %lu sleeps at its home %u without a mark, version %lu..%lu with public copy %lu",
+                   number(block), home.self().value, words.write_ts, words.read_ts, words.public_ts);
+}
+
 void StateChecker::check_node(std::uint32_t rank) {
   Node& node = cluster_.node(rank);
   if (node.migrating() != nullptr) {
@@ -193,6 +207,7 @@ void StateChecker::check_at_rest() {
     if (cluster_.violated()) return;
     if (cluster_.has_fixed_home(block)) continue;
     const Chains chains = follow(block);
+    if (chains.free_ends == 1) check_sleep(block, cluster_.node(chains.home));
     if (chains.ends != 1 || chains.free_ends != 1) {
       return cluster_.violate("at rest block %lu has %u chain ends, %u of them free", number(block),
                               chains.ends, chains.free_ends);

@@ -32,6 +32,7 @@ class StateChecker final : public fabric::sim::Observer {
   void check_block_of_fixed_home(BlockId block);
   void check_block(BlockId block);
   void check_copy(BlockId block, std::uint32_t rank, std::uint32_t home);
+  void check_sleep(BlockId block, const Node& home);
   void check_node(std::uint32_t rank);
 
   Cluster& cluster_;

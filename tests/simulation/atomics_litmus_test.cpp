@@ -301,7 +301,7 @@ TEST(AtomicsLitmus, LocksShowStacksWhenOrderHasEnded) {
 }
 
 TEST(AtomicsLitmus, WhatComesForStacksIsHeldBack) {
-  EXPECT_NE(worlds_with_failures({3, 2, true, false, InjectedBug::shown_before_acquired}), 0u);
+  EXPECT_NE(worlds_with_failures({3, 2, true, false, InjectedBug::shown_before_acquired, false, 8}), 0u);
 }
 
 }  // namespace

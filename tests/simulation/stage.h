@@ -115,4 +115,16 @@ inline fabric::sim::Think idle(Stage& stage, std::uint64_t longest_ns) {
   return fabric::sim::think(stage.cluster().world().random().below(longest_ns + 1));
 }
 
+// Plays `goes_well(seed, bug)` for the seeds from 1 on. Without a fault nothing may go wrong in any world.
+template <class Scenario>
+std::uint64_t worlds_that_go_wrong(std::uint64_t worlds, Scenario&& goes_well, InjectedBug bug) {
+  std::uint64_t wrong = 0;
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    if (goes_well(seed, bug)) continue;
+    ++wrong;
+    if (bug == InjectedBug::none) ADD_FAILURE() << "seed " << seed;
+  }
+  return wrong;
+}
+
 }  // namespace musubi::sim

@@ -28,12 +28,15 @@ struct BlockWords {
   // i: a word of 8 bytes whose number, modulo 64, is i.
   std::uint64_t atomic_words;
   std::uint64_t tail;  // remote_lock::TailWord; counts at the initial home only
+  // At the home: 1 while releases do not look at the block. A rank that takes something of it marks it
+  // (VisitLayout). Only its own rank changes it.
+  std::uint64_t asleep;
 
   // At the home: nobody held a lease on the block at its last release, so its versions are not copied to the
   // public copy. A rank that needs the block takes the live bytes from the private region.
   constexpr bool unpublished() const { return public_ts == 0 && write_ts != 0; }
 };
-static_assert(sizeof(BlockWords) == 56);
+static_assert(sizeof(BlockWords) == 64);
 
 inline constexpr std::uint64_t tail_from_owner = offsetof(BlockWords, tail) - offsetof(BlockWords, owner);
 inline constexpr std::uint64_t one_copy_given_back = std::uint64_t{1} << 32;

@@ -29,7 +29,8 @@ struct Entry {
   State state;
   Opening last_opening;
   bool pinned : 1;               // always open for writing here, whatever the protocol thinks of the copy
-  bool listed : 1;               // among the blocks that a release looks at
+  bool listed : 1;               // among the blocks that a release looks at, or that sleep
+  bool among_sleepers : 1;       // in the list of those that sleep, or slept
   bool queued : 1;               // in the queue of readable blocks
   bool published_equals : 1;     // clean: the public copy here has the same bytes as the private one
   bool bytes_lost : 1;           // a fetch that failed has overwritten the version that write_ts names
@@ -44,17 +45,18 @@ struct Entry {
   bool held_back : 1;            // pinned: what came last is not shown to the program yet
   bool gave_up_copy : 1;         // this rank gave up its public copy, and has not released a version since
   std::uint8_t silent_releases;  // in a row, with a change
-  std::uint8_t patience;         // how often an unpublished block was found to change after all
   std::uint8_t fetches_ahead;    // in a row without a fault in between
   std::uint8_t lease_doublings;  // renewals in a row that found nothing changed
   std::uint8_t leased_releases;  // in a row with a lease given in advance
-  std::uint16_t idle_releases;   // in a row without a change, or without a comparison
+  std::uint8_t releases_alone;   // in a row at a home elsewhere, where no other rank had written meanwhile
+  bool visited;                  // at home: another rank has named the version, this one has told nobody
+  std::uint16_t idle_releases;   // in a row without a change
   std::uint32_t compared_in;     // the quiescence in which private bytes and twin were found equal; 0: none
-  std::uint32_t digest;          // of an unpublished block, some releases ago
   Rank home_guess;               // where the home was last seen
   Rank hint_writer;              // the newest notice; hint_write_ts 0: none
   // Of bytes that are closed or held back: how many acquires in order had begun when they came; 0: none came.
   std::uint32_t came_in;
+  std::uint32_t named;   // name_of_version() of what this rank has named last; 0: nothing yet
   LogicalTime write_ts;  // of the version cached; 0: all bytes zero
   LogicalTime read_ts;   // until when the cached version may be held
   LogicalTime hint_write_ts;

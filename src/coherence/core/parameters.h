@@ -23,10 +23,9 @@ struct Parameters {
   std::uint32_t downgrade_after_releases = 8;  // compared in a row without a change
   std::size_t cached_bytes =
       1 << 20;  // a release that compares more finds the blocks in memory, not in a cache
-  std::uint32_t read_retries_max = 16;     // then a reader takes the lock
-  std::uint32_t look_after_releases = 64;  // at an unpublished block: whether it still changes
-  bool leave_unpublished = true;           // blocks that nobody else reads have no public copy and no twin
-  std::uint32_t fetches_ahead_max = 15;    // in a row, then the block is left to fault once; 0: none
+  std::uint32_t read_retries_max = 16;   // then a reader takes the lock
+  bool leave_unpublished = true;         // blocks that nobody else reads have no public copy and no twin
+  std::uint32_t fetches_ahead_max = 15;  // in a row, then the block is left to fault once; 0: none
   std::uint32_t lease_probe_releases =
       16;                         // one release of so many gives no lease: it shows which ranks still read
   std::size_t run_bytes_max = 0;  // of blocks opened together: what follows a missed block, and it; 0: none

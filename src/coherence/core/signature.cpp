@@ -13,6 +13,7 @@ Signature::Signature(std::byte* board, std::size_t notices_max, Hooks hooks)
       hooks_(hooks),
       stamps_(notices_max),
       index_(std::bit_ceil(2 * notices_max + 1)),
+      slots_(notices_max),
       scratch_(notices_max + 1) {}
 
 void Signature::begin_change() {
@@ -23,16 +24,28 @@ void Signature::end_change() {
   std::atomic_ref<std::uint64_t>(board_->sequence).fetch_add(1);
 }
 
-std::size_t* Signature::slot_of(BlockId block) {
+// The slot where the block stands, or the empty one where it would.
+std::size_t Signature::slot_of(BlockId block) const {
   const std::size_t mask = index_.size() - 1;
-  std::size_t place = (block.value * 0x9e3779b97f4a7c15u >> 20) & mask;
-  while (index_[place] != 0 && notices_[index_[place] - 1].block != block) place = (place + 1) & mask;
-  return &index_[place];
+  std::size_t slot = (block.value * 0x9e3779b97f4a7c15u >> 20) & mask;
+  while (index_[slot] != 0 && notices_[index_[slot] - 1].block != block) slot = (slot + 1) & mask;
+  return slot;
 }
 
-void Signature::rebuild_index() {
-  std::fill(index_.begin(), index_.end(), 0);
-  for (std::size_t i = 0; i < board_->count; ++i) *slot_of(notices_[i].block) = i + 1;
+void Signature::put_at(std::size_t slot, std::size_t position) {
+  index_[slot] = position + 1;
+  slots_[position] = slot;
+  ++index_writes_;
+}
+
+// Before notices are dropped. The table is many times as large as what most signatures hold.
+void Signature::empty_index() {
+  for (std::size_t i = 0; i < board_->count; ++i) index_[slots_[i]] = 0;
+  index_writes_ += board_->count;
+}
+
+void Signature::fill_index() {
+  for (std::size_t i = 0; i < board_->count; ++i) put_at(slot_of(notices_[i].block), i);
 }
 
 // Dropping an eighth at a time keeps the cost of an addition constant; the minimum covers all that is
@@ -45,6 +58,7 @@ bool Signature::drop_oldest(LogicalTime added) {
   std::nth_element(scratch_.begin(), scratch_.begin() + static_cast<std::ptrdiff_t>(drop - 1),
                    scratch_.begin() + static_cast<std::ptrdiff_t>(count + 1));
   const LogicalTime limit = scratch_[drop - 1];
+  empty_index();
   std::size_t kept = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (notices_[i].write_ts <= limit) continue;
@@ -57,18 +71,18 @@ bool Signature::drop_oldest(LogicalTime added) {
     board_->minimum = later(board_->minimum, limit);
     minimum_stamp_ = stamp_;  // it covers what was added just now: forget() must not take it away
   }
-  rebuild_index();
+  fill_index();
   return added > limit;
 }
 
 void Signature::add_locked(const Notice& notice) {
   ++stamp_;
-  std::size_t* slot = slot_of(notice.block);
-  if (*slot != 0) {
-    Notice& known = notices_[*slot - 1];
-    if (known.write_ts >= notice.write_ts) return;
-    known = notice;
-    stamps_[*slot - 1] = stamp_;
+  std::size_t slot = slot_of(notice.block);
+  if (index_[slot] != 0) {
+    const std::size_t position = index_[slot] - 1;
+    if (notices_[position].write_ts >= notice.write_ts) return;
+    notices_[position] = notice;
+    stamps_[position] = stamp_;
     return;
   }
   if (board_->count == capacity_) {
@@ -81,7 +95,7 @@ void Signature::add_locked(const Notice& notice) {
   }
   notices_[board_->count] = notice;
   stamps_[board_->count] = stamp_;
-  *slot = ++board_->count;
+  put_at(slot, board_->count++);
 }
 
 void Signature::add(const Notice& notice) {
@@ -107,17 +121,20 @@ void Signature::add_all(SignatureView signature) {
 void Signature::forget(std::uint64_t mark) {
   lock_.lock();
   begin_change();
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < board_->count; ++i) {
-    if (stamps_[i] <= mark) continue;
-    notices_[kept] = notices_[i];
-    stamps_[kept] = stamps_[i];
-    ++kept;
+  const std::size_t count = board_->count;
+  if (std::any_of(stamps_.data(), stamps_.data() + count, [=](std::uint64_t s) { return s <= mark; })) {
+    empty_index();
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (stamps_[i] <= mark) continue;
+      notices_[kept] = notices_[i];
+      stamps_[kept] = stamps_[i];
+      ++kept;
+    }
+    board_->count = kept;
+    fill_index();
   }
-  const bool changed = kept != board_->count;
-  board_->count = kept;
   if (minimum_stamp_ <= mark) board_->minimum = LogicalTime{};
-  if (changed) rebuild_index();
   end_change();
   lock_.unlock();
 }

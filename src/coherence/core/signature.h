@@ -56,12 +56,16 @@ class Signature {
 
   std::size_t size() const { return static_cast<std::size_t>(board_->count); }
   LogicalTime minimum() const { return board_->minimum; }
+  // Slots of the index that were written so far: what additions and forget() cost. For tests.
+  std::uint64_t index_writes() const { return index_writes_; }
 
  private:
   void add_locked(const Notice& notice);
   bool drop_oldest(LogicalTime added);
-  void rebuild_index();
-  std::size_t* slot_of(BlockId block);
+  void empty_index();
+  void fill_index();
+  std::size_t slot_of(BlockId block) const;
+  void put_at(std::size_t slot, std::size_t position);
   void begin_change();
   void end_change();
 
@@ -74,7 +78,9 @@ class Signature {
   std::uint64_t minimum_stamp_ = 0;
   std::vector<std::uint64_t> stamps_;  // when each notice was added
   std::vector<std::size_t> index_;     // open addressing: 1 + position of the block's notice
-  std::vector<LogicalTime> scratch_;   // for the choice of what to drop
+  std::vector<std::size_t> slots_;     // where in the index each notice stands
+  std::uint64_t index_writes_ = 0;
+  std::vector<LogicalTime> scratch_;  // for the choice of what to drop
 };
 
 }  // namespace musubi::coherence

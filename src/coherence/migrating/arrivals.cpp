@@ -13,7 +13,7 @@ void Arrivals::accept(Block& b, Version version, const std::byte* data, Giver gi
                static_cast<unsigned long>(version.read_ts.value));
   bool twin_is_old = false;
   if (data != nullptr) {
-    learn_atomic_words(b, giver.atomic_words);
+    ground_.learn_atomic_words(b.words, giver.atomic_words);
     if (e.pinned && hold_back(b, data, giver.rank)) {
       ground_.shared(b.words.public_ts).store(version.write_ts.value);
     } else if (note_arrival(b); ground_.may_differ_from_twin(e)) {
@@ -42,7 +42,7 @@ void Arrivals::take_over(Block& b, const std::byte* remote, Giver giver) {
   Entry& e = b.entry;
   MUSUBI_CHECK(giver.rank != ground_.self());
   if (rules::is_valid(e) && !ground_.may_change_in_place(e)) leases_.end_copy(b);
-  learn_atomic_words(b, giver.atomic_words);
+  ground_.learn_atomic_words(b.words, giver.atomic_words);
   if (e.pinned && hold_back(b, remote, giver.rank)) {
     // The changes of this rank go into it next.
   } else if (note_arrival(b); rules::is_dirty(e)) {
@@ -72,7 +72,6 @@ void Arrivals::show_for(Block& b, const Modification& modification) {
   held_back_.show_words_of(b, modification.offset, modification.bytes);
 }
 
-// The private bytes of the block have changed, or are about to, by what another rank wrote.
 void Arrivals::note_arrival(const Block& b) {
   const std::uint32_t now = acquires_.begun();
   if (rules::is_valid(b.entry)) {

@@ -25,6 +25,8 @@ class Arrivals {
   // The home of the block was `giver` until now. The newest bytes go into private bytes and twin; the changes
   // of this rank stay on top. Under the block's lock.
   void take_over(Block& b, const std::byte* remote, Giver giver);
+  // The private bytes of the block are about to change by what another rank wrote.
+  void note_arrival(const Block& b);
   // An atomic operation finds the newest bytes; only its words are shown before it.
   void show_for(Block& b, const Modification& modification);
 
@@ -36,16 +38,9 @@ class Arrivals {
   // Whether bytes came into open pages after the last acquire in order began. No gate.
   bool some_show_unordered() const;
 
-  // Somebody has operated atomically on these words of the block (BlockWords::atomic_words).
-  void learn_atomic_words(const Block& b, std::uint64_t words) {
-    if ((ground_.shared(b.words.atomic_words).load() & words) != words)
-      ground_.shared(b.words.atomic_words).fetch_or(words);
-  }
-
  private:
   bool must_hold_back(const Entry& e) const;
   bool hold_back(Block& b, const std::byte* remote, Rank giver);
-  void note_arrival(const Block& b);
 
   Ground& ground_;
   AcquiresInOrder& acquires_;

@@ -9,20 +9,10 @@ bool Releases::release_at_once(bool quiescent) {
   if (!quiescent) return false;
   if (!stacks_.all_are_unchanged()) return false;
   if (copies_.is_look_due()) return false;
-  // A block that is writable is listed; pinned ones are not.
-  if (!ground_.dirty.empty() && !all_pass_unread()) return false;
+  // A block that is writable is listed, or sleeps; pinned ones are not.
+  if (!ground_.dirty.empty() || !unpublished_.begin_release()) return false;
   ground_.quiescence.begin_barrier();
   return true;
-}
-
-// Where a block does not pass, the release that follows passes them all again. That repeats little: blocks
-// with readers are listed anew before those that passed, so they stand in front.
-bool Releases::all_pass_unread() {
-  const std::span<const BlockId> listed = ground_.dirty.take();
-  std::size_t passed = 0;
-  while (passed < listed.size() && unpublished_.passes_unread(listed, passed)) ++passed;
-  ground_.dirty.add_again(listed);
-  return passed == listed.size();
 }
 
 bool Acquires::acquire_at_once(SignatureView signature, Audience audience) {

@@ -36,7 +36,8 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
     }
   }
   MUSUBI_CHECK(!e.bytes_lost);
-  const bool waits_for_order = in_order && !was_valid && ground_.ordered.load();
+  const bool waits_for_order =
+      in_order && !was_valid && ground_.visits.keeps_order_for(VisitBoard::Order::now);
   if (waits_for_order && !arrivals_.is_covered(e)) co_return FaultOutcome::not_in_order;
   ground_.count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   Run run;

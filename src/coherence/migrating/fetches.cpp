@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "coherence/migrating/visits.h"
 #include "coherence/regions.h"
 #include "coherence/rules/leases.h"
 #include "coherence/rules/looks.h"
@@ -56,17 +57,17 @@ Task<> Fetches::fetch_into(Block& b, std::byte* target) {
   Rank peer = first_place_to_look(b);
   std::byte* data = told || e.bytes_lost || expects_change(e, peer) ? target : nullptr;
   // Where the home has no public copy: the bytes that its program works on.
-  bool live = told ? e.hint_live : e.home_was_live;
+  Bytes bytes = (told ? e.hint_live : e.home_was_live) ? Bytes::live : Bytes::public_copy;
   unsigned links = 0;
   for (unsigned attempt = 0;;) {
-    if (ground_.own_word(b).tag() == Ownership::unlocked) {
+    if (ground_.is_home(b)) {
       const bool valid = co_await leases_.redate_at_home(b);
       if (valid) co_return;
       peer = ground_.own_word(b).target();  // another rank took the home just now
     }
     if (peer == ground_.self()) peer = ground_.own_word(b).target();
     const Rank asked = peer;
-    const LookResult result = co_await fetch_from(b, asked, data, live, &peer);
+    const LookResult result = co_await fetch_from(b, data, &bytes, &peer);
     if (result == LookResult::accepted) co_return;
     if (result == LookResult::elsewhere && ++links > 1) {
       // A home that is always gone when a look arrives is stopped by its lock.
@@ -76,10 +77,7 @@ Task<> Fetches::fetch_into(Block& b, std::byte* target) {
       }
       peer = place_after(b, asked, peer);
     }
-    if (result == LookResult::needs_live_data || result == LookResult::needs_public_copy) {
-      live = result == LookResult::needs_live_data;
-      data = target;
-    }
+    if (result == LookResult::needs_other_bytes) data = target;
     if (result == LookResult::changed) {
       if (++attempt > ground_.parameters.read_retries_max) {
         co_await fetch_under_lock(b, target);
@@ -138,25 +136,41 @@ Task<bool> Fetches::fetch_by_hint(Block& b, std::byte* target) {
   co_return true;
 }
 
-// One look at `peer`: takes the version there if it is the home and nobody is in the critical section;
-// `target` null: only if it is the version that is still here.
-Task<Fetches::LookResult> Fetches::fetch_from(Block& b, Rank peer, std::byte* target, bool live, Rank* next) {
-  Entry& e = b.entry;
-  const bool had_bytes = !e.bytes_lost;
-  Look look{};
-  std::array<Step, 5> steps{
-      fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)), &look.version_before, 8),
-      fabric::get(words_region, word_offset(b.id, 0), &look.words, sizeof look.words),
-      fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, owner)), &look.owner_after, 8),
-      fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)), &look.version_after, 8)};
-  std::size_t step_count = 4;
+Task<> Fetches::look_at(const Block& b, Rank peer, std::byte* target, Bytes bytes, Look& look) {
+  const VisitLayout& layout = ground_.visits.layout();
+  const bool takes_live = bytes != Bytes::public_copy && target != nullptr;
+  std::uint64_t visits_before = 0;
+  std::array<Step, 7 + mark_steps> steps;
+  std::size_t count = 0;
+  const auto get_word = [&](std::size_t member, std::uint64_t* to) {
+    steps[count++] = fabric::get(words_region, word_offset(b.id, member), to, sizeof *to);
+  };
+  if (takes_live) steps[count++] = fabric::get(words_region, layout.epoch(), &look.epoch, sizeof look.epoch);
+  get_word(offsetof(BlockWords, version), &look.version_before);
+  steps[count++] = fabric::get(words_region, word_offset(b.id, 0), &look.words, sizeof look.words);
   if (target != nullptr) {  // the data between the words and the second look
-    steps[4] = steps[3];
-    steps[3] = steps[2];
-    steps[2] = fabric::get(live ? private_region : published_region, b.extent.offset, target, b.extent.bytes);
-    step_count = 5;
+    steps[count++] =
+        fabric::get(takes_live ? private_region : published_region, b.extent.offset, target, b.extent.bytes);
   }
-  co_await fabric::transfer(ground_.fabric, peer, std::span<const Step>(steps.data(), step_count));
+  if (takes_live && bytes == Bytes::live_with_marks) {
+    mark(layout, {b.id, 1}, &steps[count], &visits_before);
+    count += mark_steps;
+    steps[count++] = fabric::get(words_region, layout.epoch(), &look.epoch_after, sizeof look.epoch_after);
+  }
+  get_word(offsetof(BlockWords, owner), &look.owner_after);
+  get_word(offsetof(BlockWords, version), &look.version_after);
+  co_await fabric::transfer(ground_.fabric, peer, std::span<const Step>(steps.data(), count));
+}
+
+// One look at `*next`: takes the version there if it is the home and nobody is in the critical section;
+// `target` null: only if it is the version that is still here. `*bytes`: where they are, as far as is known.
+Task<Fetches::LookResult> Fetches::fetch_from(Block& b, std::byte* target, Bytes* bytes, Rank* next) {
+  Entry& e = b.entry;
+  const Rank peer = *next;
+  const bool had_bytes = !e.bytes_lost;
+  const bool live = *bytes != Bytes::public_copy;
+  Look look{};
+  co_await look_at(b, peer, target, *bytes, look);
   if (target == b.own) e.bytes_lost = true;
 
   const OwnerWord owner = OwnerWord{look.owner_after}.resolved(peer, b.initial_home);
@@ -165,7 +179,6 @@ Task<Fetches::LookResult> Fetches::fetch_from(Block& b, Rank peer, std::byte* ta
     *next = peer == b.initial_home ? tail.rank(peer) : owner.target();
     co_return LookResult::elsewhere;
   }
-  *next = peer;
   if (owner.tag() != Ownership::unlocked || look.version_before != look.version_after) {
     co_return LookResult::changed;
   }
@@ -175,13 +188,19 @@ Task<Fetches::LookResult> Fetches::fetch_from(Block& b, Rank peer, std::byte* ta
     const bool was_here = e.write_ts != LogicalTime{};
     if (was_here && look.words.write_ts != e.write_ts.value) e.changes = true;
     e.home_was_live = look.words.unpublished();
-    co_return e.home_was_live ? LookResult::needs_live_data : LookResult::needs_public_copy;
+    *bytes = bytes_to_ask_for(look.words);
+    co_return LookResult::needs_other_bytes;
   }
   const bool takes_data = seen == rules::Seen::new_data;
   const LogicalTime write_ts{look.words.write_ts};
   LogicalTime read_ts{look.words.read_ts};
-  if (!rules::is_leased_until({write_ts, read_ts}, ground_.times.acquired())) {
-    read_ts = co_await extend_lease(b, peer, look);
+  const bool is_leased = rules::is_leased_until({write_ts, read_ts}, ground_.times.acquired());
+  const bool visits = live && target != nullptr && look.words.asleep != 0;
+  const bool has_marked = *bytes == Bytes::live_with_marks;
+  if (visits && has_marked && look.epoch_after != look.epoch) co_return LookResult::changed;
+  const bool is_accounted_for = !visits || has_marked || ground_.injected(InjectedBug::leased_without_mark);
+  if (!is_leased || !is_accounted_for) {
+    read_ts = co_await extend_lease(b, peer, look, visits);
     if (read_ts == LogicalTime{}) co_return LookResult::changed;
   }
   note_home(b, peer);
@@ -195,6 +214,16 @@ Task<Fetches::LookResult> Fetches::fetch_from(Block& b, Rank peer, std::byte* ta
   co_return LookResult::accepted;
 }
 
+// By words that the home had a moment ago. Marks go along where no lease need be taken after the bytes.
+Bytes Fetches::bytes_to_ask_for(const BlockWords& home) const {
+  if (!home.unpublished()) return Bytes::public_copy;
+  const bool is_leased = rules::is_leased_until({LogicalTime{home.write_ts}, LogicalTime{home.read_ts}},
+                                                ground_.times.acquired());
+  const bool marks = home.asleep != 0 && is_leased && !ground_.injected(InjectedBug::leased_without_mark) &&
+                     !ground_.injected(InjectedBug::reader_without_mark);
+  return marks ? Bytes::live_with_marks : Bytes::live;
+}
+
 void Fetches::note_home(Block& b, Rank peer) {
   MUSUBI_CHECK(peer != ground_.self());
   b.entry.home_guess = peer;
@@ -204,23 +233,32 @@ void Fetches::note_home(Block& b, Rank peer) {
     ground_.shared(b.words.owner).store(OwnerWord::link_to(peer).raw);
 }
 
-// Raises the home's read timestamp. Result: until when the version of `look` may be held, 0 when it has
-// changed.
-Task<LogicalTime> Fetches::extend_lease(Block& b, Rank peer, const Look& look) {
-  const std::uint64_t wanted = rules::wanted_lease(b.entry, LogicalTime{look.words.write_ts},
-                                                   ground_.times.acquired(), ground_.parameters)
-                                   .value;
+// Raises the home's read timestamp, unless another reader has. `visits`: the block sleeps, and its live bytes
+// were taken. It is marked after the lease is there, and before the look that shows whether a release has
+// begun. Result: until when the version of `look` may be held, 0 when it has changed.
+Task<LogicalTime> Fetches::extend_lease(Block& b, Rank peer, const Look& look, bool visits) {
   std::uint64_t expected = look.words.read_ts;
-  MUSUBI_CHECK(wanted > expected && wanted > look.words.write_ts);
+  const std::uint64_t wanted =
+      later(LogicalTime{expected}, rules::wanted_lease(b.entry, LogicalTime{look.words.write_ts},
+                                                       ground_.times.acquired(), ground_.parameters))
+          .value;
+  MUSUBI_CHECK((visits || wanted > expected) && wanted > look.words.write_ts);
   for (;;) {
-    std::uint64_t seen = 0, owner = 0, version = 0;
-    std::array<Step, 3> steps{
-        fabric::compare_swap(words_region, word_offset(b.id, offsetof(BlockWords, read_ts)), &seen, expected,
-                             wanted),
-        fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, owner)), &owner, 8),
-        fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)), &version, 8)};
-    co_await fabric::transfer(ground_.fabric, peer, steps);
-    const bool unchanged = is_home(b, peer, owner) && version == look.version_before;
+    std::uint64_t seen = 0, owner = 0, version = 0, epoch = 0, visits_before = 0;
+    std::array<Step, 4 + mark_steps> steps;
+    std::size_t count = 0;
+    steps[count++] = fabric::compare_swap(words_region, word_offset(b.id, offsetof(BlockWords, read_ts)),
+                                          &seen, expected, wanted);
+    if (visits && !ground_.injected(InjectedBug::reader_without_mark)) {
+      mark(ground_.visits.layout(), {b.id, 1}, &steps[count], &visits_before);
+      count += mark_steps;
+    }
+    steps[count++] = fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, owner)), &owner, 8);
+    steps[count++] = fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)), &version, 8);
+    steps[count++] = fabric::get(words_region, ground_.visits.layout().epoch(), &epoch, 8);
+    co_await fabric::transfer(ground_.fabric, peer, std::span<const Step>(steps.data(), count));
+    const bool unchanged =
+        is_home(b, peer, owner) && version == look.version_before && (!visits || epoch == look.epoch);
     if (!unchanged && !ground_.injected(InjectedBug::lease_not_rechecked)) co_return LogicalTime{};
     if (seen == expected) co_return LogicalTime{wanted};
     if (seen >= wanted) co_return LogicalTime{seen};

@@ -21,6 +21,8 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
             remote_lock::LockKey::of_block, parameters.hooks),
       signature(*memory.signature),
       comparison_cost(parameters.cached_bytes),
-      dirty(space.blocks_max()) {}
+      dirty(space.blocks_max()),
+      sleepers(space.blocks_max()),
+      visits(reinterpret_cast<std::byte*>(memory.words), VisitLayout(space.blocks_max()), parameters.hooks) {}
 
 }  // namespace musubi::coherence::migrating

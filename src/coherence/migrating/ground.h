@@ -16,6 +16,7 @@
 #include "coherence/rules/states.h"
 #include "coherence/store/block_list.h"
 #include "coherence/store/block_store.h"
+#include "coherence/store/visit_board.h"
 #include "fabric/fabric.h"
 #include "remote_lock/queue_lock.h"
 #include "trace/counters.h"
@@ -34,15 +35,39 @@ struct Ground {
 
   Rank self() const { return fabric.self(); }
   Gate& gate(BlockId id) { return store.gate(id); }
-  Block block(BlockId id) const { return store.block(id); }
+  // Under its gate.
+  Block block(BlockId id) const {
+    Block b = store.block(id);
+    learn_of_visitors(b);
+    return b;
+  }
   // A word that other ranks, or other threads of this one, may look at or change meanwhile.
   std::atomic_ref<std::uint64_t> shared(std::uint64_t& word) const { return store.shared(word); }
   remote_lock::OwnerWord own_word(const Block& b) const {
     return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(self(), b.initial_home);
   }
-  // The home's times, under the block's lock. Readers may raise the lease meanwhile.
-  Version home_version(const Block& b) const {
-    return {LogicalTime{b.words.write_ts}, LogicalTime{shared(b.words.read_ts).load()}};
+  // Whether this rank is the block's home; a visitor may have its lock.
+  bool is_home(const Block& b) const { return own_word(b).tag() != remote_lock::Ownership::link; }
+  // Takes the lock if this rank is the home; waits for nobody but visitors. Under the gate.
+  Task<bool> lock_if_home(const Block& b) { return locks.lock_if_home(b.id.value, b.initial_home); }
+  // The version at this home, under the block's lock. Visitors name versions, and its bytes are here.
+  Version version_at_home(Block& b) const {
+    learn_of_visitors(b);
+    return {LogicalTime{shared(b.words.write_ts).load()}, LogicalTime{shared(b.words.read_ts).load()}};
+  }
+  // The bytes here are of the newest version that this rank was home of, whoever named it. Bytes of older
+  // ones must not replace them: the rank that comes next in the lock's queue takes the public copy.
+  void learn_of_visitors(Block& b) const {
+    const LogicalTime named{shared(b.words.write_ts).load()};
+    if (named <= b.entry.write_ts || injected(InjectedBug::visitor_not_heard)) return;
+    b.entry.write_ts = named;
+    b.entry.read_ts = named;  // the word may be one that a reader raises in vain: only the lock tells
+    b.entry.visited = true;
+  }
+  // Somebody has operated atomically on these words of the block: for its words at some rank.
+  void learn_atomic_words(BlockWords& words, std::uint64_t atomic_words) const {
+    const auto known = shared(words.atomic_words);
+    if ((known.load() & atomic_words) != atomic_words) known.fetch_or(atomic_words);
   }
   // A release looks at the block. Under its gate.
   void list(BlockId id, Entry& e) {
@@ -50,9 +75,25 @@ struct Ground {
     e.listed = true;
     dirty.add(id);
   }
+  // Releases do not look at the block until it is woken: by a visitor's mark, or before its home makes a
+  // version that others can read. Under its gate and lock, before its version is raised; not listed.
+  void let_sleep(Block& b) {
+    b.entry.listed = true;
+    if (!b.entry.among_sleepers) {
+      b.entry.among_sleepers = true;
+      sleepers.add(b.id);
+    }
+    shared(b.words.asleep).store(1);
+  }
+  // Under its gate.
+  void wake(Block& b) {
+    if (shared(b.words.asleep).load() == 0) return;
+    shared(b.words.asleep).store(0);
+    dirty.add(b.id);
+  }
 
   // Bytes that come from other ranks stay closed until they have been acquired.
-  bool keeps_order() const { return publishes_always.load() || ordered.load(); }
+  bool keeps_order() const { return visits.keeps_order(); }
   bool may_be_unpublished(const Entry& e) const {
     return rules::may_be_unpublished(e, keeps_order(), parameters);
   }
@@ -88,9 +129,9 @@ struct Ground {
   Quiescence quiescence;
   ComparisonCost comparison_cost;
   BlockList dirty;
+  BlockList sleepers;  // all blocks that sleep, and some that slept
+  VisitBoard visits;
   Times times;
-  std::atomic<bool> publishes_always{false};
-  std::atomic<bool> ordered{false};
 };
 
 }  // namespace musubi::coherence::migrating

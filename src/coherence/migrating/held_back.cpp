@@ -20,6 +20,7 @@ bool HeldBackStore::begin(Block& b) {
   held->base.emplace(store_.scratch());
   std::memcpy(held->base->data(), b.published, b.extent.bytes);
   b.entry.held_back = true;
+  visits_.note_held_back(true);
   return true;
 }
 
@@ -73,6 +74,7 @@ void HeldBackStore::let_go(Block& b) {
   blocks_.remove(blocks_.of(b.id));
   b.entry.held_back = false;
   b.entry.came_in = 0;
+  visits_.note_held_back(false);
 }
 
 void HeldBackStore::show_words_of(const Block& b, std::size_t offset, std::size_t bytes) {

@@ -13,6 +13,7 @@
 #include "base/task.h"
 #include "coherence/migrating/acquires_in_order.h"
 #include "coherence/store/block_store.h"
+#include "coherence/store/visit_board.h"
 
 namespace musubi::coherence::migrating {
 
@@ -76,7 +77,8 @@ class HeldBackBlocks {
 // Under the gates of the blocks, but for show_if() and empty().
 class HeldBackStore {
  public:
-  HeldBackStore(BlockStore& store, const AcquiresInOrder& acquires) : store_(store), acquires_(acquires) {}
+  HeldBackStore(BlockStore& store, VisitBoard& visits, const AcquiresInOrder& acquires)
+      : store_(store), visits_(visits), acquires_(acquires) {}
 
   bool empty() const { return blocks_.empty(); }
   // `remote` is the newest version of the block, and comes from `giver`. Result: false when too much is held
@@ -100,6 +102,7 @@ class HeldBackStore {
   void let_go(Block& b);
 
   BlockStore& store_;
+  VisitBoard& visits_;
   const AcquiresInOrder& acquires_;
   HeldBackBlocks blocks_;
 };

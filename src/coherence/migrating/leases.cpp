@@ -16,9 +16,10 @@ void Leases::watch(BlockId id, Entry& e) {
 // nobody holds. A version that others may hold gets a longer lease.
 Task<bool> Leases::redate_at_home(Block& b) {
   Entry& e = b.entry;
-  if (!ground_.locks.try_lock_at_home(b.id.value, b.initial_home)) co_return false;
+  const bool at_home = co_await ground_.lock_if_home(b);
+  if (!at_home) co_return false;
   const LogicalTime acquired = ground_.times.acquired();
-  Version version = ground_.home_version(b);
+  Version version = ground_.version_at_home(b);
   ground_.others_may_act();
   switch (rules::redating_of(version, acquired)) {
     case rules::Redating::none:

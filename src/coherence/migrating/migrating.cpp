@@ -19,7 +19,7 @@ struct Migrating::Parts {
   Ground ground;
   AcquiresInOrder acquires_in_order;
   FaultHolds holds;
-  HeldBackStore held_back{ground.store, acquires_in_order};
+  HeldBackStore held_back{ground.store, ground.visits, acquires_in_order};
   Stacks stacks{ground, held_back};
   Versions versions{ground};
   Twins twins{ground, held_back};
@@ -28,12 +28,15 @@ struct Migrating::Parts {
   Unpublished unpublished{ground, versions, twins, downgrades};
   Copies copies{ground, versions, twins};
   Arrivals arrivals{ground, acquires_in_order, held_back, twins, leases};
+  HomeMerges home_merges{ground, versions, twins, arrivals, leases};
   Takeovers takeovers{ground, versions, twins, arrivals};
-  Publications publications{ground, versions, twins, arrivals, takeovers};
+  HomeAtomics home_atomics{ground, versions};
+  Publications publications{ground, versions, twins, arrivals, takeovers, home_atomics};
   Fetches fetches{ground, versions, leases, arrivals, takeovers};
   Runs runs{ground, leases, arrivals, fetches};
   Faults faults{ground, holds, twins, arrivals, fetches, runs, unpublished};
-  Releases releases{ground, versions, twins, downgrades, stacks, publications, unpublished, copies};
+  Releases releases{ground,      versions,     twins,       downgrades, stacks,
+                    home_merges, publications, unpublished, copies};
   Acquires acquires{ground, held_back, twins, leases, fetches, stacks};
   Order order{ground, acquires_in_order, holds, held_back, twins, stacks, arrivals, faults, releases};
 };

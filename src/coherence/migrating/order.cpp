@@ -31,6 +31,7 @@ Task<> Order::release_as_of_now() {
   holds_.hold_writes(true);
   co_await end_of_gated();  // a task that looked before may still open a block, and has listed it then
   TaskGroup elsewhere(ground_.parameters.release_window);
+  co_await releases_.begin();
   const std::span<BlockId> listed = ground_.dirty.take();
   const std::size_t held = co_await hold_and_copy_stacks(listed, elsewhere);
   MUSUBI_CHECK(held <= listed.size());
@@ -89,9 +90,11 @@ Task<> Order::end_of_gated() {
   }
 }
 
-// After set_ordered(): tasks that have not seen it have ended. Releases of that time are no longer under way.
+// After set_ordered(): tasks and visitors that have not seen it have ended. Releases of that time are no
+// longer under way.
 Task<> Order::end_of_unordered() {
   co_await end_of_gated();
+  for (unsigned attempt = 0; !ground_.visits.is_alone(); ++attempt) co_await pause(attempt);
   auto pass = co_await ground_.release_gate.enter();
 }
 

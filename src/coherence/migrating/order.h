@@ -36,13 +36,13 @@ class Order final : public Ordering {
   Task<> show_held_back() override { return held_back_.show_if({.regardless = true}); }
   bool holds_back() const override { return !held_back_.empty(); }
   Task<FaultOutcome> fault(BlockId block, Touch touch) override { return faults_.fault(block, touch, true); }
-  void set_ordered(bool ordered) override { ground_.ordered.store(ordered); }
+  void set_ordered(bool ordered) override { ground_.visits.keep_order(VisitBoard::Order::now, ordered); }
   Task<> end_of_unordered() override;
   void set_quiescent(bool quiescent) override { ground_.quiescence.set_elsewhere(quiescent); }
   Task<> hold_openings() override;
   Reread reread_while_held() const override { return holds_.found(); }
   void allow_openings() override { holds_.allow_openings(); }
-  void publish_always() override { ground_.publishes_always.store(true); }
+  void publish_always() override { ground_.visits.keep_order(VisitBoard::Order::always, true); }
   Task<> release_as_of_now() override;
   Task<bool> has_released_at_barrier() override;
 

@@ -5,23 +5,11 @@
 #include <optional>
 
 #include "base/check.h"
+#include "coherence/rules/atomics.h"
 #include "coherence/rules/leases.h"
 #include "coherence/rules/naming.h"
 
 namespace musubi::coherence::migrating {
-namespace {
-
-std::uint64_t atomic_words_of(const Modification& modification) {
-  constexpr std::size_t words = 64, word = sizeof(std::uint64_t);
-  if (modification.bytes > words * word) return ~std::uint64_t{0};
-  std::uint64_t result = 0;
-  const std::size_t last = (modification.offset + modification.bytes - 1) / word;
-  for (std::size_t i = modification.offset / word; i <= last; ++i) result |= std::uint64_t{1} << i % words;
-  return result;
-}
-
-}  // namespace
-
 Task<> Publications::publish(Block& b, Modification* modification) {
   // Where a notice has told of a newer version its bytes are needed in any case.
   const bool needs_data = !rules::may_be_newest(b.entry) && !b.entry.hint_live;
@@ -29,6 +17,8 @@ Task<> Publications::publish(Block& b, Modification* modification) {
   if (needs_data && ground_.own_word(b).tag() == remote_lock::Ownership::link)
     place.emplace(ground_.store.scratch());
   Lock taken = co_await takeovers_.lock(b, place ? place->data() : nullptr);
+  // Before the bytes are copied: what is written after that is for the next release.
+  if (!ground_.injected(InjectedBug::not_woken)) ground_.wake(b);
   const Version home = co_await takeovers_.bring_newest(b, taken);
   MUSUBI_CHECK(home.read_ts >= home.write_ts && !b.entry.bytes_lost,
                "block %lu: the newest version is not here", static_cast<unsigned long>(b.id.value));
@@ -52,6 +42,8 @@ Task<> Publications::publish(Block& b, Modification* modification) {
     case rules::NameUnderLock::anew:
       versions_.name(b, home, was_here, PublicCopy::holds_it);
   }
+  // Behind the unlocking a visitor may name the next version at once.
+  MUSUBI_CHECK(b.entry.write_ts.value == b.words.write_ts && !b.entry.bytes_lost);
   versions_.end_critical_section(b);
   co_await ground_.locks.unlock(b.id.value);
 }
@@ -59,7 +51,7 @@ Task<> Publications::publish(Block& b, Modification* modification) {
 // Result: whether the bytes are different now. Threads that look for a change by atomic operations make no
 // versions: others would have to fetch these.
 bool Publications::apply(const Block& b, Modification& modification) {
-  arrivals_.learn_atomic_words(b, atomic_words_of(modification));
+  ground_.learn_atomic_words(b.words, rules::atomic_words_of(modification.offset, modification.bytes));
   std::array<std::byte, 64> before;
   const bool is_small = modification.bytes <= before.size();
   MUSUBI_CHECK(!is_small || modification.offset + modification.bytes <= b.extent.bytes);
@@ -72,6 +64,8 @@ Task<> Publications::modify(BlockId id, Modification& modification) {
   auto pass = co_await ground_.gate(id).enter();
   Block b = ground_.block(id);
   ground_.count(Counter::atomics);
+  const bool is_done = co_await home_atomics_.modify(b, modification);
+  if (is_done) co_return;
   modification.takes_writes_along = rules::is_dirty(b.entry);
   co_await publish(b, &modification);
 }

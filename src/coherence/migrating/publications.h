@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/task.h"
+#include "coherence/migrating/home_atomics.h"
 #include "coherence/migrating/takeovers.h"
 #include "coherence/protocol.h"
 
@@ -12,8 +13,14 @@ namespace musubi::coherence::migrating {
 
 class Publications {
  public:
-  Publications(Ground& ground, Versions& versions, Twins& twins, Arrivals& arrivals, Takeovers& takeovers)
-      : ground_(ground), versions_(versions), twins_(twins), arrivals_(arrivals), takeovers_(takeovers) {}
+  Publications(Ground& ground, Versions& versions, Twins& twins, Arrivals& arrivals, Takeovers& takeovers,
+               HomeAtomics& home_atomics)
+      : ground_(ground),
+        versions_(versions),
+        twins_(twins),
+        arrivals_(arrivals),
+        takeovers_(takeovers),
+        home_atomics_(home_atomics) {}
 
   // Waits for the lock. Under the block's gate. `modification` may be null.
   Task<> publish(Block& b, Modification* modification);
@@ -30,6 +37,7 @@ class Publications {
   Twins& twins_;
   Arrivals& arrivals_;
   Takeovers& takeovers_;
+  HomeAtomics& home_atomics_;
 };
 
 }  // namespace musubi::coherence::migrating

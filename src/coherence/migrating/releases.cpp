@@ -11,22 +11,17 @@ Task<> Releases::release(bool quiescent) {
   if (quiescent) ground_.quiescence.begin_barrier();
   ground_.comparison_cost.begin_release();
   TaskGroup elsewhere(ground_.parameters.release_window);
-  const std::span<BlockId> listed = ground_.dirty.take();
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < listed.size(); ++i) {
-    const BlockId id = listed[i];
-    if (unpublished_.passes_unread(listed, i)) {
-      listed[kept++] = id;
-    } else {
-      co_await release_one(id, quiescent, elsewhere);
-    }
-  }
-  MUSUBI_CHECK(kept <= listed.size());
-  ground_.dirty.add_again(listed.first(kept));
+  co_await begin();
+  for (const BlockId id : ground_.dirty.take()) co_await release_one(id, quiescent, elsewhere);
   co_await release_stacks(quiescent, elsewhere);
   co_await elsewhere.drain();
   if (quiescent) downgrades_.downgrade_all();
   if (quiescent && copies_.is_look_due()) co_await copies_.give_back();
+}
+
+Task<> Releases::begin() {
+  const bool is_all = unpublished_.begin_release();
+  if (!is_all) co_await unpublished_.wake_visited();
 }
 
 // Not whole blocks: a thread that waits by flushing again and again changes only what lies below. Under the
@@ -53,29 +48,34 @@ Task<> Releases::release_stacks(bool quiescent, TaskGroup& elsewhere) {
 // Blocks whose home is here, and unchanged ones, are done on the spot; the others become tasks of their own,
 // so that their latencies overlap.
 Task<> Releases::release_one(BlockId id, bool quiescent, TaskGroup& elsewhere) {
-  AtHome result;
+  ground_.count(Counter::release_looks);
+  AtHome result = AtHome::done;
   {
     auto pass = co_await ground_.gate(id).enter();
     Block b = ground_.block(id);
-    result = release_at_home(b, quiescent);
+    b.entry.listed = false;
+    if (rules::is_dirty(b.entry)) {
+      const bool at_home = co_await ground_.lock_if_home(b);
+      result = at_home ? release_at_home(b, quiescent) : look_from_elsewhere(b, quiescent);
+    }
     if (result == AtHome::done_but_watched) co_await ground_.locks.unlock(id.value);
   }
   if (result == AtHome::not_done) co_await elsewhere.admit(release_elsewhere(id, quiescent));
 }
 
+Releases::AtHome Releases::look_from_elsewhere(Block& b, bool quiescent) {
+  // Without a public copy there is no twin yet: the holder of the lock is about to make it.
+  if (versions_.must_name_anew(b.entry)) return AtHome::not_done;
+  ground_.count(Counter::comparisons);
+  if (twins_.differs(b)) return AtHome::not_done;
+  downgrades_.after_comparison(b, false, quiescent);
+  return AtHome::done;
+}
+
+// Under the lock; unlocks unless somebody waits.
 Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
   Entry& e = b.entry;
-  e.listed = false;
-  if (!rules::is_dirty(e)) return AtHome::done;
-  if (!ground_.locks.try_lock_at_home(b.id.value, b.initial_home)) {
-    // Without a public copy there is no twin yet: the holder of the lock is about to make it.
-    if (versions_.must_name_anew(e)) return AtHome::not_done;
-    ground_.count(Counter::comparisons);
-    if (twins_.differs(b)) return AtHome::not_done;
-    downgrades_.after_comparison(b, false, quiescent);
-    return AtHome::done;
-  }
-  const Version version = ground_.home_version(b);
+  const Version version = ground_.version_at_home(b);
   MUSUBI_CHECK(!e.bytes_lost && version.write_ts == e.write_ts,
                "block %lu: the home has version %lu, not %lu", static_cast<unsigned long>(b.id.value),
                static_cast<unsigned long>(e.write_ts.value),
@@ -108,8 +108,11 @@ Task<> Releases::release_elsewhere(BlockId id, bool quiescent) {
   auto pass = co_await ground_.gate(id).enter();
   Block b = ground_.block(id);
   if (!rules::is_dirty(b.entry)) co_return;
-  co_await publications_.publish(b, nullptr);
-  MUSUBI_CHECK(b.entry.write_ts.value == b.words.write_ts && !b.entry.bytes_lost);
+  const bool merged = co_await home_merges_.release(b);
+  if (!merged) {
+    co_await publications_.publish(b, nullptr);
+    b.entry.releases_alone = 0;
+  }
   downgrades_.after_comparison(b, true, quiescent);
 }
 

@@ -1,12 +1,10 @@
 // Releases: what changed becomes a new version, with this rank as its home.
 #pragma once
 
-#include <cstddef>
-#include <span>
-
 #include "base/task.h"
 #include "base/task_group.h"
 #include "coherence/migrating/copies.h"
+#include "coherence/migrating/home_merges.h"
 #include "coherence/migrating/publications.h"
 #include "coherence/migrating/stacks.h"
 #include "coherence/migrating/unpublished.h"
@@ -16,12 +14,13 @@ namespace musubi::coherence::migrating {
 class Releases {
  public:
   Releases(Ground& ground, Versions& versions, Twins& twins, Downgrades& downgrades, Stacks& stacks,
-           Publications& publications, Unpublished& unpublished, Copies& copies)
+           HomeMerges& home_merges, Publications& publications, Unpublished& unpublished, Copies& copies)
       : ground_(ground),
         versions_(versions),
         twins_(twins),
         downgrades_(downgrades),
         stacks_(stacks),
+        home_merges_(home_merges),
         publications_(publications),
         unpublished_(unpublished),
         copies_(copies) {}
@@ -33,19 +32,23 @@ class Releases {
   // Parts of a release, for the holder of Ground::release_gate. A block with its home elsewhere becomes a
   // task of `elsewhere`.
   Task<> release_one(BlockId id, bool quiescent, TaskGroup& elsewhere);
+  // From here on nothing that was written before can be missed by others: blocks that slept, and must be
+  // looked at, are listed.
+  Task<> begin();
   Task<> release_stacks(bool quiescent, TaskGroup& elsewhere);
 
  private:
   enum class AtHome { done, done_but_watched, not_done };
+  AtHome look_from_elsewhere(Block& b, bool quiescent);
   AtHome release_at_home(Block& b, bool quiescent);
   Task<> release_elsewhere(BlockId id, bool quiescent);
-  bool all_pass_unread();
 
   Ground& ground_;
   Versions& versions_;
   Twins& twins_;
   Downgrades& downgrades_;
   Stacks& stacks_;
+  HomeMerges& home_merges_;
   Publications& publications_;
   Unpublished& unpublished_;
   Copies& copies_;

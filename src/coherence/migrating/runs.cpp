@@ -14,6 +14,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "coherence/migrating/visits.h"
 #include "coherence/regions.h"
 #include "coherence/rules/faults.h"
 #include "coherence/rules/leases.h"
@@ -35,7 +36,11 @@ struct Runs::Look {
   std::array<BlockWords, Run::blocks_max> versions_after;
   std::array<std::uint64_t, Run::blocks_max> granted;   // read_ts that the home had
   std::array<std::uint64_t, Run::blocks_max> wanted{};  // read_ts that was asked for, 0: none
-  std::array<Step, Run::blocks_max + 3> steps;
+  std::uint64_t epoch_before, epoch_after, visits_before;
+  std::array<Step, Run::blocks_max + mark_steps + 4> steps;
+
+  // Releases of the home pass what sleeps: whether one has begun meanwhile.
+  bool missed(std::size_t i) const { return before[i].asleep != 0 && epoch_after != epoch_before; }
 };
 
 bool Runs::comes_along(const Block& b, vm::Access wanted, bool in_stream) const {
@@ -84,7 +89,7 @@ Task<> Runs::make_valid(Run& run, vm::Access wanted) {
       Block first = b;
       co_await fetches_.fetch_for_writing(first);
       ++valid;
-    } else if (ground_.own_word(b).tag() == Ownership::unlocked) {
+    } else if (ground_.is_home(b)) {
       Block here = b;
       const bool at_home = co_await leases_.redate_at_home(here);
       if (at_home) ++valid;
@@ -155,14 +160,19 @@ Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t
   const auto get_words = [&](std::size_t blocks, std::array<BlockWords, Run::blocks_max>& to) {
     return fabric::get(words_region, word_offset(first.id, 0), to.data(), blocks * sizeof(BlockWords));
   };
-  look.steps[0] = get_words(end - begin, look.versions_before);
-  look.steps[1] = get_words(end - begin, look.before);
-  co_await fabric::transfer(ground_.fabric, peer, std::span<const Step>(look.steps.data(), 2));
+  const auto get_epoch = [&](std::uint64_t* to) {
+    return fabric::get(words_region, ground_.visits.layout().epoch(), to, sizeof *to);
+  };
+  look.steps[0] = get_epoch(&look.epoch_before);
+  look.steps[1] = get_words(end - begin, look.versions_before);
+  look.steps[2] = get_words(end - begin, look.before);
+  co_await fabric::transfer(ground_.fabric, peer, std::span<const Step>(look.steps.data(), 3));
   const bool live = look.before[0].unpublished();
   const bool moves = rules::needs_data(first.entry, look.before[0]);
   std::size_t steps = moves ? 1 : 0;
   std::size_t bytes = 0;
   std::size_t taken = 0;
+  bool visits = false;
   for (; begin + taken < end; ++taken) {
     const Block b = ground_.block(run.id(begin + taken));
     const BlockWords& words = look.before[taken];
@@ -171,6 +181,7 @@ Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t
       break;
     bytes += b.extent.bytes;
     if (moves) b.entry.bytes_lost = true;
+    visits = visits || (moves && words.asleep != 0);
     look.granted[taken] = words.read_ts;
     const LogicalTime write_ts{words.write_ts};
     if (rules::is_leased_until({write_ts, LogicalTime{words.read_ts}}, ground_.times.acquired())) continue;
@@ -184,8 +195,13 @@ Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t
     look.steps[0] =
         fabric::get(live ? private_region : published_region, first.extent.offset, first.own, bytes);
   }
+  if (visits && !ground_.injected(InjectedBug::reader_without_mark)) {
+    mark(ground_.visits.layout(), {first.id, taken}, &look.steps[steps], &look.visits_before);
+    steps += mark_steps;
+  }
   look.steps[steps++] = get_words(taken, look.owners_after);
   look.steps[steps++] = get_words(taken, look.versions_after);
+  look.steps[steps++] = get_epoch(&look.epoch_after);
   MUSUBI_CHECK(steps <= look.steps.size());
   co_await fabric::transfer(ground_.fabric, peer, std::span<const Step>(look.steps.data(), steps));
   std::size_t valid = 0;
@@ -198,6 +214,7 @@ bool Runs::accept_from_home(Block b, Rank peer, const Look& look, std::size_t i,
   const BlockWords& before = look.before[i];
   if (!is_home(b, peer, look.owners_after[i].owner)) return false;
   if (look.versions_after[i].version != look.versions_before[i].version) return false;
+  if (moved && look.missed(i)) return false;
   std::uint64_t read_ts = look.granted[i];
   if (look.wanted[i] != 0) {  // a lease was asked for; what it was before is in `granted`
     if (read_ts == before.read_ts) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "coherence/migrating/visits.h"
 #include "coherence/regions.h"
 #include "coherence/rules/looks.h"
 #include "coherence/rules/naming.h"
@@ -38,12 +39,12 @@ Task<> Takeovers::learn_words(const Block& b, Lock& lock) {
 Task<Version> Takeovers::bring_newest(Block& b, Lock& lock) {
   Entry& e = b.entry;
   if (lock.previous == ground_.self()) {
-    co_return ground_.home_version(b);
+    co_return ground_.version_at_home(b);
   }
   ground_.count(Counter::home_migrations);
   if (rules::may_be_newest(e)) {
     co_await learn_words(b, lock);
-    arrivals_.learn_atomic_words(b, lock.words.atomic_words);
+    ground_.learn_atomic_words(b.words, lock.words.atomic_words);
     // Our twin came from the version that the previous home still has: no data need move.
     if (rules::twin_is_of(e, lock.words)) {
       co_return Version{LogicalTime{lock.words.write_ts}, LogicalTime{lock.words.read_ts}};
@@ -79,7 +80,8 @@ Task<> Takeovers::become_home(Block& b, const Lock& lock, std::byte* target) {
 
 // Brings the version of the rank that had the lock before. If that rank keeps the block unpublished, its live
 // bytes become our base. We also write them to its public copy: the twin of what its program writes from now
-// on. Bytes that its program wrote meanwhile differ from that twin, or are in it.
+// on. Bytes that its program wrote meanwhile differ from that twin, or are in it. A block that sleeps is
+// marked first: a release of that rank which does not find the mark has begun before the bytes are read.
 Task<BlockWords> Takeovers::take_from_home(Block& b, const Lock& lock, std::byte* target) {
   const Rank home = lock.previous;
   BlockWords words = lock.words;
@@ -91,11 +93,16 @@ Task<BlockWords> Takeovers::take_from_home(Block& b, const Lock& lock, std::byte
     co_await fabric::transfer(ground_.fabric, home, lock.knows_words ? all.last(1) : all);
   }
   if (words.unpublished()) {
-    std::array<Step, 3> twin{fabric::get(private_region, b.extent.offset, target, b.extent.bytes),
-                             fabric::put(published_region, b.extent.offset, target, b.extent.bytes),
-                             fabric::put(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
-                                         &words.write_ts, sizeof words.write_ts)};
-    co_await fabric::transfer(ground_.fabric, home, twin);
+    std::uint64_t visits_before = 0;
+    std::array<Step, mark_steps + 3> steps;
+    mark(ground_.visits.layout(), {b.id, 1}, steps.data(), &visits_before);
+    steps[mark_steps] = fabric::get(private_region, b.extent.offset, target, b.extent.bytes);
+    steps[mark_steps + 1] = fabric::put(published_region, b.extent.offset, target, b.extent.bytes);
+    steps[mark_steps + 2] = fabric::put(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
+                                        &words.write_ts, sizeof words.write_ts);
+    const bool marks = words.asleep != 0 && !ground_.injected(InjectedBug::taker_without_mark);
+    co_await fabric::transfer(ground_.fabric, home,
+                              std::span<const Step>(steps).subspan(marks ? 0 : mark_steps));
   }
   ground_.count_fetch(b);
   co_return words;

@@ -11,6 +11,11 @@ void Twins::make(Block& b) {
   MUSUBI_CHECK(!b.entry.bytes_lost && !b.entry.held_back);
   note_copy(b);
   if (!b.entry.published_equals) {
+    // A visitor of the home would change both sides meanwhile.
+    const remote_lock::OwnerWord word = ground_.own_word(b);
+    MUSUBI_CHECK(word == remote_lock::OwnerWord::locked() || word.tag() == remote_lock::Ownership::link ||
+                     ground_.shared(b.words.public_ts).load() == 0,
+                 "block %lu: its public copy has other bytes", static_cast<unsigned long>(b.id.value));
     ground_.store.copy_to_public(b);
     ground_.shared(b.words.public_ts).store(b.entry.write_ts.value);
     b.entry.published_equals = true;
@@ -33,8 +38,17 @@ bool Twins::differs(const Block& b) {
 void Twins::merge(const Block& b, const std::byte* remote, Rebase rebase, Rank giver) {
   note_copy(b);
   if (ground_.injected(InjectedBug::wrong_twin)) std::memcpy(b.published, remote, b.extent.bytes);
+  ground_.store.merge(b, b.published, remote, rebase, sharing_of(b), giver);
+}
+
+bool Twins::merge_both(const Block& b, HomeBytes home, Rank giver) {
+  note_copy(b);
+  return ground_.store.merge_both(b, home, sharing_of(b), giver);
+}
+
+Sharing Twins::sharing_of(const Block& b) const {
   const bool open = b.entry.pinned || (b.entry.state == State::writable && !ground_.quiescence);
-  ground_.store.merge(b, b.published, remote, rebase, open ? Sharing::open : Sharing::exclusive, giver);
+  return open ? Sharing::open : Sharing::exclusive;
 }
 
 }  // namespace musubi::coherence::migrating

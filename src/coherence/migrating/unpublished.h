@@ -1,9 +1,6 @@
 // Blocks that nobody else reads have no public copy and no twin at their home (unpublished.cpp).
 #pragma once
 
-#include <cstddef>
-#include <span>
-
 #include "base/task.h"
 #include "coherence/migrating/downgrades.h"
 #include "coherence/migrating/versions.h"
@@ -18,15 +15,20 @@ class Unpublished {
   // The block is about to be opened for writing, its gate held. Result: whether it needs no twin, because
   // this rank is its home and nobody can hold its version.
   Task<bool> leave_unpublished(Block& b);
-  // Most of what a release walks over: blocks of which nobody has taken anything. No lock is needed to pass
-  // them, and the gate is only tried. Result: whether that is all, and the block stays listed.
-  bool passes_unread(std::span<const BlockId> listed, std::size_t place);
   // A release of an unpublished block that is writable: under its gate and lock, at its home.
   void release(Block& b, Version version, bool quiescent);
 
+  // As releases begin, one at a time: a rank that takes something of a sleeping block from here on finds what
+  // they release. Result: whether no block need wake.
+  bool begin_release();
+  // Wakes the blocks of which others have taken something; all, while order is kept.
+  Task<> wake_visited();
+
  private:
-  void pass_live(Block& b);
-  void protect(Block& b);
+  void fall_asleep(Block& b);
+  bool must_all_wake() { return ground_.keeps_order() && !ground_.sleepers.empty(); }
+  enum class Sleepers : bool { keep_it, drop_it };
+  Task<> wake(BlockId id, Sleepers sleepers);
 
   Ground& ground_;
   Versions& versions_;

@@ -4,26 +4,29 @@
 
 #include "base/check.h"
 #include "coherence/rules/naming.h"
+#include "coherence/rules/writers.h"
 
 namespace musubi::coherence::migrating {
 
 void Versions::name(Block& b, Version home, bool may_be_silent, PublicCopy copy) {
   Entry& e = b.entry;
-  const rules::Naming naming = rules::name_version(e, home, may_be_silent, ground_.parameters);
+  const bool all_were_told = !e.visited || ground_.injected(InjectedBug::visitor_kept_quiet);
+  const rules::Naming naming =
+      rules::name_version(e, home, may_be_silent && all_were_told, ground_.parameters);
   const Version next = naming.version;
   MUSUBI_CHECK(next.write_ts >= home.write_ts, "block %lu: version %lu named after %lu",
                static_cast<unsigned long>(b.id.value), static_cast<unsigned long>(next.write_ts.value),
                static_cast<unsigned long>(home.write_ts.value));
   e.leased_releases = naming.leased_releases;
   store(b, next, copy);
-  ground_.times.raise_clock(next.write_ts);
-  ground_.count(naming.is_silent ? Counter::silent_releases : Counter::releases);
   e.gave_up_copy = copy == PublicCopy::none;
+  e.visited = false;
   e.silent_releases =
       naming.is_silent ? static_cast<std::uint8_t>(e.silent_releases % 8 + 1) : std::uint8_t{0};
-  if (!naming.is_silent && !ground_.injected(InjectedBug::notice_forgotten)) {
-    ground_.signature.add(Notice{b.id, next.write_ts, next.read_ts, ground_.self(), e.gave_up_copy});
-  }
+  if (!naming.is_silent) return tell_of(b, next, ground_.self(), copy);
+  e.named = rules::name_of_version(next.write_ts);
+  ground_.times.raise_clock(next.write_ts);
+  ground_.count(Counter::silent_releases);
 }
 
 void Versions::store(Block& b, Version version, PublicCopy copy) {
@@ -33,15 +36,41 @@ void Versions::store(Block& b, Version version, PublicCopy copy) {
                static_cast<unsigned long>(version.write_ts.value),
                static_cast<unsigned long>(version.read_ts.value),
                static_cast<unsigned long>(b.words.write_ts));
-  ground_.shared(b.words.write_ts).store(version.write_ts.value);
-  ground_.others_may_act();
-  ground_.shared(b.words.read_ts).store(version.read_ts.value);
-  ground_.others_may_act();
-  ground_.shared(b.words.public_ts).store(copy == PublicCopy::holds_it ? version.write_ts.value : 0);
+  store_words(b.words, version, copy);
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;
   e.home_guess = ground_.self();
   e.home_known = true;
+}
+
+void Versions::store_words(BlockWords& words, Version version, PublicCopy copy) {
+  ground_.shared(words.write_ts).store(version.write_ts.value);
+  ground_.others_may_act();
+  ground_.shared(words.read_ts).store(version.read_ts.value);
+  ground_.others_may_act();
+  ground_.shared(words.public_ts).store(copy == PublicCopy::holds_it ? version.write_ts.value : 0);
+}
+
+void Versions::tell_of(Block& b, Version version, Rank writer, PublicCopy copy) {
+  b.entry.named = rules::name_of_version(version.write_ts);
+  ground_.times.raise_clock(version.write_ts);
+  ground_.count(Counter::releases);
+  if (!ground_.injected(InjectedBug::notice_forgotten)) {
+    ground_.signature.add(Notice{b.id, version.write_ts, version.read_ts, writer, copy == PublicCopy::none});
+  }
+}
+
+void Versions::take_from_visit(Block& b, Version version, Rank home, bool is_new) {
+  Entry& e = b.entry;
+  ground_.shared(b.words.public_ts).store(version.write_ts.value);
+  e.write_ts = version.write_ts;
+  e.read_ts = version.read_ts;
+  e.home_guess = home;
+  e.home_known = true;
+  if (!is_new) return;
+  e.gave_up_copy = false;
+  e.silent_releases = 0;
+  tell_of(b, version, ground_.self(), PublicCopy::holds_it);
 }
 
 void Versions::give_up_public_copy(Block& b) {

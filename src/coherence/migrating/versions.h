@@ -19,10 +19,19 @@ class Versions {
   void name(Block& b, Version home, bool may_be_silent, PublicCopy copy);
   // This rank is the home of `version`; the public copy holds its bytes, or there is none.
   void store(Block& b, Version version, PublicCopy copy = PublicCopy::holds_it);
+  // The words of that alone, at any home that this process reaches.
+  void store_words(BlockWords& words, Version version, PublicCopy copy);
+  // This rank has made `version`, or changed the bytes of one that nobody holds: others must hear of it, all
+  // but `writer`.
+  void tell_of(Block& b, Version version, Rank writer, PublicCopy copy);
+  // The home, another rank, has `version` since this rank merged there; its bytes are here, too. `is_new`:
+  // this rank has named it. No lock.
+  void take_from_visit(Block& b, Version version, Rank home, bool is_new);
   // Before the unlock: readers that overlapped this critical section must see it.
-  void end_critical_section(Block& b) {
+  void end_critical_section(Block& b) { end_critical_section(b.words); }
+  void end_critical_section(BlockWords& words) {
     ground_.others_may_act();
-    if (!ground_.injected(InjectedBug::version_not_raised)) ground_.shared(b.words.version).fetch_add(1);
+    if (!ground_.injected(InjectedBug::version_not_raised)) ground_.shared(words.version).fetch_add(1);
   }
   // Readers take the live bytes from now on. REQUIRES: the block is at home here, and
   // Ground::may_be_unpublished() a moment ago.

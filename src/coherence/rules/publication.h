@@ -1,8 +1,8 @@
-// Rules of publication: whether a block needs a public copy, how long it stays writable, and how often it is
-// looked at (docs/decisions/unpublished_blocks.md, docs/decisions/block_sizes.md).
+// Rules of publication: whether a block needs a public copy, whether releases look at it, and how long it
+// stays writable (docs/decisions/unpublished_blocks.md, docs/decisions/releases.md,
+// docs/decisions/block_sizes.md).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "coherence/core/block_words.h"
@@ -14,30 +14,10 @@
 
 namespace musubi::coherence::rules {
 
-inline constexpr std::uint8_t patience_max = 11;
-
-// `keeps_order`: then nobody may publish, under the block's lock, what its home has not released.
+// `keeps_order`: then nobody may publish, under the block's lock, what its home has not released. Changes of
+// a version that a visitor has named are told first.
 constexpr bool may_be_unpublished(const Entry& e, bool keeps_order, const Parameters& parameters) {
-  return parameters.leave_unpublished && !e.pinned && !keeps_order;
-}
-
-// An unpublished block is looked at every so many releases, ever more rarely.
-constexpr unsigned releases_per_look(const Entry& e, const Parameters& parameters) {
-  return std::min(parameters.look_after_releases << e.patience, 60000u);
-}
-
-// Two digests, half of these releases apart, tell whether it still changes.
-enum class Look : std::uint8_t { none, takes_digest, compares_digest };
-constexpr Look look_at(const Entry& e, unsigned idle_releases, const Parameters& parameters) {
-  const unsigned limit = releases_per_look(e, parameters);
-  if (idle_releases >= limit) return Look::compares_digest;
-  return idle_releases == limit / 2 ? Look::takes_digest : Look::none;
-}
-
-// Whether a release passes an unpublished block by its words alone, if these say that nobody took anything.
-constexpr bool may_pass_unread(const Entry& e, bool allowed, const Parameters& parameters) {
-  return e.state == State::writable && allowed && e.gave_up_copy &&
-         look_at(e, e.idle_releases + 1u, parameters) == Look::none;
+  return parameters.leave_unpublished && !e.pinned && !keeps_order && !e.visited;
 }
 
 // `public_ts`: the version of a public copy whose block has its home elsewhere. Whether a newer one is known,
@@ -72,7 +52,7 @@ constexpr FirstWrite first_write_of(Version home, bool is_unpublished_there, boo
 
 // What a release of an unpublished block does at its home.
 enum class LiveRelease : std::uint8_t {
-  passes,      // nobody reads it
+  passes,      // nobody reads it: it falls asleep
   names_live,  // it is closed now: its live bytes are as good as a public copy
   publishes,   // it gets a public copy
 };

@@ -1,5 +1,7 @@
 #include "coherence/store/block_store.h"
 
+#include <array>
+
 namespace musubi::coherence {
 
 BlockStore::BlockStore(const vm::Space& space, const RankMemory& memory, const Parameters& parameters,
@@ -76,6 +78,42 @@ void BlockStore::merge_part(std::byte* own, std::byte* twin, const std::byte* re
   const auto merge = rebase == Rebase::yes ? kernels_.merge_and_rebase : kernels_.merge_into_both;
   const RaceCount races = merge(own, twin, remote, bytes, sharing, rule);
   if (races.bytes != 0) counters_.add(trace::Counter::races, races.bytes);
+}
+
+// In lines, most of which neither side has changed: what differs is still in the nearest cache when it is
+// merged.
+bool BlockStore::merge_both(const Block& b, HomeBytes home, Sharing sharing, Rank giver) {
+  constexpr std::size_t line = 512;
+  MergeUnit unit_here = unit_of(b, b.own, giver), unit_there = unit_of(b, home.own, giver);
+  const bool by_byte = unit_here.is_byte() || hooks().injected(InjectedBug::words_merged_by_byte);
+  std::array<WordRule*, 2> rules{by_byte ? nullptr : &unit_here, by_byte ? nullptr : &unit_there};
+  bool changed = false;
+  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
+    for (const std::size_t end = at + bytes; at < end;) {
+      const std::size_t next = std::min(end, (at / line + 1) * line);
+      changed |= merge_both_lines(b, home, at, next - at, sharing, rules);
+      at = next;
+    }
+  });
+  return changed;
+}
+
+// Bytes that a thread of this rank writes meanwhile go along, or differ from the twin until the next release.
+bool BlockStore::merge_both_lines(const Block& b, HomeBytes home, std::size_t at, std::size_t bytes,
+                                  Sharing sharing, std::span<WordRule*, 2> rules) {
+  std::byte* const own = b.own + at;
+  std::byte* const twin = b.published + at;
+  const bool changed_here = differ(own, twin, bytes);
+  const bool changed_there = differ(home.published + at, twin, bytes);
+  if (changed_there) merge_part(own, twin, home.published + at, bytes, Rebase::yes, sharing, rules[0]);
+  if (!changed_here) return false;
+  kernels_.copy_changes(twin, own, bytes);
+  if (hooks().injected(InjectedBug::home_program_left_out)) {
+    std::memcpy(home.published + at, twin, bytes);
+  } else {
+    merge_part(home.own + at, home.published + at, twin, bytes, Rebase::yes, Sharing::open, rules[1]);
+  }
+  return true;
 }
 
 // Where it becomes wider, no merge is under way of anything that the rank wrote.

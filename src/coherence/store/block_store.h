@@ -37,6 +37,12 @@ struct Block {
   std::byte* published;  // public copy: what others read, and the twin
 };
 
+// A block at another rank, in the memory of this process.
+struct HomeBytes {
+  std::byte* own;
+  std::byte* published;  // has the bytes of the version there
+};
+
 class BlockStore {
  public:
   // `private_parts` may be null. All outlive the store.
@@ -85,6 +91,10 @@ class BlockStore {
   // twin becomes the result, or `remote` itself (Rebase::yes).
   void merge(const Block& b, std::byte* twin, const std::byte* remote, Rebase rebase, Sharing sharing,
              Rank giver);
+  // The changes of this rank go into the public copy of `home`, and into its private bytes, which its threads
+  // may change meanwhile; they stay on top there. Private bytes and twin here become the public copy there.
+  // Result: whether this rank had changes.
+  bool merge_both(const Block& b, HomeBytes home, Sharing sharing, Rank giver);
   // One part of a merge that began elsewhere, of bytes whose private address is `own`.
   void merge_part(std::byte* own, std::byte* twin, const std::byte* remote, std::size_t bytes, Rebase rebase,
                   Sharing sharing, WordRule* rule);
@@ -99,6 +109,8 @@ class BlockStore {
 
  private:
   StoreBound store_bound() const;
+  bool merge_both_lines(const Block& b, HomeBytes home, std::size_t at, std::size_t bytes, Sharing sharing,
+                        std::span<WordRule*, 2> rules);
 
   const vm::Space& space_;
   const RankMemory memory_;

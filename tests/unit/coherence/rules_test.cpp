@@ -218,34 +218,6 @@ TEST(Publication, OfLiveBlocksAtARelease) {
   EXPECT_EQ(live_release_of(version(5, 5), true, false, true), publishes);
 }
 
-TEST(Publication, LooksEverMoreRarely) {
-  Parameters parameters;
-  parameters.look_after_releases = 64;
-  Entry e{};
-  EXPECT_EQ(look_at(e, 31, parameters), Look::none);
-  EXPECT_EQ(look_at(e, 32, parameters), Look::takes_digest);
-  EXPECT_EQ(look_at(e, 64, parameters), Look::compares_digest);
-  e.patience = 1;
-  EXPECT_EQ(look_at(e, 64, parameters), Look::takes_digest);
-  e.patience = patience_max;
-  EXPECT_LE(releases_per_look(e, parameters), 60000u);
-}
-
-TEST(Publication, BlocksArePassedUnlessALookIsDue) {
-  Parameters parameters;
-  parameters.look_after_releases = 8;
-  Entry e = in_state(State::writable);
-  EXPECT_FALSE(may_pass_unread(e, true, parameters)) << "it has a public copy";
-  e.gave_up_copy = true;
-  EXPECT_TRUE(may_pass_unread(e, true, parameters));
-  EXPECT_FALSE(may_pass_unread(e, false, parameters));
-  e.idle_releases = 3;
-  EXPECT_FALSE(may_pass_unread(e, true, parameters)) << "the fourth takes a digest";
-  e = in_state(State::readable_dirty);
-  e.gave_up_copy = true;
-  EXPECT_FALSE(may_pass_unread(e, true, parameters));
-}
-
 TEST(Publication, CopiesGoThatNobodyNeeds) {
   Entry e = holding(5, 9);
   EXPECT_FALSE(copy_is_superseded(e, at(5)));

@@ -307,5 +307,19 @@ TEST(Signature, TheSequenceWordIsEvenAndTellsOfEachChange) {
   expect_change("forgetting");
 }
 
+TEST(Signature, ForgettingFewNoticesCostsNothingOfALargeTable) {
+  Own own(4096);
+  own.add({{1, 10}, {2, 20}});
+  const std::uint64_t mark = own.mark();
+  own.add({{3, 30}});
+  const std::uint64_t before = own.signature.index_writes();
+  own.signature.forget(mark);
+  EXPECT_EQ(own.signature.index_writes() - before, 4u) << "three leave the index, one comes back";
+  own.signature.forget(mark);
+  EXPECT_EQ(own.signature.index_writes() - before, 4u) << "nothing to forget";
+  own.add({{1, 40}, {2, 50}});
+  EXPECT_EQ(own.named(), (Named{{1, 40}, {2, 50}, {3, 30}}));
+}
+
 }  // namespace
 }  // namespace musubi::coherence

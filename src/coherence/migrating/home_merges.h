@@ -1,0 +1,49 @@
+// Many writers of one block: a rank whose home is elsewhere, and near, merges its changes into the bytes of
+// the home, which stays where it is (docs/decisions/many_writers.md).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/task.h"
+#include "coherence/core/block_words.h"
+#include "coherence/migrating/arrivals.h"
+#include "coherence/migrating/leases.h"
+#include "coherence/migrating/twins.h"
+#include "coherence/migrating/versions.h"
+
+namespace musubi::coherence::migrating {
+
+class HomeMerges {
+ public:
+  HomeMerges(Ground& ground, Versions& versions, Twins& twins, Arrivals& arrivals, Leases& leases)
+      : ground_(ground), versions_(versions), twins_(twins), arrivals_(arrivals), leases_(leases) {}
+
+  // A release of a block whose home is elsewhere, under its gate. Result: whether that is done; otherwise
+  // nothing has changed, and this rank must become the home.
+  Task<bool> release(Block& b);
+
+ private:
+  // This rank at the home of a block, with the block's lock.
+  struct Stay {
+    Rank home;
+    remote_lock::QueueLock::Visit lock;
+    BlockWords words;
+    std::array<std::uint64_t, 2> order;  // VisitLayout::order(), held_back()
+    std::uint64_t visitors_before;       // not needed
+  };
+  bool may_visit(const Block& b) const;
+  // Result: whether this rank has the lock there.
+  Task<bool> enter(const Block& b, Stay& stay);
+  bool may_merge(const Block& b, const Stay& stay) const;
+  Task<> leave(const Block& b, Stay& stay);
+  Task<> leave_with_version(const Block& b, Stay& stay, Version version);
+
+  Ground& ground_;
+  Versions& versions_;
+  Twins& twins_;
+  Arrivals& arrivals_;
+  Leases& leases_;
+};
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,47 @@
+// Rules of many writers: which rank publishes changes where the home stands, and which becomes the home
+// (docs/decisions/many_writers.md).
+#pragma once
+
+#include <cstdint>
+
+#include "coherence/core/entry.h"
+#include "coherence/core/parameters.h"
+#include "coherence/core/version.h"
+#include "coherence/rules/leases.h"
+
+namespace musubi::coherence::rules {
+
+// So many versions in a row, with no other writer between them, and the home comes to the writer.
+inline constexpr std::uint8_t releases_alone_max = 4;
+
+// How often a visitor may find the lock taken, and the home moved on, before it joins the lock's queue.
+inline constexpr unsigned visit_looks_max = 40, visit_links_max = 3;
+
+// What an entry remembers of a version: enough to tell it from those that follow it soon. 0: none.
+constexpr std::uint32_t name_of_version(LogicalTime write_ts) {
+  return static_cast<std::uint32_t>(write_ts.value);
+}
+
+// Whether a release of a block whose home is elsewhere leaves the home there. The first release does not:
+// most blocks have one writer, and it is the home from then on.
+constexpr bool leaves_home_there(const Entry& e) {
+  return e.named != 0 && e.releases_alone < releases_alone_max;
+}
+
+// The new Entry::releases_alone when a release has found `newest` at the home.
+constexpr std::uint8_t next_releases_alone(const Entry& e, LogicalTime newest) {
+  if (name_of_version(newest) != e.named) return 0;
+  return static_cast<std::uint8_t>(e.releases_alone + 1);
+}
+
+// What a visitor calls the version that it has made at the home. Both hold it, so it has a reader.
+constexpr Version name_beside_home(Version home, LogicalTime acquired, const Parameters& parameters) {
+  Version named;
+  named.write_ts = later(home.write_ts, home.read_ts) + 1;
+  named.read_ts = named.write_ts;
+  if (!parameters.hooks.injected(InjectedBug::visitor_without_lease))
+    named.read_ts = lease_beside_home(named, acquired, parameters);
+  return named;
+}
+
+}  // namespace musubi::coherence::rules

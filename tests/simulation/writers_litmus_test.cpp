@@ -1,0 +1,177 @@
+// Several ranks that write parts of the same blocks between two barriers, or under a lock, as neighbours of
+// one host: changes are merged at the home, which stays (docs/decisions/many_writers.md).
+#include "stage.h"
+
+namespace musubi::sim {
+namespace {
+
+using trace::Counter;
+
+constexpr std::uint64_t worlds = 500;
+constexpr std::uint32_t nodes = 3;
+constexpr std::uint64_t blocks = 3;
+constexpr unsigned turns = 8;
+constexpr LockId lock{0};
+
+Configuration near_each_other(std::uint64_t seed, InjectedBug bug) {
+  Configuration configuration = hostile(seed, nodes);
+  configuration.plain_flags = 0;
+  configuration.model.local_pointer = true;
+  configuration.model.ranks_per_host = 0;
+  configuration.bug = bug;
+  return configuration;
+}
+
+struct Outcome {
+  bool stale = false;
+  std::uint64_t merges = 0;
+};
+
+// Word `rank` of each block is that rank's.
+Task<> write_own_words(Stage& stage, Node& node, std::uint64_t turn) {
+  for (std::uint64_t block = 0; block < blocks; ++block) {
+    if (stage.cluster().world().random().below(4) == 0) continue;  // sometimes one of them alone
+    co_await store(node, block, turn, node.self().value);
+  }
+}
+
+// Each checks what it has seen the others write: words never go back, and a barrier brings the last turn.
+Task<> write_between_barriers(Stage& stage, Node& node, std::vector<std::uint64_t>* written,
+                              Outcome* outcome) {
+  for (std::uint64_t turn = 1; turn <= turns; ++turn) {
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      if (stage.cluster().world().random().below(4) == 0) continue;
+      (*written)[block * nodes + node.self().value] = turn;
+      co_await store(node, block, turn, node.self().value);
+    }
+    co_await meet(node);
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      for (std::uint32_t rank = 0; rank < nodes; ++rank) {
+        const std::uint64_t value = co_await load(node, block, rank);
+        if (value != (*written)[block * nodes + rank]) outcome->stale = true;
+      }
+    }
+    co_await meet(node);
+  }
+}
+
+// A sum under a lock, beside words that each writes without it.
+Task<> add_under_lock(Stage& stage, Node& node, std::uint64_t* sum, Outcome* outcome) {
+  constexpr std::size_t sum_word = 7;
+  for (std::uint64_t turn = 1; turn <= turns; ++turn) {
+    co_await write_own_words(stage, node, turn);
+    co_await node.lock(lock);
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      const std::uint64_t value = co_await load(node, block, sum_word);
+      if (value != *sum) outcome->stale = true;
+      co_await store(node, block, *sum + 1, sum_word);
+    }
+    ++*sum;
+    co_await node.unlock(lock);
+    co_await idle(stage, 4000);
+  }
+}
+
+Outcome outcome_of_barriers(std::uint64_t seed, InjectedBug bug) {
+  Outcome outcome;
+  Stage stage(near_each_other(seed, bug), blocks);
+  std::vector<std::uint64_t> written(blocks * nodes);
+  for (std::uint32_t rank = 0; rank < nodes; ++rank)
+    stage.play(rank, write_between_barriers(stage, stage.node(rank), &written, &outcome));
+  if (!stage.ends_well()) outcome.stale = true;
+  outcome.merges = stage.total(Counter::home_merges);
+  return outcome;
+}
+
+Outcome outcome_of_locks(std::uint64_t seed, InjectedBug bug) {
+  Outcome outcome;
+  Stage stage(near_each_other(seed, bug), blocks);
+  std::uint64_t sum = 0;
+  for (std::uint32_t rank = 0; rank < nodes; ++rank)
+    stage.play(rank, add_under_lock(stage, stage.node(rank), &sum, &outcome));
+  if (!stage.ends_well()) outcome.stale = true;
+  outcome.merges = stage.total(Counter::home_merges);
+  return outcome;
+}
+
+using Scenario = Outcome(std::uint64_t seed, InjectedBug bug);
+
+std::uint64_t worlds_that_go_stale(Scenario& scenario, InjectedBug bug) {
+  std::uint64_t merges = 0;
+  const auto goes_well = [&](std::uint64_t seed, InjectedBug injected) {
+    const Outcome outcome = scenario(seed, injected);
+    merges += outcome.merges;
+    return !outcome.stale;
+  };
+  const std::uint64_t wrong = worlds_that_go_wrong(worlds, goes_well, bug);
+  EXPECT_GT(merges, worlds);  // or all this shows nothing
+  return wrong;
+}
+
+TEST(WritersLitmus, NothingIsLostBetweenBarriers) {
+  EXPECT_EQ(worlds_that_go_stale(outcome_of_barriers, InjectedBug::none), 0u);
+  EXPECT_GT(worlds_that_go_stale(outcome_of_barriers, InjectedBug::home_program_left_out), 0u);
+}
+
+TEST(WritersLitmus, NothingIsLostUnderALock) {
+  EXPECT_EQ(worlds_that_go_stale(outcome_of_locks, InjectedBug::none), 0u);
+  EXPECT_GT(worlds_that_go_stale(outcome_of_locks, InjectedBug::home_program_left_out), 0u);
+}
+
+// The home waits for a plain flag: it must see nothing new in open pages until it acquires.
+constexpr std::uint64_t data_block = 1, flag_block = 0;
+
+Task<> open_both(Node& node) {
+  (void)co_await load(node, data_block);
+  co_await store(node, flag_block, 3, 5);
+}
+
+Task<> store_data_then_flag(Stage& stage, Node& node) {
+  for (std::uint64_t turn = 1; turn <= turns; ++turn) {
+    co_await node.lock(lock);
+    co_await store(node, data_block, turn);
+    co_await store(node, flag_block, turn);
+    co_await node.unlock(lock);
+    co_await idle(stage, 4000);
+  }
+}
+
+Task<> look_at_flag_then_data(Stage& stage, Node& node, Outcome* outcome) {
+  node.protocol().ordering().set_ordered(true);
+  co_await node.protocol().ordering().end_of_unordered();
+  for (unsigned look = 0; look < 12 * turns; ++look) {
+    const std::uint64_t flag = co_await load(node, flag_block);
+    const std::uint64_t data = co_await load(node, data_block);
+    if (data < flag) outcome->stale = true;
+    co_await idle(stage, 1000);
+  }
+}
+
+Outcome outcome_of_flag(std::uint64_t seed, InjectedBug bug) {
+  Outcome outcome;
+  Configuration configuration = near_each_other(seed, bug);
+  configuration.nodes = 2;
+  Stage stage(configuration, 2);
+  // Both have written the block of the flag, and its home is node 0.
+  do_now(stage, stage.node(1), store(stage.node(1), flag_block, 0, 6));
+  all_meet(stage);
+  do_now(stage, stage.node(0), store(stage.node(0), flag_block, 2, 5));
+  all_meet(stage);
+  do_now(stage, stage.node(0), open_both(stage.node(0)));
+  stage.play(0, look_at_flag_then_data(stage, stage.node(0), &outcome));
+  stage.play(1, store_data_then_flag(stage, stage.node(1)));
+  if (!stage.ends_well()) outcome.stale = true;
+  return outcome;
+}
+
+TEST(WritersLitmus, AHomeThatWaitsForAFlagIsLeftAlone) {
+  std::uint64_t wrong = 0;
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    EXPECT_FALSE(outcome_of_flag(seed, InjectedBug::none).stale) << "seed " << seed;
+    wrong += outcome_of_flag(seed, InjectedBug::visitor_beside_order).stale;
+  }
+  EXPECT_GT(wrong, 0u);
+}
+
+}  // namespace
+}  // namespace musubi::sim
