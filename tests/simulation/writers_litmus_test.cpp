@@ -94,6 +94,34 @@ Outcome outcome_of_locks(std::uint64_t seed, InjectedBug bug) {
   return outcome;
 }
 
+// A rank releases by a lock what it writes after a barrier, while others still acquire at that barrier.
+Task<> write_behind_barriers(Stage& stage, Node& node, Outcome* outcome) {
+  for (std::uint64_t turn = 1; turn <= turns; ++turn) {
+    co_await meet(node);
+    for (std::uint64_t store_count = 0; store_count < 3; ++store_count) {
+      co_await write_own_words(stage, node, 10 * turn + store_count);
+      co_await node.lock(lock);
+      co_await node.unlock(lock);
+    }
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      const std::uint64_t value = co_await load(node, block, node.self().value);
+      if (value > 10 * turn + 2) outcome->stale = true;
+    }
+  }
+}
+
+Outcome outcome_behind_barriers(std::uint64_t seed, InjectedBug bug) {
+  Configuration configuration = near_each_other(seed, bug);
+  configuration.interruption = 80;
+  Outcome outcome;
+  Stage stage(configuration, blocks);
+  for (std::uint32_t rank = 0; rank < nodes; ++rank)
+    stage.play(rank, write_behind_barriers(stage, stage.node(rank), &outcome));
+  if (!stage.ends_well()) outcome.stale = true;
+  outcome.merges = stage.total(Counter::home_merges);
+  return outcome;
+}
+
 using Scenario = Outcome(std::uint64_t seed, InjectedBug bug);
 
 std::uint64_t worlds_that_go_stale(Scenario& scenario, InjectedBug bug) {
@@ -111,6 +139,13 @@ std::uint64_t worlds_that_go_stale(Scenario& scenario, InjectedBug bug) {
 TEST(WritersLitmus, NothingIsLostBetweenBarriers) {
   EXPECT_EQ(worlds_that_go_stale(outcome_of_barriers, InjectedBug::none), 0u);
   EXPECT_GT(worlds_that_go_stale(outcome_of_barriers, InjectedBug::home_program_left_out), 0u);
+}
+
+// A home at a barrier lets visitors merge as if no thread of it ran, so it must not leave before they have.
+TEST(WritersLitmus, AHomeWaitsForItsVisitorsBeforeItsThreadsRun) {
+  EXPECT_EQ(worlds_that_go_stale(outcome_behind_barriers, InjectedBug::none), 0u);
+  EXPECT_DEATH(worlds_that_go_stale(outcome_behind_barriers, InjectedBug::home_leaves_visitor),
+               "bytes that are exclusive have changed");
 }
 
 TEST(WritersLitmus, NothingIsLostUnderALock) {

@@ -34,8 +34,10 @@ class VisitLayout {
   // private bytes are not those of their newest version.
   constexpr std::uint64_t order() const { return begin_ + 8; }
   constexpr std::uint64_t held_back() const { return begin_ + 16; }
+  // Not zero: no thread here runs program code before all visitors have left.
+  constexpr std::uint64_t quiescent() const { return begin_ + 24; }
   // How many visitors are changing blocks here.
-  constexpr std::uint64_t visitors() const { return begin_ + 24; }
+  constexpr std::uint64_t visitors() const { return begin_ + 32; }
   // How many visitors have marked something at the rank.
   constexpr std::uint64_t visits() const { return begin_ + line; }
   constexpr std::uint64_t mark(unsigned level, std::uint64_t index) const { return level_[level] + index; }

@@ -32,8 +32,17 @@ Task<> Acquires::acquire(SignatureView signature, Audience audience) {
   }
   if (known) {
     leases_.close_all();
+    co_await end_of_visits();
     ground_.quiescence.end_barrier();
   }
+}
+
+// Threads run program code again: visitors that rely on the contrary have left, and no more of them come.
+Task<> Acquires::end_of_visits() {
+  if (!ground_.visits.is_quiescent()) co_return;
+  ground_.visits.set_quiescent(false);
+  if (ground_.injected(InjectedBug::home_leaves_visitor)) co_return;
+  for (unsigned attempt = 0; !ground_.visits.is_alone(); ++attempt) co_await pause(attempt);
 }
 
 Task<> Acquires::refresh_pinned(SignatureView signature, TaskGroup& fetches) {

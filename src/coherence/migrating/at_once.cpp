@@ -18,7 +18,7 @@ bool Releases::release_at_once(bool quiescent) {
 bool Acquires::acquire_at_once(SignatureView signature, Audience audience) {
   const bool is_kept = audience != Audience::everyone && !signature.empty();
   if (audience <= Audience::unknown_in_order || is_kept || leases_.some_to_close() || !held_back_.empty() ||
-      ground_.times.expired() < signature.minimum)
+      ground_.visits.is_quiescent() || ground_.times.expired() < signature.minimum)
     return false;
   LogicalTime newest = signature.minimum;
   for (const Notice& notice : signature.notices) {

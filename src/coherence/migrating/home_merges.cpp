@@ -32,7 +32,8 @@ Task<bool> HomeMerges::release(Block& b) {
   arrivals_.note_arrival(b);
   ground_.count(Counter::comparisons);
   const HomeBytes bytes{ground_.fabric.direct(home, private_region) + b.extent.offset,
-                        ground_.fabric.direct(home, published_region) + b.extent.offset};
+                        ground_.fabric.direct(home, published_region) + b.extent.offset,
+                        sharing_there(b, stay)};
   const bool changed = twins_.merge_both(b, bytes, home) || versions_.must_name_anew(e);
   const Version found{LogicalTime{stay.words.write_ts}, LogicalTime{stay.words.read_ts}};
   const LogicalTime acquired = ground_.times.acquired();
@@ -87,6 +88,12 @@ bool HomeMerges::may_merge(const Block& b, const Stay& stay) const {
       (stay.order[0] == 0 && stay.order[1] == 0) || ground_.injected(InjectedBug::visitor_beside_order);
   return is_free && stay.words.public_ts != 0 && stay.words.public_ts == stay.words.write_ts &&
          stay.words.write_ts >= b.entry.write_ts.value;
+}
+
+// A home at a barrier leaves it only after this visitor has left. Threads that wait there use their stacks.
+Sharing HomeMerges::sharing_there(const Block& b, const Stay& stay) const {
+  const bool holds_stacks = ground_.space.segment_of(b.id).holds_stacks;
+  return stay.order[2] != 0 && !holds_stacks ? Sharing::exclusive : Sharing::open;
 }
 
 Task<> HomeMerges::leave(const Block& b, Stay& stay) {

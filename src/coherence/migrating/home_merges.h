@@ -29,13 +29,14 @@ class HomeMerges {
     Rank home;
     remote_lock::QueueLock::Visit lock;
     BlockWords words;
-    std::array<std::uint64_t, 2> order;  // VisitLayout::order(), held_back()
+    std::array<std::uint64_t, 3> order;  // VisitLayout::order(), held_back(), quiescent()
     std::uint64_t visitors_before;       // not needed
   };
   bool may_visit(const Block& b) const;
   // Result: whether this rank has the lock there.
   Task<bool> enter(const Block& b, Stay& stay);
   bool may_merge(const Block& b, const Stay& stay) const;
+  Sharing sharing_there(const Block& b, const Stay& stay) const;
   Task<> leave(const Block& b, Stay& stay);
   Task<> leave_with_version(const Block& b, Stay& stay, Version version);
 

@@ -8,7 +8,10 @@ namespace musubi::coherence::migrating {
 
 Task<> Releases::release(bool quiescent) {
   auto pass = co_await ground_.release_gate.enter();
-  if (quiescent) ground_.quiescence.begin_barrier();
+  if (quiescent) {
+    ground_.quiescence.begin_barrier();
+    ground_.visits.set_quiescent(true);
+  }
   ground_.comparison_cost.begin_release();
   TaskGroup elsewhere(ground_.parameters.release_window);
   co_await begin();

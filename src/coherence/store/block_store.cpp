@@ -1,8 +1,22 @@
 #include "coherence/store/block_store.h"
 
+#include <algorithm>
 #include <array>
+#include <vector>
+
+#include "base/check.h"
 
 namespace musubi::coherence {
+namespace {
+
+// Words are stored one by one, and in order. Lines that lie with another core are asked for before, all at
+// once, with the right to write.
+void prefetch_for_writing(std::byte* place, std::size_t bytes) {
+  constexpr std::size_t line_bytes = 64;
+  for (std::size_t at = 0; at < bytes; at += line_bytes) __builtin_prefetch(place + at, 1);
+}
+
+}  // namespace
 
 BlockStore::BlockStore(const vm::Space& space, const RankMemory& memory, const Parameters& parameters,
                        const PrivateParts* private_parts, trace::Counters& counters)
@@ -98,12 +112,25 @@ bool BlockStore::merge_both(const Block& b, HomeBytes home, Sharing sharing, Ran
   return changed;
 }
 
+// In the simulator others act while the merge is, so to speak, under way.
+void BlockStore::check_exclusive(const std::byte* own, std::size_t bytes) const {
+  if constexpr (is_simulated_build) {
+    const std::vector<std::byte> before(own, own + bytes);
+    hooks().others_may_act();
+    MUSUBI_CHECK(std::equal(before.begin(), before.end(), own), "bytes that are exclusive have changed");
+  }
+}
+
 // Bytes that a thread of this rank writes meanwhile go along, or differ from the twin until the next release.
 bool BlockStore::merge_both_lines(const Block& b, HomeBytes home, std::size_t at, std::size_t bytes,
                                   Sharing sharing, std::span<WordRule*, 2> rules) {
   std::byte* const own = b.own + at;
   std::byte* const twin = b.published + at;
   const bool changed_here = differ(own, twin, bytes);
+  if (changed_here) {
+    prefetch_for_writing(home.own + at, bytes);
+    prefetch_for_writing(home.published + at, bytes);
+  }
   const bool changed_there = differ(home.published + at, twin, bytes);
   if (changed_there) merge_part(own, twin, home.published + at, bytes, Rebase::yes, sharing, rules[0]);
   if (!changed_here) return false;
@@ -111,7 +138,8 @@ bool BlockStore::merge_both_lines(const Block& b, HomeBytes home, std::size_t at
   if (hooks().injected(InjectedBug::home_program_left_out)) {
     std::memcpy(home.published + at, twin, bytes);
   } else {
-    merge_part(home.own + at, home.published + at, twin, bytes, Rebase::yes, Sharing::open, rules[1]);
+    if (home.sharing == Sharing::exclusive) check_exclusive(home.own + at, bytes);
+    merge_part(home.own + at, home.published + at, twin, bytes, Rebase::yes, home.sharing, rules[1]);
   }
   return true;
 }

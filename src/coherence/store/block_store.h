@@ -41,6 +41,7 @@ struct Block {
 struct HomeBytes {
   std::byte* own;
   std::byte* published;  // has the bytes of the version there
+  Sharing sharing = Sharing::open;
 };
 
 class BlockStore {
@@ -109,6 +110,7 @@ class BlockStore {
 
  private:
   StoreBound store_bound() const;
+  void check_exclusive(const std::byte* own, std::size_t bytes) const;
   bool merge_both_lines(const Block& b, HomeBytes home, std::size_t at, std::size_t bytes, Sharing sharing,
                         std::span<WordRule*, 2> rules);
 
