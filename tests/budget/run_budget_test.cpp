@@ -70,6 +70,23 @@ TEST(RunBudget, AStreamOfWritesFaultsOncePerRun) {
   EXPECT_EQ(faults.now(), 7u);
 }
 
+// The blocks' initial homes are other nodes, of one network: the trips of a run overlap, for tail word and
+// owner word. One block after the other takes two trips each.
+TEST(RunBudget, AStreamOfFirstTouchesTakesFewTripsPerRun) {
+  Configuration configuration = calm(64);
+  configuration.protocol.run_bytes_max = 16 * stage_block_bytes;
+  const std::uint64_t round_trip = 2 * configuration.model.latency_ns;
+  Stage stage(configuration, block_count);
+  Node& writer = stage.node(63);
+  const Count faults(writer, Counter::write_faults);
+  const Count touches(writer, Counter::first_touches);
+  const std::uint64_t begin = stage.cluster().world().now_ns();
+  do_now(stage, writer, write_blocks(writer, 0, 63, 7));
+  EXPECT_EQ(faults.now(), 7u);
+  EXPECT_EQ(touches.now(), 63u);
+  EXPECT_LE(stage.cluster().world().now_ns() - begin, 7 * 4 * round_trip * 11 / 10);
+}
+
 // One rank writes eight blocks again and again, the other reads four of them.
 TEST(RunBudget, BlocksThatCameAlongInVainAreLeftAlone) {
   Stage stage(with_runs(16), block_count);

@@ -14,6 +14,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/task_group.h"
 #include "coherence/migrating/visits.h"
 #include "coherence/regions.h"
 #include "coherence/rules/faults.h"
@@ -86,9 +87,7 @@ Task<> Runs::make_valid(Run& run, vm::Access wanted) {
       continue;
     }
     if (wanted == vm::Access::write && fetches_.looks_untouched(b)) {
-      Block first = b;
-      co_await fetches_.fetch_for_writing(first);
-      ++valid;
+      valid = co_await touch_first(run, begin);
     } else if (ground_.is_home(b)) {
       Block here = b;
       const bool at_home = co_await leases_.redate_at_home(here);
@@ -115,6 +114,23 @@ Task<> Runs::make_valid(Run& run, vm::Access wanted) {
   }
   MUSUBI_CHECK(valid <= run.count);
   run.shorten(valid);
+}
+
+// Nobody has written the blocks yet. Each has a lock of its own at its initial home, mostly the same rank's,
+// so their trips overlap. Result: up to which member the run is valid now.
+Task<std::size_t> Runs::touch_first(Run& run, std::size_t begin) {
+  TaskGroup touches(Run::blocks_max);
+  std::size_t end = begin;
+  while (end < run.count && !run.members[end].was_valid &&
+         fetches_.looks_untouched(ground_.block(run.id(end))))
+    co_await touches.admit(touch_member(run.id(end++)));
+  co_await touches.drain();
+  co_return end;
+}
+
+Task<> Runs::touch_member(BlockId id) {
+  Block b = ground_.block(id);
+  co_await fetches_.fetch_for_writing(b);
 }
 
 Source Runs::source_of(const Block& b) const {

@@ -49,6 +49,8 @@ class Runs {
   struct Look;
   bool comes_along(const Block& b, vm::Access wanted, bool in_stream) const;
   Source source_of(const Block& b) const;
+  Task<std::size_t> touch_first(Run& run, std::size_t begin);
+  Task<> touch_member(BlockId id);
   Task<std::size_t> fetch_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer);
   Task<std::size_t> fetch_from_home(Run& run, std::size_t begin, std::size_t end, Rank peer);
   bool accept_from_home(Block b, Rank peer, const Look& look, std::size_t i, bool moved);
