@@ -7,6 +7,12 @@
 #include "runtime/thread_stack.h"
 
 namespace musubi::heap {
+namespace {
+
+// Of release and acquire around messages that give memory back; one release serves several owners.
+constexpr std::uint64_t channel_of_frees = 0xf7ee;
+
+}  // namespace
 
 void HeapMessages::release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept {
   // Only the owner knows the size of an allocation; small ones are not worth the question.
@@ -27,7 +33,7 @@ void HeapMessages::release(Rank owner, std::uintptr_t address, std::size_t bytes
   unsent_lock_.unlock();
   if (count == 0) return;
   runtime::note_stack(__builtin_frame_address(0));
-  runtime_.synchronization().release();
+  runtime_.synchronization().release(channel_of_frees);
   for (const Unsent& free : std::span(full).first(count)) {
     runtime_.messages().send_free(free.owner, free.address, free.bytes);
   }
@@ -45,7 +51,7 @@ void HeapMessages::take_back() noexcept {
   waiting_lock_.unlock();
   if (ready == nullptr) return;
   runtime::note_stack(__builtin_frame_address(0));
-  runtime_.synchronization().acquire();
+  runtime_.synchronization().acquire(channel_of_frees);
   while (ready != nullptr) {
     if (ready->bytes == 0) {
       heap_.release_own(ready->address);

@@ -133,7 +133,7 @@ std::string affinity_format() {
   Job& job = Job::require("OMP_AFFINITY_FORMAT");
   const std::uint64_t address = job.words.load(Rank{0}, words::affinity_format);
   if (address == 0) return job.environment.affinity_format;
-  if (job.ranks > 1) job.runtime.synchronization().acquire();
+  if (job.ranks > 1) job.runtime.synchronization().acquire(channel_of(words::affinity_format));
   return reinterpret_cast<const char*>(address);
 }
 
@@ -141,7 +141,7 @@ void set_affinity_format(std::string_view format) {
   Job& job = Job::require("omp_set_affinity_format");
   auto* copy = static_cast<char*>(allocate_shared_zeroed(1, format.size() + 1));
   std::memcpy(copy, format.data(), format.size());
-  if (job.ranks > 1) job.runtime.synchronization().release();
+  if (job.ranks > 1) job.runtime.synchronization().release(channel_of(words::affinity_format));
   const std::uint64_t before = job.words.load(Rank{0}, words::affinity_format);
   job.words.store(Rank{0}, words::affinity_format, reinterpret_cast<std::uintptr_t>(copy));
   // Inside a region another thread may still read it.

@@ -120,24 +120,27 @@ void doacross_enter_chunk(ImplicitTask& task) {
 
 void doacross_leave_chunk(ImplicitTask& task) {
   Team& team = *task.team;
-  if (team.ranks > 1) team.runtime.synchronization().release();
-  publish(team.words, entry_of(team.words, chunk_holding(task, task.loop.chunk.first)), complete);
+  const Entry entry = entry_of(team.words, chunk_holding(task, task.loop.chunk.first));
+  if (team.ranks > 1) team.runtime.synchronization().release(channel_of(entry.index));
+  publish(team.words, entry, complete);
 }
 
 void doacross_post(ImplicitTask& task, const std::uint64_t* coordinates) {
   if (task.team == nullptr) return;
   Team& team = *task.team;
-  if (team.ranks > 1) team.runtime.synchronization().release();
   const std::uint64_t chunk = chunk_holding(task, coordinates[0]);
-  publish(team.words, entry_of(team.words, chunk), progress_at(task, chunk, coordinates));
+  const Entry entry = entry_of(team.words, chunk);
+  if (team.ranks > 1) team.runtime.synchronization().release(channel_of(entry.index));
+  publish(team.words, entry, progress_at(task, chunk, coordinates));
 }
 
 void doacross_wait(ImplicitTask& task, const std::uint64_t* coordinates) {
   if (task.team == nullptr) return;
   Team& team = *task.team;
   const std::uint64_t chunk = chunk_holding(task, coordinates[0]);
-  wait_until(team.words, entry_of(team.words, chunk), progress_at(task, chunk, coordinates));
-  if (team.ranks > 1) team.runtime.synchronization().acquire();
+  const Entry entry = entry_of(team.words, chunk);
+  wait_until(team.words, entry, progress_at(task, chunk, coordinates));
+  if (team.ranks > 1) team.runtime.synchronization().acquire(channel_of(entry.index));
 }
 
 }  // namespace musubi::omp

@@ -29,7 +29,7 @@ void announce(std::uint32_t number) {
 }
 
 void release_and_announce(ImplicitTask& task) {
-  Job::current()->runtime.synchronization().release();
+  Job::current()->runtime.synchronization().release(channel_of(words::ended_singles));
   task.runs_single = false;
   announce(task.own_single);
 }
@@ -103,7 +103,7 @@ void UnreleasedSingles::release_awaited() {
     if (place.compare_exchange_strong(number, 0)) awaited[count++] = number;
   }
   if (count == 0) return;
-  Job::current()->runtime.synchronization().release();
+  Job::current()->runtime.synchronization().release(channel_of(words::ended_singles));
   for (std::size_t i = 0; i < count; ++i) announce(static_cast<std::uint32_t>(awaited[i]));
 }
 
@@ -113,7 +113,8 @@ void settle_singles(Before before) {
   if (!task.runs_single && task.first_awaited == task.last_awaited) return;
   if (task.runs_single) release_and_announce(task);
   wait_for_others(task);
-  if (before == Before::lock) Job::current()->runtime.synchronization().acquire();
+  if (before == Before::lock)
+    Job::current()->runtime.synchronization().acquire(channel_of(words::ended_singles));
 }
 
 }  // namespace musubi::omp

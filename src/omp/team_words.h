@@ -38,6 +38,11 @@ static_assert(loop_slots + loop_slot_count * loop_slot_words <= doacross);
 static_assert(end <= runtime::Words::count);
 }  // namespace words
 
+// By which ranks release and acquire what goes with a team word (runtime/synchronization.h).
+constexpr std::uint64_t channel_of(std::size_t index) {
+  return index;
+}
+
 class TeamWords {
  public:
   explicit TeamWords(runtime::Runtime& runtime) : runtime_(runtime), ranks_(runtime.ranks()) {

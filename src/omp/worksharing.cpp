@@ -21,6 +21,8 @@ class Slot {
         base_(words::loop_slots + instance % ring * words::loop_slot_words) {}
 
   std::uint64_t load(SlotWord word) { return words_.load(owner_, base_ + word); }
+  // For what the chunks of an ordered loop pass on with their turn.
+  std::uint64_t channel() const { return channel_of(base_ + turn); }
   void store(SlotWord word, std::uint64_t value) { words_.store(owner_, base_ + word, value); }
   std::uint64_t fetch_add(SlotWord word, std::uint64_t amount) {
     return words_.fetch_add(owner_, base_ + word, amount);
@@ -254,13 +256,13 @@ void ordered_begin(ImplicitTask& task) {
   Loop& loop = task.loop;
   if (task.size == 1 || !loop.specification.ordered || loop.has_turn) return;
   wait_for_turn(task);
-  if (task.team->ranks > 1) task.team->runtime.synchronization().acquire();
+  if (task.team->ranks > 1) task.team->runtime.synchronization().acquire(slot_of(task).channel());
 }
 
 void ordered_end(ImplicitTask& task) {
   const Loop& loop = task.loop;
   if (task.size == 1 || !loop.specification.ordered) return;
-  if (task.team->ranks > 1) task.team->runtime.synchronization().release();
+  if (task.team->ranks > 1) task.team->runtime.synchronization().release(slot_of(task).channel());
 }
 
 }  // namespace musubi::omp

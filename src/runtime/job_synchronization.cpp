@@ -17,7 +17,7 @@ JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, Job
       locks_(devices.fabric(), protocol, job.counters, grants,
              devices.files().control() + job.control.lock_words, job.control.lock_words, lock_count,
              job.control.signature, job.notices_max),
-      clock_(devices.fabric(), protocol, job.control.clock_word),
+      clock_(devices.fabric(), protocol, job.control.clock_words),
       flags_(devices.fabric(), protocol, clock_, devices.files().control() + job.control.flag_words,
              job.control.flag_words, job.control.signature, job.notices_max),
       bell_(devices.fabric(), devices.files().control(),
@@ -102,21 +102,21 @@ void JobSynchronization::release_range(const void* address, std::size_t bytes) {
   hand_over(protocol_.release(coherence::Scope::of_blocks(run), false));
 }
 
-void JobSynchronization::release() {
+void JobSynchronization::release(sync::Channel channel) {
   if (job_.ranks == 1) return;
   const Traced traced(Event::release);
   const sync::Stand::Operation operation = threads_.begin_operation();
-  threads_.executor().run(flags_.release(operation.siblings()));
+  threads_.executor().run(flags_.release(channel, operation.siblings()));
   if (keeper_ != nullptr) keeper_->note_release();
 }
-void JobSynchronization::acquire() {
+void JobSynchronization::acquire(sync::Channel channel) {
   if (job_.ranks == 1) return;
   const Traced traced(Event::acquire);
   if (flags_.in_use()) {
     const sync::Stand::Operation operation = threads_.begin_operation();
     threads_.executor().run(flags_.acquire(operation.siblings()));
   } else {
-    threads_.executor().run(clock_.acquire());
+    threads_.executor().run(clock_.acquire(channel));
     // A turn in the background may have held back what came for stacks, and then not begun to keep order.
     threads_.executor().run(protocol_.ordering().show_held_back());
   }

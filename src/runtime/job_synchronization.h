@@ -38,8 +38,8 @@ class JobSynchronization final : public Synchronization {
   void flush() override;
   void prefetch(const void* address, std::size_t bytes, bool for_writing) override;
   void release_range(const void* address, std::size_t bytes) override;
-  void release() override;
-  void acquire() override;
+  void release(sync::Channel channel) override;
+  void acquire(sync::Channel channel) override;
   void expect_flags() override;
   void suspect_flags() override;
   AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) override;

@@ -46,16 +46,18 @@ class Synchronization {
   virtual bool try_lock(LockId lock) = 0;
   virtual void unlock(LockId lock) = 0;
 
-  // Release and acquire by the global clock: omp flush, fences.
+  // Release and acquire, between all threads of the job: omp flush, fences.
   virtual void flush() = 0;
   // A hint: the bytes are wanted soon. Brings their blocks and opens them, as faults would one by one.
   virtual void prefetch(const void* address, std::size_t bytes, bool for_writing) = 0;
   // A hint: this rank has written what others will read. Releases it now, so that the next release has less
   // to do; others see it when they acquire that one.
   virtual void release_range(const void* address, std::size_t bytes) = 0;
-  // Release everything, without an acquire; acquire what the global clock covers.
-  virtual void release() = 0;
-  virtual void acquire() = 0;
+  // For a word by which threads tell each other something, whose number or address is the channel. Release
+  // everything, before the word changes; acquire, after it was seen to have changed, what was released by the
+  // same channel.
+  virtual void release(std::uint64_t channel) = 0;
+  virtual void acquire(std::uint64_t channel) = 0;
 
   // The program may hand data over by plain flags (it has fences): no thread is to see a flag whose data has
   // not been released. Before the program's main.

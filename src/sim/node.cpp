@@ -96,7 +96,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       rw_locks_(fabric, *protocol_, fabric.counters(), wait_records_, layout_.signature,
                 options_.protocol.signature_notices_max, options_.protocol.hooks),
       conditions_(fabric, wait_records_, options_.locks, options_.protocol.hooks),
-      clock_(fabric, *protocol_, layout_.clock_word),
+      clock_(fabric, *protocol_, layout_.clock_words, options_.protocol.hooks),
       flags_(fabric, *protocol_, clock_, control(layout_.flag_words), layout_.flag_words, layout_.signature,
              options_.protocol.signature_notices_max, options_.protocol.hooks),
       background_(flags_, protocol_->ordering(), stand_, fabric.counters()) {
@@ -154,14 +154,14 @@ Task<> Node::modify(BlockId block, coherence::Modification& modification) {
   co_await flags_.modify(block, modification, operation.siblings());
 }
 
-Task<> Node::release() {
+Task<> Node::release(sync::Channel channel) {
   const sync::Stand::Operation operation = begin_operation();
-  co_await flags_.release(operation.siblings());
+  co_await flags_.release(channel, operation.siblings());
 }
 
-Task<> Node::acquire() {
+Task<> Node::acquire(sync::Channel channel) {
   if (!flags_.in_use()) {
-    co_await clock_.acquire();
+    co_await clock_.acquire(channel);
     co_return co_await protocol_->ordering().show_held_back();
   }
   const sync::Stand::Operation operation = begin_operation();

@@ -71,9 +71,9 @@ class Node {
   sync::Background& background() { return background_; }
   // omp flush.
   Task<> flush();
-  // Without a partner, by the clock.
-  Task<> release();
-  Task<> acquire();
+  // Without a partner, by the channel's clock.
+  Task<> release(sync::Channel channel = 0);
+  Task<> acquire(sync::Channel channel = 0);
   // Before an operation by which threads may meet.
   Task<> renew_order() { return flags_.renew(); }
   Task<> lock(LockId lock);

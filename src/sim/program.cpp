@@ -34,7 +34,7 @@ Program::Program(Cluster& cluster)
 void Program::prepare_blocks(BlockId first, Random& random) {
   for (std::uint64_t i = first.value; i < cluster_.space().blocks(); ++i) {
     channels_.push_back(
-        {shadow_.baton(), static_cast<std::uint32_t>(random.below(actors_.size())), false, by_clock});
+        {i, shadow_.baton(), static_cast<std::uint32_t>(random.below(actors_.size())), false, by_clock});
     prepare_block(BlockId{i}, random);
     live_.push_back(BlockId{i});
   }

@@ -53,6 +53,7 @@ class Program final : private PromiseBase::Observer {
   // released after his last access and the receiver takes before his first. Others may hold that lock in
   // between: what it covers must add up along all such chains.
   struct Channel {
+    sync::Channel number;
     Shadow::Baton baton;
     std::uint32_t turn;
     bool fresh;          // the one whose turn it is has not acquired yet

@@ -265,7 +265,7 @@ Task<> Program::hand_over(Actor& actor, std::uint32_t phase, Cell cell) {
 
 Task<> Program::take_turn(Actor& actor, Channel& channel) {
   if (channel.lock == by_clock) {
-    co_await actor.node->acquire();
+    co_await actor.node->acquire(channel.number);
     shadow_.take(actor.number, channel.baton);
   } else {
     co_await enter(actor, channel.lock);
@@ -279,7 +279,7 @@ Task<> Program::pass_turn(Actor& actor, Channel& channel) {
   const auto lock = static_cast<std::uint32_t>(actor.random.below(locks_.size()));
   if (clock) {
     shadow_.give(actor.number, channel.baton);
-    co_await actor.node->release();
+    co_await actor.node->release(channel.number);
   } else {
     co_await enter(actor, lock);
     co_await leave(actor, lock);

@@ -1,35 +1,54 @@
-// The clock of the job: one word at rank 0 that releases raise and acquires read (coherence.md section 7).
+// The clocks of the job, which releases raise and acquires read (coherence.md section 7): words spread over
+// the ranks. A release and the acquires that are to see it name the same channel: the number of whatever
+// tells the others that the release is over.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 
 #include "base/task.h"
 #include "coherence/protocol.h"
 #include "fabric/fabric.h"
+#include "hooks/hooks.h"
 
 namespace musubi::sync {
 
+// Any number: the address of a word, say. Several channels may share a clock; then an acquire covers more.
+using Channel = std::uint64_t;
+
 class Clock {
  public:
-  // The word lies in the control region of rank 0 at `offset`.
-  Clock(fabric::Fabric& fabric, coherence::Protocol& protocol, std::uint64_t offset)
-      : fabric_(fabric), protocol_(protocol), offset_(offset) {}
+  static constexpr std::size_t word_count = 1024;  // of the job
 
-  // Releases everything and raises the job's clock to cover it. `as_of_now`: also releases, as of one moment,
-  // what other threads of the rank write meanwhile (Ordering::release_as_of_now).
-  Task<> release(bool as_of_now = false);
-  // Makes everything visible here that was released by the clock before.
-  Task<> acquire();
-  // Whether other ranks have raised the clock since the last look or release here. A hint.
-  Task<bool> has_moved();
+  // Some of the words lie in the control region of each rank, at `offset`.
+  Clock(fabric::Fabric& fabric, coherence::Protocol& protocol, std::uint64_t offset, Hooks hooks = {})
+      : fabric_(fabric), protocol_(protocol), offset_(offset), hooks_(hooks) {}
+  static constexpr std::size_t bytes(std::uint32_t ranks) {
+    return (word_count + ranks - 1) / ranks * sizeof(std::uint64_t);
+  }
+
+  // Raises the channel's clock to cover what this rank has released, and what it has acquired.
+  Task<> raise(Channel channel);
+  // Makes everything visible here that the channel's clock covers.
+  Task<> acquire(Channel channel);
 
  private:
-  Task<LogicalTime> now();
+  // Neighbouring channels, as of neighbouring words, have clocks at different ranks.
+  static std::size_t number_of(Channel channel) noexcept;
+  Rank keeper_of(std::size_t number) const noexcept {
+    return Rank{static_cast<std::uint32_t>(number % fabric_.ranks())};
+  }
+  std::uint64_t offset_of(std::size_t number) const noexcept {
+    return offset_ + number / fabric_.ranks() * sizeof(std::uint64_t);
+  }
 
   fabric::Fabric& fabric_;
   coherence::Protocol& protocol_;
-  std::uint64_t offset_;
-  std::atomic<std::uint64_t> last_seen_{0};
+  const std::uint64_t offset_;
+  [[no_unique_address]] const Hooks hooks_;
+  std::array<std::atomic<std::uint64_t>, word_count> seen_{};  // what each word was at least
 };
 
 }  // namespace musubi::sync

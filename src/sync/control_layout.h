@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sync/barrier.h"
+#include "sync/clock.h"
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
 #include "sync/wait_records.h"
@@ -22,9 +23,9 @@ struct ControlSizes {
 };
 
 // Offsets in the region; each part starts on a cache line of its own, so that parts with different writers do
-// not disturb each other. The clock word counts at rank 0 only.
+// not disturb each other.
 struct ControlLayout {
-  std::uint64_t clock_word;
+  std::uint64_t clock_words;
   std::uint64_t signature;
   std::uint64_t barrier_board;
   std::uint64_t lock_words;
@@ -41,7 +42,7 @@ struct ControlLayout {
       end += (part_bytes + 63) / 64 * 64;
       return offset;
     };
-    layout.clock_word = place(sizeof(std::uint64_t));
+    layout.clock_words = place(Clock::bytes(sizes.ranks));
     layout.signature = place(sizes.signature_bytes);
     layout.barrier_board = place(Barrier::board_bytes(sizes.ranks, sizes.notices_max));
     layout.lock_words = place(LockTable::words_bytes(sizes.lock_count));

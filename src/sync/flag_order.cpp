@@ -107,16 +107,23 @@ Task<> FlagOrder::give_credit(std::uint64_t barriers) {
   }
 }
 
+// With siblings while order is kept also what these write meanwhile, as of one moment.
+Task<> FlagOrder::release_all(bool siblings) {
+  co_await protocol_.release(coherence::Scope::everything(), false);
+  if (siblings && in_use()) co_await ordering_.release_as_of_now();
+}
+
 Task<> FlagOrder::release_announced(bool siblings) {
   announce();
-  co_await clock_.release(siblings && in_use());
+  co_await release_all(siblings);
   note_end();
 }
 
-Task<> FlagOrder::release(bool siblings) {
+Task<> FlagOrder::release(Channel channel, bool siblings) {
   if (must_settle()) co_await settle();
   const QuiescentMeanwhile stands(ordering_, siblings);
   co_await release_announced(siblings);
+  co_await clock_.raise(channel);
   if (!siblings) co_await acquire_what_shows();
 }
 
@@ -132,7 +139,7 @@ Task<> FlagOrder::hand_over(Task<> unlock, bool siblings) {
   const QuiescentMeanwhile stands(ordering_, siblings);
   announce();
   co_await std::move(unlock);
-  if (in_use()) co_await clock_.release(siblings);
+  if (in_use()) co_await release_all(siblings);
   note_end();
   if (!siblings) co_await acquire_what_shows();
 }
@@ -149,7 +156,7 @@ Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, b
   AnnouncedModification announced(modification, [this] { announce(); });
   co_await protocol_.modify(block, announced);
   if (announced.takes_writes_along) {
-    co_await clock_.release(siblings);
+    co_await release_all(siblings);
     note_end();
   }
   co_await acquire_in_order();

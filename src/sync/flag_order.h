@@ -74,8 +74,8 @@ class FlagOrder {
   // `siblings`: other threads of this rank may run program code before the task ends. Each of these tasks may
   // be called while order is not kept, and may begin to keep it half-way: the caller then says `siblings`.
   //
-  // Releases everything by the clock.
-  Task<> release(bool siblings);
+  // Releases everything, and raises the channel's clock.
+  Task<> release(Channel channel, bool siblings);
   // Releases, then acquires all releases that bytes here already may be part of.
   Task<> flush(bool siblings);
   // LockTable::unlock(), which publishes blocks in any order; then releases the rest.
@@ -138,6 +138,7 @@ class FlagOrder {
   void note_end() noexcept {
     if (!hooks_.injected(InjectedBug::release_not_announced)) word(finished).fetch_add(1);
   }
+  Task<> release_all(bool siblings);
   Task<> release_announced(bool siblings);
   bool must_settle() const noexcept { return in_use() && settled() == 0; }
   // For how many barriers this rank knows that all ranks have credit. The own credit says nothing of theirs:

@@ -32,7 +32,7 @@ std::uint64_t operations_of_a_miss(bool plain_flags) {
   Stage stage(configuration, 2);
   Node& reader = stage.node(1);
   do_now(stage, stage.node(0), store(stage.node(0), 0, 1));
-  do_now(stage, stage.node(0), stage.node(0).clock().release());
+  do_now(stage, stage.node(0), stage.node(0).release());
   const Cost cost(reader);
   do_now(stage, reader, read_word(reader));
   return cost.operations();
@@ -66,6 +66,32 @@ TEST(FlagsBudget, AFlushThatFindsNothingLooksOnceAtEachOtherRank) {
     do_now(stage, node, node.flush());
     EXPECT_EQ(cost.operations(), nodes - 1) << nodes << " nodes";
   }
+}
+
+// What a release by a channel costs beside its blocks, and the acquire: the clock. No node serves them all.
+TEST(FlagsBudget, ClocksOfChannelsLieAtAllNodes) {
+  constexpr std::uint64_t nodes = 8, channels = 512;
+  Stage stage(calm(nodes), nodes);
+  for (std::uint64_t channel = 0; channel < channels; ++channel) {
+    Node& giver = stage.node(channel % nodes);
+    Node& taker = stage.node((channel + 3) % nodes);
+    do_now(stage, giver, store(giver, channel % nodes, channel + 1));
+    do_now(stage, giver, giver.release(channel));
+    do_now(stage, taker, taker.acquire(channel));
+    const Cost taking(taker);
+    do_now(stage, taker, taker.acquire(channel));  // nothing is new
+    EXPECT_LE(taking.operations(), 1u);
+    const Cost giving(giver);
+    do_now(stage, giver, giver.release(channel));
+    EXPECT_EQ(giving.operations(), 0u);  // the clock is there already
+  }
+  std::uint64_t most = 0, all = 0;
+  for (std::uint32_t rank = 0; rank < nodes; ++rank) {
+    const std::uint64_t served = stage.node(rank).fabric().batches_served();
+    most = std::max(most, served);
+    all += served;
+  }
+  EXPECT_LE(most, 2 * all / nodes);
 }
 
 // Two ranks change words of one block; node 1 is the second to flush, and brings what node 0 wrote.

@@ -6,6 +6,7 @@ namespace musubi::sim {
 namespace {
 
 constexpr std::uint64_t worlds = 1000;
+constexpr std::uint64_t step_of_turns_ns = 2000;
 
 // ---- twin_without_version ----
 //
@@ -222,6 +223,38 @@ bool late_reader_sees_all(std::uint64_t seed, InjectedBug bug) {
 TEST(InjectedLitmus, AReaderNoticesThatACopyIsBeingGivenBack) {
   EXPECT_EQ(worlds_that_go_wrong(worlds, late_reader_sees_all, InjectedBug::none), 0u);
   EXPECT_GT(worlds_that_go_wrong(worlds, late_reader_sees_all, InjectedBug::dropped_copy_not_noticed), 0u);
+}
+
+// ---- clock_of_another_channel ----
+//
+// Two ranks write a block in turn, by a word that tells whose turn it is. The acquire looks at a clock that
+// nobody has raised, and the copy from before stays open.
+
+Task<> write_in_turn(Node& node, std::uint32_t self, std::uint32_t* turn, unsigned* failures) {
+  constexpr sync::Channel channel = 17;
+  for (std::uint32_t mine = self; mine < 8; mine += 2) {
+    while (*turn != mine) co_await fabric::sim::think(step_of_turns_ns);
+    co_await node.acquire(channel);
+    if (co_await load(node, 0) != mine) ++*failures;
+    co_await store(node, 0, mine + 1);
+    co_await node.release(channel);
+    ++*turn;
+  }
+}
+
+bool turns_see_each_other(std::uint64_t seed, InjectedBug bug) {
+  Configuration configuration = hostile(seed, 2);
+  configuration.bug = bug;
+  Stage stage(configuration, 1);
+  std::uint32_t turn = 0;
+  unsigned failures = 0;
+  for (std::uint32_t i = 0; i < 2; ++i) stage.play(i, write_in_turn(stage.node(i), i, &turn, &failures));
+  return stage.ends_well() && failures == 0;
+}
+
+TEST(InjectedLitmus, ReleaseAndAcquireMeetInTheClockOfTheirChannel) {
+  EXPECT_EQ(worlds_that_go_wrong(worlds, turns_see_each_other, InjectedBug::none), 0u);
+  EXPECT_GT(worlds_that_go_wrong(worlds, turns_see_each_other, InjectedBug::clock_of_another_channel), 0u);
 }
 
 // ---- taken_copy_not_renamed ----

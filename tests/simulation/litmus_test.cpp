@@ -98,11 +98,11 @@ Task<> pass_by_clock(Stage& stage, Node& node, std::uint32_t self, std::uint32_t
   for (unsigned round = 0; round < rounds; ++round) {
     const std::uint32_t mine = round * nodes + self;
     while (*turn != mine) co_await idle(stage, 3000);
-    co_await node.clock().acquire();
+    co_await node.acquire();
     const std::uint64_t seen = co_await load(node, 1);
     if (seen != mine) ++*failures;
     co_await store(node, 1, mine + 1);
-    co_await node.clock().release();
+    co_await node.release();
     ++*turn;
   }
 }
@@ -253,10 +253,13 @@ TEST(Litmus, AReaderFollowsALongChainToTheHome) {
 
 // ---- the home moves while readers try to read ----
 
+constexpr sync::Channel word_channel = 5;
+
 Task<> write_own_word(Stage& stage, Node& node, std::size_t index, unsigned rounds) {
   for (std::uint64_t round = 1; round <= rounds; ++round) {
     co_await store(node, 0, round, index);
-    co_await node.clock().release();
+    co_await node.protocol().release(coherence::Scope::everything(), false);
+    co_await node.clock().raise(word_channel);
     co_await idle(stage, 300);
   }
 }
@@ -264,7 +267,7 @@ Task<> write_own_word(Stage& stage, Node& node, std::size_t index, unsigned roun
 Task<> read_constant_word(Stage& stage, Node& node, unsigned rounds, unsigned* failures) {
   std::uint64_t last = 0;
   for (unsigned round = 0; round < rounds; ++round) {
-    co_await node.clock().acquire();
+    co_await node.clock().acquire(word_channel);
     const std::uint64_t constant = co_await load(node, 0, 7);
     if (constant != 0) ++*failures;
     // Written by somebody else meanwhile: any value is allowed, but an acquired one never goes back.

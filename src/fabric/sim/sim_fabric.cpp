@@ -92,6 +92,7 @@ void SimFabric::count(Rank peer, std::span<const Step> steps) noexcept {
   if (peer == self_) return;
   std::uint64_t bytes = 0;
   for (const Step& step : steps) bytes += step.bytes;
+  ++network_.node(peer).batches_served_;
   counters_.add(trace::Counter::remote_operations);
   counters_.add(trace::Counter::remote_bytes, bytes);
 }

@@ -92,6 +92,8 @@ class SimFabric final : public Fabric {
     return messages_sent_[static_cast<std::size_t>(kind)];
   }
   std::uint64_t message_bytes_sent() const noexcept { return message_bytes_sent_; }
+  // Batches of other nodes on this node's memory, so far.
+  std::uint64_t batches_served() const noexcept { return batches_served_; }
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return network_.ranks(); }
@@ -152,6 +154,7 @@ class SimFabric final : public Fabric {
   std::unordered_map<std::uint32_t, std::unique_ptr<Link>> links_;
   std::array<std::uint64_t, static_cast<std::size_t>(MessageKind::count)> messages_sent_{};
   std::uint64_t message_bytes_sent_ = 0;
+  std::uint64_t batches_served_ = 0;
   Port outward_;
   Port inward_;
   unsigned in_flight_ = 0;

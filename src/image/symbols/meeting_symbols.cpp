@@ -38,7 +38,7 @@ std::uintptr_t number(const volatile void* object) {
 int meet(Job& job, MeetingWords& words) {
   const SharedWord arrived(&words.arrived), round(&words.round);
   const std::uint32_t seen = round.load();
-  job.runtime.synchronization().release();
+  job.runtime.synchronization().release(round.channel());
   std::uint32_t before = arrived.load();
   for (std::uint32_t now; (now = arrived.compare_exchange(before, before + 1)) != before;) before = now;
   const bool is_last = before + 1 == words.size;

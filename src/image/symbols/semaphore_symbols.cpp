@@ -76,7 +76,7 @@ MUSUBI_EXPORT int sem_post(sem_t* semaphore) noexcept {
   if (job == nullptr) return next_post.get()(semaphore);
   const SharedWord count = count_of(semaphore);
   if (count.load() >= SEM_VALUE_MAX) return fail(EOVERFLOW);
-  job->runtime.synchronization().release();
+  job->runtime.synchronization().release(count.channel());
   count.add(1);
   return 0;
 }

@@ -30,9 +30,11 @@ class SharedWord {
 
   std::uint32_t load() const { return apply(AtomicOperation::Kind::load, 0, 0); }
   void add(std::uint32_t amount) const { apply(AtomicOperation::Kind::add, amount, 0); }
+  // Of what threads pass on by the word.
+  std::uint64_t channel() const noexcept { return reinterpret_cast<std::uintptr_t>(word_); }
   // The store comes after everything that this thread has written.
   void release(std::uint32_t value) const {
-    if (job_ != nullptr) job_->runtime.synchronization().release();
+    if (job_ != nullptr) job_->runtime.synchronization().release(channel());
     apply(AtomicOperation::Kind::store, value, 0);
   }
   // Result: the old value.
@@ -41,7 +43,7 @@ class SharedWord {
   }
   // From now on this thread can read what other ranks wrote before the value that it has just seen.
   void acquire() const {
-    if (job_ != nullptr) job_->runtime.synchronization().acquire();
+    if (job_ != nullptr) job_->runtime.synchronization().acquire(channel());
   }
 
  private:

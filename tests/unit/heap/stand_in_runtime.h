@@ -40,8 +40,8 @@ class StandInRuntime final : public runtime::Runtime,
   void flush() override { notes.push_back("flush"); }
   void prefetch(const void*, std::size_t, bool) override {}
   void release_range(const void*, std::size_t) override {}
-  void release() override { notes.push_back("release"); }
-  void acquire() override { notes.push_back("acquire"); }
+  void release(std::uint64_t) override { notes.push_back("release"); }
+  void acquire(std::uint64_t) override { notes.push_back("acquire"); }
   void expect_flags() override {}
   void suspect_flags() override {}
   AtomicValue atomic(std::uintptr_t, const AtomicOperation&) override { return 0; }

@@ -106,8 +106,8 @@ class StandinRuntime final : public runtime::Runtime,
   void flush() override {}
   void prefetch(const void*, std::size_t, bool) override {}
   void release_range(const void*, std::size_t) override {}
-  void release() override {}
-  void acquire() override {}
+  void release(std::uint64_t) override {}
+  void acquire(std::uint64_t) override {}
   void begin_region(std::uintptr_t, const void*) override {}
   void end_region() override {}
   void expect_flags() override {}
