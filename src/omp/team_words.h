@@ -54,6 +54,9 @@ class TeamWords {
     return Rank{static_cast<std::uint32_t>(number % ranks_)};
   }
 
+  // Whether no operation takes a trip over a network. The same at every rank.
+  bool all_within_reach() const noexcept { return local_ != nullptr || runtime_.words().all_within_reach(); }
+
   std::uint64_t load(Rank owner, std::size_t index) {
     return local_ != nullptr ? (*local_)[index].load() : runtime_.words().load(owner, index);
   }

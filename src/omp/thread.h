@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "omp/chunk_pace.h"
 #include "omp/iteration_space.h"
 #include "omp/region.h"
 #include "omp/task.h"
@@ -25,6 +26,8 @@ struct Loop {
   bool by_addition = false;      // dynamic: chunks are handed out by a plain addition
   std::uint64_t chunk_size = 1;  // dynamic and guided: as asked for, within the loop
   Chunk chunk;                   // positions held now; empty: none
+  Chunk batch;                   // dynamic, far: positions that this thread has taken for its next chunks
+  ChunkPace pace;                // of its batches
   std::uint64_t next_share = 0;  // static: how many chunks this thread has had
   std::uint32_t nest = 1;        // doacross: how deep the nest is
 };

@@ -4,6 +4,7 @@
 #include "omp/cancellation.h"
 #include "omp/doacross.h"
 #include "omp/team.h"
+#include "os/clock.h"
 
 namespace musubi::omp {
 namespace {
@@ -20,9 +21,9 @@ class Slot {
         owner_(team_words.owner_of(instance % ring)),
         base_(words::loop_slots + instance % ring * words::loop_slot_words) {}
 
-  std::uint64_t load(SlotWord word) { return words_.load(owner_, base_ + word); }
   // For what the chunks of an ordered loop pass on with their turn.
   std::uint64_t channel() const { return channel_of(base_ + turn); }
+  std::uint64_t load(SlotWord word) { return words_.load(owner_, base_ + word); }
   void store(SlotWord word, std::uint64_t value) { words_.store(owner_, base_ + word, value); }
   std::uint64_t fetch_add(SlotWord word, std::uint64_t amount) {
     return words_.fetch_add(owner_, base_ + word, amount);
@@ -61,11 +62,13 @@ Slot slot_of(const ImplicitTask& task) {
 }
 
 // Whether each thread may overshoot the end by one chunk without wrapping around. Then a plain addition hands
-// out the chunks, and the last thread to overshoot knows by its position that it is the last.
+// out the chunks, and the last thread to overshoot knows by its position that it is the last. Batches
+// overshoot by no more than the whole loop.
 bool additions_fit(std::uint64_t count, std::uint64_t chunk, std::uint32_t threads) {
   std::uint64_t beyond, highest;
   return !__builtin_mul_overflow(chunk, std::uint64_t{threads} + 1, &beyond) &&
-         !__builtin_add_overflow(count, beyond, &highest);
+         !__builtin_add_overflow(count, beyond, &highest) &&
+         !__builtin_add_overflow(count, highest, &highest);
 }
 
 void leave_slot(const ImplicitTask& task, Slot& slot) {
@@ -90,12 +93,45 @@ bool next_by_addition(ImplicitTask& task) {
   return false;
 }
 
+// Chunks that others wait for in order are taken one by one.
+bool takes_batches(const ImplicitTask& task) {
+  const Loop& loop = task.loop;
+  return !loop.specification.ordered && !loop.doacross && !task.team->words.all_within_reach();
+}
+
+// One trip for several chunks. Batches differ, so a position does not tell who is the last to overshoot.
+bool take_batch(ImplicitTask& task) {
+  Loop& loop = task.loop;
+  const std::uint64_t count = loop.specification.space.count, chunk = loop.chunk_size;
+  const std::uint64_t rest = (count - loop.batch.last) / chunk;
+  const std::uint64_t asked_ns = os::monotonic_ns();
+  const std::uint64_t chunks = loop.pace.next(asked_ns, rest, task.size);
+  Slot slot = slot_of(task);
+  const std::uint64_t first = slot.fetch_add(position, chunks * chunk);
+  loop.pace.note_batch(asked_ns, os::monotonic_ns(), chunks);
+  if (first >= count) {
+    leave_slot(task, slot);
+    return false;
+  }
+  loop.batch = {first, first + std::min(chunks * chunk, count - first)};
+  return true;
+}
+
+bool next_of_batch(ImplicitTask& task) {
+  Loop& loop = task.loop;
+  if (loop.batch.first == loop.batch.last && !take_batch(task)) return false;
+  loop.chunk = {loop.batch.first, std::min(loop.batch.first + loop.chunk_size, loop.batch.last)};
+  loop.batch.first = loop.chunk.last;
+  return true;
+}
+
 bool next_by_exchange(ImplicitTask& task) {
   Loop& loop = task.loop;
   const LoopSpecification& specification = loop.specification;
   const std::uint64_t count = specification.space.count, chunk = loop.chunk_size;
   Slot slot = slot_of(task);
-  std::uint64_t first = slot.load(position);
+  // Where this thread's last chunk ended, if no other has taken one since; if not, the exchange says so.
+  std::uint64_t first = loop.chunk.last;
   while (first < count) {
     const std::uint64_t remaining = count - first;
     const std::uint64_t size = specification.schedule == Schedule::guided
@@ -147,7 +183,8 @@ bool next_chunk(ImplicitTask& task) {
   if (loop.specification.space.count == 0) return false;
   switch (loop.specification.schedule) {
     case Schedule::dynamic:
-      return loop.by_addition ? next_by_addition(task) : next_by_exchange(task);
+      if (!loop.by_addition) return next_by_exchange(task);
+      return takes_batches(task) ? next_of_batch(task) : next_by_addition(task);
     case Schedule::guided:
       return next_by_exchange(task);
     case Schedule::static_chunks:
@@ -220,6 +257,7 @@ void loop_end(ImplicitTask& task) {
   const std::uint64_t count = loop.specification.space.count;
   const bool adds = loop.specification.schedule == Schedule::dynamic && loop.by_addition;
   const std::uint64_t end = adds ? first_beyond(count, loop.chunk_size) : count;
+  loop.batch = {count, count};
   for (std::uint64_t seen = slot.load(position); seen < count;) {
     const std::uint64_t before = slot.compare_swap(position, seen, end);
     if (before == seen) break;

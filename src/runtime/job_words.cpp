@@ -28,7 +28,10 @@ JobWords::JobWords(fabric::Fabric& fabric, trace::Counters& counters, std::uint6
     : fabric_(fabric), counters_(counters), offset_(offset), words_(fabric.ranks()) {
   for (std::uint32_t rank = 0; rank < fabric.ranks(); ++rank) {
     const fabric::Capabilities capabilities = fabric.capabilities(Rank{rank});
-    if (!capabilities.local_pointer || !capabilities.cpu_atomics_coherent) continue;
+    if (!capabilities.local_pointer || !capabilities.cpu_atomics_coherent) {
+      all_within_reach_ = false;
+      continue;
+    }
     std::byte* const region = fabric.direct(Rank{rank}, coherence::control_region);
     MUSUBI_CHECK(region != nullptr);
     words_[rank] = reinterpret_cast<std::uint64_t*>(region + offset);

@@ -21,6 +21,7 @@ class JobWords final : public Words {
   // The words of each rank lie at `offset` in its control region.
   JobWords(fabric::Fabric& fabric, trace::Counters& counters, std::uint64_t offset);
 
+  bool all_within_reach() const noexcept override { return all_within_reach_; }
   std::uint64_t load(Rank owner, std::size_t index) override;
   void store(Rank owner, std::size_t index, std::uint64_t value) override;
   std::uint64_t fetch_add(Rank owner, std::size_t index, std::uint64_t amount) override;
@@ -47,6 +48,7 @@ class JobWords final : public Words {
   // Of each rank; null: out of reach. Where processor atomics and those of the fabric do not mix, all are the
   // fabric's.
   std::vector<std::uint64_t*> words_;
+  bool all_within_reach_ = true;
 };
 
 }  // namespace musubi::runtime

@@ -14,6 +14,10 @@ class Words {
  public:
   static constexpr std::size_t count = 65536;  // per rank, zero at start
 
+  // Whether processor atomics reach the words of all ranks; the same at every rank. Otherwise each operation
+  // on a far rank's word is a trip there.
+  virtual bool all_within_reach() const noexcept = 0;
+
   virtual std::uint64_t load(Rank owner, std::size_t index) = 0;
   virtual void store(Rank owner, std::size_t index, std::uint64_t value) = 0;
   // Result of both: the old value.

@@ -34,10 +34,11 @@ long sum_of(const std::string& statistics, const std::string& counter) {
   return 0;
 }
 
-Counts run(int ranks, const std::string& construct, int times) {
+Counts run(int ranks, const std::string& construct, int times, const std::string& delay = "0us") {
   LaunchedJob::Options options = job_of({ranks}, "repeats", {construct, std::to_string(times)});
   // Looks in the background come by time.
-  options.arguments.insert(options.arguments.begin() + 1, {"--stats", "--set", "background_sync=0"});
+  options.arguments.insert(options.arguments.begin() + 1,
+                           {"--stats", "--set", "background_sync=0", "--set", "fabric_delay=" + delay});
   LaunchedJob job(options);
   EXPECT_EQ(job.wait(), 0) << job.error();
   const std::string text = job.error();
@@ -92,6 +93,16 @@ TEST(Counts, ABarrierFindsNothingToRelease) {
 // Besides, each rank asks rank 0 once, and who runs the block says when it has ended.
 TEST(Counts, ASingleTakesNoMoreMessagesThanItsBarrier) {
   expect_one_message_of_each_rank_in_each_round("single", 1, 2);
+}
+
+// 512 chunks; the word that hands them out lies at each rank in turn. By near words each chunk is an
+// operation.
+TEST(Counts, AFarDynamicLoopTakesFewTripsForItsChunks) {
+  constexpr int loops = 60;
+  const long near = run(2, "dynamic", loops).remote_operations;
+  const long far = run(2, "dynamic", loops, "20us").remote_operations;
+  EXPECT_GT(near, loops * 100);
+  EXPECT_LT(far, loops * 80 + at_beginning_max);
 }
 
 TEST(Counts, ASingleWithoutABarrierTakesNoMessage) {

@@ -19,6 +19,12 @@ int main(int count, char** arguments) {
 #pragma omp single
       NOTHING;
     }
+  } else if (strcmp(construct, "dynamic") == 0) {
+#pragma omp parallel firstprivate(times)
+    for (int i = 0; i < times; ++i) {
+#pragma omp for schedule(dynamic) nowait
+      for (int k = 0; k < 512; ++k) NOTHING;
+    }
   } else {
     CHECK(strcmp(construct, "single_nowait") == 0);
 #pragma omp parallel firstprivate(times)

@@ -47,7 +47,10 @@ class StandinRuntime final : public runtime::Runtime,
                              private runtime::Ending {
  public:
   StandinRuntime(Rank self, const JobDescription& description)
-      : Runtime(self, description.ranks, settings_, counters_), self_(self), ranks_(description.ranks) {
+      : Runtime(self, description.ranks, settings_, counters_),
+        self_(self),
+        ranks_(description.ranks),
+        far_(description.far) {
     settings_.threads_per_rank = description.threads_per_rank;
     settings_.stack_bytes = stack_bytes;
     Interfaces interfaces;
@@ -117,6 +120,7 @@ class StandinRuntime final : public runtime::Runtime,
     return operation.bytes == 4 ? apply_to(reinterpret_cast<std::uint32_t*>(address), operation)
                                 : apply_to(reinterpret_cast<std::uint64_t*>(address), operation);
   }
+  bool all_within_reach() const noexcept override { return !far_; }
   std::uint64_t load(Rank owner, std::size_t index) override { return word(owner, index).load(); }
   void store(Rank owner, std::size_t index, std::uint64_t value) override { word(owner, index).store(value); }
   std::uint64_t fetch_add(Rank owner, std::size_t index, std::uint64_t amount) override {
@@ -154,12 +158,17 @@ class StandinRuntime final : public runtime::Runtime,
     }
     return old;
   }
-  static std::atomic<std::uint64_t>& word(Rank owner, std::size_t index) {
+  std::atomic<std::uint64_t>& word(Rank owner, std::size_t index) const {
+    if (far_ && owner != self_) {
+      world->trips.fetch_add(1);
+      usleep(10);
+    }
     return world->words[owner.value][index];
   }
 
   Rank self_;
   std::uint32_t ranks_;
+  bool far_;
   ReleaseListener* release_listener_ = nullptr;
   std::size_t next_slot_ = 0;
   config::Settings settings_;
@@ -241,6 +250,10 @@ void* shared_allocate(std::size_t alignment, std::size_t bytes) {
   if (at + rounded > heap_bytes) return nullptr;
   const auto address = reinterpret_cast<std::uintptr_t>(world->heap + at);
   return reinterpret_cast<void*>((address + alignment - 1) & ~(alignment - 1));
+}
+
+std::uint64_t trips_made() {
+  return world->trips.load();
 }
 
 std::uint64_t barriers_passed() {

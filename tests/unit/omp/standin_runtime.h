@@ -26,6 +26,7 @@ struct SharedWorld {
   runtime::BarrierPayload payload;
   std::atomic<std::uint64_t> barriers;
   std::atomic<std::uint64_t> heap_used;
+  std::atomic<std::uint64_t> trips;
   std::atomic<std::uint32_t> locks[runtime::Synchronization::lock_count];
   std::atomic<std::uint64_t> words[ranks_max][runtime::Words::count];
   alignas(4096) std::byte stacks[ranks_max][slots_per_rank][stack_bytes];
@@ -36,6 +37,7 @@ struct JobDescription {
   std::uint32_t ranks = 1;
   std::uint32_t threads_per_rank = 1;
   std::vector<std::pair<std::string, std::string>> environment;
+  bool far = false;  // each operation on a word of another rank is a trip
 };
 
 // Runs `body` as main of a job. Result: 0 when every rank ended well and no expectation failed; otherwise
@@ -52,5 +54,7 @@ T* shared_array(std::size_t count) {
 
 // Barriers of the runtime that the job has passed so far.
 std::uint64_t barriers_passed();
+// Operations on words of other ranks so far, in a far job. Each one takes longer than the work of a test.
+std::uint64_t trips_made();
 
 }  // namespace musubi::testing
