@@ -42,7 +42,7 @@ int examine_machine(const RunOptions& options, bool as_json) {
     return refuse(read.error().message, status_of_misuse);
   }
   const config::Settings& settings = configuration.settings();
-  auto plan = runtime::AddressPlan::make(settings, options.ranks, {});
+  auto plan = runtime::AddressPlan::make(settings, runtime::Mappers::on_one_host(options.ranks), {});
   if (!plan) return refuse(plan.error().message, 1);
   const runtime::Reservation reservation = runtime::reservation_of(plan.value());
   doctor::Job job;

@@ -80,9 +80,10 @@ std::vector<std::string> environment_of_ranks(const Configuration& configuration
 
 // Before any rank is started: one line instead of one from each.
 Result<void> check_addresses(const config::Settings& settings, std::uint32_t ranks) {
-  auto plan = runtime::AddressPlan::make(settings, ranks, {});
+  const auto mappers = runtime::Mappers::on_one_host(ranks);
+  auto plan = runtime::AddressPlan::make(settings, mappers, {});
   if (!plan) return plan.error();
-  return runtime::fits_processor(runtime::reservation_of(plan.value()), ranks);
+  return runtime::fits_processor(runtime::reservation_of(plan.value()), mappers);
 }
 
 }  // namespace

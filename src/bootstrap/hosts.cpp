@@ -26,6 +26,12 @@ Hosts Hosts::by_place(std::span<const std::string> places) {
   return hosts;
 }
 
+std::uint32_t Hosts::most_together() const {
+  std::size_t most = 0;
+  for (const auto& ranks : ranks_on_) most = std::max(most, ranks.size());
+  return static_cast<std::uint32_t>(most);
+}
+
 std::vector<std::uint32_t> cores_of_hosts(const Hosts& hosts, std::span<const std::string> core_sets) {
   std::vector<std::uint32_t> cores;
   for (std::uint32_t host = 0; host < hosts.count(); ++host) {

@@ -26,6 +26,8 @@ class Hosts {
   HostId of(Rank rank) const { return host_of_.at(rank.value); }
   // In ascending order; at least one.
   std::span<const Rank> ranks_on(HostId host) const { return ranks_on_.at(host.value); }
+  // How many ranks the fullest host has.
+  std::uint32_t most_together() const;
   bool together(Rank a, Rank b) const { return of(a) == of(b); }
 
  private:

@@ -8,12 +8,14 @@ namespace {
 
 // Far from where the kernel puts programs (0x55…, or 0x400000) and libraries (0x7f…) without randomisation.
 constexpr std::uintptr_t shared_base = 0x1000'0000'0000;
-constexpr std::uintptr_t shared_end = 0x5000'0000'0000;
 constexpr std::size_t page_bytes = 4096;
-constexpr std::size_t heap_bytes_max = std::size_t{16} << 30;  // of a rank, unless set
+// Three views of it fit beside program and libraries, into the gaps between them.
+constexpr std::size_t shared_bytes_max = std::size_t{34} << 40;
+constexpr std::size_t heap_bytes_max = std::size_t{32} << 30;  // of a rank, unless set
 constexpr std::size_t global_bytes_max = std::size_t{16} << 30;
 constexpr std::size_t added_bytes_max = std::size_t{64} << 30;
 constexpr std::size_t stack_slots_max = 4097;  // of a rank: as many threads as a team may have there
+constexpr std::size_t stack_slots_kept = 33;   // before the heap gets all that it may have
 constexpr std::size_t library_span_max = std::size_t{64} << 30;
 constexpr std::size_t late_library_bytes_max = std::size_t{4} << 30;
 // A page may be shared while its neighbour is the library's own.
@@ -23,18 +25,19 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Address space that a rank may reserve for three views of its own part and two of each peer's, all of the
-// length of the whole: the need grows with the square of the ranks. The rest of the processor's addresses is
-// left to tables, libraries and the program.
-std::size_t share_of_rank(std::uint32_t ranks) {
-  constexpr std::size_t for_mappings = std::size_t{96} << 40;
-  return for_mappings / (2 * std::size_t{ranks} + 1) / ranks;
+// Address space that one rank's heap and stacks may have: all ranks' together lie in each view. The rest of
+// the processor's addresses is left to tables, libraries and the program.
+std::size_t share_of_rank(const Mappers& mappers) {
+  constexpr std::size_t for_views = std::size_t{100} << 40;
+  return for_views / mappers.views() / mappers.ranks;
 }
 
-// Half of the share at most, but a stack for each thread of the team.
+// What the heap leaves, and some at least, of half of the share; but a stack for each thread of the team.
 std::size_t stack_slots(const config::Settings& settings, std::size_t share, std::size_t slot_bytes) {
   const std::size_t needed = settings.threads_per_rank + 1;
-  return std::max(needed, std::min(stack_slots_max, share / 2 / slot_bytes));
+  const std::size_t left = share > heap_bytes_max ? share - heap_bytes_max : 0;
+  const std::size_t kept = std::min(share / 2, stack_slots_kept * slot_bytes);
+  return std::max(needed, std::min(stack_slots_max, std::max(left, kept) / slot_bytes));
 }
 
 std::size_t heap_bytes_of_rank(const config::Settings& settings, std::size_t share, std::size_t stacks) {
@@ -44,20 +47,19 @@ std::size_t heap_bytes_of_rank(const config::Settings& settings, std::size_t sha
   return std::clamp(left / unit * unit, unit, heap_bytes_max);
 }
 
-// Mapped by every rank for each rank.
-std::size_t global_bytes_of_rank(const config::Settings& settings, std::uint32_t ranks) {
+// Mapped once for each rank of the host.
+std::size_t global_bytes_of_rank(const config::Settings& settings, const Mappers& mappers) {
   if (settings.global_bytes) return round_up(*settings.global_bytes, page_bytes);
   constexpr std::size_t for_mappings = std::size_t{8} << 40;
   constexpr std::size_t unit = std::size_t{1} << 20;
-  const std::size_t share = for_mappings / ranks / unit * unit;
+  const std::size_t share = for_mappings / mappers.together / unit * unit;
   return std::clamp(share, unit, global_bytes_max);
 }
 
-// Mapped by every rank for each rank.
-std::size_t bytes_to_add(const config::Settings& settings, std::uint32_t ranks, bool adds_segments) {
+std::size_t bytes_to_add(const config::Settings& settings, const Mappers& mappers, bool adds_segments) {
   if (settings.segments_bytes) return round_up(*settings.segments_bytes, added_block_bytes_max);
-  constexpr std::size_t for_mappings = std::size_t{8} << 40;
-  const std::size_t share = for_mappings / (2 * std::size_t{ranks} + 1);
+  constexpr std::size_t for_views = std::size_t{8} << 40;
+  const std::size_t share = for_views / mappers.views();
   const std::size_t bytes = std::min(added_bytes_max, share) / added_block_bytes_max * added_block_bytes_max;
   return adds_segments ? bytes : 0;
 }
@@ -68,11 +70,10 @@ std::uint8_t merge_unit(const std::string& own, const std::string& of_job) {
   return word == "auto" ? std::uint8_t{0} : static_cast<std::uint8_t>(word[0] - '0');
 }
 
-// Mapped by every rank for each rank, as the heap is.
-std::size_t late_library_bytes(std::uint32_t ranks) {
-  constexpr std::size_t for_mappings = std::size_t{4} << 40;
+std::size_t late_library_bytes(const Mappers& mappers) {
+  constexpr std::size_t for_views = std::size_t{4} << 40;
   constexpr std::size_t unit = std::size_t{2} << 20;
-  return std::min(late_library_bytes_max, for_mappings / (2 * std::size_t{ranks} + 1) / unit * unit);
+  return std::min(late_library_bytes_max, for_views / mappers.views() / unit * unit);
 }
 
 void add_program(std::span<const SharedRange> globals, const config::Settings& settings, vm::Space& space) {
@@ -120,23 +121,23 @@ void find_libraries(std::span<const SharedRange> globals, Layout& layout) {
 
 }  // namespace
 
-Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uint32_t ranks,
+Result<AddressPlan> AddressPlan::make(const config::Settings& settings, const Mappers& mappers,
                                       std::span<const SharedRange> globals, bool adds_segments) {
-  AddressPlan plan{vm::Space(ranks), {}, global_bytes_of_rank(settings, ranks), 0, 0, 0, 0, {}};
+  const std::uint32_t ranks = mappers.ranks;
+  AddressPlan plan{mappers, vm::Space(ranks), {}, global_bytes_of_rank(settings, mappers), 0, 0, 0, 0, {}};
   Layout& layout = plan.layout;
   layout.heap_base = shared_base;
   // The lowest block of a slot is the guard.
   layout.stack_slot_bytes =
       round_up(settings.stack_bytes, settings.stack_block_bytes) + settings.stack_block_bytes;
-  const std::size_t share = share_of_rank(ranks);
+  const std::size_t share = share_of_rank(mappers);
   layout.stack_slots_per_rank = stack_slots(settings, share, layout.stack_slot_bytes);
   layout.heap_bytes_per_rank =
       heap_bytes_of_rank(settings, share, layout.stack_slots_per_rank * layout.stack_slot_bytes);
   const unsigned __int128 heap_bytes = static_cast<unsigned __int128>(layout.heap_bytes_per_rank) * ranks;
   const unsigned __int128 stack_bytes =
       static_cast<unsigned __int128>(layout.stack_slot_bytes) * layout.stack_slots_per_rank * ranks;
-  if (heap_bytes + stack_bytes + bytes_to_add(settings, ranks, adds_segments) >
-      (shared_end - shared_base) / 2) {
+  if (heap_bytes + stack_bytes + bytes_to_add(settings, mappers, adds_segments) > shared_bytes_max) {
     return Error{
         "the shared range of " + std::to_string(ranks) +
         " ranks does not fit into the address space: lower heap_bytes, stack_bytes or segments_bytes"};
@@ -145,9 +146,9 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, std::uin
       round_up(layout.heap_base + static_cast<std::size_t>(heap_bytes), std::size_t{1} << 30);
   layout.late_libraries_base =
       round_up(layout.stacks_base + static_cast<std::size_t>(stack_bytes), std::size_t{1} << 30);
-  layout.late_libraries_bytes = ranks > 1 ? late_library_bytes(ranks) : 0;
+  layout.late_libraries_bytes = ranks > 1 ? late_library_bytes(mappers) : 0;
   plan.added_base = round_up(layout.late_libraries_base + layout.late_libraries_bytes, std::size_t{1} << 30);
-  plan.added_bytes = bytes_to_add(settings, ranks, adds_segments);
+  plan.added_bytes = bytes_to_add(settings, mappers, adds_segments);
   find_libraries(globals, layout);
   if (layout.libraries_bytes > library_span_max) {
     return Error{

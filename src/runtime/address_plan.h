@@ -21,7 +21,19 @@ inline constexpr std::uint8_t policy_entry = 2;  // of segments that come later 
 // Of segments that come later.
 inline constexpr std::size_t added_block_bytes_max = std::size_t{2} << 20;
 
+// How many ranks a job has, and how many of them at most map each other's memory: those of one host. Each
+// host plans for the fullest one, since addresses are the same everywhere.
+struct Mappers {
+  std::uint32_t ranks = 1;
+  std::uint32_t together = 1;
+
+  static Mappers on_one_host(std::uint32_t ranks) { return {ranks, ranks}; }
+  // Of a part that all ranks provide: three views at the rank itself, two at each peer that maps it.
+  std::size_t views() const { return 2 * std::size_t{together} + 1; }
+};
+
 struct AddressPlan {
+  Mappers mappers;
   vm::Space space;
   Layout layout;
   std::size_t global_bytes;  // of global memory, at each rank
@@ -37,7 +49,7 @@ struct AddressPlan {
   // one for later ones: a process may have hundreds. Errors: more address space than the processor has,
   // libraries that lie too far apart.
   // `adds_segments`: memory will be added while the job runs, unless settings say otherwise.
-  static Result<AddressPlan> make(const config::Settings& settings, std::uint32_t ranks,
+  static Result<AddressPlan> make(const config::Settings& settings, const Mappers& mappers,
                                   std::span<const SharedRange> globals, bool adds_segments = false);
 };
 

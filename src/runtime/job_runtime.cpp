@@ -20,7 +20,8 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
   // A single rank keeps its globals where they are.
   const std::span<const SharedRange> globals =
       bootstrap->ranks() == 1 ? std::span<const SharedRange>() : shared.globals;
-  auto plan = AddressPlan::make(settings, bootstrap->ranks(), globals, shared.adds_segments);
+  const Mappers mappers{bootstrap->ranks(), bootstrap->hosts().most_together()};
+  auto plan = AddressPlan::make(settings, mappers, globals, shared.adds_segments);
   if (!plan) return plan.error();
   auto runtime = std::make_unique<JobRuntime>(settings, std::move(bootstrap), std::move(plan).value(),
                                               globals, shared.private_bytes);

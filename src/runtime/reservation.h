@@ -30,7 +30,7 @@ struct TableBytes {
 };
 
 struct Reservation {
-  std::uint64_t mapped_bytes;  // of the address space of one rank
+  std::uint64_t mapped_bytes;  // of the address space of one rank on the fullest host
   std::uint64_t table_bytes;   // of it, the process's own data
   std::uint64_t file_bytes;    // of the longest memory file
 };
@@ -39,6 +39,6 @@ struct Reservation {
 Reservation reservation_of(const AddressPlan& plan);
 
 // Error: a rank cannot map what the job would reserve; says what to lower.
-Result<void> fits_processor(const Reservation& reservation, std::uint32_t ranks);
+Result<void> fits_processor(const Reservation& reservation, const Mappers& mappers);
 
 }  // namespace musubi::runtime

@@ -18,6 +18,7 @@ TEST(Hosts, OneForAll) {
   EXPECT_EQ(hosts.count(), 1u);
   EXPECT_EQ(ranks_on(hosts, 0), (std::vector<std::uint32_t>{0, 1, 2}));
   EXPECT_TRUE(hosts.together(Rank(0), Rank(2)));
+  EXPECT_EQ(hosts.most_together(), 3u);
 }
 
 TEST(Hosts, NumberedByTheirFirstRanks) {
@@ -29,6 +30,7 @@ TEST(Hosts, NumberedByTheirFirstRanks) {
   EXPECT_EQ(ranks_on(hosts, 2), (std::vector<std::uint32_t>{3}));
   EXPECT_EQ(hosts.of(Rank(3)), HostId(2));
   EXPECT_FALSE(hosts.together(Rank(0), Rank(1)));
+  EXPECT_EQ(hosts.most_together(), 2u);
 }
 
 TEST(Hosts, CoresOfOneHostAreTheUnionOfItsRanks) {

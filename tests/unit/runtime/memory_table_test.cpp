@@ -92,7 +92,7 @@ TEST(MemoryTable, BytesPerRank) {
 // What doctor reckons with.
 TEST(MemoryTable, AReservationIsTheSumOfItsParts) {
   const config::Settings settings;
-  auto plan = AddressPlan::make(settings, 4, {});
+  auto plan = AddressPlan::make(settings, Mappers::on_one_host(4), {});
   ASSERT_TRUE(plan.ok());
   const vm::Space& space = plan.value().space;
   const Reservation reservation = reservation_of(plan.value());
@@ -102,28 +102,6 @@ TEST(MemoryTable, AReservationIsTheSumOfItsParts) {
   EXPECT_LE(words, space.blocks() * (64 + 1) + space.blocks() / 60);
   EXPECT_EQ(reservation.mapped_bytes, space.bytes() * (3 + 2 * 3) + words * 4 + reservation.table_bytes +
                                           4 * plan.value().global_bytes);
-}
-
-// Where a rank must map more and more peers, each provides less: the job still fits.
-TEST(MemoryTable, JobsOfManyRanksFitIntoTheAddressesOfTheProcessor) {
-  config::Settings settings;
-  constexpr std::size_t gib = std::size_t{1} << 30;
-  for (std::uint32_t ranks = 1; ranks <= 256; ++ranks) {
-    auto plan = AddressPlan::make(settings, ranks, {});
-    ASSERT_TRUE(plan.ok()) << ranks;
-    EXPECT_TRUE(fits_processor(reservation_of(plan.value()), ranks).ok()) << ranks;
-    EXPECT_EQ(plan.value().layout.heap_bytes_per_rank == 16 * gib, ranks <= 38) << ranks;
-    EXPECT_EQ(plan.value().global_bytes, 16 * gib) << ranks;
-    EXPECT_GE(plan.value().layout.heap_bytes_per_rank * ranks, 16 * gib * std::min(ranks, 4u)) << ranks;
-  }
-  // What the user set is kept; what does not fit is refused.
-  settings.heap_bytes = 16 * gib;
-  auto plan = AddressPlan::make(settings, 64, {});
-  ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan.value().layout.heap_bytes_per_rank, 16 * gib);
-  const auto fits = fits_processor(reservation_of(plan.value()), 64);
-  ASSERT_FALSE(fits.ok());
-  EXPECT_NE(fits.error().message.find("heap_bytes"), std::string::npos) << fits.error().message;
 }
 
 }  // namespace
