@@ -24,7 +24,7 @@
 // whose pages may be closed.
 //
 // Failure: a driver never reports a dead peer here. The bootstrap ends the job when a rank dies.
-// Drivers: shm (peers on one host), sim (virtual time), loopback (tests). Every driver passes
+// Drivers: shm (peers on one host), tcp, sim (virtual time), loopback (tests). Every driver passes
 // tests/conformance/fabric.
 #pragma once
 

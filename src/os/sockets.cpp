@@ -1,8 +1,9 @@
 #include "os/sockets.h"
 
-#include <sys/eventfd.h>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -87,20 +88,26 @@ std::size_t ReadySet::wait(std::span<epoll_event> events, int timeout_ms) const 
 }
 
 Result<Bell> Bell::create() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    return Error{"cannot make a pipe to wake a thread: " + cause()};
+  }
   Bell bell;
-  bell.file_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (bell.number() < 0) return Error{"cannot make an event to wake a thread: " + cause()};
+  bell.file_ = FileDescriptor(ends[0]);
+  bell.rope_ = FileDescriptor(ends[1]);
   return bell;
 }
 
-void Bell::ring() const noexcept {
-  const std::uint64_t one = 1;
-  system_call(SYS_write, number(), as_argument(&one), sizeof one);
+// A full pipe has been rung already.
+void Bell::ring_by(int rope) noexcept {
+  const char one = 1;
+  system_call(SYS_write, rope, as_argument(&one), sizeof one);
 }
 
 void Bell::silence() const noexcept {
-  std::uint64_t count = 0;
-  system_call(SYS_read, number(), as_argument(&count), sizeof count);
+  char rings[512];
+  while (system_call(SYS_read, number(), as_argument(rings), sizeof rings) == long{sizeof rings}) {
+  }
 }
 
 }  // namespace musubi::os

@@ -57,16 +57,21 @@ class ReadySet {
   FileDescriptor file_;
 };
 
-// Ready once it was rung, until it is silenced.
+// Ready once it was rung, until it is silenced. A pipe: another process of this host can open its end for
+// ringing (open_file_of_process), and ring_by() it.
 class Bell {
  public:
   static Result<Bell> create();
-  void ring() const noexcept;
+  void ring() const noexcept { ring_by(rope_.number()); }
   void silence() const noexcept;
   int number() const noexcept { return file_.number(); }
+  int rope() const noexcept { return rope_.number(); }  // the end for ringing
+
+  // Rings the bell whose end for ringing this is, or one that was opened from it.
+  static void ring_by(int rope) noexcept;
 
  private:
-  FileDescriptor file_;
+  FileDescriptor file_, rope_;
 };
 
 }  // namespace musubi::os

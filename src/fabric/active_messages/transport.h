@@ -79,6 +79,9 @@ class Transport {
   virtual void sleep(Sleeper sleeper) noexcept = 0;
   // Ends the sleep of this sleeper, or else its next one. Any thread.
   virtual void wake(Sleeper sleeper) noexcept = 0;
+  // What another process of this host can open (os::open_file_of_process) and write a byte to, for the same;
+  // -1 without such a thing.
+  virtual int rope(Sleeper) const noexcept { return -1; }
 
   // Ends the lanes to and from a peer that does not keep the protocol; lost() does not follow. Inside poll().
   virtual void close(Rank peer) noexcept = 0;

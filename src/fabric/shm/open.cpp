@@ -33,18 +33,6 @@ Result<os::Mapping> map_file_of(pid_t process, int file, std::uint64_t offset, s
   return os::Mapping::anywhere(bytes, os::Protection::read_write, {opened.value().number(), offset});
 }
 
-// Every rank says whether it succeeded, so that all succeed or all fail, with the same line. After this
-// exchange the files may be closed: all ranks have mapped them.
-Result<void> agree(const Result<void>& own, const ShmFabric::Exchange& exchange) {
-  auto outcomes = exchange(own.ok() ? std::string_view{} : std::string_view{own.error().message});
-  if (!outcomes) return outcomes.error();
-  for (std::size_t rank = 0; rank < outcomes.value().size(); ++rank) {
-    const std::string& message = outcomes.value()[rank];
-    if (!message.empty()) return Error{"rank " + std::to_string(rank) + ": " + message};
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t ranks,
@@ -70,6 +58,7 @@ Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t rank
   auto* mailbox = reinterpret_cast<Mailbox*>(memory.value().data());  // zeros are an empty mailbox
   std::unique_ptr<ShmFabric> fabric(new ShmFabric(self, ranks, *mailbox, counters, policy));
   fabric->map_own(regions, std::move(memory).value());
+  // After this exchange the files may be closed: all ranks have mapped them.
   auto agreed = agree(fabric->map_peers(own, blobs.value()), exchange);
   if (!agreed) return agreed.error();
   return fabric;

@@ -6,14 +6,13 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "fabric/exchange.h"
 #include "fabric/fabric.h"
 #include "fabric/memory/steps.h"
 #include "fabric/shm/address.h"
@@ -27,9 +26,6 @@ namespace musubi::fabric {
 
 class ShmFabric final : public Fabric {
  public:
-  // Collective: gives every rank's blob to every rank, by rank.
-  using Exchange = std::function<Result<std::vector<std::string>>(std::string_view blob)>;
-
   // Collective; calls `exchange` twice. `regions` has the same ids and sizes on every rank; each with bytes
   // needs a file, open for reading and writing, at least until this returns; `base` maps it and outlives the
   // fabric, as do `counters`. Address space is taken for all regions of all ranks, memory for none. Fails on

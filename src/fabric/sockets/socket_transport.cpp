@@ -5,12 +5,15 @@
 #include <bit>
 #include <utility>
 
+#include "os/tcp.h"
+
 namespace musubi::fabric {
 namespace {
 
 constexpr std::size_t sockets_per_poll = 16;
-constexpr unsigned calls_per_socket = 4;                               // then it is the turn of the others
-constexpr std::uint64_t bell = ~std::uint64_t{0}, opening = bell - 1;  // in a set of a sleeper: no sockets
+constexpr unsigned calls_per_socket = 4;  // then it is the turn of the others
+// In the sets, beside sockets.
+constexpr std::uint64_t bell = ~std::uint64_t{0}, opening = bell - 1, joining = bell - 2;
 constexpr std::size_t sockets_per_word = 64;
 
 Error cannot_wait() {
@@ -19,18 +22,38 @@ Error cannot_wait() {
 
 }  // namespace
 
-SocketTransport::SocketTransport(Rank self, std::vector<Sockets> peers)
-    : self_(self), peers_(peers.size()), told_((2 * peers.size() + sockets_per_word - 1) / sockets_per_word) {
-  for (std::size_t i = 0; i < peers.size(); ++i) peers_[i].sockets = std::move(peers[i]);
-}
+SocketTransport::SocketTransport(Rank self, std::uint32_t ranks, std::unique_ptr<Joiner> joiner)
+    : self_(self),
+      peers_(ranks),
+      told_((2 * std::size_t{ranks} + sockets_per_word - 1) / sockets_per_word),
+      joiner_(std::move(joiner)) {}
 
 Result<std::unique_ptr<SocketTransport>> SocketTransport::create(Rank self, std::vector<Sockets> peers) {
-  std::unique_ptr<SocketTransport> transport(new SocketTransport(self, std::move(peers)));
+  const auto ranks = static_cast<std::uint32_t>(peers.size());
+  std::unique_ptr<SocketTransport> transport(new SocketTransport(self, ranks, nullptr));
   if (auto made = transport->make_sets(); !made) return made.error();
-  for (std::uint32_t rank = 0; rank < transport->ranks(); ++rank) {
-    if (Rank{rank} != self && !transport->enter_sets(Rank{rank})) {
-      return cannot_wait();
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (Rank{rank} == self) continue;
+    Peer& peer = transport->peers_[rank];
+    peer.sockets = std::move(peers[rank]);
+    for (const bool asking : {true, false}) {
+      if (!transport->enter_sets({Rank{rank}, asking})) return cannot_wait();
+      transport->line({Rank{rank}, asking}).store(Line::joined);
     }
+  }
+  return transport;
+}
+
+Result<std::unique_ptr<SocketTransport>> SocketTransport::create(Rank self, std::uint32_t ranks,
+                                                                 std::unique_ptr<Joiner> joiner) {
+  std::unique_ptr<SocketTransport> transport(new SocketTransport(self, ranks, std::move(joiner)));
+  if (auto made = transport->make_sets(); !made) return made.error();
+  const int number = transport->joiner_->number();
+  constexpr std::uint32_t once = EPOLLIN | EPOLLET;
+  if (!transport->arrivals_.add(number, EPOLLIN, joining) ||
+      !transport->sleeping_[0].add(number, once, joining) ||
+      !transport->sleeping_[1].add(number, once, joining)) {
+    return cannot_wait();
   }
   return transport;
 }
@@ -55,19 +78,48 @@ Result<void> SocketTransport::make_sets() {
 
 // A waiter sleeps for replies, too. Requests wake one of the sleepers only, the waiter first: sets that name
 // a socket as exclusive are told in their order, until one has a sleeper.
-bool SocketTransport::enter_sets(Rank rank) noexcept {
+bool SocketTransport::enter_sets(Name name) noexcept {
   constexpr std::uint32_t once = EPOLLIN | EPOLLET;
-  const Name asking{rank, true}, answering{rank, false};
-  const std::uint64_t asked = encode(asking), answered = encode(answering);
+  const int socket = socket_of(name);
+  const std::uint64_t data = encode(name);
   const os::ReadySet& waiter = sleeping_[index(Sleeper::waiter)];
   const os::ReadySet& service = sleeping_[index(Sleeper::service)];
-  return arrivals_.add(socket_of(asking), EPOLLIN, asked) &&
-         arrivals_.add(socket_of(answering), EPOLLIN, answered) &&
-         waiter.add(socket_of(asking), once, asked) &&
-         waiter.add(socket_of(answering), once | EPOLLEXCLUSIVE, answered) &&
-         service.add(socket_of(answering), once | EPOLLEXCLUSIVE, answered) &&
-         openings_.add(socket_of(asking), EPOLLONESHOT, asked) &&
-         openings_.add(socket_of(answering), EPOLLONESHOT, answered);
+  if (!arrivals_.add(socket, EPOLLIN, data) || !openings_.add(socket, EPOLLONESHOT, data)) return false;
+  if (name.asking) return waiter.add(socket, once, data);
+  return waiter.add(socket, once | EPOLLEXCLUSIVE, data) && service.add(socket, once | EPOLLEXCLUSIVE, data);
+}
+
+// In the order in which send() looks: a sender that found no line is told that it takes bytes now.
+bool SocketTransport::joined(Rank peer, bool asking, int socket) noexcept {
+  const Name name{peer, asking};
+  const Line before = line(name).load();
+  if (before == Line::joined || before == Line::ended || peers_[peer.value].lost) {
+    os::close_socket(socket);
+    return false;
+  }
+  Sockets& sockets = peers_[peer.value].sockets;
+  (asking ? sockets.asking : sockets.answering) = os::FileDescriptor(socket);
+  if (!enter_sets(name)) {
+    end(name);
+    find_lost(*receiver_, peer);
+    return false;
+  }
+  line(name).store(Line::joined);
+  if (asking) receiver_->writable(peer, Lane::requests);
+  return true;
+}
+
+void SocketTransport::unreachable(Rank peer) noexcept {
+  close(peer);
+  find_lost(*receiver_, peer);
+}
+
+std::uint32_t SocketTransport::connections() const noexcept {
+  std::uint32_t count = 0;
+  for (const Peer& peer : peers_) {
+    count += (peer.asking.load() == Line::joined) + (peer.answering.load() == Line::joined);
+  }
+  return count;
 }
 
 int SocketTransport::socket_of(Name name) const noexcept {
@@ -83,7 +135,13 @@ std::size_t SocketTransport::send(Rank peer, Lane lane, std::span<const Piece> p
     bytes += pieces[i].size();
   }
   const Name name{peer, lane == Lane::requests};
-  if (has_ended(name)) return bytes;
+  Line state = line(name).load();
+  if (state == Line::none && line(name).compare_exchange_strong(state, Line::called)) {
+    joiner_->call(peer);
+    return 0;
+  }
+  if (state == Line::called) return 0;
+  if (state == Line::ended) return bytes;
   const os::Transferred sent = os::send_pieces(socket_of(name), {vector.data(), pieces.size()});
   if (sent.end == os::Transferred::End::closed) return bytes;  // poll() finds out, too
   if (sent.bytes < bytes) {
@@ -94,6 +152,7 @@ std::size_t SocketTransport::send(Rank peer, Lane lane, std::span<const Piece> p
 }
 
 Polled SocketTransport::poll(Receiver& receiver) noexcept {
+  receiver_ = &receiver;
   const Polled polled = poll_some(receiver);
   unfinished_ = polled == Polled::more;
   return polled;
@@ -107,7 +166,12 @@ Polled SocketTransport::poll_some(Receiver& receiver) noexcept {
   std::array<epoll_event, sockets_per_poll> events;
   const std::size_t ready = arrivals_.look(events);
   for (std::size_t i = 0; i < ready; ++i) {
-    polled = std::max(polled, receive(receiver, decode(events[i].data.u64)));
+    if (events[i].data.u64 == joining) {
+      joiner_->work(*this);
+      polled = std::max(polled, Polled::something);
+    } else {
+      polled = std::max(polled, receive(receiver, decode(events[i].data.u64)));
+    }
   }
   const bool saw_all = ready < events.size();
   return !saw_all && (polled == Polled::something || unfinished_) ? Polled::more : polled;
@@ -144,7 +208,7 @@ Polled SocketTransport::receive_told(Receiver& receiver) noexcept {
 Polled SocketTransport::receive(Receiver& receiver, Name name) noexcept {
   const Lane lane = name.asking ? Lane::replies : Lane::requests;
   Polled polled = Polled::nothing;
-  for (unsigned call = 0; call < calls_per_socket && !has_ended(name); ++call) {
+  for (unsigned call = 0; call < calls_per_socket && line(name).load() == Line::joined; ++call) {
     std::array<Place, places_max> places;
     const std::size_t wanted = receiver.places(name.peer, lane, places);
     std::array<iovec, places_max> vector;
@@ -159,7 +223,7 @@ Polled SocketTransport::receive(Receiver& receiver, Name name) noexcept {
     polled = Polled::something;
     if (got.end == os::Transferred::End::closed) {
       end(name);
-      if (has_ended({name.peer, !name.asking})) receiver.lost(name.peer);
+      find_lost(receiver, name.peer);
       return polled;
     }
     receiver.received(name.peer, lane, got.bytes);
@@ -175,16 +239,27 @@ void SocketTransport::sleep(Sleeper sleeper) noexcept {
     const std::uint64_t data = events[i].data.u64;
     if (data == bell) {
       bells_[index(sleeper)].silence();
-    } else if (data != opening) {
+    } else if (data != opening && data != joining) {
       told_[data / sockets_per_word].fetch_or(std::uint64_t{1} << data % sockets_per_word);
     }
   }
 }
 
+// A peer that was joined on one line only, or on none, and has ended that, is lost: it asks no more.
+void SocketTransport::find_lost(Receiver& receiver, Rank rank) noexcept {
+  Peer& peer = peers_[rank.value];
+  if (peer.lost || peer.asking.load() == Line::joined || peer.answering.load() == Line::joined) return;
+  peer.lost = true;
+  peer.asking.store(Line::ended);
+  peer.answering.store(Line::ended);
+  receiver.lost(rank);
+}
+
 // The socket stays open, so that its number names nothing else; the peer learns that it is shut.
 void SocketTransport::end(Name name) noexcept {
-  if (peers_[name.peer.value].ended(name).exchange(true)) return;
+  if (line(name).exchange(Line::ended) == Line::ended) return;
   const int socket = socket_of(name);
+  if (socket < 0) return;
   for (const os::ReadySet* set : {&arrivals_, &openings_, &sleeping_[0], &sleeping_[1]}) set->remove(socket);
   os::shut_down(socket);
 }

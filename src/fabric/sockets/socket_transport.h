@@ -1,9 +1,11 @@
-// Transport over connected stream sockets, two per pair of ranks: on one the first of them asks and the other
-// replies, on the other the reverse. What driver joins them, and how, is its own business.
+// A transport over connected stream sockets, two per pair of ranks: on one the first of them asks and the
+// other replies, on the other the reverse. They are given at the start, or made by a joiner when they are
+// first used.
 //
 // Sets of sockets (epoll): `arrivals_` says what poll() has to receive. The two sleepers have sets of their
 // own, which tell of each arrival once, and of a request to a waiter if one sleeps, otherwise to the service
-// thread. `openings_` says which lanes take bytes again; it is ready inside the sets of both sleepers.
+// thread. `openings_` says which lanes take bytes again; it is ready inside the sets of both sleepers, as is
+// what the joiner has to do.
 #pragma once
 
 #include <atomic>
@@ -13,11 +15,12 @@
 
 #include "base/result.h"
 #include "fabric/active_messages/transport.h"
+#include "fabric/sockets/joiner.h"
 #include "os/sockets.h"
 
 namespace musubi::fabric {
 
-class SocketTransport final : public Transport {
+class SocketTransport final : public Transport, private Joined {
  public:
   // Of one peer; without sockets at the own rank.
   struct Sockets {
@@ -25,8 +28,11 @@ class SocketTransport final : public Transport {
     os::FileDescriptor answering;  // the reverse
   };
 
-  // The sockets do not block.
+  // All peers are joined. The sockets do not block.
   static Result<std::unique_ptr<SocketTransport>> create(Rank self, std::vector<Sockets> peers);
+  // No peer is, until the joiner does it.
+  static Result<std::unique_ptr<SocketTransport>> create(Rank self, std::uint32_t ranks,
+                                                         std::unique_ptr<Joiner> joiner);
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return static_cast<std::uint32_t>(peers_.size()); }
@@ -35,6 +41,10 @@ class SocketTransport final : public Transport {
   void sleep(Sleeper sleeper) noexcept override;
   void wake(Sleeper sleeper) noexcept override { bells_[index(sleeper)].ring(); }
   void close(Rank peer) noexcept override;
+  int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].rope(); }
+
+  // Sockets that are joined and have not ended. Any thread.
+  std::uint32_t connections() const noexcept;
 
  private:
   // A socket: which one.
@@ -42,14 +52,16 @@ class SocketTransport final : public Transport {
     Rank peer;
     bool asking = false;
   };
+  enum class Line : std::uint8_t { none, called, joined, ended };
   struct Peer {
     Sockets sockets;
-    std::atomic<bool> asking_ended{false}, answering_ended{false};
+    std::atomic<Line> asking{Line::none}, answering{Line::none};
+    bool lost = false;  // by the thread that polls
 
-    std::atomic<bool>& ended(Name name) noexcept { return name.asking ? asking_ended : answering_ended; }
+    std::atomic<Line>& line(Name name) noexcept { return name.asking ? asking : answering; }
   };
 
-  SocketTransport(Rank self, std::vector<Sockets> peers);
+  SocketTransport(Rank self, std::uint32_t ranks, std::unique_ptr<Joiner> joiner);
   static std::size_t index(Sleeper sleeper) noexcept { return static_cast<std::size_t>(sleeper); }
   static std::uint64_t encode(Name name) noexcept {
     return std::uint64_t{name.peer.value} << 1 | name.asking;
@@ -59,10 +71,13 @@ class SocketTransport final : public Transport {
   }
 
   Result<void> make_sets();
-  bool enter_sets(Rank rank) noexcept;
+  bool enter_sets(Name name) noexcept;
+  bool joined(Rank peer, bool asking, int socket) noexcept override;
+  void unreachable(Rank peer) noexcept override;
   int socket_of(Name name) const noexcept;
-  bool has_ended(Name name) noexcept { return peers_[name.peer.value].ended(name).load(); }
+  std::atomic<Line>& line(Name name) noexcept { return peers_[name.peer.value].line(name); }
   void end(Name name) noexcept;
+  void find_lost(Receiver& receiver, Rank peer) noexcept;
   Polled poll_some(Receiver& receiver) noexcept;
   bool open_lanes(Receiver& receiver) noexcept;
   Polled receive_told(Receiver& receiver) noexcept;
@@ -75,6 +90,8 @@ class SocketTransport final : public Transport {
   os::Bell bells_[2];                             // by Sleeper
   std::vector<std::atomic<std::uint64_t>> told_;  // a bit per socket, by encode()
   bool unfinished_ = false;                       // the last poll() left something; by the thread that polls
+  const std::unique_ptr<Joiner> joiner_;          // null: all are joined
+  Receiver* receiver_ = nullptr;                  // of the poll() that is going on
   std::atomic<std::uint32_t> full_lanes_{0};
 };
 

@@ -1,11 +1,8 @@
-// The port's suite on the engine of active messages, over the driver loopback. Each rank has a service
-// thread, as in production: without one nothing carries requests out while a rank's own threads do something
-// else.
-#include <thread>
-
+// The port's suite on the engine of active messages, over the driver loopback.
 #include "fabric/loopback/loopback.h"
 #include "fabric_suite.h"
 #include "os/cpu.h"
+#include "service_threads.h"
 #include "thread_per_actor.h"
 #include "waiting_suite.h"
 
@@ -23,24 +20,10 @@ class LoopbackWorld final : public FabricWorld {
   Fabric& fabric(Rank rank) override { return job_->fabric(rank); }
   std::byte* memory(Rank rank) override { return job_->memory(rank); }
 
-  // Service threads only while actors run: a death test forks.
   bool run(std::vector<Actor> actors) override {
-    std::atomic<bool> stop{false};
-    std::vector<std::thread> services;
-    for (std::uint32_t rank = 0; rank < job_->ranks(); ++rank) {
-      services.emplace_back([this, rank, &stop] {
-        Fabric& fabric = job_->fabric(Rank{rank});
-        while (!stop.load()) {
-          if (!fabric.progress()) fabric.wait_for_service();
-        }
-      });
-    }
-    const bool all_ended =
-        run_by_threads(actors, job_->ranks(), [this](Rank rank) -> Fabric& { return fabric(rank); });
-    stop.store(true);
-    for (std::uint32_t rank = 0; rank < job_->ranks(); ++rank) job_->fabric(Rank{rank}).wake_service();
-    for (auto& service : services) service.join();
-    return all_ended;
+    const auto fabric_of = [this](Rank rank) -> Fabric& { return fabric(rank); };
+    const ServiceThreads services(job_->ranks(), fabric_of);
+    return run_by_threads(actors, job_->ranks(), fabric_of);
   }
 
  private:

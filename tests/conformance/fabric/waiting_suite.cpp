@@ -75,6 +75,7 @@ TEST_P(WaitingSuite, NoPromptMessageIsStranded) {
     const std::uint64_t patience_ends_ns = os::monotonic_ns() + 20'000'000'000u;
     while (count.number.load() < sent) {
       ASSERT_LT(os::monotonic_ns(), patience_ends_ns) << "message " << sent << " is stranded";
+      fabric(1).progress();  // as the sender's service thread would: a driver may connect first
       ::sched_yield();
     }
   }

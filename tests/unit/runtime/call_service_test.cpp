@@ -18,7 +18,7 @@ constexpr ProcedureId echo_id{1}, blocking_id{2}, relay_id{3};
 
 class Member {
  public:
-  Member(Rank self, fabric::ShmFabric::Exchange exchange) : self_(self) {
+  Member(Rank self, fabric::Exchange exchange) : self_(self) {
     fabric::WaitingPolicy policy;
     auto opened = rank_.open(self, ranks, 4096, exchange, policy);
     MUSUBI_CHECK(static_cast<bool>(opened));

@@ -1,0 +1,75 @@
+#include "fabric/tcp/complaints.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "os/clock.h"
+
+namespace musubi::fabric::tcp {
+namespace {
+
+constexpr std::uint64_t quiet_ns = 1'000'000'000;
+
+}  // namespace
+
+// What does not fit is left out.
+class Complaints::Line {
+ public:
+  Line& operator<<(std::string_view text) noexcept {
+    const std::size_t taken = std::min(text.size(), buffer_.size() - length_);
+    std::memcpy(buffer_.data() + length_, text.data(), taken);
+    length_ += taken;
+    return *this;
+  }
+  Line& operator<<(std::uint64_t number) noexcept {
+    char digits[20];
+    char* first = digits + sizeof digits;
+    do {
+      *--first = static_cast<char>('0' + number % 10);
+      number /= 10;
+    } while (number != 0);
+    return *this << std::string_view(first, static_cast<std::size_t>(digits + sizeof digits - first));
+  }
+  Line& operator<<(const os::SocketAddress& address) noexcept {
+    char text[os::SocketAddress::text_bytes_max];
+    return *this << std::string_view(text, address.write(text));
+  }
+  std::string_view text() const noexcept { return {buffer_.data(), length_}; }
+
+ private:
+  std::array<char, 320> buffer_;
+  std::size_t length_ = 0;
+};
+
+bool Complaints::may_speak() noexcept {
+  if (log_ == nullptr) return false;
+  const std::uint64_t now = os::monotonic_ns();
+  if (now < quiet_until_ns_) {
+    ++left_out_;
+    return false;
+  }
+  quiet_until_ns_ = now + quiet_ns;
+  return true;
+}
+
+void Complaints::say(Line& line) noexcept {
+  if (left_out_ != 0) line << " (and " << left_out_ << " more before)";
+  left_out_ = 0;
+  log_->say(line.text());
+}
+
+void Complaints::refused(const os::SocketAddress& from, const char* reason) noexcept {
+  if (!may_speak()) return;
+  Line line;
+  line << "refused a connection from " << from << ": " << reason;
+  say(line);
+}
+
+void Complaints::unreachable(std::uint32_t rank, const os::SocketAddress& at, const char* reason) noexcept {
+  if (!may_speak()) return;
+  Line line;
+  line << "cannot reach rank " << std::uint64_t{rank} << " at " << at << ": " << reason;
+  say(line);
+}
+
+}  // namespace musubi::fabric::tcp

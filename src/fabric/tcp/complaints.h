@@ -1,0 +1,43 @@
+// Lines about connections that came to nothing: one per second at most, however many there are.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "os/tcp.h"
+
+namespace musubi::fabric::tcp {
+
+// Where such lines go.
+class Log {
+ public:
+  // A line without its end. Inside Transport::poll, possibly in a signal handler; must not block.
+  virtual void say(std::string_view line) noexcept = 0;
+
+ protected:
+  ~Log() = default;
+};
+
+// One thread at a time; allocates nothing.
+class Complaints {
+ public:
+  // Null: nobody wants to know.
+  explicit Complaints(Log* log) noexcept : log_(log) {}
+
+  // "refused a connection from ADDRESS: REASON"
+  void refused(const os::SocketAddress& from, const char* reason) noexcept;
+  // "cannot reach rank N at ADDRESS: REASON"
+  void unreachable(std::uint32_t rank, const os::SocketAddress& at, const char* reason) noexcept;
+
+ private:
+  class Line;
+  bool may_speak() noexcept;
+  void say(Line& line) noexcept;
+
+  Log* const log_;
+  std::uint64_t quiet_until_ns_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+}  // namespace musubi::fabric::tcp

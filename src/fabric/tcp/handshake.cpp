@@ -1,0 +1,71 @@
+#include "fabric/tcp/handshake.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace musubi::fabric::tcp {
+namespace {
+
+// None of libsodium's functions here needs sodium_init, which opens files.
+static_assert(crypto_auth_hmacsha512256_BYTES == sizeof(Proof));
+
+const unsigned char* bytes_of(const void* object) noexcept {
+  return static_cast<const unsigned char*>(object);
+}
+
+}  // namespace
+
+Handshake::Handshake(Rank self, std::uint32_t ranks, std::string_view build,
+                     std::span<const std::byte> secret)
+    : self_(self), ranks_(ranks) {
+  std::memcpy(build_.data(), build.data(), std::min(build.size(), build_.size()));
+  static_assert(crypto_hash_sha256_BYTES == key_bytes);
+  crypto_hash_sha256(key_.data(), bytes_of(secret.data()), secret.size());
+}
+
+Handshake::~Handshake() {
+  sodium_memzero(key_.data(), key_.size());
+}
+
+Hello Handshake::hello_to(Rank peer, const Nonce& nonce) const noexcept {
+  Hello hello;
+  hello.ranks = ranks_;
+  hello.from = self_.value;
+  hello.to = peer.value;
+  hello.build = build_;
+  hello.nonce = nonce;
+  return hello;
+}
+
+const char* Handshake::objection_to(const Hello& hello) const noexcept {
+  if (hello.mark != Hello{}.mark) return "it does not speak the language of Musubi's ranks";
+  if (hello.version != protocol_version || hello.build != build_) {
+    return "it is of another version or build of Musubi";
+  }
+  if (hello.ranks != ranks_ || hello.to != self_.value || hello.from >= ranks_ || hello.from == self_.value) {
+    return "it looks for a rank of another job";
+  }
+  return nullptr;
+}
+
+Proof Handshake::prove(Side side, const Hello& hello, const Nonce& answer) const noexcept {
+  crypto_auth_hmacsha512256_state state;
+  crypto_auth_hmacsha512256_init(&state, key_.data(), key_.size());
+  crypto_auth_hmacsha512256_update(&state, bytes_of(&side), sizeof side);
+  crypto_auth_hmacsha512256_update(&state, bytes_of(&hello), sizeof hello);
+  crypto_auth_hmacsha512256_update(&state, bytes_of(&answer), sizeof answer);
+  Proof proof;
+  crypto_auth_hmacsha512256_final(&state, reinterpret_cast<unsigned char*>(proof.data()));
+  sodium_memzero(&state, sizeof state);
+  return proof;
+}
+
+bool Handshake::is_proof(const Proof& given, Side side, const Hello& hello,
+                         const Nonce& answer) const noexcept {
+  const Proof right = prove(side, hello, answer);
+  return sodium_memcmp(given.data(), right.data(), right.size()) == 0;
+}
+
+}  // namespace musubi::fabric::tcp

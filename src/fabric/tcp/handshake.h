@@ -1,0 +1,71 @@
+// What two ranks say before anything else on a connection. The rank that asks begins:
+//
+//   hello    who asks whom, with what version and build, and a nonce
+//   answer   the other rank's nonce, and its proof
+//   proof    of the rank that asks; requests follow at once
+//
+// A proof is a MAC, by the job's secret, over the side that makes it and all that was said before. So it
+// holds for this connection alone, and for nobody in between who changed a byte. Neither side takes anything
+// else before it has checked the other's proof. No I/O here; allocates nothing, signal-safe.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/ids.h"
+
+namespace musubi::fabric::tcp {
+
+inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::size_t build_bytes = 24;
+using Build = std::array<std::byte, build_bytes>;  // shorter ones end in zeros
+using Nonce = std::array<std::byte, 32>;
+using Proof = std::array<std::byte, 32>;
+
+struct Hello {
+  std::array<char, 8> mark{'m', 'u', 's', 'u', 'b', 'i', '\r', '\n'};
+  std::uint32_t version = protocol_version;
+  std::uint32_t ranks = 0;
+  std::uint32_t from = 0, to = 0;
+  Build build{};
+  Nonce nonce{};
+};
+static_assert(sizeof(Hello) == 80);
+
+struct Answer {
+  Nonce nonce{};
+  Proof proof{};
+};
+static_assert(sizeof(Answer) == 64);
+
+enum class Side : std::uint8_t { asks, answers };
+
+// One job, seen from one rank.
+class Handshake {
+ public:
+  // Of `build` the first build_bytes count. `secret` is copied.
+  Handshake(Rank self, std::uint32_t ranks, std::string_view build, std::span<const std::byte> secret);
+  // Wipes the secret.
+  ~Handshake();
+  Handshake(const Handshake&) = delete;
+
+  Hello hello_to(Rank peer, const Nonce& nonce) const noexcept;
+  // Result: what is wrong with a hello to this rank, before any proof; null: nothing.
+  const char* objection_to(const Hello& hello) const noexcept;
+  Proof prove(Side side, const Hello& hello, const Nonce& answer) const noexcept;
+  // Takes the same time whatever differs.
+  bool is_proof(const Proof& given, Side side, const Hello& hello, const Nonce& answer) const noexcept;
+
+ private:
+  static constexpr std::size_t key_bytes = 32;
+
+  const Rank self_;
+  const std::uint32_t ranks_;
+  Build build_{};
+  std::array<unsigned char, key_bytes> key_{};
+};
+
+}  // namespace musubi::fabric::tcp

@@ -1,0 +1,51 @@
+// Joins ranks by TCP: a socket that listens, connections that come and go, and a clock for all that takes
+// too long.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "fabric/sockets/joiner.h"
+#include "fabric/tcp/calls.h"
+#include "fabric/tcp/guests.h"
+#include "fabric/tcp/tcp.h"
+
+namespace musubi::fabric::tcp {
+
+class TcpJoiner final : public Joiner {
+ public:
+  // `addresses` are by rank, at least one for each peer.
+  static Result<std::unique_ptr<TcpJoiner>> create(Rank self, os::FileDescriptor listening,
+                                                   std::vector<std::vector<os::SocketAddress>> addresses,
+                                                   const TcpOptions& options);
+  // Nothing listens from now on, whatever other process has inherited the socket.
+  ~TcpJoiner() override;
+
+  void call(Rank peer) noexcept override;
+  int number() const noexcept override { return set_.number(); }
+  void work(Joined& joined) noexcept override;
+
+ private:
+  TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, os::Bell bell, os::Timer timer,
+            std::vector<std::vector<os::SocketAddress>> addresses, const TcpOptions& options);
+  void begin_calls() noexcept;
+  void let_in() noexcept;
+  void set_clock() noexcept;
+
+  const Handshake handshake_;
+  Complaints complaints_;
+  const os::FileDescriptor listening_;
+  const os::ReadySet set_;
+  const os::Bell bell_;  // calls are wanted
+  const os::Timer timer_;
+  Guests guests_;
+  Calls calls_;
+  std::vector<std::atomic<std::uint64_t>> wanted_;  // a bit per peer
+  bool door_is_shut_ = false;                       // too many open files: until the timer rings
+  bool clock_runs_ = false;
+};
+
+}  // namespace musubi::fabric::tcp

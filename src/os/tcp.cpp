@@ -1,0 +1,238 @@
+#include "os/tcp.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "os/system_call.h"
+
+namespace musubi::os {
+namespace {
+
+constexpr int waiting_connections_max = 4096;  // the kernel takes less where net.core.somaxconn says so
+
+std::string cause() {
+  return std::strerror(errno);
+}
+
+void set_option(int socket, int level, int name, int value) noexcept {
+  system_call(SYS_setsockopt, socket, level, name, as_argument(&value), sizeof value);
+}
+
+bool is_of_other_hosts(const sockaddr& address) noexcept {
+  if (address.sa_family == AF_INET) return true;
+  if (address.sa_family != AF_INET6) return false;
+  return !IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+}
+
+SocketAddress address_of(const sockaddr& from) noexcept {
+  SocketAddress address;
+  std::memcpy(&address.v6, &from, from.sa_family == AF_INET ? sizeof address.v4 : sizeof address.v6);
+  address.set_port(0);
+  return address;
+}
+
+bool parse(const std::string& text, SocketAddress& address) noexcept {
+  address = SocketAddress();
+  if (::inet_pton(AF_INET, text.c_str(), &address.v4.sin_addr) == 1) {
+    address.v4.sin_family = AF_INET;
+    return true;
+  }
+  address = SocketAddress();
+  address.v6.sin6_family = AF_INET6;
+  return ::inet_pton(AF_INET6, text.c_str(), &address.v6.sin6_addr) == 1;
+}
+
+Result<FileDescriptor> listen_at_port(const SocketAddress& address) {
+  FileDescriptor socket(::socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (socket.number() < 0) return Error{"cannot make a socket: " + cause()};
+  set_option(socket.number(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (address.any.sa_family == AF_INET6) set_option(socket.number(), IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  if (::bind(socket.number(), &address.any, address.bytes()) != 0 ||
+      ::listen(socket.number(), waiting_connections_max) != 0) {
+    return Error{cause()};
+  }
+  return socket;
+}
+
+class Text {
+ public:
+  explicit Text(char* to) noexcept : begin_(to), end_(to) {}
+  void add(char character) noexcept { *end_++ = character; }
+  void add_number(unsigned number, unsigned base) noexcept {
+    if (number >= base) add_number(number / base, base);
+    add("0123456789abcdef"[number % base]);
+  }
+  std::size_t length() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
+
+ private:
+  char *begin_, *end_;
+};
+
+void write_v4(const std::uint8_t* bytes, Text& text) noexcept {
+  for (int i = 0; i < 4; ++i) {
+    if (i != 0) text.add('.');
+    text.add_number(bytes[i], 10);
+  }
+}
+
+}  // namespace
+
+std::uint16_t SocketAddress::port() const noexcept {
+  return ntohs(any.sa_family == AF_INET ? v4.sin_port : v6.sin6_port);
+}
+
+void SocketAddress::set_port(std::uint16_t port) noexcept {
+  (any.sa_family == AF_INET ? v4.sin_port : v6.sin6_port) = htons(port);
+}
+
+// inet_ntop is not signal-safe.
+std::size_t SocketAddress::write(char (&buffer)[text_bytes_max]) const noexcept {
+  Text text(buffer);
+  if (any.sa_family == AF_INET) {
+    write_v4(reinterpret_cast<const std::uint8_t*>(&v4.sin_addr), text);
+  } else if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+    write_v4(v6.sin6_addr.s6_addr + 12, text);
+  } else {
+    text.add('[');
+    for (int i = 0; i < 16; i += 2) {
+      if (i != 0) text.add(':');
+      text.add_number(unsigned{v6.sin6_addr.s6_addr[i]} << 8 | v6.sin6_addr.s6_addr[i + 1], 16);
+    }
+    text.add(']');
+  }
+  text.add(':');
+  text.add_number(port(), 10);
+  return text.length();
+}
+
+Result<std::vector<SocketAddress>> addresses_of_network(std::string_view network) {
+  const std::string name(network);
+  SocketAddress given;
+  if (!name.empty() && parse(name, given)) return std::vector{given};
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return Error{"cannot list the network interfaces: " + cause()};
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(all, &::freeifaddrs);
+  std::vector<SocketAddress> found;
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || !is_of_other_hosts(*each->ifa_addr)) continue;
+    const bool wanted = name.empty()
+                            ? (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_LOOPBACK) == 0
+                            : name == each->ifa_name;
+    if (wanted) found.push_back(address_of(*each->ifa_addr));
+  }
+  std::ranges::stable_sort(found, {},
+                           [](const SocketAddress& each) { return each.any.sa_family != AF_INET; });
+  if (!found.empty()) return found;
+  if (name.empty()) return Error{"no network interface is up that has an address other hosts can reach"};
+  return Error{"no network interface is called " + name + " and has an address; `ip addr` lists them"};
+}
+
+Result<FileDescriptor> listen_at(SocketAddress& address, PortRange ports) {
+  Error last{"no port"};
+  for (unsigned port = ports.first; port <= ports.last; ++port) {
+    address.set_port(static_cast<std::uint16_t>(port));
+    auto socket = listen_at_port(address);
+    if (socket) {
+      socklen_t bytes = sizeof address.v6;
+      ::getsockname(socket.value().number(), &address.any, &bytes);
+      return socket;
+    }
+    last = socket.error();
+  }
+  char text[SocketAddress::text_bytes_max];
+  return Error{"cannot listen at " + std::string(text, address.write(text)) + ": " + last.message +
+               "; give every rank of a host a port of its own by the setting ports, and an address of this "
+               "host by the setting network"};
+}
+
+Result<FileDescriptor> listen_everywhere(PortRange ports, std::uint16_t& port) {
+  SocketAddress address;
+  address.v6.sin6_family = AF_INET6;
+  auto socket = listen_at(address, ports);
+  if (!socket) {  // a host without IPv6
+    address = SocketAddress();
+    address.v4.sin_family = AF_INET;
+    socket = listen_at(address, ports);
+  }
+  port = address.port();
+  return socket;
+}
+
+int accept_next(int listening, SocketAddress& from) noexcept {
+  socklen_t bytes = sizeof from.v6;
+  return static_cast<int>(system_call(SYS_accept4, listening, as_argument(&from.any), as_argument(&bytes),
+                                      SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
+int begin_connecting(const SocketAddress& to) noexcept {
+  const long socket =
+      system_call(SYS_socket, to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (socket < 0) return static_cast<int>(socket);
+  const long answer = system_call(SYS_connect, socket, as_argument(&to.any), to.bytes());
+  if (answer == 0 || answer == -EINPROGRESS) return static_cast<int>(socket);
+  close_socket(static_cast<int>(socket));
+  return static_cast<int>(answer);
+}
+
+int socket_error(int socket) noexcept {
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  const long answer =
+      system_call(SYS_getsockopt, socket, SOL_SOCKET, SO_ERROR, as_argument(&error), as_argument(&bytes));
+  return answer == 0 ? error : static_cast<int>(-answer);
+}
+
+void close_socket(int socket) noexcept {
+  system_call(SYS_close, socket);
+}
+
+// Bytes that are not acknowledged in time end the connection; so do questions to a peer that is asked because
+// nothing is under way.
+void tune_connection(int socket, std::chrono::milliseconds silence_max) noexcept {
+  constexpr int questions = 3;
+  const int seconds = std::max(1, static_cast<int>(silence_max.count() / 1000 / (questions + 1)));
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence_max.count()));
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, questions);
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
+Result<Timer> Timer::create() {
+  Timer timer;
+  timer.file_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (timer.number() < 0) return Error{"cannot make a timer: " + cause()};
+  return timer;
+}
+
+void Timer::set(std::uint64_t nanoseconds) const noexcept {
+  constexpr std::uint64_t second = 1'000'000'000;
+  itimerspec times{};
+  times.it_value.tv_sec = times.it_interval.tv_sec = static_cast<time_t>(nanoseconds / second);
+  times.it_value.tv_nsec = times.it_interval.tv_nsec = static_cast<long>(nanoseconds % second);
+  system_call(SYS_timerfd_settime, number(), 0, as_argument(&times), 0);
+}
+
+void Timer::silence() const noexcept {
+  std::uint64_t rings = 0;
+  system_call(SYS_read, number(), as_argument(&rings), sizeof rings);
+}
+
+bool random_bytes(void* to, std::size_t bytes) noexcept {
+  return system_call(SYS_getrandom, as_argument(to), static_cast<long>(bytes), 0) == static_cast<long>(bytes);
+}
+
+}  // namespace musubi::os

@@ -1,0 +1,82 @@
+// TCP sockets that never block: addresses, listening, connecting. What says "signal-safe" allocates nothing
+// and makes bare system calls; the rest runs when a fabric opens.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "os/memory.h"
+
+namespace musubi::os {
+
+// Of IPv4 or IPv6, with a port. Plain bytes: ranks of one build exchange it.
+struct SocketAddress {
+  union {
+    sockaddr any;
+    sockaddr_in v4;
+    sockaddr_in6 v6;
+  };
+  SocketAddress() noexcept : v6{} {}
+
+  std::uint16_t port() const noexcept;
+  void set_port(std::uint16_t port) noexcept;
+  socklen_t bytes() const noexcept { return any.sa_family == AF_INET ? sizeof v4 : sizeof v6; }
+
+  // As in 10.0.0.1:4000 or [fd00::1]:4000. Result: how many of `text` count. Signal-safe.
+  static constexpr std::size_t text_bytes_max = 56;
+  std::size_t write(char (&text)[text_bytes_max]) const noexcept;
+};
+
+// The first port that is free is taken. 0 to 0: the system's choice.
+struct PortRange {
+  std::uint16_t first = 0, last = 0;
+};
+
+// The addresses by which other hosts may reach this one, without ports: of the interface of this name, of
+// this address itself, or, when `network` is empty, of all interfaces that are up but the loopback. At least
+// one. Link-local addresses do not count.
+Result<std::vector<SocketAddress>> addresses_of_network(std::string_view network);
+
+// A socket that listens at `address`, whose port is set to the one that was free.
+Result<FileDescriptor> listen_at(SocketAddress& address, PortRange ports);
+// The same at all addresses of the host; `port` is set.
+Result<FileDescriptor> listen_everywhere(PortRange ports, std::uint16_t& port);
+
+// The next connection that has come. Result: a socket, or a negative error of the kernel. Signal-safe.
+int accept_next(int listening, SocketAddress& from) noexcept;
+// Begins to connect. Result: a socket that is writable when that has ended (socket_error says how), or a
+// negative error of the kernel. Signal-safe.
+int begin_connecting(const SocketAddress& to) noexcept;
+// What went wrong with the socket; 0: nothing. Signal-safe.
+int socket_error(int socket) noexcept;
+// Signal-safe.
+void close_socket(int socket) noexcept;
+
+// Sends small pieces at once, and notices a peer that is silent for so long: whose host or whose link is
+// gone. Signal-safe.
+void tune_connection(int socket, std::chrono::milliseconds silence_max) noexcept;
+
+// Rings for a clock: ready when its time has come, until it is read.
+class Timer {
+ public:
+  static Result<Timer> create();
+  // Every `nanoseconds` from now on; 0: never. Signal-safe.
+  void set(std::uint64_t nanoseconds) const noexcept;
+  void silence() const noexcept;
+  int number() const noexcept { return file_.number(); }
+
+ private:
+  FileDescriptor file_;
+};
+
+// Bytes that nobody can guess. Result: whether the kernel gave them. Signal-safe.
+bool random_bytes(void* to, std::size_t bytes) noexcept;
+
+}  // namespace musubi::os

@@ -1,0 +1,374 @@
+// Who gets in by the door of a rank, and who does not: strangers cost a line, and nothing else.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "fabric/tcp/handshake.h"
+#include "os/clock.h"
+#include "service_threads.h"
+#include "tcp_ranks.h"
+
+namespace musubi::fabric::conformance {
+namespace {
+
+using tcp::Side;
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t patience_ns = 30'000'000'000u;
+constexpr RegionId region{0};
+
+class Watcher final : public PeerWatcher {
+ public:
+  void peer_failed(Rank, const char* text) noexcept override {
+    reason.store(text);
+    failed.fetch_add(1);
+  }
+  std::atomic<unsigned> failed{0};
+  std::atomic<const char*> reason{""};
+};
+
+template <typename Condition>
+bool comes_true(Condition condition) {
+  const std::uint64_t end = os::monotonic_ns() + patience_ns;
+  while (!condition()) {
+    if (os::monotonic_ns() > end) return false;
+    ::usleep(1000);
+  }
+  return true;
+}
+
+bool has(const std::string& line, std::string_view text) {
+  return line.find(text) != std::string::npos;
+}
+
+std::size_t open_files() {
+  std::size_t count = 0;
+  for (int number = 0; number < 4096; ++number) count += ::fcntl(number, F_GETFD) >= 0;
+  return count;
+}
+
+// Two ranks, with service threads; a stranger knows where rank 0 listens, as all may.
+class TcpDoor : public ::testing::Test {
+ protected:
+  void SetUp() override { open(2, tcp_options_of_tests()); }
+
+  void open(std::uint32_t ranks, TcpOptions options) {
+    close();
+    board_ = std::make_unique<ExchangeBoard>(ranks);
+    ranks_ = std::vector<TcpRank>(ranks);
+    options.log = &lines_;
+    open_all(ranks, [&](Rank rank) {
+      Exchange spied = [this, rank, inner = board_->of(rank)](std::string_view blob) mutable {
+        if (rank == Rank{0} && blob.size() > tcp::build_bytes) {
+          std::memcpy(static_cast<void*>(&door_), blob.data() + tcp::build_bytes, sizeof door_);
+        }
+        return inner(blob);
+      };
+      return ranks_[rank.value].open(rank, ranks, 4096, options, spied, WaitingPolicy{}, &watcher_);
+    });
+    services_ = std::make_unique<ServiceThreads>(
+        ranks, [this](Rank rank) -> Fabric& { return *ranks_[rank.value].fabric; });
+  }
+  void close() {
+    services_.reset();
+    ranks_.clear();
+    board_.reset();
+  }
+  void TearDown() override { close(); }
+
+  // A connection to rank 0. Blocks.
+  os::FileDescriptor knock() const {
+    os::FileDescriptor socket(::socket(door_.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (::connect(socket.number(), &door_.any, door_.bytes()) != 0) socket.close();
+    return socket;
+  }
+  static bool say(const os::FileDescriptor& socket, const void* bytes, std::size_t count) {
+    return ::send(socket.number(), bytes, count, MSG_NOSIGNAL) == static_cast<ssize_t>(count);
+  }
+  static bool hear(const os::FileDescriptor& socket, void* bytes, std::size_t count) {
+    return ::recv(socket.number(), bytes, count, MSG_WAITALL) == static_cast<ssize_t>(count);
+  }
+  // Waits until the rank has closed.
+  static bool is_shown_out(const os::FileDescriptor& socket) {
+    const timeval patience{30, 0};
+    ::setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    char bytes[256];
+    for (;;) {
+      const ssize_t got = ::recv(socket.number(), bytes, sizeof bytes, 0);
+      if (got == 0 || (got < 0 && errno == ECONNRESET)) return true;
+      if (got < 0) return false;
+    }
+  }
+  // Whether rank `from` gets the word of the other's memory.
+  bool ask(std::uint32_t from) {
+    std::uint64_t word = 0;
+    *reinterpret_cast<std::uint64_t*>(ranks_[1 - from].memory.data()) = 4711;
+    const Step step = get(region, 0, &word, sizeof word);
+    Event completion;
+    if (ranks_[from].fabric->post(Rank{1 - from}, {&step, 1}, completion) != Outcome::pending) return false;
+    const auto is_there = [&] {
+      ranks_[from].fabric->progress();
+      return completion.is_set();
+    };
+    return comes_true(is_there) && word == 4711;
+  }
+  bool heard(const char* text) {
+    return comes_true([&] { return said(text); });
+  }
+  bool said(std::string_view text) const {
+    for (const std::string& line : lines_.all()) {
+      if (has(line, text)) return true;
+    }
+    return false;
+  }
+
+  // What a stranger with this secret and build would say, as this rank of so many.
+  struct Caller {
+    Caller(Rank self, std::uint32_t ranks, std::string_view build, std::span<const std::byte> secret)
+        : handshake(self, ranks, build, secret), hello(handshake.hello_to(Rank{0}, tcp::Nonce{})) {}
+    tcp::Handshake handshake;
+    tcp::Hello hello;
+    tcp::Answer answer;
+  };
+  // Through the whole handshake. Result: whether rank 0 answered.
+  static bool shake_hands(const os::FileDescriptor& socket, Caller& caller) {
+    if (!say(socket, &caller.hello, sizeof caller.hello) ||
+        !hear(socket, &caller.answer, sizeof caller.answer))
+      return false;
+    const tcp::Proof proof = caller.handshake.prove(Side::asks, caller.hello, caller.answer.nonce);
+    return say(socket, &proof, sizeof proof);
+  }
+
+  Lines lines_;
+  Watcher watcher_;
+  os::SocketAddress door_;
+  std::unique_ptr<ExchangeBoard> board_;
+  std::vector<TcpRank> ranks_;
+  std::unique_ptr<ServiceThreads> services_;
+};
+
+}  // namespace
+
+TEST_F(TcpDoor, ConnectsWhenItIsFirstUsedAndNoMore) {
+  EXPECT_EQ(ranks_[0].transport->connections(), 0u);
+  EXPECT_TRUE(ask(0));
+  EXPECT_EQ(ranks_[0].transport->connections(), 1u);
+  EXPECT_EQ(ranks_[1].transport->connections(), 1u);
+  EXPECT_TRUE(ask(1));
+  EXPECT_TRUE(ask(0));
+  EXPECT_EQ(ranks_[0].transport->connections(), 2u);
+  EXPECT_EQ(ranks_[1].transport->connections(), 2u);
+  EXPECT_TRUE(lines_.all().empty());
+}
+
+TEST_F(TcpDoor, BothSidesMayBeginAtOnce) {
+  for (int round = 0; round < 20; ++round) {
+    open(2, tcp_options_of_tests());
+    std::thread other([this] { EXPECT_TRUE(ask(1)); });
+    EXPECT_TRUE(ask(0));
+    other.join();
+    EXPECT_EQ(ranks_[0].transport->connections(), 2u);
+  }
+  EXPECT_TRUE(lines_.all().empty());
+}
+
+TEST_F(TcpDoor, RefusesAWrongSecret) {
+  const std::array<std::byte, 32> wrong{std::byte{9}};
+  Caller caller(Rank{1}, 2, "test", wrong);
+  const os::FileDescriptor socket = knock();
+  ASSERT_TRUE(shake_hands(socket, caller));
+  EXPECT_FALSE(
+      caller.handshake.is_proof(caller.answer.proof, Side::answers, caller.hello, caller.answer.nonce));
+  EXPECT_TRUE(is_shown_out(socket));
+  EXPECT_TRUE(heard("it does not know the job's secret"));
+  EXPECT_TRUE(ask(0) && ask(1));
+}
+
+TEST_F(TcpDoor, RefusesTheProofOfAnotherConnection) {
+  Caller first(Rank{1}, 2, "test", secret_of_tests);
+  const os::FileDescriptor one = knock();
+  ASSERT_TRUE(say(one, &first.hello, sizeof first.hello));
+  ASSERT_TRUE(hear(one, &first.answer, sizeof first.answer));
+  const tcp::Proof proof = first.handshake.prove(Side::asks, first.hello, first.answer.nonce);
+  const os::FileDescriptor two = knock();
+  tcp::Answer answer;
+  ASSERT_TRUE(say(two, &first.hello, sizeof first.hello));
+  ASSERT_TRUE(hear(two, &answer, sizeof answer));
+  EXPECT_NE(answer.nonce, first.answer.nonce);
+  ASSERT_TRUE(say(two, &proof, sizeof proof));
+  EXPECT_TRUE(is_shown_out(two));
+  // Nor does the rank's own proof serve.
+  ASSERT_TRUE(say(one, &first.answer.proof, sizeof proof));
+  EXPECT_TRUE(is_shown_out(one));
+  EXPECT_TRUE(ask(0) && ask(1));
+}
+
+TEST_F(TcpDoor, RefusesOtherVersionsJobsAndRanks) {
+  struct Case {
+    const char* build;
+    std::uint32_t version, ranks, from, to;
+  };
+  const Case cases[] = {
+      {"other", tcp::protocol_version, 2, 1, 0}, {"test", tcp::protocol_version + 1, 2, 1, 0},
+      {"test", tcp::protocol_version, 3, 1, 0},  {"test", tcp::protocol_version, 2, 1, 1},
+      {"test", tcp::protocol_version, 2, 0, 0},  {"test", tcp::protocol_version, 2, 2, 0}};
+  for (const Case& each : cases) {
+    Caller caller(Rank{1}, 2, each.build, secret_of_tests);
+    caller.hello.version = each.version;
+    caller.hello.ranks = each.ranks;
+    caller.hello.from = each.from;
+    caller.hello.to = each.to;
+    const os::FileDescriptor socket = knock();
+    EXPECT_FALSE(shake_hands(socket, caller)) << each.build << each.version << each.from << each.to;
+  }
+  EXPECT_TRUE(heard("it is of another version or build of Musubi"));
+  EXPECT_TRUE(ask(0) && ask(1));
+}
+
+TEST_F(TcpDoor, RefusesASecondConnectionOfARank) {
+  ASSERT_TRUE(ask(1));
+  Caller caller(Rank{1}, 2, "test", secret_of_tests);
+  const os::FileDescriptor socket = knock();
+  ASSERT_TRUE(shake_hands(socket, caller));
+  EXPECT_TRUE(is_shown_out(socket));
+  EXPECT_TRUE(heard("its rank is connected already"));
+  EXPECT_TRUE(ask(1));
+}
+
+TEST_F(TcpDoor, SendsGarbageAwayAndSilenceInTime) {
+  TcpOptions options = tcp_options_of_tests();
+  options.handshake_max = 300ms;
+  open(2, options);
+  const os::FileDescriptor silent = knock(), half = knock(), garbage = knock(), gone = knock();
+  const std::string text = "GET / HTTP/1.1\r\nHost: here\r\n\r\n" + std::string(100, 'x');
+  ASSERT_TRUE(say(garbage, text.data(), text.size()));
+  EXPECT_TRUE(is_shown_out(garbage));
+  const Caller caller(Rank{1}, 2, "test", secret_of_tests);
+  ASSERT_TRUE(say(half, &caller.hello, sizeof caller.hello / 2));
+  EXPECT_TRUE(is_shown_out(half));
+  EXPECT_TRUE(is_shown_out(silent));
+  EXPECT_TRUE(heard("refused a connection from 127.0.0.1:"));
+  EXPECT_TRUE(ask(0) && ask(1));
+}
+
+// More strangers than there are places, all at once and one after the other: the ranks meet all the same, few
+// lines are said, no file stays open.
+TEST_F(TcpDoor, StandsTenThousandStrangers) {
+  const std::size_t files_before = open_files();
+  std::vector<os::FileDescriptor> waiting;
+  for (int i = 0; i < 200; ++i) waiting.push_back(knock());
+  EXPECT_TRUE(ask(1));
+  waiting.clear();
+  const std::uint64_t begin = os::monotonic_ns();
+  const std::string text(200, 'z');
+  for (int i = 0; i < 10000; ++i) {
+    const os::FileDescriptor stranger = knock();
+    if (i % 3 != 0) say(stranger, text.data(), text.size());
+    // Without the 2 minutes for which the kernel would keep the port.
+    const linger at_once{1, 0};
+    ::setsockopt(stranger.number(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  }
+  EXPECT_TRUE(ask(0) && ask(1));
+  const std::uint64_t seconds = (os::monotonic_ns() - begin) / 1'000'000'000 + 3;
+  EXPECT_LE(lines_.all().size(), seconds + 2);
+  EXPECT_TRUE(comes_true([&] { return open_files() <= files_before + 4; })) << open_files() - files_before;
+}
+
+// A rank of the job that sends what is no frame: the connection ends, and the rank is named; the others go
+// on.
+TEST_F(TcpDoor, ClosesAConnectionWithForeignFrames) {
+  Caller caller(Rank{1}, 2, "test", secret_of_tests);
+  const os::FileDescriptor socket = knock();
+  ASSERT_TRUE(shake_hands(socket, caller));
+  const std::string frames(1000, 'q');
+  ASSERT_TRUE(say(socket, frames.data(), frames.size()));
+  EXPECT_TRUE(is_shown_out(socket));
+  EXPECT_TRUE(comes_true([&] { return watcher_.failed.load() == 1; }));
+}
+
+TEST_F(TcpDoor, NothingListensAndNoFileStaysOpenAfterTheEnd) {
+  close();
+  const std::size_t files = open_files();
+  open(2, tcp_options_of_tests());
+  ASSERT_TRUE(ask(0) && ask(1));
+  close();
+  EXPECT_EQ(open_files(), files);
+  EXPECT_LT(knock().number(), 0);
+}
+
+TEST_F(TcpDoor, ADeadPeerIsReportedOnce) {
+  open(2, tcp_options_of_tests());
+  ASSERT_TRUE(ask(0) && ask(1));
+  for (auto& rank : ranks_) rank.transport->wake(Sleeper::service);
+  services_.reset();
+  ranks_[1].fabric.reset();
+  ranks_[1].transport.reset();
+  const std::uint64_t end = os::monotonic_ns() + patience_ns;
+  while (watcher_.failed.load() == 0 && os::monotonic_ns() < end) ranks_[0].fabric->progress();
+  for (int i = 0; i < 100; ++i) ranks_[0].fabric->progress();
+  EXPECT_EQ(watcher_.failed.load(), 1u);
+}
+
+TEST_F(TcpDoor, APeerThatCannotBeReachedIsReported) {
+  TcpOptions options = tcp_options_of_tests();
+  options.reach_max = 300ms;
+  open(2, options);
+  services_.reset();
+  ranks_[1].fabric.reset();
+  ranks_[1].transport.reset();
+  ASSERT_EQ(ranks_[0].fabric->send(Rank{1}, MessageKind::unassigned, Urgency::promptly, {}), Outcome::done);
+  const std::uint64_t end = os::monotonic_ns() + patience_ns;
+  while (watcher_.failed.load() == 0 && os::monotonic_ns() < end) ranks_[0].fabric->progress();
+  EXPECT_EQ(watcher_.failed.load(), 1u);
+  EXPECT_TRUE(said("cannot reach rank 1 at 127.0.0.1:"));
+}
+
+TEST(TcpOpen, FailsForAllWhereOneRankIsOfAnotherBuild) {
+  ExchangeBoard board(2);
+  std::vector<Result<void>> outcomes(2);
+  std::vector<std::thread> openers;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    openers.emplace_back([&, rank] {
+      TcpOptions options = tcp_options_of_tests();
+      options.build = rank == 0 ? "one" : "other";
+      auto opened = open_tcp(Rank{rank}, 2, options, board.of(Rank{rank}));
+      if (!opened) outcomes[rank] = opened.error();
+    });
+  }
+  for (auto& opener : openers) opener.join();
+  for (const auto& outcome : outcomes) {
+    ASSERT_FALSE(outcome.ok());
+    EXPECT_TRUE(has(outcome.error().message, "start all ranks from the same installation"))
+        << outcome.error().message;
+  }
+}
+
+TEST(TcpOpen, NamesAnUnknownNetwork) {
+  ExchangeBoard board(1);
+  TcpOptions options = tcp_options_of_tests("no-such-network");
+  auto opened = open_tcp(Rank{0}, 1, options, board.of(Rank{0}));
+  ASSERT_FALSE(opened.ok());
+  EXPECT_TRUE(has(opened.error().message, "no-such-network")) << opened.error().message;
+}
+
+TEST(TcpOpen, KeepsToTheRangeOfPorts) {
+  os::SocketAddress taken = os::addresses_of_network("127.0.0.1").value()[0];
+  auto listening = os::listen_at(taken, {});
+  ASSERT_TRUE(listening.ok());
+  os::SocketAddress next = taken;
+  const auto last = static_cast<std::uint16_t>(taken.port() + 20);
+  auto second = os::listen_at(next, {taken.port(), last});
+  ASSERT_TRUE(second.ok());
+  EXPECT_GT(next.port(), taken.port());
+  EXPECT_LE(next.port(), last);
+  os::SocketAddress none = taken;
+  auto third = os::listen_at(none, {taken.port(), taken.port()});
+  ASSERT_FALSE(third.ok());
+  EXPECT_TRUE(has(third.error().message, "127.0.0.1:" + std::to_string(taken.port())))
+      << third.error().message;
+}
+
+}  // namespace musubi::fabric::conformance

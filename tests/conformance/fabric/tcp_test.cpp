@@ -1,0 +1,76 @@
+// The port's suite on the driver tcp, over IPv4 and IPv6: the ranks are of one process, the sockets are real.
+#include "fabric_suite.h"
+#include "os/cpu.h"
+#include "service_threads.h"
+#include "tcp_ranks.h"
+#include "thread_per_actor.h"
+#include "waiting_suite.h"
+
+namespace musubi::fabric::conformance {
+namespace {
+
+class TcpWorld final : public FabricWorld {
+ public:
+  TcpWorld(std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy,
+           std::string_view network = "127.0.0.1")
+      : board_(ranks), ranks_(ranks) {
+    open_all(ranks, [&](Rank rank) {
+      return ranks_[rank.value].open(rank, ranks, region_bytes, tcp_options_of_tests(network),
+                                     board_.of(rank), policy);
+    });
+  }
+
+  Fabric& fabric(Rank rank) override { return *ranks_[rank.value].fabric; }
+  std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
+
+  bool run(std::vector<Actor> actors) override {
+    const auto fabric_of = [this](Rank rank) -> Fabric& { return fabric(rank); };
+    const auto ranks = static_cast<std::uint32_t>(ranks_.size());
+    const ServiceThreads services(ranks, fabric_of);
+    return run_by_threads(actors, ranks, fabric_of);
+  }
+
+ private:
+  ExchangeBoard board_;
+  std::vector<TcpRank> ranks_;
+};
+
+std::unique_ptr<FabricWorld> make_by_cores(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<TcpWorld>(ranks, region_bytes, waiting_policy(ranks, os::allowed_cores()));
+}
+
+std::unique_ptr<FabricWorld> make_sleepy(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<TcpWorld>(ranks, region_bytes, WaitingPolicy{});
+}
+
+std::unique_ptr<FabricWorld> make_yielding(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<TcpWorld>(ranks, region_bytes, WaitingPolicy{.spin_checks = 0, .yields = 50});
+}
+
+std::unique_ptr<FabricWorld> make_by_ipv6(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<TcpWorld>(ranks, region_bytes, WaitingPolicy{}, "::1");
+}
+
+bool has_ipv6() {
+  auto addresses = os::addresses_of_network("::1");
+  return addresses.ok() && os::listen_at(addresses.value()[0], {}).ok();
+}
+
+std::vector<Driver> drivers() {
+  std::vector<Driver> all{{"by_cores", &make_by_cores, 2}, {"sleepy", &make_sleepy, 2}};
+  if (has_ipv6()) {
+    all.push_back({"by_ipv6", &make_by_ipv6, 1});
+  } else {
+    std::puts("not tested over IPv6: this host has no address ::1");
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Tcp, WaitingSuite,
+                         ::testing::Values(Driver{"sleepy", &make_sleepy},
+                                           Driver{"yielding", &make_yielding}),
+                         driver_name);
+INSTANTIATE_TEST_SUITE_P(Tcp, FabricSuite, ::testing::ValuesIn(drivers()), driver_name);
+
+}  // namespace
+}  // namespace musubi::fabric::conformance
