@@ -98,6 +98,13 @@ Result<Bell> Bell::create() {
   return bell;
 }
 
+Result<FileDescriptor> Bell::open_rope_of(pid_t process, int rope) {
+  auto opened = open_file_of_process(process, rope);
+  if (!opened) return opened;
+  ::fcntl(opened.value().number(), F_SETFL, O_NONBLOCK);
+  return opened;
+}
+
 // A full pipe has been rung already.
 void Bell::ring_by(int rope) noexcept {
   const char one = 1;

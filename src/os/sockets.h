@@ -67,7 +67,10 @@ class Bell {
   int number() const noexcept { return file_.number(); }
   int rope() const noexcept { return rope_.number(); }  // the end for ringing
 
-  // Rings the bell whose end for ringing this is, or one that was opened from it.
+  // The end for ringing of a bell of another process of this host, or of this one. Errors: as of
+  // open_file_of_process.
+  static Result<FileDescriptor> open_rope_of(pid_t process, int rope);
+  // Rings the bell whose end for ringing this is, or one that was opened from it. Never blocks.
   static void ring_by(int rope) noexcept;
 
  private:

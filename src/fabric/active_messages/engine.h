@@ -21,6 +21,7 @@
 #include "fabric/active_messages/sleepers.h"
 #include "fabric/active_messages/transport.h"
 #include "fabric/fabric.h"
+#include "fabric/joint_sleep.h"
 #include "fabric/memory/steps.h"
 #include "fabric/waiting_policy.h"
 #include "trace/counters.h"
@@ -38,7 +39,7 @@ class PeerWatcher {
   ~PeerWatcher() = default;
 };
 
-class ActiveMessages final : public Fabric, private Receiver {
+class ActiveMessages final : public Fabric, public JointSleep, private Receiver {
  public:
   // `transport`, `counters`, `watcher` (may be null) and the regions' memory outlive this. Regions have the
   // same ids and sizes on every rank. Progress on every rank begins after every rank has listened.
@@ -64,6 +65,20 @@ class ActiveMessages final : public Fabric, private Receiver {
   // Ends for every request that comes while nobody waits: the service thread carries it out in progress().
   void wait_for_service() noexcept override { transport_.sleep(Sleeper::service); }
   void wake_service() noexcept override { transport_.wake(Sleeper::service); }
+
+  // For the waits that begin from now on. Any thread.
+  void set_policy(WaitingPolicy policy) noexcept { sleepers_.set_policy(policy); }
+
+  // For a driver that waits for both.
+  bool look() noexcept override { return progress(); }
+  std::uint32_t bell() const noexcept override { return sleepers_.bell(); }
+  void sleep(const std::atomic<bool>& ready, std::uint32_t seen) noexcept override {
+    sleepers_.sleep(ready, seen);
+  }
+  void sleep_as_service() noexcept override { wait_for_service(); }
+  void rouse() noexcept override { wake(); }
+  int waiters_rope() const noexcept override { return transport_.rope(Sleeper::waiter); }
+  int service_rope() const noexcept override { return transport_.rope(Sleeper::service); }
 
   std::byte* direct(Rank peer, RegionId region) noexcept override;
   bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override;

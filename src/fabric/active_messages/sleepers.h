@@ -30,16 +30,24 @@ class Sleepers {
   bool wait(const std::atomic<bool>& ready, Progress progress) noexcept {
     const std::uint32_t bell = bell_.load();
     const auto is_over = [&] { return ready.load(std::memory_order_acquire) || rung(bell) || progress(); };
-    for (std::uint32_t i = spin_checks_; i != 0; --i) {
+    for (std::uint32_t i = spin_checks_.load(std::memory_order_relaxed); i != 0; --i) {
       if (i % checks_per_poll == 0 && is_over()) return false;
       if (ready.load(std::memory_order_acquire) || rung(bell)) return false;
       os::pause_instruction();
     }
-    if (is_over() || yields_.yield_until(yields_max_, is_over)) return false;
+    if (is_over() || yields_.yield_until(yields_max_.load(std::memory_order_relaxed), is_over)) return false;
     sleep(ready, bell);
     return true;
   }
-  // Makes every thread return from wait().
+  void set_policy(WaitingPolicy policy) noexcept {
+    spin_checks_.store(policy.spin_checks, std::memory_order_relaxed);
+    yields_max_.store(policy.yields, std::memory_order_relaxed);
+  }
+
+  std::uint32_t bell() const noexcept { return bell_.load(); }
+  // The last part of wait(), for a caller that read `bell` before it looked.
+  void sleep(const std::atomic<bool>& ready, std::uint32_t bell) noexcept;
+  // Makes every thread return from wait() and sleep().
   void wake() noexcept;
   // Something is there for whoever polls. `urgent`: if nobody waits, for the service thread.
   void call(bool urgent) noexcept;
@@ -47,11 +55,11 @@ class Sleepers {
   // A wait for `done()` that does not sleep. Result: whether it came.
   template <typename Done>
   bool watch(Done done) noexcept {
-    for (std::uint32_t i = spin_checks_; i != 0; --i) {
+    for (std::uint32_t i = spin_checks_.load(std::memory_order_relaxed); i != 0; --i) {
       if (done()) return true;
       os::pause_instruction();
     }
-    return done() || yields_.yield_until(yields_max_, done);
+    return done() || yields_.yield_until(yields_max_.load(std::memory_order_relaxed), done);
   }
 
  private:
@@ -59,10 +67,9 @@ class Sleepers {
   static constexpr std::uint32_t checks_per_poll = 8;
 
   bool rung(std::uint32_t bell) const noexcept { return bell_.load(std::memory_order_acquire) != bell; }
-  void sleep(const std::atomic<bool>& ready, std::uint32_t bell) noexcept;
 
   Transport& transport_;
-  const std::uint32_t spin_checks_, yields_max_;
+  std::atomic<std::uint32_t> spin_checks_, yields_max_;
   std::atomic<std::uint32_t> bell_{0};      // futex word
   std::atomic<std::uint32_t> sleepers_{0};  // on the futex, or about to
   std::atomic<bool> watched_{false};        // a thread sleeps in the transport, or is about to

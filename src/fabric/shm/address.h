@@ -22,6 +22,7 @@ struct ShmAddress {
 
   pid_t process = 0;
   std::int32_t mailbox_file = -1;
+  std::int32_t waiters_rope = -1, service_rope = -1;  // -1: its threads sleep on futexes
   std::array<Region, region_count_max> regions{};
 };
 

@@ -1,20 +1,26 @@
 #include "fabric/shm/doorbell.h"
 
 #include "os/futex.h"
+#include "os/sockets.h"
 
 namespace musubi::fabric {
 
-void ring(Mailbox& mailbox, bool urgent) noexcept {
+void ring(Mailbox& mailbox, Ropes ropes, bool urgent) noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (mailbox.asleep.load(std::memory_order_relaxed) != 0) {
     if (mailbox.polling.load(std::memory_order_relaxed) != 0) return;
     if (mailbox.rung.exchange(1, std::memory_order_acq_rel) != 0) return;
     mailbox.bell.fetch_add(1, std::memory_order_release);
-    os::futex_wake(mailbox.bell, 1);  // one is enough: the thread that wakes delivers everything
+    // One thread is enough: it delivers everything.
+    if (ropes.waiters >= 0) {
+      os::Bell::ring_by(ropes.waiters);
+    } else {
+      os::futex_wake(mailbox.bell, 1);
+    }
     return;
   }
   if (!urgent && mailbox.prompt_messages.load(std::memory_order_relaxed) == 0) return;
-  if (mailbox.polling.load(std::memory_order_relaxed) == 0) ring_service(mailbox);
+  if (mailbox.polling.load(std::memory_order_relaxed) == 0) ring_service(mailbox, ropes);
 }
 
 void ring_all_waiters(Mailbox& mailbox) noexcept {
@@ -24,9 +30,14 @@ void ring_all_waiters(Mailbox& mailbox) noexcept {
   if (mailbox.asleep.load(std::memory_order_relaxed) != 0) os::futex_wake(mailbox.bell);
 }
 
-void ring_service(Mailbox& mailbox) noexcept {
+void ring_service(Mailbox& mailbox, Ropes ropes) noexcept {
   mailbox.service_bell.fetch_add(1, std::memory_order_seq_cst);
-  if (mailbox.service_asleep.load(std::memory_order_seq_cst) != 0) os::futex_wake(mailbox.service_bell);
+  if (mailbox.service_asleep.load(std::memory_order_seq_cst) == 0) return;
+  if (ropes.service >= 0) {
+    os::Bell::ring_by(ropes.service);
+  } else {
+    os::futex_wake(mailbox.service_bell);
+  }
 }
 
 Stay::Stay(Mailbox& mailbox) noexcept

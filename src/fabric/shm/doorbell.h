@@ -26,19 +26,28 @@
 // - Serve. The service thread sleeps on the bell value at which it last returned: a ring before it sleeps is
 // not lost. Only this thread takes `service_asleep` back. A ringer may look again only when the thread has
 // heard its ring, worked, and announced its next sleep.
+//
+// - Ropes. Threads of an owner that sleep elsewhere (joint_sleep.h) hear a rope instead of the futex. A pull
+// that comes before the sleep ends it, as the futex's comparison would.
 #pragma once
 
 #include "fabric/shm/mailbox.h"
 
 namespace musubi::fabric {
 
+// How to wake the owner of a mailbox, beside what stands in it.
+struct Ropes {
+  int waiters = -1, service = -1;  // -1: by futex
+};
+
 // After mailbox_post: wakes whom this message concerns. `urgent`: when nobody waits, the service thread.
 // Any thread of any process; a system call only when somebody sleeps.
-void ring(Mailbox& mailbox, bool urgent) noexcept;
+void ring(Mailbox& mailbox, Ropes ropes, bool urgent) noexcept;
 
-// Wakes every thread in wait() / the service thread. Signal-safe.
+// Wakes every thread in wait(), but for those that sleep elsewhere. Signal-safe.
 void ring_all_waiters(Mailbox& mailbox) noexcept;
-void ring_service(Mailbox& mailbox) noexcept;
+// Wakes the service thread. Signal-safe.
+void ring_service(Mailbox& mailbox, Ropes ropes) noexcept;
 
 // A stay in wait(): counted as polling until it sleeps.
 class Stay {

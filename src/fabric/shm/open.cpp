@@ -2,17 +2,23 @@
 // of the driver is in shm_fabric.cpp.
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "fabric/shm/shm_fabric.h"
+#include "os/sockets.h"
 
 namespace musubi::fabric {
 namespace {
 
-ShmAddress own_address(std::span<const RegionMemory> regions, int mailbox_file) {
+ShmAddress own_address(std::span<const RegionMemory> regions, int mailbox_file, const JointSleep* sleep) {
   ShmAddress address;
   address.process = ::getpid();
   address.mailbox_file = mailbox_file;
+  if (sleep != nullptr) {
+    address.waiters_rope = sleep->waiters_rope();
+    address.service_rope = sleep->service_rope();
+  }
   for (const RegionMemory& region : regions) {
     MUSUBI_CHECK(region.id.value < region_count_max && address.regions[region.id.value].bytes == 0,
                  "region %u is out of range or given twice", unsigned{region.id.value});
@@ -38,7 +44,7 @@ Result<os::Mapping> map_file_of(pid_t process, int file, std::uint64_t offset, s
 Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t ranks,
                                                    std::span<const RegionMemory> regions,
                                                    const Exchange& exchange, trace::Counters& counters,
-                                                   WaitingPolicy policy) {
+                                                   WaitingPolicy policy, const ShmPart& part) {
   // A failure before the first exchange still takes part in it, with an empty blob: the peers must not hang.
   auto file = os::create_memory_file("musubi-mailbox", sizeof(Mailbox));
   Result<os::Mapping> memory = os::Mapping{};
@@ -46,7 +52,7 @@ Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t rank
     memory = os::Mapping::anywhere(sizeof(Mailbox), os::Protection::read_write, {file.value().number()});
   }
   const bool prepared = file.ok() && memory.ok();
-  const ShmAddress own = prepared ? own_address(regions, file.value().number()) : ShmAddress{};
+  const ShmAddress own = prepared ? own_address(regions, file.value().number(), part.sleep) : ShmAddress{};
   auto blobs = exchange(prepared ? encode(own) : std::string{});
   if (!blobs) return blobs.error();
   if (!prepared) {
@@ -56,41 +62,57 @@ Result<std::unique_ptr<ShmFabric>> ShmFabric::open(Rank self, std::uint32_t rank
   }
 
   auto* mailbox = reinterpret_cast<Mailbox*>(memory.value().data());  // zeros are an empty mailbox
-  std::unique_ptr<ShmFabric> fabric(new ShmFabric(self, ranks, *mailbox, counters, policy));
+  std::unique_ptr<ShmFabric> fabric(new ShmFabric(self, ranks, *mailbox, counters, policy, part.sleep));
   fabric->map_own(regions, std::move(memory).value());
   // After this exchange the files may be closed: all ranks have mapped them.
-  auto agreed = agree(fabric->map_peers(own, blobs.value()), exchange);
+  auto agreed = agree(fabric->map_peers(own, blobs.value(), part.group), exchange);
   if (!agreed) return agreed.error();
   return fabric;
 }
 
 ShmFabric::ShmFabric(Rank self, std::uint32_t ranks, Mailbox& mailbox, trace::Counters& counters,
-                     WaitingPolicy policy)
+                     WaitingPolicy policy, JointSleep* sleep)
     : self_(self),
       counters_(counters),
       spin_checks_(policy.spin_checks),
       yields_max_(policy.yields),
       peers_(ranks),
       mailbox_(mailbox),
+      sleep_(sleep),
       reader_(mailbox) {}
 
 void ShmFabric::map_own(std::span<const RegionMemory> regions, os::Mapping mailbox) {
   Peer& own = peers_[self_.value];
   own.mailbox = &mailbox_;
+  if (sleep_ != nullptr) own.ropes = {sleep_->waiters_rope(), sleep_->service_rope()};
   own.mappings.push_back(std::move(mailbox));
   for (const RegionMemory& region : regions) own.regions[region.id.value] = {region.base, region.bytes};
 }
 
-Result<void> ShmFabric::map_peers(const ShmAddress& own, const std::vector<std::string>& blobs) {
+Result<void> ShmFabric::map_peers(const ShmAddress& own, const std::vector<std::string>& blobs,
+                                  std::span<const Rank> group) {
   if (blobs.size() != peers_.size()) {
     return Error{"the exchange of addresses gave " + std::to_string(blobs.size()) + " answers for " +
                  std::to_string(peers_.size()) + " ranks; start all ranks by one musubi run"};
   }
   for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
     if (Rank{rank} == self_ || blobs[rank].empty()) continue;  // empty: that rank reports its failure itself
+    if (!group.empty() && std::ranges::find(group, Rank{rank}) == group.end()) continue;
     auto mapped = map_peer(Rank{rank}, own, blobs[rank]);
     if (!mapped) return mapped;
   }
+  return {};
+}
+
+Result<void> ShmFabric::open_ropes(Peer& peer, const ShmAddress& theirs) {
+  if (theirs.waiters_rope < 0) return {};
+  auto waiters = os::Bell::open_rope_of(theirs.process, theirs.waiters_rope);
+  if (!waiters) return waiters.error();
+  auto service = os::Bell::open_rope_of(theirs.process, theirs.service_rope);
+  if (!service) return service.error();
+  peer.ropes = {waiters.value().number(), service.value().number()};
+  peer.waiters_rope = std::move(waiters).value();
+  peer.service_rope = std::move(service).value();
   return {};
 }
 
@@ -101,6 +123,7 @@ Result<void> ShmFabric::map_peer(Rank rank, const ShmAddress& own, std::string_v
   Peer& peer = peers_[rank.value];
   auto mailbox = map_file_of(theirs.process, theirs.mailbox_file, 0, sizeof(Mailbox));
   if (!mailbox) return mailbox.error();
+  if (auto opened = open_ropes(peer, theirs); !opened) return opened;
   peer.mailbox = reinterpret_cast<Mailbox*>(mailbox.value().data());
   peer.mappings.push_back(std::move(mailbox).value());
 

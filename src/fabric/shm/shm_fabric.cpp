@@ -9,6 +9,7 @@
 namespace musubi::fabric {
 namespace {
 
+constexpr std::uint32_t checks_per_look = 16;
 constexpr unsigned eager_checks = 1000;  // without a pause between them, where a thread may spin
 
 }  // namespace
@@ -28,10 +29,10 @@ Outcome ShmFabric::send(Rank peer, MessageKind kind, Urgency urgency,
                         std::span<const std::byte> body) noexcept {
   MUSUBI_CHECK(peer.value < peers_.size(), "no rank %u", peer.value);
   MUSUBI_CHECK(kind < MessageKind::count);
-  Mailbox& mailbox = *peers_[peer.value].mailbox;
-  const Posting posting = mailbox_post(mailbox, self_, kind, urgency, body);
+  const Peer& to = peers_[peer.value];
+  const Posting posting = mailbox_post(*to.mailbox, self_, kind, urgency, body);
   // A full mailbox is rung for as well: its owner may be computing, with only the service thread to empty it.
-  ring(mailbox, urgency == Urgency::promptly || posting != Posting::posted);
+  ring(*to.mailbox, to.ropes, urgency == Urgency::promptly || posting != Posting::posted);
   if (posting == Posting::full) return Outcome::busy;
   if (peer != self_) counters_.add(trace::Counter::messages);
   return Outcome::done;
@@ -51,7 +52,7 @@ bool ShmFabric::progress() noexcept {
     delivering_.store(false, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // see doorbell.h, "Deliver alone"
     if (delivered >= mailbox_slots) {  // a steady stream must not keep this thread for good
-      if (reader_.arrived()) ring(mailbox_, true);
+      if (reader_.arrived()) ring(mailbox_, peers_[self_.value].ropes, true);
       break;
     }
   }
@@ -82,32 +83,48 @@ bool ShmFabric::called(const std::atomic<bool>& ready) const noexcept {
          (reader_.arrived() && !delivering_.load(std::memory_order_relaxed));
 }
 
+// Where threads sleep in another driver, they look there, too: more rarely, for that asks the kernel.
 void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
   {
     Stay stay(mailbox_);
-    const auto is_over = [&] { return called(ready) || stay.rung(); };
+    const std::uint32_t bell = sleep_ == nullptr ? 0 : sleep_->bell();
+    const auto is_called = [&] { return called(ready) || stay.rung(); };
+    const auto is_over = [&] { return is_called() || (sleep_ != nullptr && sleep_->look()); };
     const std::uint32_t spin_checks = spin_checks_.load(std::memory_order_relaxed);
-    bool ended = is_over();
-    for (std::uint32_t i = 0; !ended && i < spin_checks; ++i) {
+    bool ended = is_called();
+    for (std::uint32_t i = 1; !ended && i <= spin_checks; ++i) {
       os::pause_instruction();
-      ended = is_over();
+      ended = i % checks_per_look == 0 ? is_over() : is_called();
     }
-    if (!ended && !yields_.yield_until(yields_max_.load(std::memory_order_relaxed), is_over)) {
+    if (!ended && !is_over() && !yields_.yield_until(yields_max_.load(std::memory_order_relaxed), is_over)) {
       stay.announce_sleep();
-      if (!called(ready)) stay.sleep();
+      if (!called(ready)) fall_asleep(stay, ready, bell);
     }
   }
   progress();
 }
 
+// What ends a joint sleep may have been meant for the whole rank.
+void ShmFabric::fall_asleep(const Stay& stay, const std::atomic<bool>& ready, std::uint32_t bell) noexcept {
+  if (sleep_ == nullptr) return stay.sleep();
+  sleep_->sleep(ready, bell);
+  sleep_->look();
+}
+
 void ShmFabric::wake() noexcept {
   ring_all_waiters(mailbox_);
+  if (sleep_ != nullptr) sleep_->rouse();
 }
 
 void ShmFabric::wait_for_service() noexcept {
   std::uint32_t bell = mailbox_.service_bell.load(std::memory_order_seq_cst);
   while (bell == service_bell_seen_) {
     mailbox_.service_asleep.store(1, std::memory_order_seq_cst);
+    if (sleep_ != nullptr) {
+      if (mailbox_.service_bell.load(std::memory_order_seq_cst) == bell) sleep_->sleep_as_service();
+      bell = mailbox_.service_bell.load(std::memory_order_seq_cst);
+      break;
+    }
     // The kernel compares again: a ring between our look and our sleep has changed the bell.
     os::futex_wait(mailbox_.service_bell, bell);
     bell = mailbox_.service_bell.load(std::memory_order_seq_cst);
@@ -118,7 +135,7 @@ void ShmFabric::wait_for_service() noexcept {
 }
 
 void ShmFabric::wake_service() noexcept {
-  ring_service(mailbox_);
+  ring_service(mailbox_, peers_[self_.value].ropes);
 }
 
 // A message that comes within a microsecond needs no clock: reading the clock costs as much as the message.

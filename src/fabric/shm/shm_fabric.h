@@ -1,6 +1,7 @@
 // Fabric driver for ranks of one host: each maps the memory files of the others. One-sided operations are
 // loads, stores and atomic instructions of the caller, complete when post() returns; messages go through a
 // mailbox per rank. Nothing has a name in the file system, so nothing is left behind however a process ends.
+// In a job of several hosts it joins the ranks of each, and sleeps in the driver that joins the hosts.
 #pragma once
 
 #include <array>
@@ -14,8 +15,10 @@
 #include "base/result.h"
 #include "fabric/exchange.h"
 #include "fabric/fabric.h"
+#include "fabric/joint_sleep.h"
 #include "fabric/memory/steps.h"
 #include "fabric/shm/address.h"
+#include "fabric/shm/doorbell.h"
 #include "fabric/shm/mailbox.h"
 #include "fabric/waiting_policy.h"
 #include "os/memory.h"
@@ -24,21 +27,29 @@
 
 namespace musubi::fabric {
 
+// Of a job of which other drivers join the rest. All ranks open, in groups; those of a group pass the same.
+struct ShmPart {
+  std::span<const Rank> group;  // of ranks that share a host, the opening one among them; empty: all
+  JointSleep* sleep = nullptr;  // where threads sleep, for all of a group or for none; outlives the fabric
+};
+
 class ShmFabric final : public Fabric {
  public:
   // Collective; calls `exchange` twice. `regions` has the same ids and sizes on every rank; each with bytes
   // needs a file, open for reading and writing, at least until this returns; `base` maps it and outlives the
-  // fabric, as do `counters`. Address space is taken for all regions of all ranks, memory for none. Fails on
-  // all ranks or on none.
+  // fabric, as do `counters`. Address space is taken for all regions of all ranks of the group, memory for
+  // none. Fails on all ranks or on none.
   static Result<std::unique_ptr<ShmFabric>> open(Rank self, std::uint32_t ranks,
                                                  std::span<const RegionMemory> regions,
                                                  const Exchange& exchange, trace::Counters& counters,
-                                                 WaitingPolicy policy);
+                                                 WaitingPolicy policy, const ShmPart& part = {});
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return static_cast<std::uint32_t>(peers_.size()); }
-  Capabilities capabilities(Rank) const noexcept override {
-    return {.cpu_atomics_coherent = true, .local_pointer = true};
+  // None to ranks of other groups, which are no peers.
+  Capabilities capabilities(Rank peer) const noexcept override {
+    const bool is_here = peers_[peer.value].mailbox != nullptr;
+    return {.cpu_atomics_coherent = is_here, .local_pointer = is_here};
   }
 
   // Always `done`; takes no lock.
@@ -69,17 +80,22 @@ class ShmFabric final : public Fabric {
   struct Peer {
     std::array<RegionView, region_count_max> regions{};
     Mailbox* mailbox = nullptr;
+    Ropes ropes;
     std::vector<os::Mapping> mappings;  // own all that stands above, except the own regions
+    os::FileDescriptor waiters_rope, service_rope;
   };
 
-  ShmFabric(Rank self, std::uint32_t ranks, Mailbox& mailbox, trace::Counters& counters,
-            WaitingPolicy policy);
+  ShmFabric(Rank self, std::uint32_t ranks, Mailbox& mailbox, trace::Counters& counters, WaitingPolicy policy,
+            JointSleep* sleep);
 
   void map_own(std::span<const RegionMemory> regions, os::Mapping mailbox);
   Result<void> map_peer(Rank peer, const ShmAddress& own, std::string_view blob);
-  Result<void> map_peers(const ShmAddress& own, const std::vector<std::string>& blobs);
+  Result<void> open_ropes(Peer& peer, const ShmAddress& theirs);
+  Result<void> map_peers(const ShmAddress& own, const std::vector<std::string>& blobs,
+                         std::span<const Rank> group);
 
   bool called(const std::atomic<bool>& ready) const noexcept;
+  void fall_asleep(const Stay& stay, const std::atomic<bool>& ready, std::uint32_t bell) noexcept;
   std::uint32_t deliver() noexcept;
 
   const Rank self_;
@@ -87,6 +103,7 @@ class ShmFabric final : public Fabric {
   std::atomic<std::uint32_t> spin_checks_, yields_max_;
   std::vector<Peer> peers_;
   Mailbox& mailbox_;
+  JointSleep* const sleep_;  // null: on futexes
   std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};
 
   alignas(64) MailboxReader reader_;

@@ -16,7 +16,7 @@ class Bells : public ::testing::Test {
   }
   Posting post(Urgency urgency) {
     const Posting posting = mailbox_post(*mailbox_, Rank{1}, MessageKind::unassigned, urgency, {});
-    ring(*mailbox_, urgency == Urgency::promptly || posting != Posting::posted);
+    ring(*mailbox_, Ropes{}, urgency == Urgency::promptly || posting != Posting::posted);
     return posting;
   }
   std::uint32_t bell() const { return mailbox_->bell.load(); }
@@ -67,7 +67,7 @@ TEST_F(Bells, AnEarlierPromptMessageIsRungForWhenASlowProducerPublishes) {
   const std::uint32_t before = service_bell();
   mailbox_->slots[0].kind = MessageKind::unassigned;
   mailbox_->slots[0].turn.store(1);
-  ring(*mailbox_, false);
+  ring(*mailbox_, Ropes{}, false);
   EXPECT_EQ(service_bell(), before + 1);
   EXPECT_TRUE(reader.arrived());
   reader.drop();
@@ -101,7 +101,7 @@ TEST_F(Bells, AProducerThatDiedLeavesAFullMailboxNotAHang) {
 // the next sleep back, nobody would be woken out of that.
 TEST_F(Bells, TheServiceThreadsAnnouncementStaysUntilItTakesItBack) {
   mailbox_->service_asleep.store(1);
-  ring_service(*mailbox_);
+  ring_service(*mailbox_, Ropes{});
   EXPECT_EQ(service_bell(), 1u);
   EXPECT_EQ(mailbox_->service_asleep.load(), 1u);
 }

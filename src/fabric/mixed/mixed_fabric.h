@@ -1,0 +1,65 @@
+// A fabric of two drivers: a near one to peers that this rank reaches by the processor, and to itself; a far
+// one to all others. The near driver waits for both, by the far one's JointSleep.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "base/spin_lock.h"
+#include "fabric/fabric.h"
+
+namespace musubi::fabric {
+
+class MixedFabric final : public Fabric {
+ public:
+  // Peers with local_pointer in `near` are near. `near` sleeps in `far`. Both outlive this.
+  MixedFabric(Fabric& near, Fabric& far);
+
+  Rank self() const noexcept override { return near_.self(); }
+  std::uint32_t ranks() const noexcept override { return near_.ranks(); }
+  Capabilities capabilities(Rank peer) const noexcept override { return of(peer).capabilities(peer); }
+  Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override {
+    return of(peer).post(peer, steps, completion);
+  }
+  Outcome send(Rank peer, MessageKind kind, Urgency urgency,
+               std::span<const std::byte> body) noexcept override {
+    return of(peer).send(peer, kind, urgency, body);
+  }
+  void listen(MessageKind kind, Listener* listener) noexcept override;
+  bool progress() noexcept override;
+  void wait(const std::atomic<bool>& ready) noexcept override { near_.wait(ready); }
+  void wake() noexcept override { near_.wake(); }
+  void wait_for_service() noexcept override { near_.wait_for_service(); }
+  void wake_service() noexcept override { near_.wake_service(); }
+  std::byte* direct(Rank peer, RegionId region) noexcept override { return of(peer).direct(peer, region); }
+  bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override {
+    return near_.watch(word, unwanted);
+  }
+
+ private:
+  // Both drivers deliver, each by one thread at a time; listeners want one thread of all. What a listener
+  // does is short, waits for nothing, and never delivers: so is the lock's time.
+  class InTurn final : public Listener {
+   public:
+    void on_message(Rank from, std::span<const std::byte> body) noexcept override {
+      lock->lock();
+      listener->on_message(from, body);
+      lock->unlock();
+    }
+    SpinLock* lock = nullptr;
+    Listener* listener = nullptr;
+  };
+
+  Fabric& of(Rank peer) const noexcept;
+
+  Fabric& near_;
+  Fabric& far_;
+  std::vector<bool> is_near_;
+  SpinLock lock_;
+  std::array<InTurn, static_cast<std::size_t>(MessageKind::count)> listeners_;
+  std::atomic<std::uint32_t> near_only_{0};  // calls of progress() in a row
+};
+
+}  // namespace musubi::fabric

@@ -1,0 +1,137 @@
+// The port's suite on a job of two hosts, as it were: ranks of one group are joined by shm, those of
+// different groups by tcp. Once with all ranks of the smaller tests on one side, once on different ones.
+#include "fabric/mixed/mixed_fabric.h"
+#include "fabric/shm/shm_fabric.h"
+#include "fabric_suite.h"
+#include "os/cpu.h"
+#include "service_threads.h"
+#include "tcp_ranks.h"
+#include "thread_per_actor.h"
+#include "waiting_suite.h"
+
+namespace musubi::fabric::conformance {
+namespace {
+
+constexpr std::uint32_t ranks_max = 8;
+
+struct MixedRank {
+  os::FileDescriptor file;
+  os::Mapping memory;
+  trace::Counters counters;
+  std::unique_ptr<SocketTransport> transport;
+  std::unique_ptr<ActiveMessages> far;
+  std::unique_ptr<ShmFabric> near;
+  std::unique_ptr<MixedFabric> fabric;
+
+  Result<void> open(Rank self, std::uint32_t ranks, std::span<const Rank> group, std::size_t region_bytes,
+                    const Exchange& exchange, WaitingPolicy policy) {
+    auto created = os::create_memory_file("musubi-test", region_bytes);
+    if (!created) return created.error();
+    file = std::move(created).value();
+    auto mapped = os::Mapping::anywhere(region_bytes, os::Protection::read_write, {file.number()});
+    if (!mapped) return mapped.error();
+    memory = std::move(mapped).value();
+    auto joined = open_tcp(self, ranks, tcp_options_of_tests(), exchange);
+    if (!joined) return joined.error();
+    transport = std::move(joined).value();
+    const RegionMemory region{RegionId{0}, memory.data(), region_bytes, file.number(), 0};
+    far = std::make_unique<ActiveMessages>(*transport, std::span(&region, 1), counters, policy);
+    auto opened = ShmFabric::open(self, ranks, std::span(&region, 1), exchange, counters, policy,
+                                  {.group = group, .sleep = far.get()});
+    if (!opened) return opened.error();
+    near = std::move(opened).value();
+    fabric = std::make_unique<MixedFabric>(*near, *far);
+    return {};
+  }
+};
+
+using GroupOf = std::uint32_t (*)(std::uint32_t rank);
+
+class MixedWorld final : public FabricWorld {
+ public:
+  MixedWorld(std::uint32_t ranks, std::size_t region_bytes, GroupOf group_of, WaitingPolicy policy)
+      : board_(ranks), ranks_(ranks) {
+    std::vector<std::vector<Rank>> groups(ranks_max);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) groups[group_of(rank)].push_back(Rank{rank});
+    open_all(ranks, [&](Rank rank) {
+      return ranks_[rank.value].open(rank, ranks, groups[group_of(rank.value)], region_bytes, board_.of(rank),
+                                     policy);
+    });
+  }
+
+  Fabric& fabric(Rank rank) override { return *ranks_[rank.value].fabric; }
+  std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
+  bool run(std::vector<Actor> actors) override {
+    const auto fabric_of = [this](Rank rank) -> Fabric& { return fabric(rank); };
+    const auto ranks = static_cast<std::uint32_t>(ranks_.size());
+    const ServiceThreads services(ranks, fabric_of);
+    return run_by_threads(actors, ranks, fabric_of);
+  }
+
+ private:
+  ExchangeBoard board_;
+  std::vector<MixedRank> ranks_;
+};
+
+std::uint32_t pairs(std::uint32_t rank) {
+  return rank / 2;
+}
+std::uint32_t odd_and_even(std::uint32_t rank) {
+  return rank % 2;
+}
+
+template <GroupOf group_of, std::uint32_t spin_checks, std::uint32_t yields>
+std::unique_ptr<FabricWorld> make(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<MixedWorld>(ranks, region_bytes, group_of, WaitingPolicy{spin_checks, yields});
+}
+
+INSTANTIATE_TEST_SUITE_P(Mixed, WaitingSuite,
+                         ::testing::Values(Driver{"near_sleepy", &make<pairs, 0, 0>},
+                                           Driver{"near_impatient", &make<pairs, 20, 1>},
+                                           Driver{"far_sleepy", &make<odd_and_even, 0, 0>},
+                                           Driver{"far_impatient", &make<odd_and_even, 20, 1>}),
+                         driver_name);
+INSTANTIATE_TEST_SUITE_P(Mixed, FabricSuite,
+                         ::testing::Values(Driver{"near_yielding", &make<pairs, 0, 50>, 2},
+                                           Driver{"near_sleepy", &make<pairs, 0, 0>, 2},
+                                           Driver{"far_sleepy", &make<odd_and_even, 0, 0>, 2}),
+                         driver_name);
+
+}  // namespace
+
+// One thread sleeps for both: messages by either driver end its wait, in whatever order they come.
+TEST(MixedFabric, OneWaitEndsByEitherDriver) {
+  MixedWorld world(3, 4096, pairs, WaitingPolicy{});  // 0 and 1 are near, 2 is far
+  struct Count final : Listener {
+    void on_message(Rank from, std::span<const std::byte>) noexcept override { by[from.value].fetch_add(1); }
+    std::array<std::atomic<unsigned>, 3> by{};
+  } count;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    world.fabric(Rank{rank}).listen(MessageKind::unassigned, &count);
+  }
+  EXPECT_TRUE(world.fabric(Rank{0}).capabilities(Rank{1}).local_pointer);
+  EXPECT_FALSE(world.fabric(Rank{0}).capabilities(Rank{2}).local_pointer);
+  std::atomic<bool> stop{false};
+  std::thread sender_service([&] {
+    while (!stop.load()) {
+      if (!world.fabric(Rank{2}).progress()) world.fabric(Rank{2}).wait_for_service();
+    }
+  });
+  const std::atomic<bool> never{false};
+  for (unsigned round = 1; round <= 500; ++round) {
+    for (const std::uint32_t from : {1u, 2u}) {
+      std::thread sender([&] {
+        while (world.fabric(Rank{from}).send(Rank{0}, MessageKind::unassigned, Urgency::when_polled, {}) ==
+               Outcome::busy)
+          ::sched_yield();
+      });
+      while (count.by[from].load() < round) world.fabric(Rank{0}).wait(never);
+      sender.join();
+    }
+  }
+  stop.store(true);
+  world.fabric(Rank{2}).wake_service();
+  sender_service.join();
+}
+
+}  // namespace musubi::fabric::conformance
