@@ -1,12 +1,13 @@
-// PORT fabric: what RDMA hardware promises, and nothing more.
+// PORT fabric: what RDMA hardware promises, and calls of short procedures at the target.
 //
 // One-sided operations on registered regions of peers, and small messages. Aligned pieces of 2, 4 and 8 bytes
 // are atomic; anything longer may be seen torn. Steps of one batch take effect in order, each complete before
 // the next begins; between batches there is no order unless one is awaited before the next is posted. A rank
 // may post to itself.
 //
-// No step of a batch uses what an earlier step of the batch has fetched: a driver may send all of them before
-// the first result is there.
+// No step of a batch uses what an earlier step of the batch has brought to the caller: a driver may send all
+// of them before the first result is there. What depends on words of the target is a call (calls.h), and
+// steps behind it may depend on its verdict: the others are left out, as if they were not there.
 //
 // Threads: any thread of the rank may call anything, unless a function says otherwise. Inside a signal
 // handler post(), send(), progress(), wait(), wake() and direct() may be called, if the interrupted thread
@@ -35,12 +36,9 @@
 
 #include "base/event.h"
 #include "base/ids.h"
+#include "fabric/calls.h"
 
 namespace musubi::fabric {
-
-// A registered region: the same number on every rank, symmetric sizes.
-using RegionId = StrongId<struct RegionTag, std::uint8_t>;
-inline constexpr std::size_t region_count_max = 8;
 
 enum class Verb : std::uint8_t {
   get,           // remote [offset, offset+bytes) -> local
@@ -48,16 +46,20 @@ enum class Verb : std::uint8_t {
   compare_swap,  // *local = old value; remote = operand if old == compare. 8 bytes, aligned
   fetch_add,     // *local = old value; remote += operand
   swap,          // *local = old value; remote = operand
+  call,          // a procedure is carried out at the target: see call()
 };
 
 struct Step {
   Verb verb;
   RegionId region;
-  std::uint64_t offset;
-  void* local;
-  std::size_t bytes;
+  std::uint64_t offset;  // of a call: the procedure
+  void* local;           // of a call: a CallEnd, 8 bytes aligned, and behind it the room for the result
+  std::size_t bytes;     // of a call: of this room
   std::uint64_t operand = 0;
   std::uint64_t compare = 0;
+  const void* arguments = nullptr;  // of a call; `operand` is their number of bytes
+  // Not no_verdict: the step is left out unless this was the verdict of the last call before it in the batch.
+  Verdict after = no_verdict;
 };
 
 inline Step get(RegionId region, std::uint64_t offset, void* local, std::size_t bytes) {
@@ -75,6 +77,24 @@ inline Step fetch_add(RegionId region, std::uint64_t offset, std::uint64_t* old,
 }
 inline Step swap(RegionId region, std::uint64_t offset, std::uint64_t* old, std::uint64_t desired) {
   return Step{Verb::swap, region, offset, old, 8, desired};
+}
+// Has the procedure carried out at the target. `answer` tells how it ended: its verdict, and the bytes of the
+// result, which are there; the rest of the room stays as it was. At most call_argument_bytes_max and
+// call_result_bytes_max.
+inline Step call(ProcedureId procedure, std::span<const std::byte> arguments, CallEnd& answer,
+                 std::size_t room) {
+  return Step{Verb::call, RegionId{}, procedure.value, &answer, room, arguments.size(), 0, arguments.data()};
+}
+template <class Arguments, class Result>
+Step call(ProcedureId procedure, const Arguments& arguments, Answer<Result>& answer) {
+  static_assert(std::is_trivially_copyable_v<Arguments> && std::is_trivially_copyable_v<Result>);
+  static_assert(offsetof(Answer<Result>, result) == sizeof(CallEnd));
+  return call(procedure, std::as_bytes(std::span(&arguments, 1)), answer.end, sizeof(Result));
+}
+// The step, left out unless the last call before it in the batch has this verdict.
+inline Step if_verdict(Verdict verdict, Step step) {
+  step.after = verdict;
+  return step;
 }
 
 enum class Outcome : std::uint8_t {
@@ -151,6 +171,9 @@ class Fabric {
 
   // Before the first message can arrive. `listener` outlives the fabric's last progress().
   virtual void listen(MessageKind kind, Listener* listener) noexcept = 0;
+  // Before the first call, on every rank: ranks carry the procedure out for each other. Its data outlives the
+  // fabric's last operation.
+  virtual void offer(ProcedureId id, Procedure procedure) noexcept = 0;
 
   // Delivers what has arrived. Result: whether anything was done. Any thread.
   virtual bool progress() noexcept = 0;

@@ -28,6 +28,9 @@ class CountingFabric final : public fabric::Fabric {
                        std::span<const std::byte> body) noexcept override {
     return below_.send(peer, kind, urgency, body);
   }
+  void offer(fabric::ProcedureId id, fabric::Procedure procedure) noexcept override {
+    below_.offer(id, procedure);
+  }
   void listen(fabric::MessageKind kind, fabric::Listener* listener) noexcept override {
     below_.listen(kind, listener);
   }

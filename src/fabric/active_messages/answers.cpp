@@ -13,30 +13,46 @@ constexpr std::size_t input_bytes = 8192;  // per peer: some hundred small repli
 // Smaller results are copied; a place of their own costs more.
 constexpr std::size_t large_bytes_min = 1024;
 
-bool is_large(const Step& step) noexcept {
-  return step.verb == Verb::get && step.bytes >= large_bytes_min;
+bool is_left_out(const Step& step, Verdict verdict) noexcept {
+  return step.after != no_verdict && step.after != verdict;
+}
+
+bool is_large(const Step& step, Verdict verdict) noexcept {
+  return step.verb == Verb::get && step.bytes >= large_bytes_min && !is_left_out(step, verdict);
 }
 
 }  // namespace
 
-Answers::Answers(Outbox& outbox, std::uint32_t ranks) : outbox_(outbox), sources_(ranks) {
+Answers::Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters)
+    : outbox_(outbox), counters_(counters), sources_(ranks) {
   auto memory = os::Mapping::anywhere(input_bytes * ranks, os::Protection::read_write);
   MUSUBI_CHECK(memory.ok(), "%s", memory.error().message.c_str());
   memory_ = std::move(memory).value();
   for (std::size_t i = 0; i < ranks; ++i) sources_[i].input = memory_.data() + i * input_bytes;
 }
 
-// Looks no further than what fits into the input, and than the end of this reply.
+// Of the result that comes next, where `done` bytes of it are in their place; of a call as many as are known.
+std::size_t Answers::all_bytes(const Step& step, std::size_t done, const Source& source) noexcept {
+  const bool has_ended = step.verb == Verb::call && done >= sizeof(CallEnd);  // source.call is its own
+  if (has_ended) return sizeof(CallEnd) + source.call.bytes;
+  return is_left_out(step, source.call.verdict) ? 0 : wire::result_bytes(step);
+}
+
+// Looks no further than what fits into the input, than the end of this reply, and than a call that has not
+// ended.
 Answers::Ahead Answers::look_ahead(const Entry& batch, const Source& source) noexcept {
   Ahead ahead;
   std::size_t done = source.done;
   for (std::size_t i = source.step; i < batch.count; ++i) {
     const Step& step = batch.steps[i];
-    if (is_large(step)) {
+    if (is_large(step, source.call.verdict)) {
       ahead.large = &step;
       return ahead;
     }
-    ahead.small += wire::result_bytes(step) - done;
+    ahead.small += all_bytes(step, done, source) - done;
+    const bool is_open =
+        step.verb == Verb::call && done < sizeof(CallEnd) && !is_left_out(step, source.call.verdict);
+    if (is_open) return ahead;
     done = 0;
     if (ahead.small >= input_bytes) return ahead;
   }
@@ -53,7 +69,7 @@ std::size_t Answers::places(Rank from, std::span<Place, places_max> places) noex
   if (batch == nullptr || !batch->written.load(std::memory_order_acquire)) return 1;
 
   const Step* const now = source.step < batch->count ? &batch->steps[source.step] : nullptr;
-  if (source.held == 0 && now != nullptr && is_large(*now)) {
+  if (source.held == 0 && now != nullptr && is_large(*now, source.call.verdict)) {
     source.direct_first = now->bytes - source.done;
     Source behind = source;
     behind.step += 1;
@@ -87,6 +103,7 @@ const char* Answers::received(Rank from, std::size_t bytes) noexcept {
 // The next `bytes` bytes of the present result are in their place.
 void Answers::advance(const Entry& batch, Source& source, std::size_t bytes) noexcept {
   source.done += bytes;
+  counters_.add(trace::Counter::remote_bytes, bytes);
   if (source.done < batch.steps[source.step].bytes) return;
   ++source.step;
   source.done = 0;
@@ -99,7 +116,9 @@ const char* Answers::use(Rank from, Source& source) noexcept {
     if (batch == nullptr || !batch->written.load(std::memory_order_acquire)) {
       return "it answers what was not asked";
     }
-    if (!take_results(*batch, source, used) || source.held - used < sizeof(wire::FrameHeader)) break;
+    const bool all_there = take_results(*batch, source, used);
+    if (source.is_damaged) return "its reply has a damaged result";
+    if (!all_there || source.held - used < sizeof(wire::FrameHeader)) break;
     wire::FrameHeader header;
     std::memcpy(&header, source.input + used, sizeof header);
     used += sizeof header;
@@ -108,6 +127,7 @@ const char* Answers::use(Rank from, Source& source) noexcept {
       return "its reply is damaged, or answers another request";
     }
     source.step = source.done = 0;
+    source.call = {};
     outbox_.answered(from)->set();
   }
   source.held -= used;
@@ -117,21 +137,44 @@ const char* Answers::use(Rank from, Source& source) noexcept {
 
 // Result: whether all results are in their places; otherwise more must come.
 bool Answers::take_results(const Entry& batch, Source& source, std::size_t& used) noexcept {
-  while (source.step < batch.count) {
-    const Step& step = batch.steps[source.step];
-    const std::size_t there = source.held - used;
-    const std::size_t wanted = wire::result_bytes(step) - source.done;
-    if (wire::is_atomic(step.verb) && there < wanted) return false;
-    const std::size_t taken = std::min(there, wanted);
-    if (taken != 0) {
-      std::memcpy(static_cast<std::byte*>(step.local) + source.done, source.input + used, taken);
-    }
-    used += taken;
-    source.done += taken;
-    if (taken < wanted) return false;
-    ++source.step;
+  for (; source.step < batch.count; ++source.step) {
+    if (!take_result(batch.steps[source.step], source, used)) return false;
     source.done = 0;
   }
+  return true;
+}
+
+// Result: whether all of this one is in its place.
+bool Answers::take_result(const Step& step, Source& source, std::size_t& used) noexcept {
+  const bool begins_call = step.verb == Verb::call && source.done < sizeof(CallEnd);
+  if (begins_call && !is_left_out(step, source.call.verdict) && !take_call_end(step, source, used))
+    return false;
+  const std::size_t there = source.held - used;
+  const std::size_t wanted = all_bytes(step, source.done, source) - source.done;
+  if (wire::is_atomic(step.verb) && there < wanted) return false;
+  const std::size_t taken = std::min(there, wanted);
+  if (taken != 0) {
+    std::memcpy(static_cast<std::byte*>(step.local) + source.done, source.input + used, taken);
+    counters_.add(trace::Counter::remote_bytes, taken);
+  }
+  used += taken;
+  source.done += taken;
+  return taken == wanted;
+}
+
+// As a whole: it says how many bytes follow. Result: whether it has come.
+bool Answers::take_call_end(const Step& step, Source& source, std::size_t& used) noexcept {
+  CallEnd end;
+  if (source.held - used < sizeof end) return false;
+  std::memcpy(&end, source.input + used, sizeof end);
+  if (end.bytes > step.bytes || end.verdict == no_verdict || end.verdict == malformed) {
+    source.is_damaged = true;
+    return false;
+  }
+  std::memcpy(step.local, &end, sizeof end);
+  used += sizeof end;
+  source.done = sizeof end;
+  source.call = end;
   return true;
 }
 

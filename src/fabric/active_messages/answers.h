@@ -10,13 +10,15 @@
 #include "fabric/active_messages/outbox.h"
 #include "fabric/active_messages/transport.h"
 #include "os/memory.h"
+#include "trace/counters.h"
 
 namespace musubi::fabric {
 
 // One thread at a time, inside Transport::poll; signal-safe.
 class Answers {
  public:
-  Answers(Outbox& outbox, std::uint32_t ranks);
+  // `counters`: of the bytes that come.
+  Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters);
 
   // As Receiver's.
   std::size_t places(Rank from, std::span<Place, places_max> places) noexcept;
@@ -29,19 +31,26 @@ class Answers {
     std::size_t held = 0;                        // bytes there that are not used yet
     std::size_t step = 0;                        // of the awaited batch: the one whose result comes next
     std::size_t done = 0;                        // bytes of this result that are in their place
+    CallEnd call{};                              // of the last call in this batch
+    bool is_damaged = false;                     // its result was
     std::size_t direct_first = 0, indirect = 0;  // the sizes of the places given out last
   };
   struct Ahead {
-    std::size_t small = 0;        // bytes that come before the next large result, or until the reply ends
+    // Bytes that come before the next large result, or until the reply ends, or as many as are known.
+    std::size_t small = 0;
     const Step* large = nullptr;  // this result
   };
 
   static Ahead look_ahead(const Entry& batch, const Source& source) noexcept;
   const char* use(Rank from, Source& source) noexcept;
   bool take_results(const Entry& batch, Source& source, std::size_t& used) noexcept;
-  static void advance(const Entry& batch, Source& source, std::size_t bytes) noexcept;
+  bool take_result(const Step& step, Source& source, std::size_t& used) noexcept;
+  static std::size_t all_bytes(const Step& step, std::size_t done, const Source& source) noexcept;
+  static bool take_call_end(const Step& step, Source& source, std::size_t& used) noexcept;
+  void advance(const Entry& batch, Source& source, std::size_t bytes) noexcept;
 
   Outbox& outbox_;
+  trace::Counters& counters_;
   os::Mapping memory_;
   std::vector<Source> sources_;
 };

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "fabric/active_messages/wire.h"
 #include "os/clock.h"
 
 namespace musubi::fabric {
@@ -33,8 +34,8 @@ ActiveMessages::ActiveMessages(Transport& transport, std::span<const RegionMemor
       watcher_(watcher),
       regions_(views_of(regions)),
       outbox_(transport, limits),
-      answers_(outbox_, transport.ranks()),
-      server_(transport, regions_),
+      answers_(outbox_, transport.ranks(), counters),
+      server_(transport, {self_, regions_, procedures_}),
       sleepers_(transport, policy),
       own_messages_(own_messages_max, driver_message_bytes_max) {}
 
@@ -42,20 +43,20 @@ Outcome ActiveMessages::post(Rank peer, std::span<const Step> steps, Event& comp
   MUSUBI_CHECK(peer.value < ranks(), "no rank %u", peer.value);
   if (steps.empty()) return Outcome::done;
   if (peer == self_) {
-    perform(regions_, steps);
+    perform({self_, regions_, procedures_}, self_, steps);
     return Outcome::done;
   }
-  std::uint64_t moved = 0;
-  for (const Step& step : steps) {  // regions are the same at the peer
-    const char* const objection = objection_to(regions_, step);
+  std::uint64_t sent = 0;
+  for (const Step& step : steps) {  // regions and procedures are the same at the peer
+    const char* const objection = objection_to(regions_, procedures_, step);
     MUSUBI_CHECK(objection == nullptr, "region %u [%llu, +%zu): %s", unsigned{step.region.value},
                  static_cast<unsigned long long>(step.offset), step.bytes, objection);
-    moved += step.bytes;
+    sent += wire::payload_of(step).size();
   }
   const Outcome outcome = outbox_.post(peer, steps, completion);
   if (outcome != Outcome::busy) {
     counters_.add(trace::Counter::remote_operations);
-    counters_.add(trace::Counter::remote_bytes, moved);
+    counters_.add(trace::Counter::remote_bytes, sent);  // Answers counts what comes back
   }
   return outcome;
 }

@@ -57,6 +57,7 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   Outcome send(Rank peer, MessageKind kind, Urgency urgency,
                std::span<const std::byte> body) noexcept override;
   void listen(MessageKind kind, Listener* listener) noexcept override;
+  void offer(ProcedureId id, Procedure procedure) noexcept override { procedures_.offer(id, procedure); }
   bool progress() noexcept override { return progress(Caller::may_leave); }
 
   // Delivers what has arrived before it returns.
@@ -101,6 +102,7 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   trace::Counters& counters_;
   PeerWatcher* const watcher_;
   std::array<RegionView, region_count_max> regions_{};
+  Procedures procedures_;
   Outbox outbox_;
   Answers answers_;
   Server server_;

@@ -195,12 +195,11 @@ void Outbox::write_step(Target& target) noexcept {
   const Step& step = entry.steps[target.steps_written];
   std::byte description[wire::step_bytes_max];
   target.gather.copy(description, wire::encode(step, description));
-  if (step.verb == Verb::put && step.bytes != 0) {
-    if (step.bytes < referred_bytes_min) {
-      target.gather.copy(step.local, step.bytes);
-    } else {
-      target.gather.refer_to(step.local, step.bytes);
-    }
+  const Piece payload = wire::payload_of(step);
+  if (payload.size() >= referred_bytes_min) {
+    target.gather.refer_to(payload.data(), payload.size());
+  } else if (!payload.empty()) {
+    target.gather.copy(payload.data(), payload.size());
   }
   if (++target.steps_written == entry.count) {
     target.writing = nullptr;

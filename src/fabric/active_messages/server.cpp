@@ -15,6 +15,9 @@ constexpr std::size_t reply_bytes = std::size_t{64} << 10;
 // What is left of the input goes to its front at once if it is so small, and otherwise when room is needed.
 constexpr std::size_t moved_bytes_max = 64;
 
+static_assert(wire::step_bytes_max + call_argument_bytes_max <= input_bytes);
+static_assert(sizeof(CallEnd) + call_result_bytes_max <= reply_bytes);
+
 // The largest part of `bytes`, at most `limit`, that ends at a word of the region, so that no word is torn.
 std::size_t whole_words(const std::byte* remote, std::size_t bytes, std::size_t limit) noexcept {
   if (bytes <= limit) return bytes;
@@ -24,8 +27,8 @@ std::size_t whole_words(const std::byte* remote, std::size_t bytes, std::size_t 
 
 }  // namespace
 
-Server::Server(Transport& transport, RegionViews regions)
-    : transport_(transport), regions_(regions), clients_(transport.ranks()) {
+Server::Server(Transport& transport, const Target& own)
+    : transport_(transport), own_(own), clients_(transport.ranks()) {
   auto memory =
       os::Mapping::anywhere((input_bytes + reply_bytes) * clients_.size(), os::Protection::read_write);
   MUSUBI_CHECK(memory.ok(), "%s", memory.error().message.c_str());
@@ -89,7 +92,7 @@ const char* Server::serve(Rank from, Client& client) noexcept {
 
 Server::Turn Server::take_turn(Rank from, Client& client) noexcept {
   if (!client.in_batch) return begin_frame(from, client);
-  if (client.in_step) return carry_on(client);
+  if (client.in_step) return carry_on(from, client);
   if (client.steps_left != 0) return begin_step(client);
   return end_batch(client);
 }
@@ -147,7 +150,7 @@ Server::Turn Server::begin_step(Client& client) noexcept {
   const std::size_t bytes = wire::step_bytes(step.verb);
   if (client.there() < bytes) return Turn::needs_input;
   wire::decode_rest(description, step);
-  client.objection = objection_to(regions_, step);
+  client.objection = objection_to(own_.regions, own_.procedures, step);
   if (client.objection != nullptr) return Turn::refused;
   client.begin += bytes;
   client.step = step;
@@ -167,8 +170,40 @@ Server::Turn Server::end_batch(Client& client) noexcept {
   return Turn::again;
 }
 
-Server::Turn Server::carry_on(Client& client) noexcept {
-  std::byte* const remote = regions_[client.step.region.value].base + client.step.offset + client.done;
+// What a put or a call has brought along is dropped.
+Server::Turn Server::leave_out(Client& client) noexcept {
+  const std::size_t payload = wire::payload_of(client.step).size();
+  const std::size_t part = std::min(payload - client.done, client.there());
+  client.begin += part;
+  client.done += part;
+  if (client.done != payload) return Turn::needs_input;
+  client.in_step = false;
+  return Turn::again;
+}
+
+// The arguments have come as a whole before it begins, and its result has room.
+Server::Turn Server::carry_out_call(Rank from, Client& client) noexcept {
+  const std::size_t arguments = client.step.operand;
+  if (client.there() < arguments) return Turn::needs_input;
+  if (client.room() < sizeof(CallEnd) + client.step.bytes) return Turn::needs_room;
+  std::byte* const place = client.reply + client.filled;
+  const CallEnd end = client.order.call(own_, from, client.step, {client.input + client.begin, arguments},
+                                        place + sizeof(CallEnd));
+  if (end.verdict == malformed || end.verdict == no_verdict) {
+    client.objection = "its call has malformed arguments";
+    return Turn::refused;
+  }
+  client.begin += arguments;
+  std::memcpy(place, &end, sizeof end);
+  client.filled += sizeof end + end.bytes;
+  client.in_step = false;
+  return Turn::again;
+}
+
+Server::Turn Server::carry_on(Rank from, Client& client) noexcept {
+  if (client.order.leaves_out(client.step)) return leave_out(client);
+  if (client.step.verb == Verb::call) return carry_out_call(from, client);
+  std::byte* const remote = own_.regions[client.step.region.value].base + client.step.offset + client.done;
   if (client.step.verb == Verb::get) return carry_on_get(client, remote);
   if (client.step.verb == Verb::put) return carry_on_put(client, remote);
   if (client.room() < sizeof(std::uint64_t)) return Turn::needs_room;

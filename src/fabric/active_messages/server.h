@@ -23,7 +23,7 @@ namespace musubi::fabric {
 // One thread at a time, inside Transport::poll; signal-safe.
 class Server {
  public:
-  Server(Transport& transport, RegionViews regions);
+  Server(Transport& transport, const Target& own);
 
   void listen(MessageKind kind, Listener* listener) noexcept {
     listeners_[static_cast<std::size_t>(kind)] = listener;
@@ -67,13 +67,15 @@ class Server {
   Turn begin_step(Client& client) noexcept;
   Turn end_batch(Client& client) noexcept;
   Turn take_message(Rank from, Client& client, const wire::FrameHeader& header) noexcept;
-  Turn carry_on(Client& client) noexcept;
+  Turn leave_out(Client& client) noexcept;
+  Turn carry_on(Rank from, Client& client) noexcept;
+  Turn carry_out_call(Rank from, Client& client) noexcept;
   Turn carry_on_get(Client& client, const std::byte* remote) noexcept;
   Turn carry_on_put(Client& client, std::byte* remote) noexcept;
   void send_reply(Rank peer, Client& client) noexcept;
 
   Transport& transport_;
-  const RegionViews regions_;
+  const Target own_;
   std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};
   os::Mapping memory_;
   std::vector<Client> clients_;

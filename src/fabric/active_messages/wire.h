@@ -2,10 +2,11 @@
 // memory, and nothing is aligned.
 //
 // Lane of requests: frames, each a header and what it announces. A batch: its steps, each a description and,
-// of a put, the bytes. A message: its body.
+// of a put, the bytes, of a call the arguments. A message: its body.
 // Lane of replies: for each batch, in their order, the results of its steps, and then a header. Of a get the
-// bytes, of an atomic the old value, of a put nothing. So the initiator knows where each byte belongs before
-// it arrives, and the header says that all has taken effect.
+// bytes, of an atomic the old value, of a put nothing, of a call how it ended and so many bytes as that says,
+// of a step that was left out nothing. So the initiator knows where each byte belongs before it arrives, and
+// the header says that all has taken effect.
 #pragma once
 
 #include <bit>
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "fabric/active_messages/transport.h"
 #include "fabric/fabric.h"
 
 namespace musubi::fabric::wire {
@@ -33,23 +35,32 @@ struct FrameHeader {
 static_assert(sizeof(FrameHeader) == 16);
 
 constexpr bool is_atomic(Verb verb) noexcept {
-  return verb != Verb::get && verb != Verb::put;
+  return verb == Verb::compare_swap || verb == Verb::fetch_add || verb == Verb::swap;
 }
 
-// The description of a step: two words, of an atomic the operand, of compare_swap the comparand.
+// The description of a step: two words, of an atomic the operand, of compare_swap the comparand, of a call
+// the bytes of its arguments. The first word: length, region, verb, and the verdict that the step needs.
 inline constexpr std::size_t word_bytes = 8;
 inline constexpr std::size_t step_bytes_max = 4 * word_bytes;
-inline constexpr unsigned length_bits = 48;
+inline constexpr unsigned length_bits = 40;
 
 constexpr std::size_t step_bytes(Verb verb) noexcept {
-  const std::size_t words = verb == Verb::compare_swap ? 4 : is_atomic(verb) ? 3 : 2;
+  const std::size_t words = verb == Verb::compare_swap ? 4 : verb == Verb::get || verb == Verb::put ? 2 : 3;
   return words * word_bytes;
+}
+
+// What follows the description, from the caller's memory.
+inline Piece payload_of(const Step& step) noexcept {
+  if (step.verb == Verb::put) return {static_cast<const std::byte*>(step.local), step.bytes};
+  if (step.verb == Verb::call) return {static_cast<const std::byte*>(step.arguments), step.operand};
+  return {};
 }
 
 // Result: the bytes written to `to`.
 inline std::size_t encode(const Step& step, std::byte* to) noexcept {
   const std::uint64_t words[4]{step.bytes | std::uint64_t{step.region.value} << length_bits |
-                                   static_cast<std::uint64_t>(step.verb) << (length_bits + 8),
+                                   static_cast<std::uint64_t>(step.verb) << (length_bits + 8) |
+                                   std::uint64_t{step.after} << (length_bits + 16),
                                step.offset, step.operand, step.compare};
   const std::size_t bytes = step_bytes(step.verb);
   std::memcpy(to, words, bytes);
@@ -64,6 +75,7 @@ inline Step decode_first_word(const std::byte* from) noexcept {
   step.bytes = word & ((std::uint64_t{1} << length_bits) - 1);
   step.region = RegionId{static_cast<std::uint8_t>(word >> length_bits)};
   step.verb = static_cast<Verb>(word >> (length_bits + 8));
+  step.after = static_cast<Verdict>(word >> (length_bits + 16));
   return step;
 }
 
@@ -76,9 +88,9 @@ inline void decode_rest(const std::byte* from, Step& step) noexcept {
   step.compare = words[3];
 }
 
-// What a step adds to the reply.
+// What a step adds to the reply; of a call the least.
 constexpr std::size_t result_bytes(const Step& step) noexcept {
-  return step.verb == Verb::put ? 0 : step.bytes;
+  return step.verb == Verb::put ? 0 : step.verb == Verb::call ? sizeof(CallEnd) : step.bytes;
 }
 
 }  // namespace musubi::fabric::wire

@@ -36,11 +36,22 @@ void pass_time(std::uint64_t due) noexcept {
   ::nanosleep(&length, nullptr);
 }
 
+// What crossed the line when the steps were carried out. What a put would have stored crosses it in any case.
 std::size_t bytes_of(std::span<const Step> steps, bool outward) noexcept {
   constexpr std::size_t request_bytes = 32;
   std::size_t bytes = request_bytes;
+  Verdict verdict = no_verdict;
   for (const Step& step : steps) {
-    if ((step.verb == Verb::put) == outward) bytes += step.bytes;
+    const bool left_out = step.after != no_verdict && step.after != verdict;
+    if (step.verb == Verb::call) {
+      if (outward) bytes += step.operand;
+      if (left_out) continue;
+      const auto* const end = static_cast<const CallEnd*>(step.local);
+      verdict = end->verdict;
+      if (!outward) bytes += end->bytes;
+    } else if ((step.verb == Verb::put) == outward && (outward || !left_out)) {
+      bytes += step.bytes;
+    }
   }
   return bytes;
 }

@@ -37,6 +37,7 @@ class DelayedFabric final : public Fabric {
   Outcome send(Rank peer, MessageKind kind, Urgency urgency,
                std::span<const std::byte> body) noexcept override;
   void listen(MessageKind kind, Listener* listener) noexcept override;
+  void offer(ProcedureId id, Procedure procedure) noexcept override { near_.offer(id, procedure); }
   bool progress() noexcept override;
   void wait(const std::atomic<bool>& ready) noexcept override;
   void wake() noexcept override;

@@ -10,17 +10,25 @@
 namespace musubi::fabric {
 namespace {
 
-std::byte* resolve(RegionViews regions, const Step& step) noexcept {
-  const char* const objection = objection_to(regions, step);
+std::byte* resolve(const Target& target, const Step& step) noexcept {
+  const char* const objection = objection_to(target.regions, target.procedures, step);
   MUSUBI_CHECK(objection == nullptr, "region %u [%llu, +%zu): %s", unsigned{step.region.value},
                static_cast<unsigned long long>(step.offset), step.bytes, objection);
-  return regions[step.region.value].base + step.offset;
+  return target.regions[step.region.value].base + step.offset;
+}
+
+const char* objection_to_call(const Procedures& procedures, const Step& step) noexcept {
+  if (procedures.find(step.offset) == nullptr) return "a call of no procedure";
+  if (step.operand > call_argument_bytes_max) return "a call with too many arguments";
+  if (step.bytes > call_result_bytes_max) return "a call with room for too long a result";
+  return nullptr;
 }
 
 }  // namespace
 
-const char* objection_to(RegionViews regions, const Step& step) noexcept {
-  if (step.verb > Verb::swap) return "no such operation";
+const char* objection_to(RegionViews regions, const Procedures& procedures, const Step& step) noexcept {
+  if (step.verb == Verb::call) return objection_to_call(procedures, step);
+  if (step.verb > Verb::call) return "no such operation";
   if (step.region.value >= region_count_max || regions[step.region.value].base == nullptr) {
     return "there is no such region";
   }
@@ -61,17 +69,40 @@ std::uint64_t StepOrder::modify(const Step& step, std::byte* remote) noexcept {
   return old;
 }
 
+CallEnd StepOrder::call(const Target& target, Rank caller, const Step& step,
+                        std::span<const std::byte> arguments, std::byte* room) noexcept {
+  if (stores_in_flight_) std::atomic_thread_fence(std::memory_order_seq_cst);
+  stores_in_flight_ = true;
+  const Procedure& procedure = *target.procedures.find(step.offset);
+  Call present(caller, target.rank, target.regions, arguments, {room, step.bytes});
+  verdict_ = procedure.carry_out(present, procedure.data);
+  return CallEnd{static_cast<std::uint32_t>(present.result_bytes()), verdict_, {}};
+}
+
 void StepOrder::end() noexcept {
   if (stores_in_flight_) std::atomic_thread_fence(std::memory_order_seq_cst);
   stores_in_flight_ = false;
+  verdict_ = no_verdict;
 }
 
-std::uint64_t perform(RegionViews regions, std::span<const Step> steps) noexcept {
+std::uint64_t perform(const Target& target, Rank caller, std::span<const Step> steps) noexcept {
   std::uint64_t moved = 0;
   StepOrder order;
   for (const Step& step : steps) {
-    std::byte* remote = resolve(regions, step);
-    moved += step.bytes;
+    if (order.leaves_out(step)) continue;
+    if (step.verb == Verb::call) {
+      const char* const objection = objection_to(target.regions, target.procedures, step);
+      MUSUBI_CHECK(objection == nullptr, "%s", objection);
+      auto* const answer = static_cast<CallEnd*>(step.local);
+      *answer =
+          order.call(target, caller, step, {static_cast<const std::byte*>(step.arguments), step.operand},
+                     reinterpret_cast<std::byte*>(answer + 1));
+      MUSUBI_CHECK(answer->verdict != malformed, "a call with malformed arguments");
+      moved += moved_bytes(step);
+      continue;
+    }
+    std::byte* remote = resolve(target, step);
+    moved += moved_bytes(step);
     if (step.verb == Verb::get) {
       order.get(step.local, remote, step.bytes);
     } else if (step.verb == Verb::put) {

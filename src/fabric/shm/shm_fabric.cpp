@@ -17,7 +17,7 @@ constexpr unsigned eager_checks = 1000;  // without a pause between them, where 
 Outcome ShmFabric::post(Rank peer, std::span<const Step> steps, Event&) noexcept {
   MUSUBI_CHECK(peer.value < peers_.size(), "no rank %u", peer.value);
   if (steps.empty()) return Outcome::done;
-  const std::uint64_t moved = perform(peers_[peer.value].regions, steps);
+  const std::uint64_t moved = perform({peer, peers_[peer.value].regions, procedures_}, self_, steps);
   if (peer != self_) {
     counters_.add(trace::Counter::remote_operations);
     counters_.add(trace::Counter::remote_bytes, moved);

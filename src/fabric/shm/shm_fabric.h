@@ -57,6 +57,7 @@ class ShmFabric final : public Fabric {
   Outcome send(Rank peer, MessageKind kind, Urgency urgency,
                std::span<const std::byte> body) noexcept override;
   void listen(MessageKind kind, Listener* listener) noexcept override;
+  void offer(ProcedureId id, Procedure procedure) noexcept override { procedures_.offer(id, procedure); }
   bool progress() noexcept override;
 
   // Delivers what has arrived before it returns, so that no message depends on what the caller does next.
@@ -102,6 +103,7 @@ class ShmFabric final : public Fabric {
   trace::Counters& counters_;
   std::atomic<std::uint32_t> spin_checks_, yields_max_;
   std::vector<Peer> peers_;
+  Procedures procedures_;
   Mailbox& mailbox_;
   JointSleep* const sleep_;  // null: on futexes
   std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};

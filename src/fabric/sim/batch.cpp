@@ -3,34 +3,59 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
+
 namespace musubi::fabric::sim {
 
 void SimFabric::Operation::land(const Step& step, std::size_t begin, std::size_t end) noexcept {
+  if (step.verb == Verb::call) return carry_out(step);
   std::byte* remote = target.regions_[step.region.value].base + step.offset;
   auto* local = static_cast<std::byte*>(step.local);
+  source.count_bytes(target, end - begin);
   if (step.verb == Verb::get) {
     std::memcpy(local + begin, remote + begin, end - begin);
-    return;
-  }
-  if (step.verb == Verb::put) {
+    bytes_back += end - begin;
+  } else if (step.verb == Verb::put) {
     std::memcpy(remote + begin, local + begin, end - begin);
-    return;
+  } else {
+    modify(step, remote);
   }
+}
+
+void SimFabric::Operation::modify(const Step& step, std::byte* remote) noexcept {
   auto* word = reinterpret_cast<std::uint64_t*>(remote);
   const std::uint64_t old = *word;
   if (step.verb == Verb::fetch_add) *word = old + step.operand;
   if (step.verb == Verb::swap || (step.verb == Verb::compare_swap && old == step.compare))
     *word = step.operand;
-  std::memcpy(local, &old, sizeof(old));
+  std::memcpy(step.local, &old, sizeof(old));
+}
+
+// As a thread of the target would: others act between its steps, where its procedure says so. The registered
+// data is the target's.
+void SimFabric::Operation::carry_out(const Step& step) noexcept {
+  auto* const answer = static_cast<CallEnd*>(step.local);
+  const Procedure& procedure = *target.procedures_.find(step.offset);
+  Call carried(source.self_, target.self_, target.views_,
+               {static_cast<const std::byte*>(step.arguments), step.operand},
+               {reinterpret_cast<std::byte*>(answer + 1), step.bytes});
+  verdict = procedure.carry_out(carried, procedure.data);
+  MUSUBI_CHECK(verdict != no_verdict && verdict != malformed, "a call with malformed arguments");
+  const std::size_t bytes = carried.result_bytes();
+  *answer = CallEnd{static_cast<std::uint32_t>(bytes), verdict, {}};
+  source.count_bytes(target, step.operand + bytes);
+  bytes_back += bytes;
 }
 
 void SimFabric::Operation::begin_step() noexcept {
   World& world = source.world_;
   const LatencyModel& model = source.network_.model();
   const Step& step = steps[present];
-  const std::uint64_t duration = model.step_ns + step.bytes * model.ns_per_256_bytes / 256;
+  const std::uint64_t bytes = step.verb == Verb::call ? step.operand : step.bytes;
+  const std::uint64_t duration = model.step_ns + bytes * model.ns_per_256_bytes / 256;
   const std::uint64_t first_boundary = 8 - step.offset % 8;  // words of the target stay whole
-  const bool long_step = !is_atomic(step.verb) && step.bytes > first_boundary;
+  const bool in_pieces = step.verb == Verb::get || step.verb == Verb::put;
+  const bool long_step = in_pieces && step.bytes > first_boundary;
   if (!long_step || !world.random().chance(source.network_.hostility().torn)) {
     pieces = 1;
     world.after(duration, *this, step.bytes);
@@ -68,7 +93,7 @@ void SimFabric::Operation::go_back() noexcept {
     delay += world.random().below(source.network_.model().latency_ns * hostility.late_factor + 1);
   }
   if (&source != &target) {
-    const std::uint64_t on_link = source.link_ns(bytes_of(steps, Verb::get));
+    const std::uint64_t on_link = source.link_ns(bytes_back);
     delay += target.outward_.end(world.now_ns(), on_link) - world.now_ns();
   }
   world.after(delay, *this, back);
@@ -79,13 +104,13 @@ void SimFabric::Operation::occur(std::uint64_t argument) noexcept {
   if (argument == completed) return complete();
   if (argument == back) {
     if (&source == &target) return complete();
-    const std::uint64_t on_link = source.link_ns(bytes_of(steps, Verb::get));
+    const std::uint64_t on_link = source.link_ns(bytes_back);
     const std::uint64_t end = source.inward_.end(world.now_ns(), on_link);
     if (end == world.now_ns()) return complete();
     return world.after(end - world.now_ns(), *this, completed);
   }
   if (argument == at_target && &source != &target) {
-    const std::uint64_t needed = source.network_.model().gap_ns + source.link_ns(bytes_of(steps, Verb::put));
+    const std::uint64_t needed = source.network_.model().gap_ns + source.link_ns(bytes_out(steps));
     const std::uint64_t turn = target.inward_.begin(world.now_ns(), needed);
     if (turn != world.now_ns()) return world.after(turn - world.now_ns(), *this, end_of_step);
   }
@@ -94,6 +119,7 @@ void SimFabric::Operation::occur(std::uint64_t argument) noexcept {
     if (--pieces != 0) return;
     ++present;
   }
+  while (present < steps.size() && leaves_out(steps[present])) ++present;
   if (present < steps.size()) return begin_step();
   go_back();
 }

@@ -14,12 +14,15 @@ inline constexpr std::uint64_t at_target = end_of_step - 2;  // it waits for its
 inline constexpr std::uint64_t back = end_of_step - 3;       // what it got waits for its turn at the source
 
 inline bool is_atomic(Verb verb) {
-  return verb != Verb::get && verb != Verb::put;
+  return verb == Verb::compare_swap || verb == Verb::fetch_add || verb == Verb::swap;
 }
 
-inline std::uint64_t bytes_of(std::span<const Step> steps, Verb verb) {
+// What steps carry to the target.
+inline std::uint64_t bytes_out(std::span<const Step> steps) {
   std::uint64_t bytes = 0;
-  for (const Step& step : steps) bytes += step.verb == verb ? step.bytes : 0;
+  for (const Step& step : steps) {
+    bytes += step.verb == Verb::put ? step.bytes : step.verb == Verb::call ? step.operand : 0;
+  }
   return bytes;
 }
 
@@ -43,8 +46,15 @@ struct SimFabric::Operation final : Occurrence {
   void go_back() noexcept;
   void complete() noexcept;
   void land(const Step& step, std::size_t begin, std::size_t end) noexcept;
+  void carry_out(const Step& step) noexcept;
+  void modify(const Step& step, std::byte* remote) noexcept;
+  bool leaves_out(const Step& step) const noexcept {
+    return step.after != no_verdict && step.after != verdict;
+  }
   void run_at_once() noexcept {
-    for (const Step& step : steps) land(step, 0, step.bytes);
+    for (const Step& step : steps) {
+      if (!leaves_out(step)) land(step, 0, step.bytes);
+    }
   }
 
   SimFabric& source;
@@ -52,7 +62,9 @@ struct SimFabric::Operation final : Occurrence {
   std::span<const Step> steps;
   Event* completion;
   std::size_t present = 0;
-  unsigned pieces = 0;  // of the present step, still to land
+  unsigned pieces = 0;           // of the present step, still to land
+  Verdict verdict = no_verdict;  // of the last call
+  std::uint64_t bytes_back = 0;  // that it got
 };
 
 }  // namespace musubi::fabric::sim

@@ -70,6 +70,7 @@ SimFabric::~SimFabric() {
 void SimFabric::attach(const RegionMemory& memory) {
   MUSUBI_CHECK(memory.id.value < region_count_max && memory.base != nullptr);
   regions_[memory.id.value] = memory;
+  views_[memory.id.value] = {memory.base, memory.bytes};
 }
 
 std::uint64_t SimFabric::travel_ns(Rank peer, unsigned slowness) noexcept {
@@ -86,15 +87,6 @@ std::uint64_t SimFabric::travel_ns(Rank peer, unsigned slowness) noexcept {
 
 std::uint64_t SimFabric::link_ns(std::uint64_t bytes) const noexcept {
   return bytes * network_.model().link_ns_per_256_bytes / 256;
-}
-
-void SimFabric::count(Rank peer, std::span<const Step> steps) noexcept {
-  if (peer == self_) return;
-  std::uint64_t bytes = 0;
-  for (const Step& step : steps) bytes += step.bytes;
-  ++network_.node(peer).batches_served_;
-  counters_.add(trace::Counter::remote_operations);
-  counters_.add(trace::Counter::remote_bytes, bytes);
 }
 
 void SimFabric::interrupt(unsigned per_mille) noexcept {
@@ -116,6 +108,12 @@ Outcome SimFabric::take(Rank peer, std::span<const Step> steps, Event& completio
   MUSUBI_CHECK(peer.value < network_.ranks());
   SimFabric& target = network_.node(peer);
   for (const Step& step : steps) {
+    if (step.verb == Verb::call) {
+      MUSUBI_CHECK(target.procedures_.find(step.offset) != nullptr &&
+                       step.operand <= call_argument_bytes_max && step.bytes <= call_result_bytes_max,
+                   "a call of procedure %lu, %lu bytes of arguments", step.offset, step.operand);
+      continue;
+    }
     MUSUBI_CHECK(step.region.value < region_count_max, "no region %u", step.region.value);
     const RegionMemory& region = target.regions_[step.region.value];
     MUSUBI_CHECK(step.offset <= region.bytes && step.bytes <= region.bytes - step.offset,
@@ -129,7 +127,10 @@ Outcome SimFabric::take(Rank peer, std::span<const Step> steps, Event& completio
     world_.reached("fabric.busy");
     return Outcome::busy;
   }
-  count(peer, steps);
+  if (peer != self_) {
+    ++target.batches_served_;
+    counters_.add(trace::Counter::remote_operations);
+  }
   const bool at_once = peer == self_ ? hostility.self_delayed == 0 || !random.chance(hostility.self_delayed)
                                      : hostility.at_once != 0 && random.chance(hostility.at_once);
   if (at_once) {
@@ -144,7 +145,7 @@ Outcome SimFabric::take(Rank peer, std::span<const Step> steps, Event& completio
   if (peer == self_) {
     delay = 1 + random.below(network_.model().latency_ns + 1);
   } else {
-    const std::uint64_t needed = network_.model().gap_ns + link_ns(bytes_of(steps, Verb::put));
+    const std::uint64_t needed = network_.model().gap_ns + link_ns(bytes_out(steps));
     delay = outward_.begin(world_.now_ns(), needed) - world_.now_ns() + travel_ns(peer, executor_.slowness());
   }
   world_.after(delay, *operation, at_target);

@@ -104,6 +104,7 @@ class SimFabric final : public Fabric {
   Outcome send(Rank peer, MessageKind kind, Urgency urgency,
                std::span<const std::byte> body) noexcept override;
   void listen(MessageKind kind, Listener* listener) noexcept override;
+  void offer(ProcedureId id, Procedure procedure) noexcept override { procedures_.offer(id, procedure); }
   // Everything arrives by events of the world: there is nothing to poll and nobody to wake.
   bool progress() noexcept override { return false; }
   void wait(const std::atomic<bool>&) noexcept override;
@@ -140,7 +141,9 @@ class SimFabric final : public Fabric {
   std::uint64_t travel_ns(Rank peer, unsigned slowness) noexcept;
   std::uint64_t link_ns(std::uint64_t bytes) const noexcept;
   Link& link_from(Rank sender);
-  void count(Rank peer, std::span<const Step> steps) noexcept;
+  void count_bytes(const SimFabric& peer, std::uint64_t bytes) noexcept {
+    if (&peer != this) counters_.add(trace::Counter::remote_bytes, bytes);
+  }
 
   Network& network_;
   World& world_;
@@ -150,6 +153,8 @@ class SimFabric final : public Fabric {
   unsigned interruption_ = 0;
   trace::Counters counters_;
   std::array<RegionMemory, region_count_max> regions_{};
+  std::array<RegionView, region_count_max> views_{};
+  Procedures procedures_;
   std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};
   std::unordered_map<std::uint32_t, std::unique_ptr<Link>> links_;
   std::array<std::uint64_t, static_cast<std::size_t>(MessageKind::count)> messages_sent_{};

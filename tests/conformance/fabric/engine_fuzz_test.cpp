@@ -17,6 +17,7 @@ constexpr std::size_t region_words = 512, guard_words = 64;
 constexpr std::size_t region_bytes = region_words * 8;
 constexpr std::uint64_t guard = 0x5a5a'a5a5'5a5a'a5a5;
 constexpr std::size_t ample = std::size_t{1} << 24;
+constexpr ProcedureId storing{0};
 constexpr std::uint64_t frames_wanted = 100'000;
 
 // Words with guards around them.
@@ -55,12 +56,26 @@ class BoundedListener final : public Listener {
   unsigned messages = 0, too_long = 0;
 };
 
+// A procedure as those of the job: all that it touches it asks for. Stores the bytes behind its first
+// argument at this offset; result: what was there.
+Verdict store_bytes(Call& call, const void*) noexcept {
+  std::uint64_t offset = 0;
+  if (!call.read(offset)) return malformed;
+  const auto bytes = call.arguments().subspan(sizeof offset);
+  std::byte* const place = call.at(RegionId{0}, offset, bytes.size());
+  if (place == nullptr) return malformed;
+  const Verdict verdict = call.add(place, bytes.size()) ? 1 : 2;
+  std::copy(bytes.begin(), bytes.end(), place);
+  return verdict;
+}
+
 // Rank 1 with its engine; the test writes what rank 0 would send.
 struct Attacked {
   explicit Attacked(std::uint64_t seed) : network(2, ample, 700, seed), memory(region_words) {
     const RegionMemory region{RegionId{0}, memory.data(), region_bytes};
     engine.emplace(network.transport(Rank{1}), std::span(&region, 1), counters, WaitingPolicy{}, &watcher);
     engine->listen(MessageKind::unassigned, &listener);
+    engine->offer(storing, {&store_bytes, nullptr});
   }
   void feed(Lane lane, const std::vector<std::byte>& bytes) {
     auto& queue = network.lane(Rank{0}, Rank{1}, lane).bytes;
@@ -87,8 +102,15 @@ void append(std::vector<std::byte>& to, const void* from, std::size_t bytes) {
 
 Step random_step(Random& random) {
   Step step{};
-  step.verb = static_cast<Verb>(random.below(5));
+  step.verb = static_cast<Verb>(random.below(6));
   step.region = RegionId{0};
+  if (random.below(4) == 0) step.after = static_cast<Verdict>(1 + random.below(2));
+  if (step.verb == Verb::call) {
+    step.region = RegionId{};
+    step.operand = 8 + random.below(1 + random.below(1200));
+    step.bytes = random.below(1500);
+    return step;
+  }
   if (wire::is_atomic(step.verb)) {
     step.bytes = 8;
     step.offset = 8 * random.below(region_words);
@@ -121,6 +143,10 @@ std::vector<std::byte> good_request(Random& random, std::uint64_t sequence) {
     std::byte description[wire::step_bytes_max];
     append(frame, description, wire::encode(step, description));
     if (step.verb == Verb::put) append(frame, body.data(), step.bytes);
+    if (step.verb != Verb::call) continue;
+    const std::uint64_t offset = random.below(region_bytes - step.operand + 8 + 1);
+    append(frame, &offset, sizeof offset);
+    append(frame, body.data(), step.operand - sizeof offset);
   }
   return frame;
 }
@@ -201,7 +227,38 @@ TEST(EngineFuzz, DamagedRequestsAreRefusedAndHarmNothing) {
   }
   EXPECT_GT(foreign, frames / 60);
   EXPECT_GT(refused, frames / 40) << "most damage is seen";
-  EXPECT_GE(reasons.size(), 6u) << "each check has refused something";
+  EXPECT_GE(reasons.size(), 9u) << "each check has refused something";
+}
+
+// What a step adds to a reply, behind a call that ended with `verdict`.
+void add_result(Random& random, const Step& step, Verdict& verdict, std::vector<std::byte>& reply) {
+  if (step.after != no_verdict && step.after != verdict) return;
+  std::size_t bytes = wire::result_bytes(step);
+  if (step.verb == Verb::call) {
+    const CallEnd end{static_cast<std::uint32_t>(random.below(step.bytes + 1)),
+                      verdict = static_cast<Verdict>(1 + random.below(2)),
+                      {}};
+    append(reply, &end, sizeof end);
+    bytes = end.bytes;
+  }
+  reply.resize(reply.size() + bytes, std::byte{3});
+}
+
+TEST(EngineFuzz, CallEndsThatPromiseTooMuchAreRefused) {
+  for (const CallEnd end : {CallEnd{9, 1, {}}, CallEnd{8, no_verdict, {}}, CallEnd{8, malformed, {}}}) {
+    Attacked attacked(1);
+    Answer<std::uint64_t> answer{};
+    Event completion;
+    const Step step = call(storing, {}, answer.end, sizeof answer.result);
+    ASSERT_EQ(attacked.engine->post(Rank{0}, std::span(&step, 1), completion), Outcome::pending);
+    attacked.settle();
+    std::vector<std::byte> reply;
+    append(reply, &end, sizeof end);
+    attacked.feed(Lane::replies, reply);
+    attacked.settle();
+    EXPECT_EQ(attacked.watcher.last, "its reply has a damaged result");
+    EXPECT_FALSE(completion.is_set());
+  }
 }
 
 // Two ranks take turns: rank 1 asks rank 0, of which the test makes the replies.
@@ -218,13 +275,15 @@ TEST(EngineFuzz, DamagedRepliesAreRefusedAndHarmNothing) {
     const std::size_t damaged = random.below(batches);
     for (std::size_t i = 0; i < batches; ++i, ++frames) {
       std::vector<std::byte> reply;
+      Verdict verdict = no_verdict;
       for (std::uint64_t left = 1 + random.below(4); left != 0; --left) {
         Step step = random_step(random);
         if (random.below(3) == 0) step = get(RegionId{0}, 0, nullptr, 1024 + random.below(3072));
         step.local = results[i].data();
         if (step.verb == Verb::put) step.local = attacked.memory.data();
+        if (step.verb == Verb::call) step.arguments = attacked.memory.data();
         steps[i].push_back(step);
-        reply.resize(reply.size() + wire::result_bytes(step), std::byte{3});
+        add_result(random, step, verdict, reply);
       }
       const wire::FrameHeader header{.kind = wire::FrameKind::reply,
                                      .message = {},
@@ -234,7 +293,10 @@ TEST(EngineFuzz, DamagedRepliesAreRefusedAndHarmNothing) {
       if (i == damaged) {
         // Results may be anything; what a reply cannot do without is its length and its header.
         const auto kind = random.below(2) == 0 ? Harm::truncated : Harm::foreign;
+        const std::size_t whole = reply.size();
         reply = harm(random, kind, reply);
+        // The last byte of a header is zero, and so may be the next one.
+        if (kind == Harm::truncated) reply.resize(std::min(reply.size(), whole - 8));
       }
       append(replies, reply.data(), reply.size());
       ASSERT_EQ(attacked.engine->post(Rank{0}, steps[i], completions[i]), Outcome::pending);

@@ -3,8 +3,8 @@
 //   INSTANTIATE_TEST_SUITE_P(shm, FabricSuite, ::testing::Values(Driver{"shm", &make_shm_world, 20}),
 //   driver_name);
 //
-// and one musubi_test line with that file and fabric_suite.cpp. Tests are tasks, so that they run alike on
-// threads and in virtual time.
+// and one musubi_test line with that file, fabric_suite.cpp and calls_suite.cpp. Tests are tasks, so that
+// they run alike on threads and in virtual time.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -26,6 +26,9 @@ class FarFabric final : public fabric::Fabric {
                        std::span<const std::byte> body) noexcept override {
     return near_.send(peer, kind, urgency, body);
   }
+  void offer(fabric::ProcedureId id, fabric::Procedure procedure) noexcept override {
+    near_.offer(id, procedure);
+  }
   void listen(fabric::MessageKind kind, fabric::Listener* listener) noexcept override {
     near_.listen(kind, listener);
   }

@@ -41,6 +41,7 @@ class FullFabric final : public fabric::Fabric {
     return fabric::Outcome::done;
   }
   void listen(fabric::MessageKind, fabric::Listener*) noexcept override {}
+  void offer(fabric::ProcedureId, fabric::Procedure) noexcept override {}
   bool progress() noexcept override { return false; }
   void wait(const std::atomic<bool>&) noexcept override {}
   void wake() noexcept override {}

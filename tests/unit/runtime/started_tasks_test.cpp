@@ -35,6 +35,7 @@ class LateFabric final : public fabric::Fabric {
     return fabric::Outcome::done;
   }
   void listen(fabric::MessageKind, fabric::Listener*) noexcept override {}
+  void offer(fabric::ProcedureId, fabric::Procedure) noexcept override {}
   bool progress() noexcept override {
     if (++turns_ % 3 != 0 || batches_.empty()) return false;
     const Batch batch = batches_.back();
