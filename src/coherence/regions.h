@@ -1,4 +1,4 @@
-// The regions in which a rank's shared state lies.
+// The regions in which a rank's shared state lies, and the procedures that work on them for other ranks.
 #pragma once
 
 #include "fabric/fabric.h"
@@ -14,5 +14,8 @@ inline constexpr fabric::RegionId published_region{1};
 inline constexpr fabric::RegionId control_region{2};
 inline constexpr fabric::RegionId private_region{3};
 inline constexpr fabric::RegionId updates_region{5};
+
+// Procedure numbers of the job (fabric/calls.h), but for those of remote_lock.
+inline constexpr fabric::ProcedureId look_procedure{1};
 
 }  // namespace musubi::coherence

@@ -41,7 +41,6 @@ struct Entry {
   bool has_copy : 1;             // among the blocks whose public copy takes memory here
   bool copy_used : 1;            // that copy was written since the last look at it
   bool changes : 1;              // looks at the home without a notice find new versions
-  bool home_was_live : 1;        // the last of them found no public copy there
   bool held_back : 1;            // pinned: what came last is not shown to the program yet
   bool gave_up_copy : 1;         // this rank gave up its public copy, and has not released a version since
   std::uint8_t silent_releases;  // in a row, with a change

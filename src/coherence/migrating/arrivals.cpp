@@ -28,8 +28,6 @@ void Arrivals::accept(Block& b, Version version, const std::byte* data, Giver gi
     e.lease_doublings = 0;
   } else {
     MUSUBI_CHECK(!e.bytes_lost);
-    // Blocks that are written at every other turn count as ones that change.
-    if (e.lease_doublings != 0) e.changes = false;
     if (e.lease_doublings < rules::lease_doublings_max) ++e.lease_doublings;
   }
   e.write_ts = version.write_ts;

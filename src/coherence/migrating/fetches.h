@@ -32,16 +32,13 @@ class Fetches {
   void note_home(Block& b, Rank peer);
 
  private:
-  enum class LookResult { accepted, elsewhere, changed, needs_other_bytes };
+  enum class Outcome { accepted, elsewhere, changed };
   Task<> fetch_once(Block& b);
   Task<> fetch_into(Block& b, std::byte* target);
   Task<bool> fetch_by_hint(Block& b, std::byte* target);
-  Task<> look_at(const Block& b, Rank peer, std::byte* target, Bytes bytes, Look& look);
-  Task<LookResult> fetch_from(Block& b, std::byte* target, Bytes* bytes, Rank* peer);
-  Task<LogicalTime> extend_lease(Block& b, Rank peer, const Look& look, bool visits);
+  Task<Outcome> fetch_from(Block& b, std::byte* target, Rank* peer);
+  LookRequest request_for(const Block& b) const;
   Task<> fetch_under_lock(Block& b, std::byte* target);
-  bool expects_change(const Entry& e, Rank peer) const;
-  Bytes bytes_to_ask_for(const BlockWords& home) const;
   Rank place_after(const Block& b, Rank asked, Rank linked) const;
 
   Ground& ground_;

@@ -1,5 +1,6 @@
 // The common ground of all parts of the policy `migrating`: the rank's ports, its blocks, their locks, its
-// lists and its times. It carries nothing out. README.md says which part calls which.
+// lists and its times. It carries nothing out but what other ranks call here. README.md says which part calls
+// which.
 #pragma once
 
 #include <atomic>
@@ -9,6 +10,7 @@
 #include "coherence/core/signature.h"
 #include "coherence/core/version.h"
 #include "coherence/migrating/comparison_cost.h"
+#include "coherence/migrating/home_looks.h"
 #include "coherence/migrating/quiescence.h"
 #include "coherence/migrating/times.h"
 #include "coherence/rules/notices.h"
@@ -131,6 +133,7 @@ struct Ground {
   BlockList dirty;
   BlockList sleepers;  // all blocks that sleep, and some that slept
   VisitBoard visits;
+  const HomeSide home_side;
   Times times;
 };
 

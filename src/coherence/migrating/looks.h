@@ -11,23 +11,6 @@
 
 namespace musubi::coherence::migrating {
 
-// What one look at a rank along the owner links gave.
-struct Look {
-  std::uint64_t version_before;
-  BlockWords words;
-  std::uint64_t owner_after;
-  std::uint64_t version_after;
-  std::uint64_t epoch;        // before the live bytes: how many releases had begun there
-  std::uint64_t epoch_after;  // after the marks, where they went along
-};
-
-// Which bytes of the home a look brings.
-enum class Bytes : std::uint8_t {
-  public_copy,
-  live,
-  live_with_marks,  // the block was asleep a moment ago, and leased
-};
-
 // A block's lock that this rank has just taken, and what has come along from a home that did not hold it.
 struct Lock {
   Rank previous;     // the home until now

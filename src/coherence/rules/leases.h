@@ -19,11 +19,14 @@ constexpr std::uint64_t shortest_lease(const Parameters& parameters) {
   return std::max<std::uint64_t>(parameters.lease_ticks, 1);
 }
 
-// The time until which a reader asks to hold a version. A version that is renewed again and again is asked
-// for longer; a change begins anew.
+// For how long a reader asks to hold a version, and until when. A version that is renewed again and again is
+// asked for longer; a change begins anew.
+constexpr std::uint64_t wanted_lease_ticks(const Entry& e, const Parameters& parameters) {
+  return shortest_lease(parameters) << e.lease_doublings;
+}
 constexpr LogicalTime wanted_lease(const Entry& e, LogicalTime write_ts, LogicalTime acquired,
                                    const Parameters& parameters) {
-  return later(write_ts, acquired) + (shortest_lease(parameters) << e.lease_doublings);
+  return later(write_ts, acquired) + wanted_lease_ticks(e, parameters);
 }
 
 // The new Entry::lease_doublings when a renewal has found nothing changed.

@@ -8,37 +8,6 @@
 namespace musubi::coherence::rules {
 namespace {
 
-struct LookCase {
-  const char* name;
-  std::uint64_t home_write_ts;
-  bool home_unpublished;
-  Brought brought;  // data, live, had_bytes
-  Seen expected;
-};
-
-TEST(Looks, TellWhetherTheBytesThatAreHereWillDo) {
-  const LookCase cases[] = {
-      {"the words alone, same version", 5, false, {false, false, true}, Seen::same_version},
-      {"the words alone, same version, unpublished", 5, true, {false, true, true}, Seen::same_version},
-      {"the words alone, newer", 6, false, {false, false, true}, Seen::needs_public_copy},
-      {"the words alone, newer, unpublished", 6, true, {false, false, true}, Seen::needs_live_data},
-      {"the words alone, bytes lost", 5, false, {false, false, false}, Seen::needs_public_copy},
-      {"the public copy, newer", 6, false, {true, false, true}, Seen::new_data},
-      {"the public copy, same version", 5, false, {true, false, true}, Seen::same_version},
-      {"the public copy, bytes lost", 5, false, {true, false, false}, Seen::new_data},
-      {"the public copy, but there is none", 6, true, {true, false, true}, Seen::needs_live_data},
-      {"live data, newer", 6, true, {true, true, true}, Seen::new_data},
-      {"live data of the same name may be other", 5, true, {true, true, true}, Seen::new_data},
-      {"live data, but there is a copy", 6, false, {true, true, true}, Seen::needs_public_copy},
-  };
-  for (const LookCase& c : cases) {
-    BlockWords home{};
-    home.write_ts = c.home_write_ts;
-    home.public_ts = c.home_unpublished ? 0 : c.home_write_ts;
-    EXPECT_EQ(seen_at_home(holding(5, 9), home, c.brought), c.expected) << c.name;
-  }
-}
-
 TEST(Looks, TellWhetherDataMustMove) {
   BlockWords home{};
   home.write_ts = home.public_ts = 5;

@@ -1,0 +1,102 @@
+// The order of the steps is what makes them safe. The lease comes before the bytes: a version that is made
+// after it is dated behind it, and one that is made before the bytes were read shows in the words behind
+// them. The mark comes between lease and bytes: a release that does not find it has begun before the bytes
+// were read, so they have all that it released.
+#include "coherence/migrating/home_looks.h"
+
+#include <atomic>
+
+#include "coherence/regions.h"
+#include "coherence/rules/leases.h"
+#include "coherence/rules/looks.h"
+#include "remote_lock/owner_word.h"
+
+namespace musubi::coherence::migrating {
+namespace {
+
+using fabric::Call;
+using fabric::Verdict;
+using remote_lock::Ownership;
+using remote_lock::OwnerWord;
+
+// Other readers raise the same word; whom they overtake so often comes again.
+constexpr unsigned attempts_max = 4;
+
+std::uint64_t load(std::uint64_t& word) noexcept {
+  return std::atomic_ref(word).load();
+}
+
+// `version` first.
+BlockWords load_words(BlockWords& words) noexcept {
+  BlockWords seen{};
+  seen.version = load(words.version);
+  seen.owner = load(words.owner);
+  seen.write_ts = load(words.write_ts);
+  seen.read_ts = load(words.read_ts);
+  seen.public_ts = load(words.public_ts);
+  seen.atomic_words = load(words.atomic_words);
+  seen.tail = load(words.tail);
+  seen.asleep = load(words.asleep);
+  return seen;
+}
+
+// From below, and the count of visits last. Result: false if there is no such block.
+bool mark(const Call& call, const VisitLayout& layout, std::uint64_t block) noexcept {
+  std::uint64_t index = block;
+  for (unsigned level = 0; level < VisitLayout::levels; ++level, index /= VisitLayout::fanout) {
+    auto* const place = call.object_at<std::uint8_t>(words_region, layout.mark(level, index));
+    if (place == nullptr) return false;
+    std::atomic_ref(*place).store(1);
+  }
+  auto* const visits = call.object_at<std::uint64_t>(words_region, layout.visits());
+  if (visits == nullptr) return false;
+  std::atomic_ref(*visits).fetch_add(1);
+  return true;
+}
+
+// Result: until when the version of `seen` may be held; 0: its words have changed.
+std::uint64_t lease(BlockWords& words, const BlockWords& seen, const LookRequest& request) noexcept {
+  const Version version{LogicalTime{seen.write_ts}, LogicalTime{seen.read_ts}};
+  if (rules::is_leased_until(version, LogicalTime{request.acquired})) return seen.read_ts;
+  const LogicalTime begin = later(version.write_ts, LogicalTime{request.acquired});
+  const std::uint64_t wanted = later(version.read_ts, begin + request.lease).value;
+  std::uint64_t expected = seen.read_ts;
+  return std::atomic_ref(words.read_ts).compare_exchange_strong(expected, wanted) ? wanted : 0;
+}
+
+Verdict wanted_bytes(const BlockWords& home, const LookRequest& request) noexcept {
+  if (home.write_ts == request.write_ts && request.has_bytes != 0) return looks::same_version;
+  return home.unpublished() ? looks::in_use : looks::in_copy;
+}
+
+}  // namespace
+
+Verdict look_at_home(Call& call, const void* data) noexcept {
+  const HomeSide& side = *static_cast<const HomeSide*>(data);
+  LookRequest request;
+  if (!call.read(request)) return fabric::malformed;
+  auto* const words = call.object_at<BlockWords>(words_region, word_offset(BlockId{request.block}, 0));
+  if (words == nullptr || request.block >= side.layout.count(0)) return fabric::malformed;
+  for (unsigned attempt = 0; attempt < attempts_max; ++attempt) {
+    LookResult result{load_words(*words), 0};
+    const OwnerWord owner = OwnerWord{result.words.owner}.resolved(call.target(), Rank{request.initial_home});
+    if (owner.tag() == Ownership::link) return call.add(result) ? looks::elsewhere : fabric::malformed;
+    if (owner.tag() != Ownership::unlocked) return looks::changing;
+    side.hooks.others_may_act();
+    result.leased_until = lease(*words, result.words, request);
+    if (result.leased_until == 0) continue;
+    const bool was_leased = result.leased_until == result.words.read_ts;
+    const InjectedBug unmarked =
+        was_leased ? InjectedBug::leased_without_mark : InjectedBug::reader_without_mark;
+    const Verdict verdict = wanted_bytes(result.words, request);
+    side.hooks.others_may_act();
+    const bool visits = verdict == looks::in_use && result.words.asleep != 0;
+    if (visits && !side.hooks.injected(unmarked) && !mark(call, side.layout, request.block)) {
+      return fabric::malformed;
+    }
+    return call.add(result) ? verdict : fabric::malformed;
+  }
+  return looks::changing;
+}
+
+}  // namespace musubi::coherence::migrating

@@ -1,0 +1,47 @@
+// A look at a block where its home may be, with a lease and a mark: what a read miss does there, as one call.
+// The bytes follow in the same batch, if they are wanted.
+#pragma once
+
+#include <cstdint>
+
+#include "coherence/core/block_words.h"
+#include "coherence/core/visit_layout.h"
+#include "fabric/calls.h"
+#include "hooks/hooks.h"
+
+namespace musubi::coherence::migrating {
+
+// What the calls of this policy know of the rank where they are carried out.
+struct HomeSide {
+  VisitLayout layout;
+  Hooks hooks;
+};
+
+struct LookRequest {
+  std::uint64_t block;
+  std::uint64_t write_ts;      // of the version that the caller has
+  std::uint64_t acquired;      // until then at least it wants to hold the newest one
+  std::uint64_t lease;         // and so many ticks more
+  std::uint32_t initial_home;  // of the block
+  std::uint32_t has_bytes;     // whether the caller has the bytes of its version
+};
+
+struct LookResult {
+  BlockWords words;
+  std::uint64_t leased_until;  // of the version that the words name, unless it has changed since
+};
+
+// The verdicts. The last three: the rank is the home, nobody has the lock, the lease is there. The caller
+// must see afterwards, by owner word and version, that this is still so.
+namespace looks {
+inline constexpr fabric::Verdict elsewhere = 1;     // the home has moved on
+inline constexpr fabric::Verdict changing = 2;      // somebody has the lock, or is faster: look again
+inline constexpr fabric::Verdict same_version = 3;  // as the caller has
+inline constexpr fabric::Verdict in_copy = 4;       // the bytes are wanted, from the public copy
+inline constexpr fabric::Verdict in_use = 5;        // the same; there is none: the live bytes
+}  // namespace looks
+
+// A fabric::Procedure; `data`: a HomeSide.
+fabric::Verdict look_at_home(fabric::Call& call, const void* data) noexcept;
+
+}  // namespace musubi::coherence::migrating
