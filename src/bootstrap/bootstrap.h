@@ -30,6 +30,10 @@ class Bootstrap {
   // Where the ranks run. The same at every rank, as long as the job lasts.
   virtual const Hosts& hosts() const noexcept = 0;
 
+  // Bytes that the ranks of this job know and nobody else does: connections between them prove that they
+  // belong together by it. Constant; the same at every rank. Empty: the driver has none to give.
+  virtual std::string_view secret() const noexcept { return {}; }
+
   // Collective: every rank gives a blob of at most blob_bytes_max and receives all of them, by rank; the n-th
   // call of one rank meets the n-th of every other. Blocks until all have called. One thread of a rank at a
   // time; not in a signal handler. Errors: the blob is too large (then the call does not count), the job
