@@ -32,6 +32,11 @@ void MixedFabric::listen(MessageKind kind, Listener* listener) noexcept {
   far_.listen(kind, chosen);
 }
 
+void MixedFabric::offer(ProcedureId id, Procedure procedure) noexcept {
+  near_.offer(id, procedure);
+  far_.offer(id, procedure);
+}
+
 // The far driver asks the kernel, the near one looks at memory: while it delivers, it mostly comes alone.
 bool MixedFabric::progress() noexcept {
   const bool any = near_.progress();

@@ -28,6 +28,7 @@ class MixedFabric final : public Fabric {
     return of(peer).send(peer, kind, urgency, body);
   }
   void listen(MessageKind kind, Listener* listener) noexcept override;
+  void offer(ProcedureId id, Procedure procedure) noexcept override;
   bool progress() noexcept override;
   void wait(const std::atomic<bool>& ready) noexcept override { near_.wait(ready); }
   void wake() noexcept override { near_.wake(); }
