@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "fabric/transfer.h"
+#include "remote_lock/joining.h"
 
 namespace musubi::remote_lock {
 
@@ -67,6 +68,11 @@ Task<> Grants::expire(fabric::Fabric& fabric, Expiry expiry) {
                            fabric::Urgency::when_polled, std::as_bytes(std::span{&expiry, 1}));
 }
 
+QueueLock::QueueLock(fabric::Fabric& fabric, Grants& grants, WordArray words, KeyOf key_of, Hooks hooks)
+    : fabric_(fabric), grants_(grants), words_(words), key_of_(key_of), hooks_(hooks) {
+  fabric_.offer(join_procedure, {&join_at_initial_home, &hooks_});
+}
+
 bool QueueLock::try_lock_at_home(std::uint64_t index, Rank initial_home) {
   std::uint64_t seen = own(index).load();
   if (OwnerWord{seen}.resolved(fabric_.self(), initial_home) != OwnerWord::unlocked()) return false;
@@ -96,35 +102,48 @@ Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, std::span<co
   MUSUBI_CHECK(before.tag() == Ownership::link, "lock %lu taken twice by one rank",
                static_cast<unsigned long>(index));
   own(index).store(OwnerWord::locked().raw);
-  const Rank previous = co_await join_queue(index, initial_home);
-  MUSUBI_CHECK(previous != self, "rank comes after itself in the queue of lock %lu",
+  Grants::Waiter waiter;
+  waiter.key = key(index);
+  grants_.expect(waiter);
+  const Joined joined = co_await join_queue(index, initial_home, along);
+  MUSUBI_CHECK(joined.previous != self, "rank comes after itself in the queue of lock %lu",
                static_cast<unsigned long>(index));
-  co_return co_await follow(index, previous, initial_home, along);
+  bool is_taken = joined.verdict == joining::taken;
+  if (joined.verdict == joining::behind_other || joined.verdict == joining::tried) {
+    is_taken = co_await follow(index, joined.previous, initial_home, along);
+  }
+  if (is_taken) {
+    grants_.withdraw(waiter);
+  } else {
+    co_await waiter.granted;
+  }
+  co_return Taken{joined.previous, is_taken};
 }
 
-// Result: the rank that joined before this one.
-Task<Rank> QueueLock::join_queue(std::uint64_t index, Rank initial_home) {
-  const TailWord tail = TailWord::of(fabric_.self());
-  TailWord before;
+// At the initial home the tail is exchanged; if the rank before this one is that home itself, its word, too.
+Task<QueueLock::Joined> QueueLock::join_queue(std::uint64_t index, Rank initial_home,
+                                              std::span<const Step> along) {
+  MUSUBI_CHECK(along.size() <= along_max);
   if (initial_home == fabric_.self()) {
-    before.raw = own(index, words_.tail).exchange(tail.raw);
-  } else {
-    std::array<Step, 1> step{fabric::swap(words_.region, offset(index) + words_.tail, &before.raw, tail.raw)};
-    co_await fabric::transfer(fabric_, initial_home, step);
+    const TailWord before{own(index, words_.tail).exchange(TailWord::of(initial_home).raw)};
+    co_return Joined{before.rank(initial_home), joining::behind_other};
   }
-  co_return before.rank(initial_home);
+  const JoinRequest request{offset(index), offset(index) + words_.tail, words_.region.value, {}};
+  fabric::Answer<TailWord> before{};
+  std::array<Step, 1 + along_max> steps{fabric::call(join_procedure, request, before)};
+  std::size_t count = 1;
+  for (const Step& step : along) steps[count++] = fabric::if_verdict(joining::taken, step);
+  co_await fabric::transfer(fabric_, initial_home, std::span<const Step>(steps.data(), count));
+  co_return Joined{before.result.rank(initial_home), before.end.verdict};
 }
 
 // Takes the lock from `previous`, or waits until `previous` hands it over. One batch serves both cases. After
 // the first swap that succeeds the word of `previous` is a link. Or it is locked, because `previous` wants
 // the lock again; then it is not unlocked before this rank has unlocked. Hence the order of the swaps.
-Task<Taken> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_home,
-                              std::span<const Step> along) {
-  MUSUBI_CHECK(along.size() <= along_max);
+// Result: whether it was free; `along` has been done then.
+Task<bool> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_home,
+                             std::span<const Step> along) {
   const OwnerWord link = OwnerWord::link_to(fabric_.self());
-  Grants::Waiter waiter;
-  waiter.key = key(index);
-  grants_.expect(waiter);
   OwnerWord locked, unlocked;
   OwnerWord untouched = OwnerWord::unlocked();  // of others than the initial home: is never met here
   std::array<Step, 3 + along_max> steps;
@@ -139,14 +158,8 @@ Task<Taken> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_h
   for (unsigned attempt = 0;; ++attempt) {
     if (attempt != 0) co_await pause(attempt);  // somebody tries
     co_await fabric::transfer(fabric_, previous, std::span<const Step>(steps.data(), count));
-    if (locked == OwnerWord::locked()) {
-      co_await waiter.granted;
-      co_return Taken{previous, false};
-    }
-    if (untouched == OwnerWord::untouched() || unlocked == OwnerWord::unlocked()) {
-      grants_.withdraw(waiter);
-      co_return Taken{previous, true};
-    }
+    if (locked == OwnerWord::locked()) co_return false;
+    if (untouched == OwnerWord::untouched() || unlocked == OwnerWord::unlocked()) co_return true;
   }
 }
 

@@ -88,8 +88,9 @@ struct Taken {
 class QueueLock {
  public:
   using KeyOf = LockKey (*)(std::uint64_t index);
-  QueueLock(fabric::Fabric& fabric, Grants& grants, WordArray words, KeyOf key_of, Hooks hooks = {})
-      : fabric_(fabric), grants_(grants), words_(words), key_of_(key_of), hooks_(hooks) {}
+  // Offers its procedure to other ranks.
+  QueueLock(fabric::Fabric& fabric, Grants& grants, WordArray words, KeyOf key_of, Hooks hooks = {});
+  QueueLock(const QueueLock&) = delete;
 
   // Takes lock `index`. At most one task of a rank may be between lock and unlock of one index (the caller's
   // gate). `along`: at most along_max gets from the rank that holds the lock before. They cost no operation
@@ -132,9 +133,13 @@ class QueueLock {
         *reinterpret_cast<std::uint64_t*>(words_.own + index * words_.stride + member));
   }
   Task<bool> come_next(std::uint64_t index, TailWord tail, Rank initial_home);
-  Task<Rank> join_queue(std::uint64_t index, Rank initial_home);
-  Task<Taken> follow(std::uint64_t index, Rank previous, Rank initial_home,
-                     std::span<const fabric::Step> along);
+  struct Joined {
+    Rank previous;  // joined before this rank
+    fabric::Verdict verdict;
+  };
+  Task<Joined> join_queue(std::uint64_t index, Rank initial_home, std::span<const fabric::Step> along);
+  Task<bool> follow(std::uint64_t index, Rank previous, Rank initial_home,
+                    std::span<const fabric::Step> along);
 
   fabric::Fabric& fabric_;
   Grants& grants_;

@@ -55,13 +55,13 @@ struct LockTable::Parts {
 
 LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
                      remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset,
-                     std::size_t count, std::uint64_t signature_offset, std::size_t notices_max)
+                     std::size_t count, std::uint64_t signature_offset, std::size_t notices_max, Hooks hooks)
     : parts_(new Parts{
           fabric, protocol, counters,
           remote_lock::QueueLock(
               fabric, grants,
               {coherence::control_region, words_offset, words_bytes(1), sizeof(std::uint64_t), words},
-              remote_lock::LockKey::of_user_lock),
+              remote_lock::LockKey::of_user_lock, hooks),
           count, SignatureReader(fabric, protocol, signature_offset, notices_max),
           std::make_unique<std::atomic<LocalLock*>[]>((count + chunk_locks - 1) / chunk_locks)}) {}
 LockTable::~LockTable() = default;

@@ -10,6 +10,7 @@
 #include "base/task.h"
 #include "coherence/protocol.h"
 #include "fabric/fabric.h"
+#include "hooks/hooks.h"
 #include "remote_lock/queue_lock.h"
 #include "trace/counters.h"
 
@@ -21,7 +22,7 @@ class LockTable {
   // each rank in the control region at `signature_offset`. Lock i starts at rank i mod ranks.
   LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
             remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset, std::size_t count,
-            std::uint64_t signature_offset, std::size_t notices_max);
+            std::uint64_t signature_offset, std::size_t notices_max, Hooks hooks = {});
   ~LockTable();
   static std::size_t words_bytes(std::size_t count) { return 2 * count * sizeof(std::uint64_t); }
 

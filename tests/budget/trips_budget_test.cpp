@@ -1,0 +1,106 @@
+// Trips in sequence, near and far alike: what one rank does at another waits for so many round trips
+// (docs/design/coherence.md, section 10).
+#include <gtest/gtest.h>
+
+#include "stage.h"
+
+namespace musubi::sim {
+namespace {
+
+using trace::Counter;
+
+constexpr LockId lock_of_rank_0{0};
+
+class Trips : public ::testing::TestWithParam<bool> {
+ protected:
+  static Configuration job(std::uint32_t nodes) {
+    Configuration configuration = calm(nodes);
+    configuration.model.local_pointer = GetParam();
+    return configuration;
+  }
+  // Of `task`, alone in the job; each operation waits for the one before.
+  static std::uint64_t trips_of(Stage& stage, Node& node, Task<> task) {
+    const std::uint64_t before = node.counters().get(Counter::remote_operations);
+    const std::uint64_t begin = stage.cluster().world().now_ns();
+    do_now(stage, node, std::move(task));
+    const std::uint64_t trips = node.counters().get(Counter::remote_operations) - before;
+    const std::uint64_t round_trip = 2 * stage.cluster().configuration().model.latency_ns;
+    EXPECT_GE(stage.cluster().world().now_ns() - begin, trips * round_trip) << "one after the other";
+    return trips;
+  }
+};
+
+Task<> release(Node& node) {
+  co_await node.protocol().release(coherence::Scope::everything(), false);
+}
+Task<> acquire_clock(Node& node, std::uint64_t time) {
+  co_await node.protocol().acquire_clock(LogicalTime{time});
+}
+Task<> read(Node& node, std::uint64_t block) {
+  (void)co_await load(node, block);
+}
+Task<> lock_alone(Node& node, LockId lock) {
+  co_await node.locks().lock(lock);
+}
+Task<> unlock(Node& node, LockId lock) {
+  co_await node.unlock(lock);
+}
+void write(Stage& stage, Node& node, std::uint64_t value) {
+  do_now(stage, node, store(node, 0, value));
+  do_now(stage, node, release(node));
+}
+
+TEST_P(Trips, AReadWithoutANoticeIsOne) {
+  Stage stage(job(2), 2);
+  write(stage, stage.node(0), 1);
+  EXPECT_EQ(trips_of(stage, stage.node(1), read(stage.node(1), 0)), 1u);
+}
+
+// The reader believes in the home of last time; the initial home knows the present one.
+TEST_P(Trips, AStaleLinkIsOneMoreWhereverTheHomeHasBeen) {
+  for (const std::uint32_t moves : {1u, 2u, 6u}) {
+    Stage stage(job(8), 8);
+    Node& reader = stage.node(7);
+    write(stage, stage.node(0), 1);
+    do_now(stage, reader, read(reader, 0));
+    for (std::uint32_t i = 1; i <= moves; ++i) write(stage, stage.node(i), i + 1);
+    do_now(stage, reader, acquire_clock(reader, 1000));
+    EXPECT_EQ(trips_of(stage, reader, read(reader, 0)), 2u) << moves;
+  }
+}
+
+TEST_P(Trips, ARenewalIsOne) {
+  Stage stage(job(2), 2);
+  Node& reader = stage.node(1);
+  write(stage, stage.node(0), 1);
+  do_now(stage, reader, read(reader, 0));
+  do_now(stage, reader, acquire_clock(reader, 1000));
+  EXPECT_EQ(trips_of(stage, reader, read(reader, 0)), 1u);
+  EXPECT_EQ(reader.counters().get(Counter::renewals), 1u);
+}
+
+TEST_P(Trips, AFirstTouchIsOneAndWritingOnIsNone) {
+  Stage stage(job(2), 2);
+  Node& writer = stage.node(1);
+  EXPECT_EQ(trips_of(stage, writer, store(writer, 0, 1)), 1u);
+  EXPECT_EQ(trips_of(stage, writer, store(writer, 0, 2)), 0u);
+  EXPECT_EQ(trips_of(stage, writer, release(writer)), 0u);
+}
+
+TEST_P(Trips, ALockThatIsFreeAtItsInitialHomeIsOne) {
+  Stage stage(job(3), 3);
+  Node& taker = stage.node(1);
+  EXPECT_EQ(trips_of(stage, taker, lock_alone(taker, lock_of_rank_0)), 1u);
+  EXPECT_EQ(trips_of(stage, taker, unlock(taker, lock_of_rank_0)), 0u);
+  EXPECT_EQ(trips_of(stage, taker, lock_alone(taker, lock_of_rank_0)), 0u) << "it stayed here";
+  do_now(stage, taker, unlock(taker, lock_of_rank_0));
+  Node& third = stage.node(2);
+  EXPECT_EQ(trips_of(stage, third, lock_alone(third, lock_of_rank_0)), 2u) << "another rank had it last";
+  do_now(stage, third, unlock(third, lock_of_rank_0));
+}
+
+INSTANTIATE_TEST_SUITE_P(Peers, Trips, ::testing::Bool(),
+                         [](const auto& peers) { return peers.param ? "near" : "far"; });
+
+}  // namespace
+}  // namespace musubi::sim
