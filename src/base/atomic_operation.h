@@ -1,7 +1,9 @@
-// Atomic read-modify-write operations as data, and what they compute. Pure.
+// Atomic read-modify-write operations as data, and what they compute.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace musubi {
 
@@ -60,6 +62,41 @@ inline AtomicValue apply(const AtomicOperation& operation, AtomicValue old) {
       return ((old ^ operation.compare) & mask) == 0 ? operation.operand & mask : old;
   }
   __builtin_unreachable();
+}
+
+// Changes a word by a processor atomic: another thread of its rank may store to it plainly at the same time
+// (a spin lock that is given back), and that store must not vanish between our load and our store. Result:
+// the value before.
+template <class Word>
+AtomicValue modify_word(std::byte* place, const AtomicOperation& operation) noexcept {
+  auto* word = reinterpret_cast<Word*>(place);
+  Word old = __atomic_load_n(word, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(word, &old, static_cast<Word>(apply(operation, old)), false,
+                                      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+  }
+  return old;
+}
+
+// The same for all sizes; what is not aligned, or has 16 bytes, changes by a load and a store.
+inline AtomicValue modify_in_place(std::byte* place, const AtomicOperation& operation) noexcept {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(place) % operation.bytes == 0;
+  switch (aligned ? operation.bytes : 0) {
+    case 1:
+      return modify_word<std::uint8_t>(place, operation);
+    case 2:
+      return modify_word<std::uint16_t>(place, operation);
+    case 4:
+      return modify_word<std::uint32_t>(place, operation);
+    case 8:
+      return modify_word<std::uint64_t>(place, operation);
+    default:
+      break;
+  }
+  AtomicValue old = 0;
+  std::memcpy(&old, place, operation.bytes);
+  const AtomicValue next = apply(operation, old);
+  std::memcpy(place, &next, operation.bytes);
+  return old;
 }
 
 }  // namespace musubi

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/atomic_operation.h"
+#include "base/check.h"
 #include "base/store_bound.h"
 #include "base/task.h"
 #include "coherence/core/notice.h"
@@ -20,6 +22,13 @@ class Modification {
   // `block` is the live block of this rank, from its first byte. Called once, inside the block's critical
   // section.
   virtual void apply(std::byte* block) noexcept = 0;
+
+  // What apply() computes, if it is one of these: then another rank may carry it out where the block is, and
+  // found() is called here instead, with what was there before. Null: it is something else.
+  const AtomicOperation* operation = nullptr;
+  virtual void found(AtomicValue /*old*/) noexcept { MUSUBI_CHECK(operation == nullptr); }
+  // Of the simulator: who is told when it takes effect elsewhere (Hooks::took_effect). 0: nobody.
+  std::uint64_t witness = 0;
 
   // The place in the block: nothing else is changed. By default anywhere (a sum of the two fits).
   std::size_t offset = 0;

@@ -35,6 +35,7 @@ class NoHooks {
   static constexpr bool injected(InjectedBug) { return false; }
   static constexpr void others_may_act() {}
   static constexpr void touch() {}
+  static constexpr void took_effect(std::uint64_t /*witness*/, const void* /*old*/, const void* /*next*/) {}
   template <class Visit>
   static void for_each_stretch(std::size_t at, std::size_t bytes, Visit& visit) {
     if (bytes != 0) visit(at, bytes);
@@ -55,6 +56,10 @@ class SimulatorHooks {
   // The same where the caller is about to look at something that others may change, or to change it.
   void touch() const {
     if (interruption_ != nullptr) interruption_->touch();
+  }
+  // `witness`: the address of a Witness, or 0; all ranks are in one process.
+  void took_effect(std::uint64_t witness, const void* old, const void* next) const {
+    if (witness != 0) reinterpret_cast<Witness*>(witness)->took_effect(old, next);
   }
   // Calls visit(at, bytes) for stretches of [at, at + bytes), one behind the other, between which others act.
   // Words move as a whole, on every machine.

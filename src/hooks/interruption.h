@@ -21,4 +21,14 @@ class Interruption {
   ~Interruption() = default;
 };
 
+// Is told when an atomic operation takes effect that another rank carries out, while nobody else can change
+// the bytes.
+class Witness {
+ public:
+  virtual void took_effect(const void* old, const void* next) noexcept = 0;
+
+ protected:
+  ~Witness() = default;
+};
+
 }  // namespace musubi

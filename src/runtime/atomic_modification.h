@@ -9,15 +9,16 @@ namespace musubi::runtime {
 class AtomicModification final : public coherence::Modification {
  public:
   // The operand begins `first` bytes into the block. `operation` outlives this.
-  AtomicModification(const AtomicOperation& operation, std::size_t first) : operation_(operation) {
+  AtomicModification(const AtomicOperation& its_operation, std::size_t first) {
+    operation = &its_operation;
     offset = first;
-    bytes = operation.bytes;
+    bytes = its_operation.bytes;
   }
-  void apply(std::byte* block) noexcept override;
+  void apply(std::byte* block) noexcept override { old_ = modify_in_place(block + offset, *operation); }
+  void found(AtomicValue old) noexcept override { old_ = old; }
   AtomicValue old() const { return old_; }
 
  private:
-  const AtomicOperation& operation_;
   AtomicValue old_ = 0;
 };
 

@@ -13,34 +13,43 @@ constexpr std::size_t cell_bytes_max = 8;
 }  // namespace
 
 // An atomic addition; it sees and changes the shadow inside the block's critical section.
-class Program::Addition final : public coherence::Modification {
+class Program::Addition final : public coherence::Modification, private Witness {
  public:
   Addition(Program& program, Actor& actor, const Cell& cell, std::uint64_t amount)
-      : program_(program), actor_(actor), cell_(cell), amount_(amount) {
+      : program_(program), actor_(actor), cell_(cell) {
     offset = cell.begin;
     bytes = program.cell_bytes_;
+    addition_ = {AtomicOperation::Kind::add, static_cast<std::uint8_t>(bytes), amount};
+    if (!is_simulated_build) return;  // in the other one nobody is told of what is done elsewhere
+    operation = &addition_;
+    witness = reinterpret_cast<std::uint64_t>(static_cast<Witness*>(this));
   }
 
   void apply(std::byte* block) noexcept override {
     std::byte* at = block + cell_.begin;
-    const std::size_t size = program_.cell_bytes_;
-    if (!program_.shadow_.equals(cell_.offset, {at, size})) {
-      program_.complain(actor_, cell_, at, "an atomic operation met");
-    }
-    std::uint64_t value = 0;
-    std::memcpy(&value, at, size);
-    value += amount_;
-    std::memcpy(at, &value, size);
-    program_.shadow_.write_atomically(actor_.number, cell_.offset, {at, size});
-    applied = true;
+    const AtomicValue old = modify_in_place(at, addition_);
+    took_effect(&old, at);
   }
+  void found(AtomicValue) noexcept override { MUSUBI_CHECK(applied, "it has not taken effect"); }
   bool applied = false;
 
  private:
+  void took_effect(const void* old, const void* next) noexcept override {
+    const std::size_t size = program_.cell_bytes_;
+    const auto* const before = static_cast<const std::byte*>(old);
+    if (!program_.shadow_.equals(cell_.offset, {before, size})) {
+      program_.complain(actor_, cell_, before, "an atomic operation met");
+    }
+    program_.shadow_.write_atomically(actor_.number, cell_.offset,
+                                      {static_cast<const std::byte*>(next), size});
+    MUSUBI_CHECK(!applied, "it has taken effect twice");
+    applied = true;
+  }
+
   Program& program_;
   Actor& actor_;
   const Cell& cell_;
-  std::uint64_t amount_;
+  AtomicOperation addition_;
 };
 
 Task<> Program::run(Actor& actor) {

@@ -170,7 +170,7 @@ Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* ne
   if (!unchanged && !(extended && ground_.injected(InjectedBug::lease_not_rechecked))) {
     co_return Outcome::changed;
   }
-  note_home(b, peer);
+  ground_.note_home(b, peer);
   if (takes_data) {
     ground_.count_fetch(b);
   } else {
@@ -180,15 +180,6 @@ Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* ne
   arrivals_.accept(b, {LogicalTime{words.write_ts}, read_ts}, takes_data ? target : nullptr,
                    giver_of(peer, words));
   co_return Outcome::accepted;
-}
-
-void Fetches::note_home(Block& b, Rank peer) {
-  MUSUBI_CHECK(peer != ground_.self());
-  b.entry.home_guess = peer;
-  b.entry.home_known = true;
-  // The chain of links gets shorter; nobody else changes a link of ours.
-  if (ground_.own_word(b).tag() == Ownership::link)
-    ground_.shared(b.words.owner).store(OwnerWord::link_to(peer).raw);
 }
 
 // Progress is guaranteed by the queue of the lock: this rank becomes the home, with the same version.

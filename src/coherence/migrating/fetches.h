@@ -28,8 +28,6 @@ class Fetches {
 
   // Where a look for the newest version begins, if no notice gives it.
   Rank first_place_to_look(const Block& b) const;
-  // `peer` is the home of the block, as a look has shown.
-  void note_home(Block& b, Rank peer);
 
  private:
   enum class Outcome { accepted, elsewhere, changed };

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "coherence/migrating/home_operations.h"
 #include "coherence/regions.h"
 
 namespace musubi::coherence::migrating {
@@ -26,6 +27,7 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
       visits(reinterpret_cast<std::byte*>(memory.words), VisitLayout(space.blocks_max()), parameters.hooks),
       home_side{visits.layout(), parameters.hooks} {
   fabric.offer(look_procedure, {&look_at_home, &home_side});
+  fabric.offer(operation_procedure, {&operate_at_home, &home_side});
 }
 
 }  // namespace musubi::coherence::migrating

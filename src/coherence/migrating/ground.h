@@ -71,6 +71,15 @@ struct Ground {
     const auto known = shared(words.atomic_words);
     if ((known.load() & atomic_words) != atomic_words) known.fetch_or(atomic_words);
   }
+  // `home`, another rank, is the home of the block, as a look has shown. The chain of links gets shorter;
+  // nobody else changes a link of ours.
+  void note_home(Block& b, Rank home) const {
+    MUSUBI_CHECK(home != self());
+    b.entry.home_guess = home;
+    b.entry.home_known = true;
+    if (own_word(b).tag() == remote_lock::Ownership::link)
+      shared(b.words.owner).store(remote_lock::OwnerWord::link_to(home).raw);
+  }
   // A release looks at the block. Under its gate.
   void list(BlockId id, Entry& e) {
     if (e.listed) return;

@@ -15,11 +15,11 @@
 #include "coherence/rules/atomics.h"
 #include "coherence/rules/states.h"
 #include "coherence/rules/writers.h"
+#include "fabric/transfer.h"
 
 namespace musubi::coherence::migrating {
 
 using remote_lock::Ownership;
-using remote_lock::OwnerWord;
 
 namespace {
 
@@ -29,27 +29,23 @@ constexpr std::size_t bytes_max = 16;
 
 Task<bool> HomeAtomics::modify(Block& b, Modification& modification) {
   if (!may_be_modified(b, modification)) co_return false;
-  Place place{};
-  place.home = ground_.is_home(b) ? ground_.self() : ground_.own_word(b).target();
+  Rank home = ground_.is_home(b) ? ground_.self() : ground_.own_word(b).target();
   unsigned links = 0;
   for (unsigned look = 0; look < rules::visit_looks_max && links <= rules::visit_links_max; ++look) {
-    if (!find(b, place)) co_return false;
-    const Lock result = lock(b, place);
-    if (result == Lock::taken) {
-      const bool done = may_modify(b, place, modification);
-      if (done) modify_at(b, place, modification);
-      if (done) ground_.count(Counter::home_atomics);
-      ground_.others_may_act();
-      if (place.home != ground_.self()) {
-        ground_.shared(place.words->owner).store(OwnerWord::unlocked().raw);
-        ground_.others_may_act();
-      } else if (!ground_.locks.unlock_unwatched(b.id.value)) {
-        co_await ground_.locks.unlock(b.id.value);
-      }
-      co_return done;
+    Outcome outcome = Outcome::refused;
+    if (home == ground_.self()) {
+      outcome = co_await modify_here(b, modification);
+      if (outcome == Outcome::elsewhere) home = ground_.own_word(b).target();
+    } else {
+      outcome = co_await modify_at(&home, b, modification);
     }
-    if (result == Lock::elsewhere) ++links;
-    if (result == Lock::busy) co_await pause(look);
+    if (outcome == Outcome::refused) co_return false;
+    if (outcome == Outcome::done) {
+      ground_.count(Counter::home_atomics);
+      co_return true;
+    }
+    if (outcome == Outcome::elsewhere) ++links;
+    if (outcome == Outcome::busy) co_await pause(look);
   }
   co_return false;
 }
@@ -60,91 +56,46 @@ bool HomeAtomics::may_be_modified(const Block& b, const Modification& modificati
          !ground_.store.has_private_parts(b);
 }
 
-bool HomeAtomics::find(const Block& b, Place& place) const {
-  const auto at = [&](fabric::RegionId region) { return ground_.fabric.direct(place.home, region); };
-  if (place.home == ground_.self()) {
-    place.words = &b.words;
-    place.order = nullptr;
-    place.bytes = {b.own, b.published};
-    return true;
+Task<HomeAtomics::Outcome> HomeAtomics::modify_here(Block& b, Modification& modification) {
+  if (!ground_.locks.try_lock_at_home(b.id.value, b.initial_home)) {
+    co_return ground_.is_home(b) ? Outcome::busy : Outcome::elsewhere;
   }
-  if (!ground_.fabric.capabilities(place.home).local_pointer) return false;
-  std::byte* const words = at(words_region);
-  place.words = reinterpret_cast<BlockWords*>(words + word_offset(b.id, 0));
-  place.order = reinterpret_cast<std::uint64_t*>(words + ground_.visits.layout().order());
-  place.bytes = {at(private_region) + b.extent.offset, at(published_region) + b.extent.offset};
-  return true;
-}
-
-// Result `elsewhere`: `place` names another rank now.
-HomeAtomics::Lock HomeAtomics::lock(const Block& b, Place& place) const {
-  const auto word = ground_.shared(place.words->owner);
-  std::uint64_t seen = word.load();
-  const OwnerWord found = OwnerWord{seen}.resolved(place.home, b.initial_home);
-  if (found.tag() == Ownership::link) {
-    place.home = found.target();
-    return Lock::elsewhere;
-  }
-  const OwnerWord mine =
-      place.home == ground_.self() ? OwnerWord::locked() : OwnerWord::tried_by(ground_.self());
-  const bool taken = found == OwnerWord::unlocked() && word.compare_exchange_strong(seen, mine.raw);
-  return taken ? Lock::taken : Lock::busy;
-}
-
-// Whether plain stores of this rank to the word have not been released: then they must go out first.
-bool HomeAtomics::has_plain_changes(const Block& b, const Modification& modification) const {
-  return rules::is_dirty(b.entry) &&
-         std::memcmp(b.own + modification.offset, b.published + modification.offset, modification.bytes) != 0;
+  const bool may = may_modify_here(b);
+  if (may) change_here(b, modification);
+  ground_.others_may_act();
+  if (!ground_.locks.unlock_unwatched(b.id.value)) co_await ground_.locks.unlock(b.id.value);
+  co_return may ? Outcome::done : Outcome::refused;
 }
 
 // Under the lock. Where the home has no public copy, readers take its live bytes, which they must announce:
 // that is for the home alone, while nobody has.
-bool HomeAtomics::may_modify(const Block& b, const Place& place, const Modification& modification) const {
-  const bool at_home = place.home == ground_.self();
-  const std::uint64_t write_ts = ground_.shared(place.words->write_ts).load();
-  const std::uint64_t public_ts = ground_.shared(place.words->public_ts).load();
+bool HomeAtomics::may_modify_here(const Block& b) const {
+  const std::uint64_t write_ts = ground_.shared(b.words.write_ts).load();
   if (write_ts == 0) return false;
-  if (!at_home) {
-    const bool is_free =
-        ground_.shared(place.order[0]).load() == 0 && ground_.shared(place.order[1]).load() == 0;
-    return is_free && public_ts == write_ts && !has_plain_changes(b, modification);
-  }
-  if (public_ts == write_ts) return true;
-  const Version version{LogicalTime{write_ts}, LogicalTime{ground_.shared(place.words->read_ts).load()}};
-  return place.words->unpublished() && rules::is_unread(version) && !b.entry.gave_up_copy;
+  if (ground_.shared(b.words.public_ts).load() == write_ts) return true;
+  const Version version{LogicalTime{write_ts}, LogicalTime{ground_.shared(b.words.read_ts).load()}};
+  return b.words.unpublished() && rules::is_unread(version) && !b.entry.gave_up_copy;
 }
 
 // Under the lock.
-void HomeAtomics::modify_at(Block& b, const Place& place, Modification& modification) {
+void HomeAtomics::change_here(Block& b, Modification& modification) {
   const std::size_t at = modification.offset, bytes = modification.bytes;
-  std::byte* const word = place.bytes.own + at;
+  std::byte* const word = b.own + at;
   std::array<std::byte, bytes_max> before;
   std::memcpy(before.data(), word, bytes);
-  const std::uint64_t words = rules::atomic_words_of(at, bytes);
-  ground_.learn_atomic_words(b.words, words);
-  ground_.learn_atomic_words(*place.words, words);
+  ground_.learn_atomic_words(b.words, rules::atomic_words_of(at, bytes));
   modification.takes_writes_along = false;
-  modification.apply(place.bytes.own);
+  modification.apply(b.own);
   if (std::memcmp(before.data(), word, bytes) == 0) return;
   ground_.others_may_act();
-  const Entry& e = b.entry;
-  if (ground_.shared(place.words->public_ts).load() != 0)
-    std::memcpy(place.bytes.published + at, word, bytes);
-  if (place.home != ground_.self() && e.write_ts != LogicalTime{}) {
-    const bool has_twin = rules::is_dirty(e) || e.published_equals;
-    std::memcpy(b.own + at, word, bytes);
-    if (has_twin && !ground_.injected(InjectedBug::atomic_leaves_twin))
-      std::memcpy(b.published + at, word, bytes);
-  }
+  if (ground_.shared(b.words.public_ts).load() != 0) std::memcpy(b.published + at, word, bytes);
   ground_.others_may_act();
-  tell(b, place);
+  name_here(b);
 }
 
-// The word has changed. The notice names the home, which has all changes; this rank must hear of it, too, as
-// others may have changed the same version. A reader that overlaps this looks again, whether or not there is
-// a new time.
-void HomeAtomics::tell(Block& b, const Place& place) {
-  BlockWords& words = *place.words;
+// The word has changed. A reader that overlaps this looks again, whether or not there is a new time.
+void HomeAtomics::name_here(Block& b) {
+  BlockWords& words = b.words;
   Version version{LogicalTime{ground_.shared(words.write_ts).load()},
                   LogicalTime{ground_.shared(words.read_ts).load()}};
   const PublicCopy copy =
@@ -155,12 +106,69 @@ void HomeAtomics::tell(Block& b, const Place& place) {
     versions_.store_words(words, version, copy);
   }
   if (!is_unread || rules::name_of_version(version.write_ts) != b.entry.named)
-    versions_.tell_of(b, version, place.home, copy);
-  if (place.home == ground_.self()) {
-    b.entry.write_ts = version.write_ts;
-    b.entry.read_ts = version.read_ts;
+    versions_.tell_of(b, version, ground_.self(), copy);
+  b.entry.write_ts = version.write_ts;
+  b.entry.read_ts = version.read_ts;
+  versions_.end_critical_section(b);
+}
+
+Task<HomeAtomics::Outcome> HomeAtomics::modify_at(Rank* home, Block& b, Modification& modification) {
+  if (modification.operation == nullptr || has_plain_changes(b, modification)) co_return Outcome::refused;
+  const AtomicOperation& operation = *modification.operation;
+  OperationRequest request{};
+  request.block = b.id.value;
+  request.offset = b.extent.offset;
+  std::memcpy(request.operand, &operation.operand, sizeof request.operand);
+  std::memcpy(request.compare, &operation.compare, sizeof request.compare);
+  request.witness = modification.witness;
+  request.initial_home = b.initial_home.value;
+  request.place = static_cast<std::uint32_t>(modification.offset);
+  request.kind = operation.kind;
+  request.bytes = operation.bytes;
+  fabric::Answer<OperationResult> answer{};
+  const std::array<fabric::Step, 1> step{fabric::call(operation_procedure, request, answer)};
+  co_await fabric::transfer(ground_.fabric, *home, step);
+  switch (answer.end.verdict) {
+    case operations::done:
+      take_result(b, *home, answer.result, modification);
+      co_return Outcome::done;
+    case operations::elsewhere:
+      *home = Rank{answer.result.home};
+      co_return Outcome::elsewhere;
+    case operations::busy:
+      co_return Outcome::busy;
+    default:
+      co_return Outcome::refused;
   }
-  versions_.end_critical_section(words);
+}
+
+// Whether plain stores of this rank to the word have not been released: then they must go out first.
+bool HomeAtomics::has_plain_changes(const Block& b, const Modification& modification) const {
+  return rules::is_dirty(b.entry) &&
+         std::memcmp(b.own + modification.offset, b.published + modification.offset, modification.bytes) != 0;
+}
+
+// The notice names the home, which has all changes; this rank must hear of it, too, as others may have
+// changed the same version since.
+void HomeAtomics::take_result(Block& b, Rank home, const OperationResult& result,
+                              Modification& modification) {
+  const Entry& e = b.entry;
+  ground_.note_home(b, home);
+  ground_.learn_atomic_words(b.words, rules::atomic_words_of(modification.offset, modification.bytes));
+  modification.takes_writes_along = false;
+  AtomicValue old = 0;
+  std::memcpy(&old, result.old, sizeof old);
+  modification.found(old);
+  if (result.changed == 0) return;
+  if (e.write_ts != LogicalTime{}) {
+    const AtomicValue next = musubi::apply(*modification.operation, old);
+    const bool has_twin = rules::is_dirty(e) || e.published_equals;
+    std::memcpy(b.own + modification.offset, &next, modification.bytes);
+    if (has_twin && !ground_.injected(InjectedBug::atomic_leaves_twin))
+      std::memcpy(b.published + modification.offset, &next, modification.bytes);
+  }
+  if (result.is_named != 0 || rules::name_of_version(result.version.write_ts) != e.named)
+    versions_.tell_of(b, result.version, home, PublicCopy::holds_it);
 }
 
 }  // namespace musubi::coherence::migrating

@@ -1,13 +1,9 @@
-// Atomic operations at the home of a block that this rank is, or reaches: on the words that the home's
-// program sees, with no block compared and none moved (docs/decisions/atomic_operations.md).
+// Atomic operations at the home of a block, which stays where it is: here by the processor, elsewhere by a
+// call (home_operations.h). No block is compared and none moved (docs/decisions/atomic_operations.md).
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-
 #include "base/task.h"
-#include "coherence/core/block_words.h"
+#include "coherence/migrating/home_operations.h"
 #include "coherence/migrating/versions.h"
 #include "coherence/protocol.h"
 
@@ -22,21 +18,16 @@ class HomeAtomics {
   Task<bool> modify(Block& b, Modification& modification);
 
  private:
-  // The home of a block, as this process reaches it.
-  struct Place {
-    Rank home;
-    BlockWords* words;
-    std::uint64_t* order;  // VisitLayout::order(), held_back()
-    HomeBytes bytes;
-  };
+  enum class Outcome { done, busy, elsewhere, refused };
   bool may_be_modified(const Block& b, const Modification& modification) const;
-  bool find(const Block& b, Place& place) const;
-  enum class Lock { taken, busy, elsewhere };
-  Lock lock(const Block& b, Place& place) const;
+  Task<Outcome> modify_here(Block& b, Modification& modification);
+  bool may_modify_here(const Block& b) const;
+  void change_here(Block& b, Modification& modification);
+  void name_here(Block& b);
+  // `home`: where it may be, and where the links lead if it is elsewhere.
+  Task<Outcome> modify_at(Rank* home, Block& b, Modification& modification);
   bool has_plain_changes(const Block& b, const Modification& modification) const;
-  bool may_modify(const Block& b, const Place& place, const Modification& modification) const;
-  void modify_at(Block& b, const Place& place, Modification& modification);
-  void tell(Block& b, const Place& place);
+  void take_result(Block& b, Rank home, const OperationResult& result, Modification& modification);
 
   Ground& ground_;
   Versions& versions_;

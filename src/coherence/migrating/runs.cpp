@@ -239,7 +239,7 @@ bool Runs::accept_from_home(Block b, Rank peer, const Look& look, std::size_t i,
       return false;
     }
   }
-  fetches_.note_home(b, peer);
+  ground_.note_home(b, peer);
   if (moved) {
     ground_.count_fetch(b);
   } else {
