@@ -1,6 +1,8 @@
 // What a get costs over active messages, beside what the same bytes cost over the same kind of sockets with
-// nothing above them: two ranks, or two threads, of one process. Usage: message_costs [--csv] [rounds]
+// nothing above them: two ranks, or two threads, of one process; by AF_UNIX sockets, and by TCP.
+// Usage: message_costs [--csv] [rounds]
 
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -8,13 +10,17 @@
 
 #include <array>
 #include <atomic>
+#include <barrier>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "base/check.h"
 #include "fabric/loopback/loopback.h"
+#include "fabric/tcp/tcp.h"
+#include "os/tcp.h"
 #include "rows.h"
 
 namespace musubi::bench {
@@ -55,40 +61,123 @@ void write_all(int socket, const std::byte* from, std::size_t bytes) {
   }
 }
 
+enum class Kind { unix_sockets, tcp };
+
+std::array<os::FileDescriptor, 2> joined_sockets(Kind kind) {
+  int pair[2];
+  if (kind == Kind::unix_sockets) {
+    MUSUBI_CHECK(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    return {os::FileDescriptor(pair[0]), os::FileDescriptor(pair[1])};
+  }
+  os::SocketAddress address = std::move(os::addresses_of_network("127.0.0.1")).value()[0];
+  const auto listening = std::move(os::listen_at(address, {})).value();
+  std::array<os::FileDescriptor, 2> sockets;
+  sockets[0] = os::FileDescriptor(::socket(AF_INET, SOCK_STREAM, 0));
+  MUSUBI_CHECK(::connect(sockets[0].number(), &address.any, address.bytes()) == 0);
+  sockets[1] = os::FileDescriptor(::accept(listening.number(), nullptr, nullptr));
+  const int on = 1;
+  for (const auto& socket : sockets) {
+    MUSUBI_CHECK(::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0);
+  }
+  return sockets;
+}
+
 // One side sends `asked` bytes, the other `answered` bytes back; both sleep in recv, or neither does.
-Row ping_pong(const char* name, std::size_t asked, std::size_t answered, bool asleep, std::size_t rounds) {
-  int sockets[2];
-  MUSUBI_CHECK(::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+Row ping_pong(Kind kind, const char* name, std::size_t asked, std::size_t answered, bool asleep,
+              std::size_t rounds) {
+  const auto sockets = joined_sockets(kind);
   const int flags = asleep ? 0 : MSG_DONTWAIT;
   std::thread answering([&] {
     pin(1);
     std::vector<std::byte> request(asked), reply(answered);
     for (std::size_t i = 0; i < rounds; ++i) {
-      read_all(sockets[1], request.data(), asked, flags);
-      write_all(sockets[1], reply.data(), answered);
+      read_all(sockets[1].number(), request.data(), asked, flags);
+      write_all(sockets[1].number(), reply.data(), answered);
     }
   });
   std::vector<std::byte> request(asked), reply(answered);
   std::vector<double> samples;
   for (std::size_t i = 0; i < rounds; ++i) {
     const double begin = now_ns();
-    write_all(sockets[0], request.data(), asked);
-    read_all(sockets[0], reply.data(), answered, flags);
+    write_all(sockets[0].number(), request.data(), asked);
+    read_all(sockets[0].number(), reply.data(), answered, flags);
     samples.push_back(now_ns() - begin);
   }
   answering.join();
-  ::close(sockets[0]);
-  ::close(sockets[1]);
   return summarize(name, std::move(samples));
 }
 
-// Two ranks; the service thread of the second is the only thread of its that runs.
-class TwoRanks {
+// Two ranks of this process.
+class Job {
  public:
-  explicit TwoRanks(bool asleep) {
-    auto opened = LoopbackJob::open(2, region_bytes, {.spin_checks = asleep ? 0u : 1'000'000u, .yields = 0});
+  virtual ~Job() = default;
+  virtual Fabric& fabric(Rank rank) = 0;
+  virtual std::byte* memory(Rank rank) = 0;
+};
+
+class UnixJob final : public Job {
+ public:
+  explicit UnixJob(WaitingPolicy policy) {
+    auto opened = LoopbackJob::open(2, region_bytes, policy);
     MUSUBI_CHECK(opened.ok(), "%s", opened.error().message.c_str());
     job_ = std::move(opened).value();
+  }
+  Fabric& fabric(Rank rank) override { return job_->fabric(rank); }
+  std::byte* memory(Rank rank) override { return job_->memory(rank); }
+
+ private:
+  std::unique_ptr<LoopbackJob> job_;
+};
+
+class TcpJob final : public Job {
+ public:
+  explicit TcpJob(WaitingPolicy policy) {
+    std::barrier meeting(2);
+    std::vector<std::string> blobs(2);
+    const auto open = [&](std::uint32_t rank) {
+      const Exchange exchange = [&](std::string_view blob) -> Result<std::vector<std::string>> {
+        blobs[rank] = blob;
+        meeting.arrive_and_wait();
+        auto all = blobs;
+        meeting.arrive_and_wait();
+        return all;
+      };
+      OneRank& own = ranks_[rank];
+      own.memory = std::move(os::Mapping::anywhere(region_bytes, os::Protection::read_write)).value();
+      TcpOptions options;
+      options.network = "127.0.0.1";
+      own.transport = std::move(open_tcp(Rank{rank}, 2, options, exchange)).value();
+      const RegionMemory memory{region, own.memory.data(), region_bytes};
+      own.fabric =
+          std::make_unique<ActiveMessages>(*own.transport, std::span(&memory, 1), own.counters, policy);
+    };
+    std::thread other([&] { open(1); });
+    open(0);
+    other.join();
+  }
+  Fabric& fabric(Rank rank) override { return *ranks_[rank.value].fabric; }
+  std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
+
+ private:
+  struct OneRank {
+    os::Mapping memory;
+    trace::Counters counters;
+    std::unique_ptr<SocketTransport> transport;
+    std::unique_ptr<ActiveMessages> fabric;
+  };
+  std::array<OneRank, 2> ranks_;
+};
+
+// The service thread of the second rank is the only thread of its that runs.
+class TwoRanks {
+ public:
+  TwoRanks(Kind kind, bool asleep) {
+    const WaitingPolicy policy{.spin_checks = asleep ? 0u : 1'000'000u, .yields = 0};
+    if (kind == Kind::unix_sockets) {
+      job_ = std::make_unique<UnixJob>(policy);
+    } else {
+      job_ = std::make_unique<TcpJob>(policy);
+    }
     std::memset(job_->memory(Rank{1}), 1, region_bytes);
     service_ = std::thread([this, asleep] {
       pin(1);
@@ -134,7 +223,7 @@ class TwoRanks {
   }
 
  private:
-  std::unique_ptr<LoopbackJob> job_;
+  std::unique_ptr<Job> job_;
   std::atomic<bool> stop_{false};
   std::thread service_;
 };
@@ -144,26 +233,34 @@ Row per_item(Row row, std::size_t items) {
   return row;
 }
 
+void add_rows(Kind kind, bool asleep, std::size_t rounds, std::vector<Row>& rows) {
+  const std::string prefix = kind == Kind::tcp ? "tcp " : "";
+  const char* const how = asleep ? ", asleep" : ", awake";
+  const std::string each = asleep ? "" : ", awake";
+  const auto raw = [&](const std::string& name, std::size_t items, std::size_t bytes) {
+    rows.push_back(
+        per_item(ping_pong(kind, (prefix + "sockets alone: " + name).c_str(), items * request_bytes,
+                           items * (bytes + reply_header_bytes), asleep, rounds),
+                 items));
+  };
+  raw(std::string("8 bytes") + how, 1, 8);
+  raw(std::string("32 KiB") + how, 1, block_bytes);
+  raw("64 of 8 bytes, each" + each, window, 8);
+  TwoRanks ranks(kind, asleep);
+  const auto gets = [&](const std::string& name, std::size_t bytes, std::size_t count) {
+    rows.push_back(ranks.gets((prefix + "get: " + name).c_str(), bytes, count, rounds));
+  };
+  gets(std::string("8 bytes") + how, 8, 1);
+  gets(std::string("32 KiB") + how, block_bytes, 1);
+  gets("64 of 8 bytes, each" + each, 8, window);
+  gets("8 of 32 KiB, each" + each, block_bytes, 8);
+}
+
 std::vector<Row> all_rows(std::size_t rounds) {
   pin(0);
   std::vector<Row> rows;
-  for (const bool asleep : {true, false}) {
-    const auto raw = [&](const char* name, std::size_t items, std::size_t bytes) {
-      rows.push_back(per_item(
-          ping_pong(name, items * request_bytes, items * (bytes + reply_header_bytes), asleep, rounds),
-          items));
-    };
-    raw(asleep ? "sockets alone: 8 bytes, asleep" : "sockets alone: 8 bytes, awake", 1, 8);
-    raw(asleep ? "sockets alone: 32 KiB, asleep" : "sockets alone: 32 KiB, awake", 1, block_bytes);
-    raw(asleep ? "sockets alone: 64 of 8 bytes, each" : "sockets alone: 64 of 8 bytes, each, awake", window,
-        8);
-    TwoRanks ranks(asleep);
-    rows.push_back(ranks.gets(asleep ? "get: 8 bytes, asleep" : "get: 8 bytes, awake", 8, 1, rounds));
-    rows.push_back(ranks.gets(asleep ? "get: 32 KiB, asleep" : "get: 32 KiB, awake", block_bytes, 1, rounds));
-    rows.push_back(ranks.gets(asleep ? "get: 64 of 8 bytes, each" : "get: 64 of 8 bytes, each, awake", 8,
-                              window, rounds));
-    rows.push_back(ranks.gets(asleep ? "get: 8 of 32 KiB, each" : "get: 8 of 32 KiB, each, awake",
-                              block_bytes, 8, rounds));
+  for (const Kind kind : {Kind::unix_sockets, Kind::tcp}) {
+    for (const bool asleep : {true, false}) add_rows(kind, asleep, rounds, rows);
   }
   return rows;
 }
