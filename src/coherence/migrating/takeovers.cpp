@@ -94,15 +94,18 @@ Task<BlockWords> Takeovers::take_from_home(Block& b, const Lock& lock, std::byte
   }
   if (words.unpublished()) {
     std::uint64_t visits_before = 0;
-    std::array<Step, mark_steps + 3> steps;
-    mark(ground_.visits.layout(), {b.id, 1}, steps.data(), &visits_before);
-    steps[mark_steps] = fabric::get(private_region, b.extent.offset, target, b.extent.bytes);
-    steps[mark_steps + 1] = fabric::put(published_region, b.extent.offset, target, b.extent.bytes);
-    steps[mark_steps + 2] = fabric::put(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
-                                        &words.write_ts, sizeof words.write_ts);
+    std::array<Step, mark_steps + 1> takes;
+    mark(ground_.visits.layout(), {b.id, 1}, takes.data(), &visits_before);
+    takes[mark_steps] = fabric::get(private_region, b.extent.offset, target, b.extent.bytes);
     const bool marks = words.asleep != 0 && !ground_.injected(InjectedBug::taker_without_mark);
     co_await fabric::transfer(ground_.fabric, home,
-                              std::span<const Step>(steps).subspan(marks ? 0 : mark_steps));
+                              std::span<const Step>(takes).subspan(marks ? 0 : mark_steps));
+    // No step may use what an earlier one of its batch has fetched.
+    const std::array<Step, 2> copy{
+        fabric::put(published_region, b.extent.offset, target, b.extent.bytes),
+        fabric::put(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)), &words.write_ts,
+                    sizeof words.write_ts)};
+    co_await fabric::transfer(ground_.fabric, home, copy);
   }
   ground_.count_fetch(b);
   co_return words;

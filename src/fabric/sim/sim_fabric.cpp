@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <new>
 
 #include "base/check.h"
@@ -12,6 +13,20 @@ namespace {
 
 constexpr std::uint64_t short_interruption_events = 12;
 constexpr std::uint64_t long_interruption_events = 400;
+
+// What fabric.h forbids: a put sends bytes that an earlier step of the batch fetches.
+bool sends_what_it_fetches(std::span<const Step> steps) noexcept {
+  for (std::size_t put = 1; put < steps.size(); ++put) {
+    if (steps[put].verb != Verb::put) continue;
+    const auto* const from = static_cast<const std::byte*>(steps[put].local);
+    for (const Step& earlier : steps.first(put)) {
+      if (earlier.verb == Verb::put) continue;
+      const auto* const to = static_cast<const std::byte*>(earlier.local);
+      if (std::less<>()(from, to + earlier.bytes) && std::less<>()(to, from + steps[put].bytes)) return true;
+    }
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -120,6 +135,7 @@ Outcome SimFabric::take(Rank peer, std::span<const Step> steps, Event& completio
                  "step outside region %u: offset %lu, %zu bytes", step.region.value, step.offset, step.bytes);
     MUSUBI_CHECK(!is_atomic(step.verb) || (step.offset % 8 == 0 && step.bytes == 8));
   }
+  MUSUBI_CHECK(!sends_what_it_fetches(steps), "a step uses what an earlier one of its batch has fetched");
   const Hostility& hostility = network_.hostility();
   Random& random = world_.random();
   const bool full = hostility.operations_max != 0 && in_flight_ >= hostility.operations_max;

@@ -1,6 +1,8 @@
 // The driver `sim` under the conformance suite: in calm and in hostile worlds.
 #include <vector>
 
+#include <array>
+
 #include "fabric/sim/sim_fabric.h"
 #include "fabric_suite.h"
 
@@ -84,4 +86,13 @@ INSTANTIATE_TEST_SUITE_P(Sim, FabricSuite,
                          driver_name);
 
 }  // namespace
+
+TEST(SimFabricDeathTest, APutOfWhatItsBatchFetchesIsRefused) {
+  SimWorld world(2, 4096, sim::LatencyModel::infiniband(), sim::Hostility::calm());
+  std::uint64_t word = 0;
+  const std::array<Step, 2> steps{get(RegionId{0}, 0, &word, sizeof word), put(RegionId{0}, 8, &word, 1)};
+  Event completion;
+  EXPECT_DEATH((void)world.fabric(Rank{0}).post(Rank{1}, steps, completion), "has fetched");
+}
+
 }  // namespace musubi::fabric::conformance
