@@ -24,7 +24,9 @@ enum class Kind {
   boolean,
   choice,
   names,
-  path
+  path,
+  network,
+  ports
 };
 enum class Scope { collective, per_rank };
 
@@ -60,6 +62,15 @@ struct FieldOf<Kind::names> {
 template <>
 struct FieldOf<Kind::path> {
   using Type = std::string;  // of a file, or empty
+};
+
+template <>
+struct FieldOf<Kind::network> {
+  using Type = std::string;  // an interface or an address, or empty
+};
+template <>
+struct FieldOf<Kind::ports> {
+  using Type = std::string;  // as for port_range(), or empty
 };
 
 namespace declaration {

@@ -93,10 +93,19 @@ std::string_view form_of(Kind kind) {
       return "one of";
     case Kind::names:
       return "names of libraries without a folder, separated by colons";
+    case Kind::network:
+      return "the name of a network interface, or an IPv4 or IPv6 address";
+    case Kind::ports:
+      return "a port or the first and the last one, as in 40000-40099, from 1 to 65535";
     case Kind::path:
       return "the path of a file, of at most 4095 bytes and without control characters";
   }
   return "";
+}
+
+bool has_range(Kind kind) {
+  return kind != Kind::boolean && kind != Kind::names && kind != Kind::path && kind != Kind::network &&
+         kind != Kind::ports;
 }
 
 Error refusal(const Declaration& declaration, std::string_view text) {
@@ -104,8 +113,7 @@ Error refusal(const Declaration& declaration, std::string_view text) {
   message += form_of(declaration.kind);
   if (declaration.kind == Kind::choice)
     message += " " + format_range(declaration);
-  else if (declaration.kind != Kind::boolean && declaration.kind != Kind::names &&
-           declaration.kind != Kind::path)
+  else if (has_range(declaration.kind))
     message += ", from " + format_range(declaration);
   return Error{message};
 }
@@ -134,6 +142,12 @@ bool are_names(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~' && c != '/'; });
 }
 
+bool is_network(std::string_view text) {
+  constexpr std::size_t text_bytes_max = 45;
+  return text.size() <= text_bytes_max &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~' && c != '/'; });
+}
+
 bool is_path(std::string_view text) {
   constexpr std::size_t text_bytes_max = 4095;
   return text.size() <= text_bytes_max &&
@@ -141,6 +155,19 @@ bool is_path(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<PortRange> port_range(std::string_view text) {
+  constexpr std::uint64_t port_max = 65535;
+  const auto first = take_number(text);
+  auto last = first;
+  if (first && text.starts_with('-')) {
+    text.remove_prefix(1);
+    last = take_number(text);
+  }
+  if (!first || !last || !text.empty() || *first == 0 || *first > *last || *last > port_max)
+    return std::nullopt;
+  return PortRange{static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
+}
 
 Result<Value> parse_value(const Declaration& declaration, std::string_view text) {
   std::optional<std::uint64_t> number;
@@ -155,6 +182,12 @@ Result<Value> parse_value(const Declaration& declaration, std::string_view text)
       return refusal(declaration, text);
     case Kind::names:
       if (are_names(text)) return Value(std::string(text));
+      return refusal(declaration, text);
+    case Kind::network:
+      if (is_network(text)) return Value(std::string(text));
+      return refusal(declaration, text);
+    case Kind::ports:
+      if (text.empty() || port_range(text)) return Value(std::string(text));
       return refusal(declaration, text);
     case Kind::path:
       if (is_path(text)) return Value(std::string(text));
@@ -200,6 +233,8 @@ std::string format_range(const Declaration& declaration) {
   if (declaration.kind == Kind::boolean) return "true or false";
   if (declaration.kind == Kind::names) return "names separated by colons";
   if (declaration.kind == Kind::path) return "path of a file";
+  if (declaration.kind == Kind::network) return "interface or address";
+  if (declaration.kind == Kind::ports) return "port, or first-last";
   if (declaration.kind == Kind::choice) {
     std::string words(declaration.words);
     for (std::size_t at; (at = words.find('|')) != std::string::npos;) words.replace(at, 1, " or ");

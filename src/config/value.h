@@ -2,6 +2,8 @@
 // documented forms.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +16,12 @@ namespace musubi::config {
 // and the range. Forms: bytes `65536`, `64KiB`; count `16`; duration `1ms` (ns us ms s min) or `0`; `true` /
 // `false`; `auto`.
 Result<Value> parse_value(const Declaration& declaration, std::string_view text);
+
+// What a setting of the kind `ports` says. Empty: nothing, or nonsense.
+struct PortRange {
+  std::uint16_t first = 0, last = 0;
+};
+std::optional<PortRange> port_range(std::string_view text);
 
 // The shortest form that parse_value reads back as the same value.
 std::string format_value(const Declaration& declaration, const Value& value);

@@ -15,6 +15,7 @@
 
 #include "image/remote_procedures.h"
 #include "os/errno_kept.h"
+#include "os/own_sockets.h"
 
 namespace musubi::image {
 namespace {
@@ -123,7 +124,7 @@ Rank Descriptors::owner_of(int number) const noexcept {
   return Rank{static_cast<std::uint32_t>(static_cast<std::size_t>(number) / numbers_per_rank_)};
 }
 bool Descriptors::is_internal(int number) const noexcept {
-  return contains(internal_, static_cast<std::size_t>(number));
+  return contains(internal_, static_cast<std::size_t>(number)) || os::is_own_socket(number);
 }
 int Descriptors::end() const noexcept {
   rlimit limit{};

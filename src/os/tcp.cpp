@@ -10,17 +10,36 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <string>
 
+#include "os/own_sockets.h"
 #include "os/system_call.h"
 
 namespace musubi::os {
 namespace {
 
 constexpr int waiting_connections_max = 4096;  // the kernel takes less where net.core.somaxconn says so
+
+// By number, a bit each. More files than that are rare; those sockets are not protected.
+constexpr unsigned noted_numbers = 65536, numbers_per_word = 64;
+constinit std::array<std::atomic<std::uint64_t>, noted_numbers / numbers_per_word> own_sockets{};
+
+void note_own(int number, bool is_own) noexcept {
+  const auto index = static_cast<unsigned>(number);
+  if (index >= noted_numbers) return;
+  const std::uint64_t bit = std::uint64_t{1} << index % numbers_per_word;
+  std::atomic<std::uint64_t>& word = own_sockets[index / numbers_per_word];
+  if (is_own) {
+    word.fetch_or(bit);
+  } else {
+    word.fetch_and(~bit);
+  }
+}
 
 std::string cause() {
   return std::strerror(errno);
@@ -88,6 +107,13 @@ void write_v4(const std::uint8_t* bytes, Text& text) noexcept {
 }
 
 }  // namespace
+
+bool is_own_socket(int number) noexcept {
+  const auto index = static_cast<unsigned>(number);
+  if (index >= noted_numbers) return false;
+  return (own_sockets[index / numbers_per_word].load(std::memory_order_relaxed) >> index % numbers_per_word &
+          1) != 0;
+}
 
 std::uint16_t SocketAddress::port() const noexcept {
   return ntohs(any.sa_family == AF_INET ? v4.sin_port : v6.sin6_port);
@@ -172,14 +198,17 @@ Result<FileDescriptor> listen_everywhere(PortRange ports, std::uint16_t& port) {
 
 int accept_next(int listening, SocketAddress& from) noexcept {
   socklen_t bytes = sizeof from.v6;
-  return static_cast<int>(system_call(SYS_accept4, listening, as_argument(&from.any), as_argument(&bytes),
-                                      SOCK_CLOEXEC | SOCK_NONBLOCK));
+  const auto socket = static_cast<int>(system_call(SYS_accept4, listening, as_argument(&from.any),
+                                                   as_argument(&bytes), SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket >= 0) note_own(socket, true);
+  return socket;
 }
 
 int begin_connecting(const SocketAddress& to) noexcept {
   const long socket =
       system_call(SYS_socket, to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0) return static_cast<int>(socket);
+  note_own(static_cast<int>(socket), true);
   const long answer = system_call(SYS_connect, socket, as_argument(&to.any), to.bytes());
   if (answer == 0 || answer == -EINPROGRESS) return static_cast<int>(socket);
   close_socket(static_cast<int>(socket));
@@ -195,6 +224,7 @@ int socket_error(int socket) noexcept {
 }
 
 void close_socket(int socket) noexcept {
+  note_own(socket, false);
   system_call(SYS_close, socket);
 }
 

@@ -20,18 +20,9 @@ Result<void> JobDevices::open(vm::FaultSink& sink) {
   if (!chosen) return chosen.error();
   vm_ = std::move(chosen).value();
   const auto regions = files_->regions(vm().system_view());
-  auto opened = fabric::ShmFabric::open(
-      job_.self, job_.ranks, regions,
-      [this](std::string_view blob) { return job_.bootstrap->all_gather(blob); }, job_.counters,
-      policy_for(static_cast<std::uint32_t>(settings.threads_per_rank)));
-  if (!opened) return opened.error();
-  shm_ = std::move(opened).value();
-  const fabric::Distance distance{static_cast<std::uint64_t>(settings.fabric_delay.count()),
-                                  settings.fabric_bandwidth};
-  if (distance.round_trip_ns != 0 || distance.bits_per_second != 0) {
-    far_ = std::make_unique<fabric::DelayedFabric>(*shm_, distance);
-  }
-  shared_regions_ = std::make_unique<SharedRegions>(*shm_, regions);
+  const auto policy = policy_for(static_cast<std::uint32_t>(settings.threads_per_rank));
+  if (auto opened = fabric_.open(regions, policy); !opened) return opened;
+  shared_regions_ = std::make_unique<SharedRegions>(fabric_.memory(), regions);
 
   for (const std::size_t segment : {job_.plan.heap_segment, job_.plan.stacks_segment}) {
     if (auto mapped = vm().map_segment(segment, vm::Placement::fresh); !mapped) return mapped;

@@ -1,14 +1,13 @@
-// The devices of a rank of a job on one host: the files behind its memory, the driver that protects it, the
-// shm fabric, the handlers of its signals. Chosen here; the parts above know the ports alone.
+// The devices of a rank: the files behind its memory, the driver that protects it, the fabric, the handlers
+// of its signals. Chosen here; the parts above know the ports alone.
 #pragma once
 
 #include <memory>
 #include <string_view>
 
-#include "fabric/delayed/delayed_fabric.h"
-#include "fabric/shm/shm_fabric.h"
 #include "runtime/choose_vm.h"
 #include "runtime/job_context.h"
+#include "runtime/job_fabric.h"
 #include "runtime/memory_watch.h"
 #include "runtime/rank_memory.h"
 #include "runtime/shared_regions.h"
@@ -18,7 +17,7 @@ namespace musubi::runtime {
 
 class JobDevices final : private vm::CrashListener {
  public:
-  explicit JobDevices(JobContext& job) : job_(job) {}
+  explicit JobDevices(JobContext& job) : job_(job), fabric_(job) {}
   // The listener belongs to the fault handler from now on.
   JobDevices(const JobDevices&) = delete;
 
@@ -28,10 +27,8 @@ class JobDevices final : private vm::CrashListener {
 
   MemoryFiles& files() noexcept { return *files_; }
   MemoryWatch& memory_watch() noexcept { return *memory_watch_; }
-  fabric::Fabric& fabric() noexcept {
-    if (far_ != nullptr) return *far_;
-    return *shm_;
-  }
+  fabric::Fabric& fabric() noexcept { return fabric_.fabric(); }
+  JobFabric& job_fabric() noexcept { return fabric_; }
   vm::FaultHandler& fault_handler() noexcept { return *fault_handler_; }
   vm::PagedVm& vm() noexcept { return *vm_.vm; }
   std::string_view vm_driver() const noexcept { return vm_.name; }
@@ -39,7 +36,7 @@ class JobDevices final : private vm::CrashListener {
   // How threads wait while each rank runs so many, by settings and cores.
   fabric::WaitingPolicy policy_for(std::uint32_t threads_per_rank) const;
   // For the waits of the fabric that begin from now on. Any thread.
-  void set_policy(fabric::WaitingPolicy policy) noexcept { shm_->set_policy(policy); }
+  void set_policy(fabric::WaitingPolicy policy) noexcept { fabric_.set_policy(policy); }
 
  private:
   void tell_crash(std::string_view cause) noexcept override { job_.bootstrap->tell_crash(cause); }
@@ -51,8 +48,7 @@ class JobDevices final : private vm::CrashListener {
   JobContext& job_;
   std::unique_ptr<MemoryFiles> files_;
   std::unique_ptr<MemoryWatch> memory_watch_;
-  std::unique_ptr<fabric::ShmFabric> shm_;
-  std::unique_ptr<fabric::DelayedFabric> far_;  // by settings
+  JobFabric fabric_;
   std::unique_ptr<SharedRegions> shared_regions_;
   std::unique_ptr<vm::FaultHandler> fault_handler_;
   ChosenVm vm_;

@@ -4,7 +4,14 @@
 
 #include <string>
 
+#include "os/sleep.h"
+
 namespace musubi::runtime {
+namespace {
+
+constexpr std::uint64_t nap_ns = 1'000'000;
+
+}  // namespace
 
 ServiceThread::~ServiceThread() {
   stopping_.store(true);
@@ -26,6 +33,9 @@ void ServiceThread::work() {
     }
     if (!answered) {
       ::sched_yield();  // the asker waits, and so empties its mailbox
+    } else if (idle && devices_.job_fabric().has_lost_a_peer()) {
+      if (const std::string line = devices_.job_fabric().reason_to_end(); !line.empty()) job_.abort(1, line);
+      os::sleep_ns(nap_ns);
     } else if (idle) {
       fabric.wait_for_service();
     }

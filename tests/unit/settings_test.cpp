@@ -61,6 +61,15 @@ TEST(Settings, DocumentedForms) {
   EXPECT_FALSE(configuration.settings().memory_max.has_value());
   ASSERT_TRUE(configuration.set("bind", "core", Source::command_line).ok());
   EXPECT_EQ(configuration.settings().bind, "core");
+  ASSERT_TRUE(configuration.set("network", "fe80::1%eth0", Source::command_line).ok());
+  EXPECT_EQ(configuration.settings().network, "fe80::1%eth0");
+  ASSERT_TRUE(configuration.set("ports", "4000-4099", Source::command_line).ok());
+  const auto ports = port_range(configuration.settings().ports);
+  ASSERT_TRUE(ports.has_value());
+  EXPECT_EQ(ports->first, 4000);
+  EXPECT_EQ(ports->last, 4099);
+  EXPECT_EQ(port_range("4000")->last, 4000);
+  EXPECT_FALSE(port_range("").has_value());
 }
 
 TEST(Settings, RubbishIsRefused) {
@@ -86,6 +95,10 @@ TEST(Settings, RubbishIsRefused) {
     EXPECT_FALSE(accepted("bind", text)) << text;
   for (const std::string& text : {std::string("a\nb"), std::string("a\0b", 3), std::string(4096, 'a')})
     EXPECT_FALSE(accepted("trace", text)) << text;
+  for (const char* text : {"0", "65536", "1-65536", "2-1", "-", "1-", "-1", "1-2-3", "1 - 2", "http", "auto"})
+    EXPECT_FALSE(accepted("ports", text)) << text;
+  for (const std::string& text : {std::string("a b"), std::string("a/24"), std::string(46, 'a')})
+    EXPECT_FALSE(accepted("network", text)) << text;
   EXPECT_TRUE(accepted("trace", "../a trace/\xc3\xa9.json"));
   EXPECT_FALSE(accepted("threads_per_rank", std::string_view("1\0", 2)));
   EXPECT_FALSE(accepted("heap_bytes", std::string(1 << 20, '9')));

@@ -1,0 +1,145 @@
+#include "runtime/job_fabric.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+
+#include "config/value.h"
+#include "os/clock.h"
+#include "os/system_call.h"
+#include "runtime/own_build.h"
+
+namespace musubi::runtime {
+namespace {
+
+// Beside the time that ranks get to end by themselves.
+constexpr std::uint64_t patience_ns = 5'000'000'000;
+constexpr std::size_t secret_bytes = 32;
+
+}  // namespace
+
+Result<void> JobFabric::open(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy) {
+  const config::Settings& settings = job_.settings;
+  const bootstrap::Hosts& hosts = job_.bootstrap->hosts();
+  const bool by_sockets = settings.near_fabric == "tcp";
+  const bool any_far = job_.ranks > 1 && (by_sockets || hosts.count() > 1);
+  const bool any_near = !any_far || (!by_sockets && hosts.count() < job_.ranks);
+  const fabric::Distance distance{static_cast<std::uint64_t>(settings.fabric_delay.count()),
+                                  settings.fabric_bandwidth};
+  const bool is_delayed = distance.round_trip_ns != 0 || distance.bits_per_second != 0;
+  if (is_delayed && any_far) {
+    return Error{
+        "fabric_delay and fabric_bandwidth are for ranks that share a host and its memory; leave them "
+        "out with near_fabric=tcp and in jobs of several hosts"};
+  }
+  if (any_far) {
+    if (auto opened = open_far(regions, policy); !opened) return opened;
+    chosen_ = memory_ = far_.get();
+  }
+  if (any_near) {
+    if (auto opened = open_near(regions, policy); !opened) return opened;
+    chosen_ = memory_ = near_.get();
+  }
+  if (any_far && any_near) {
+    joined_ = std::make_unique<fabric::MixedFabric>(*near_, *far_);
+    chosen_ = memory_ = joined_.get();
+  } else if (is_delayed) {
+    joined_ = std::make_unique<fabric::DelayedFabric>(*near_, distance);
+    chosen_ = joined_.get();
+  }
+  return {};
+}
+
+Result<void> JobFabric::open_far(std::span<const fabric::RegionMemory> regions,
+                                 fabric::WaitingPolicy policy) {
+  const config::Settings& settings = job_.settings;
+  auto shared = secret();
+  if (!shared) return shared.error();
+  const std::string build = own_build();
+  fabric::TcpOptions options;
+  options.secret = std::as_bytes(std::span(shared.value()));
+  options.build = build;
+  const bool is_local = job_.bootstrap->hosts().count() == 1;
+  options.network = settings.network.empty() && is_local ? "127.0.0.1" : std::string_view(settings.network);
+  if (const auto ports = config::port_range(settings.ports)) options.ports = {ports->first, ports->last};
+  options.silence_max = std::chrono::duration_cast<std::chrono::milliseconds>(settings.silence_max);
+  options.log = this;
+  const auto exchange = [this](std::string_view blob) { return job_.bootstrap->all_gather(blob); };
+  auto opened = fabric::open_tcp(job_.self, job_.ranks, options, exchange);
+  if (!opened) return opened.error();
+  sockets_ = std::move(opened).value();
+  far_ = std::make_unique<fabric::ActiveMessages>(*sockets_, regions, job_.counters, policy,
+                                                  static_cast<fabric::PeerWatcher*>(this));
+  return {};
+}
+
+Result<void> JobFabric::open_near(std::span<const fabric::RegionMemory> regions,
+                                  fabric::WaitingPolicy policy) {
+  const bootstrap::Hosts& hosts = job_.bootstrap->hosts();
+  const auto exchange = [this](std::string_view blob) { return job_.bootstrap->all_gather(blob); };
+  auto opened = fabric::ShmFabric::open(job_.self, job_.ranks, regions, exchange, job_.counters, policy,
+                                        {hosts.ranks_on(hosts.of(job_.self)), far_.get()});
+  if (!opened) return opened.error();
+  near_ = std::move(opened).value();
+  return {};
+}
+
+// The bootstrap's, or one of rank 0. Collective, the same exchanges at all ranks.
+Result<std::string> JobFabric::secret() {
+  const std::string_view given = job_.bootstrap->secret();
+  std::array<char, secret_bytes> random{};
+  if (!given.empty()) return std::string(given);
+  const bool made = job_.self == Rank{0} && os::random_bytes(random.data(), random.size());
+  auto told =
+      job_.bootstrap->all_gather(made ? std::string_view(random.data(), random.size()) : std::string_view());
+  if (!told) return told.error();
+  if (!told.value()[0].empty()) return told.value()[0];
+  return Error{"the kernel gives no random bytes for the secret of the job; allow getrandom"};
+}
+
+void JobFabric::set_policy(fabric::WaitingPolicy policy) noexcept {
+  if (near_ != nullptr) near_->set_policy(policy);
+  if (far_ != nullptr) far_->set_policy(policy);
+}
+
+void JobFabric::peer_failed(Rank peer, const char* reason) noexcept {
+  if (lost_since_ns_.load() != 0) return;
+  lost_peer_.store(peer.value);
+  lost_reason_.store(reason);
+  lost_since_ns_.store(os::monotonic_ns());
+  chosen_->wake_service();
+}
+
+std::string JobFabric::reason_to_end() const {
+  const std::uint64_t since = lost_since_ns_.load();
+  const auto patience = patience_ns + static_cast<std::uint64_t>(job_.settings.abort_timeout.count());
+  if (since == 0 || os::monotonic_ns() - since < patience) return {};
+  return "rank " + std::to_string(lost_peer_.load()) + " is lost to rank " + std::to_string(job_.self.value) +
+         " (" + lost_reason_.load() + ")";
+}
+
+// One system call, so that lines of ranks do not mix.
+void JobFabric::say(std::string_view line) noexcept {
+  std::array<char, 400> text;
+  std::size_t length = 0;
+  const auto add = [&](std::string_view part) {
+    for (const char c : part) {
+      if (length < text.size()) text[length++] = c;
+    }
+  };
+  std::array<char, 10> digits;
+  std::size_t first = digits.size();
+  for (std::uint32_t rest = job_.self.value; rest != 0 || first == digits.size(); rest /= 10) {
+    digits[--first] = static_cast<char>('0' + rest % 10);
+  }
+  add("musubi: rank ");
+  add({digits.data() + first, digits.size() - first});
+  add(": ");
+  add(line.substr(0, text.size() / 4 * 3));
+  add("\n");
+  os::system_call(SYS_write, STDERR_FILENO, os::as_argument(text.data()), static_cast<long>(length));
+}
+
+}  // namespace musubi::runtime
