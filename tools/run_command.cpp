@@ -145,7 +145,7 @@ int run(const RunOptions& options) {
     plan.events_per_thread = settings.trace_events;
     plan.write_trace = [&](auto logs, auto zero_ns) { write_trace_file(settings.trace, logs, zero_ns); };
   }
-  auto status = launch::LocalLauncher::run(plan);
+  auto status = launch::LocalLauncher::run(std::move(plan));
   if (!status) return refuse(status.error().message, status_of_failed_start);
   return status.value();
 }

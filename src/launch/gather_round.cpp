@@ -7,13 +7,17 @@ namespace musubi::launch {
 
 using namespace bootstrap::local;
 
-GatherRound::GatherRound(std::uint32_t ranks)
-    : blobs_(ranks, BlobAssembler(bootstrap::blob_bytes_max)), given_(ranks, false), missing_(ranks) {}
+GatherRound::GatherRound(RankRange ranks)
+    : ranks_(ranks),
+      blobs_(ranks.count, BlobAssembler(bootstrap::blob_bytes_max)),
+      given_(ranks.count, false),
+      missing_(ranks.count) {}
 
 bool GatherRound::add(Rank rank, const Frame& frame) {
-  if (given_[rank.value] || !blobs_[rank.value].add(frame)) return false;
-  if (blobs_[rank.value].complete()) {
-    given_[rank.value] = true;
+  const std::uint32_t index = ranks_.index(rank);
+  if (given_[index] || !blobs_[index].add(frame)) return false;
+  if (blobs_[index].complete()) {
+    given_[index] = true;
     --missing_;
   }
   return true;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
+#include "bootstrap/local/welcome.h"
 #include "launch/places.h"
 #include "trace/event_log.h"
 
@@ -17,12 +19,24 @@ namespace musubi::launch {
 // Of all ranks, by rank. Moments count from `zero_ns` (os::monotonic_ns).
 using WriteTrace = std::function<void(std::span<const trace::EventLog> logs, std::uint64_t zero_ns)>;
 
+// Ranks with consecutive numbers.
+struct RankRange {
+  std::uint32_t first = 0;
+  std::uint32_t count = 1;
+
+  Rank operator[](std::uint32_t index) const { return Rank(first + index); }
+  std::uint32_t index(Rank rank) const { return rank.value - first; }
+  bool holds(Rank rank) const { return rank.value >= first && rank.value - first < count; }
+};
+
 struct LaunchPlan {
   std::string program;                   // path of the file to execute
   std::vector<std::string> arguments;    // with the program's name as the first
   std::vector<std::string> environment;  // `NAME=value`; the invitation is added for each rank
-  std::uint32_t ranks = 1;
-  // The processors that each rank is pinned to, by rank; empty: no rank is pinned.
+  std::uint32_t ranks = 1;               // of the job
+  RankRange here;                        // those that are started on this host
+  bootstrap::local::Welcome welcome;     // for each of them
+  // The processors that each rank of this host is pinned to; empty: no rank is pinned.
   std::vector<std::vector<std::uint32_t>> processors;
   bool label_output = false;
   bool plain = false;  // a program that need not join the job

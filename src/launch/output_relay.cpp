@@ -1,6 +1,5 @@
 #include "launch/output_relay.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,27 +16,21 @@ constexpr std::uint64_t quiet_after_block_ns = 1'000'000'000;
 constexpr std::size_t prompt_bytes_max = 4096;  // longer is no prompt, but a line that takes its time
 constexpr std::size_t read_bytes = 64 * 1024;
 
-// Then both streams go through one sink, or their lines would mix.
-bool same_file(int a, int b) {
-  struct stat first {
-  }, second{};
-  return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
-         first.st_ino == second.st_ino;
-}
-
 }  // namespace
 
-OutputRelay::OutputRelay(PipeWatcher& watcher, std::uint32_t ranks, bool label_lines, int progress_event)
-    : watcher_(watcher), label_lines_(label_lines), scratch_(read_bytes, '\0') {
-  output_sink_ = std::make_unique<OutputSink>(STDOUT_FILENO, progress_event);
-  if (!same_file(STDOUT_FILENO, STDERR_FILENO)) {
-    error_sink_ = std::make_unique<OutputSink>(STDERR_FILENO, progress_event);
-  }
-  channels_.reserve(2 * ranks);
+OutputRelay::OutputRelay(PipeWatcher& watcher, RankRange ranks, bool label_lines, LineSink& output,
+                         LineSink& error)
+    : watcher_(watcher),
+      ranks_(ranks),
+      label_lines_(label_lines),
+      output_(output),
+      error_(error),
+      scratch_(read_bytes, '\0') {
+  channels_.reserve(2 * std::size_t{ranks.count});
 }
 
 void OutputRelay::add_rank(os::FileDescriptor output, os::FileDescriptor error) {
-  const Rank rank(static_cast<std::uint32_t>(channels_.size() / 2));
+  const Rank rank = ranks_[static_cast<std::uint32_t>(channels_.size() / 2)];
   const std::string label = label_lines_ ? "[" + std::to_string(rank.value) + "] " : "";
   channels_.push_back({rank, Stream::output, std::move(output), LineBuffer(label), false, false, 0, false});
   set_watched(channels_.back(), true);
@@ -46,7 +39,7 @@ void OutputRelay::add_rank(os::FileDescriptor output, os::FileDescriptor error) 
 }
 
 void OutputRelay::readable(Rank rank, Stream stream, std::uint64_t now_ns) {
-  pump(channels_[2 * rank.value + static_cast<std::uint32_t>(stream)], now_ns);
+  pump(channels_[2 * ranks_.index(rank) + static_cast<std::uint32_t>(stream)], now_ns);
 }
 
 void OutputRelay::progressed(std::uint64_t now_ns) {
@@ -57,19 +50,16 @@ void OutputRelay::progressed(std::uint64_t now_ns) {
 }
 
 void OutputRelay::rank_ended(Rank rank, std::uint64_t now_ns) {
-  for (std::uint32_t i = 2 * rank.value; i < 2 * rank.value + 2; ++i) {
+  const std::uint32_t first = 2 * ranks_.index(rank);
+  for (std::uint32_t i = first; i < first + 2; ++i) {
     channels_[i].ended = true;
     pump(channels_[i], now_ns);
   }
 }
 
-void OutputRelay::say(std::string line) {
-  sink(Stream::error).write(std::move(line) + "\n");
-}
-
 void OutputRelay::flush_quiet(std::uint64_t now_ns) {
   if (label_lines_ || !prompts_) return;
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, channels_.size()); ++i) {
+  for (std::size_t i = 0; i < prompting_channels(); ++i) {
     Channel& channel = channels_[i];
     if (!may_be_prompt(channel) || now_ns < quiet_from_ns(channel)) continue;
     std::string out;
@@ -81,7 +71,7 @@ void OutputRelay::flush_quiet(std::uint64_t now_ns) {
 std::optional<std::uint64_t> OutputRelay::quiet_deadline_ns() const {
   std::optional<std::uint64_t> deadline;
   if (label_lines_ || !prompts_) return deadline;
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, channels_.size()); ++i) {
+  for (std::size_t i = 0; i < prompting_channels(); ++i) {
     if (!may_be_prompt(channels_[i])) continue;
     const std::uint64_t due = quiet_from_ns(channels_[i]);
     deadline = deadline ? std::min(*deadline, due) : due;
@@ -99,19 +89,14 @@ bool OutputRelay::may_be_prompt(const Channel& channel) {
   return channel.watched && bytes > 0 && bytes <= prompt_bytes_max;
 }
 
-bool OutputRelay::drained() const {
-  const bool closed = std::all_of(channels_.begin(), channels_.end(),
-                                  [](const Channel& channel) { return channel.pipe.number() < 0; });
-  return closed && output_sink_->idle() && (error_sink_ == nullptr || error_sink_->idle());
-}
-
-bool OutputRelay::reader_gone() const {
-  return output_sink_->broken() || (error_sink_ != nullptr && error_sink_->broken());
+bool OutputRelay::closed() const {
+  return std::all_of(channels_.begin(), channels_.end(),
+                     [](const Channel& channel) { return channel.pipe.number() < 0; });
 }
 
 // Reads once from a live rank, so that all ranks get their turn, and until the end from a dead one.
 void OutputRelay::pump(Channel& channel, std::uint64_t now_ns) {
-  OutputSink& target = sink(channel.stream);
+  LineSink& target = sink(channel.stream);
   while (channel.pipe.number() >= 0) {
     if (target.broken()) return close(channel);  // as without Musubi, the rank learns it by SIGPIPE
     if (target.full()) return set_watched(channel, false);
@@ -140,7 +125,7 @@ void OutputRelay::close(Channel& channel) {
 }
 
 // Lines that were begun and never ended go out behind all others: earlier they would stand inside of these.
-void OutputRelay::flush_last_lines(const OutputSink& target) {
+void OutputRelay::flush_last_lines(const LineSink& target) {
   const auto goes_there = [&](const Channel& channel) { return &sink(channel.stream) == &target; };
   for (const Channel& channel : channels_) {
     if (goes_there(channel) && channel.pipe.number() >= 0) return;
@@ -149,7 +134,7 @@ void OutputRelay::flush_last_lines(const OutputSink& target) {
     if (!goes_there(channel)) continue;
     std::string out;
     channel.lines.flush(out);
-    sink(channel.stream).write(std::move(out));
+    if (!out.empty()) sink(channel.stream).write_begun(std::move(out));
   }
 }
 

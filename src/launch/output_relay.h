@@ -1,16 +1,17 @@
-// Carries what the ranks print to the launcher's own stdout and stderr: whole lines, nothing lost, and no
-// faster than the reader of the launcher takes it.
+// Carries what the ranks of this host print to the sinks of stdout and stderr: whole lines, nothing lost, and
+// no faster than these take it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
+#include "launch/launch_plan.h"
 #include "launch/line_buffer.h"
-#include "launch/output_sink.h"
+#include "launch/line_sink.h"
 #include "os/memory.h"
 
 namespace musubi::launch {
@@ -29,19 +30,16 @@ class PipeWatcher {
 
 class OutputRelay {
  public:
-  // `progress_event`: an eventfd that becomes readable when progressed() should be called.
-  OutputRelay(PipeWatcher& watcher, std::uint32_t ranks, bool label_lines, int progress_event);
+  // The sinks may be one. When their full() or idle() may have changed, progressed() is to be called.
+  OutputRelay(PipeWatcher& watcher, RankRange ranks, bool label_lines, LineSink& output, LineSink& error);
 
-  // The read ends of one rank's pipes, non-blocking. For ranks 0, 1, ... in order.
+  // The read ends of one rank's pipes, non-blocking. For the ranks in order.
   void add_rank(os::FileDescriptor output, os::FileDescriptor error);
 
   void readable(Rank rank, Stream stream, std::uint64_t now_ns);
   void progressed(std::uint64_t now_ns);
   // The rank is dead: what its pipes still hold is all that will ever come.
   void rank_ended(Rank rank, std::uint64_t now_ns);
-  // A line of the launcher's own, on stderr.
-  void say(std::string line);
-
   // Rank 0 may have printed a prompt and wait for its answer: begun lines of it go out when it has been quiet
   // for a while. flush_quiet() does so for all that are due; the deadline tells when the next will be.
   void flush_quiet(std::uint64_t now_ns);
@@ -49,8 +47,7 @@ class OutputRelay {
   // The job is ending: nobody waits for an answer.
   void expect_no_prompt() { prompts_ = false; }
 
-  bool drained() const;      // all pipes are closed and all is written
-  bool reader_gone() const;  // stdout or stderr of the launcher was closed by its reader
+  bool closed() const;  // all pipes are, and what they held is in the sinks
 
  private:
   struct Channel {
@@ -63,21 +60,24 @@ class OutputRelay {
     std::uint64_t last_bytes_ns;
     bool ends_with_whole_block;
   };
-  OutputSink& sink(Stream stream) const {
-    return stream == Stream::output || error_sink_ == nullptr ? *output_sink_ : *error_sink_;
+  LineSink& sink(Stream stream) const { return stream == Stream::output ? output_ : error_; }
+  // Of rank 0, which may print prompts.
+  std::size_t prompting_channels() const {
+    return ranks_.first == 0 ? std::min<std::size_t>(2, channels_.size()) : 0;
   }
   static std::uint64_t quiet_from_ns(const Channel& channel);
   static bool may_be_prompt(const Channel& channel);
   void pump(Channel& channel, std::uint64_t now_ns);
   void close(Channel& channel);
-  void flush_last_lines(const OutputSink& target);
+  void flush_last_lines(const LineSink& target);
   void set_watched(Channel& channel, bool watched);
 
   PipeWatcher& watcher_;
+  const RankRange ranks_;
   const bool label_lines_;
   bool prompts_ = true;
-  std::unique_ptr<OutputSink> output_sink_;
-  std::unique_ptr<OutputSink> error_sink_;  // null: stderr is the same file as stdout
+  LineSink& output_;
+  LineSink& error_;
   std::vector<Channel> channels_;
   std::string scratch_;
 };

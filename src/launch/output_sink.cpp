@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,20 @@
 #include "base/held.h"
 
 namespace musubi::launch {
+namespace {
+
+bool same_file(int a, int b) {
+  struct stat first {
+  }, second{};
+  return ::fstat(a, &first) == 0 && ::fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
+}  // namespace
+
+StandardOutputs::StandardOutputs(int progress_event) : output_(STDOUT_FILENO, progress_event) {
+  if (!same_file(STDOUT_FILENO, STDERR_FILENO)) error_.emplace(STDERR_FILENO, progress_event);
+}
 
 OutputSink::OutputSink(int descriptor, int progress_event)
     : descriptor_(descriptor), progress_event_(progress_event), thread_([this] { run(); }) {}

@@ -3,28 +3,30 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "base/mutex.h"
+#include "launch/line_sink.h"
 
 namespace musubi::launch {
 
-class OutputSink {
+class OutputSink final : public LineSink {
  public:
   // Writes to `descriptor`, and adds 1 to the eventfd `progress_event` whenever full() or idle() may have
   // changed. Both belong to the caller. REQUIRES: all signals that the process handles are blocked (the
   // thread inherits it).
   OutputSink(int descriptor, int progress_event);
   // Waits until all is written.
-  ~OutputSink();
+  ~OutputSink() override;
   OutputSink(const OutputSink&) = delete;
   OutputSink& operator=(const OutputSink&) = delete;
 
-  void write(std::string text);  // queues any amount, in order
-  bool full() const;             // enough is queued: produce no more for now
-  bool idle() const;             // all is written, or can never be
-  bool broken() const;           // nobody reads any more; what is queued was thrown away
+  void write(std::string text) override;
+  bool full() const override;
+  bool idle() const override;
+  bool broken() const override;
 
  private:
   void run();
@@ -39,6 +41,23 @@ class OutputSink {
   bool broken_ MUSUBI_GUARDED_BY(mutex_) = false;
   bool closing_ MUSUBI_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: starts when all else stands
+};
+
+// The launcher's stdout and stderr. One sink where they are the same file, or their lines would mix.
+class StandardOutputs {
+ public:
+  // As OutputSink.
+  explicit StandardOutputs(int progress_event);
+
+  LineSink& output() { return output_; }
+  LineSink& error() { return error_ ? *error_ : output_; }
+  bool idle() const { return output_.idle() && (!error_ || error_->idle()); }
+  bool full() const { return output_.full() || (error_ && error_->full()); }
+  bool broken() const { return output_.broken() || (error_ && error_->broken()); }
+
+ private:
+  OutputSink output_;
+  std::optional<OutputSink> error_;
 };
 
 }  // namespace musubi::launch

@@ -59,11 +59,25 @@ std::string Verdict::take_message() {
   return std::exchange(message_, {});
 }
 
+// Once the job has finished, its ranks may go with their host: but not the one whose end is still to be seen.
+void Verdict::host_lost(RankRange ranks, std::uint32_t alive, std::string_view what) {
+  alive_ -= alive;
+  constexpr int status_of_lost_host = 125;
+  const bool unfinished = phase_ == Phase::finishing && finisher_ && ranks.holds(*finisher_);
+  if (phase_ == Phase::running || unfinished) fail(status_of_lost_host, what);
+  if (alive_ == 0) phase_ = Phase::over;
+}
+
 void Verdict::fail(Rank rank, int process_id, int status, std::string_view what) {
+  const std::string host = rank.value < hosts_.size() ? " on " + hosts_[rank.value] : "";
+  fail(status, "rank " + std::to_string(rank.value) + " (pid " + std::to_string(process_id) + host + ")" +
+                   std::string(what));
+}
+
+void Verdict::fail(int status, std::string_view what) {
   phase_ = Phase::failing;
   exit_status_ = status;
-  message_ = "musubi: rank " + std::to_string(rank.value) + " (pid " + std::to_string(process_id) + ")" +
-             std::string(what) + "; ending the job";
+  message_ = "musubi: " + std::string(what) + "; ending the job";
 }
 
 std::string describe_signal(int signal) {

@@ -2,7 +2,7 @@
 // out.
 //
 //   running ──finish(status)──> finishing ──that rank has ended──> leaving ──all ended──> over
-//      └───────death, abort───> failing ───────────all ended───────────────────────────> over
+//      └──death, abort, loss──> failing ───────────all ended───────────────────────────> over
 //
 // - finishing: the rank that finished writes out its buffers and runs its exit handlers, for as long as it
 // takes.
@@ -17,8 +17,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/ids.h"
+#include "launch/launch_plan.h"
 
 namespace musubi::launch {
 
@@ -32,13 +34,17 @@ enum class Phase { running, finishing, leaving, failing, over };
 
 class Verdict {
  public:
-  // `plain`: programs that never join the job; for them exit(0) is orderly.
-  Verdict(std::uint32_t ranks, bool plain) : plain_(plain), alive_(ranks) {}
+  // `plain`: programs that never join the job; for them exit(0) is orderly. `hosts`: the name of each rank's
+  // host, by rank; empty: all run on this one.
+  Verdict(std::uint32_t ranks, bool plain, std::vector<std::string> hosts = {})
+      : plain_(plain), alive_(ranks), hosts_(std::move(hosts)) {}
 
   void joined(Rank rank);
   void finished(Rank rank, int status);
   void aborted(Rank rank, int process_id, int status, std::string_view reason);
   void ended(Rank rank, int process_id, Ending ending);
+  // A host is gone, with `alive` ranks among `ranks` whose ends are not known. `what`: the host, and why.
+  void host_lost(RankRange ranks, std::uint32_t alive, std::string_view what);
 
   // A signal was passed on to the ranks: to die of it is what the user asked for, and needs no line.
   void passed_on(int signal) { passed_on_ |= 1ull << signal; }
@@ -59,9 +65,11 @@ class Verdict {
   static const int signal_of_closed_pipe;
 
   void fail(Rank rank, int process_id, int status, std::string_view what);
+  void fail(int status, std::string_view what);
 
   bool plain_;
   std::uint32_t alive_;
+  std::vector<std::string> hosts_;
   Phase phase_ = Phase::running;
   int exit_status_ = 0;
   std::optional<Rank> finisher_;

@@ -179,7 +179,7 @@ TEST(BlobAssembler, RefusesPiecesThatDoNotFit) {
 }
 
 TEST(GatherRound, OneBlobOfEachRankPerRound) {
-  GatherRound round(2);
+  GatherRound round(RankRange{0, 2});
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(round.add(Rank(1), piece(3, "abc")));
     EXPECT_FALSE(round.add(Rank(1), piece(3, "abc")));

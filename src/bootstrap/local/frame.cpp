@@ -23,7 +23,7 @@ struct Header {
 
 bool is_valid(const Header& header, std::size_t received) {
   return header.magic == frame_magic && header.kind >= static_cast<std::uint32_t>(FrameKind::join) &&
-         header.kind <= static_cast<std::uint32_t>(FrameKind::crash_told) &&
+         header.kind <= static_cast<std::uint32_t>(FrameKind::welcome) &&
          header.body_bytes <= frame_body_bytes_max && received == sizeof header + header.body_bytes;
 }
 

@@ -2,6 +2,7 @@
 // one frame, whole or not at all, so a frame sent from a signal handler never lands inside another.
 //
 // No secret guards these sockets: they have no name, and only the processes that inherit them can reach them.
+// So the job's own secret travels through them.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ enum class FrameKind : std::uint32_t {
   crash_cause,   // rank: it dies by a signal; body: one line
   crash_frames,  // rank: behind its cause; body: addresses of 8 bytes, the innermost first
   crash_told,    // launcher: has written both
+  welcome,       // launcher: the first frame, sent before the rank is started (welcome.h)
 };
 
 inline constexpr std::uint32_t frame_magic = 0x6d757375;

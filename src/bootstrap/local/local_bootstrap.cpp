@@ -14,6 +14,7 @@
 #include "bootstrap/local/gathered.h"
 #include "bootstrap/local/inherited_memory.h"
 #include "bootstrap/local/invitation.h"
+#include "bootstrap/local/welcome.h"
 #include "config/environment.h"
 #include "os/clock.h"
 
@@ -47,6 +48,24 @@ Error launcher_gone() {
   return Error{"the launcher of this job is gone; start the program anew with `musubi run`"};
 }
 
+Error unexpected() {
+  return Error{"the launcher sent something unexpected; launcher and runtime must be of one version"};
+}
+
+Result<Welcome> receive_welcome(int socket, std::uint32_t ranks) {
+  Frame frame;
+  const Received received = receive_frame(socket, false, frame);
+  if (received == Received::closed) return launcher_gone();
+  if (received != Received::frame || frame.kind != FrameKind::welcome) return unexpected();
+  return parse_welcome(frame.body, ranks);
+}
+
+Hosts hosts_of(const Welcome& welcome) {
+  std::vector<std::string> places;
+  for (const std::uint16_t host : welcome.host_of) places.push_back(std::to_string(host));
+  return Hosts::by_place(places);
+}
+
 }  // namespace
 
 bool LocalBootstrap::invited() {
@@ -72,9 +91,11 @@ Result<std::unique_ptr<LocalBootstrap>> LocalBootstrap::join() {
   }
   os::FileDescriptor socket(move_aside(invitation.socket));
   if (send_frame(socket.number(), FrameKind::join, 0, 0, {}, false) != 0) return launcher_gone();
+  auto welcome = receive_welcome(socket.number(), invitation.ranks);
+  if (!welcome) return welcome.error();
   return std::unique_ptr<LocalBootstrap>(
-      new LocalBootstrap(std::move(socket), invitation.rank, invitation.ranks,
-                         open_wait_board(invitation.board, invitation.rank),
+      new LocalBootstrap(std::move(socket), invitation.rank, hosts_of(welcome.value()),
+                         welcome.value().secret, open_wait_board(invitation.board, invitation.rank),
                          open_event_log(invitation.events, invitation.rank, invitation.ranks)));
 }
 
@@ -96,7 +117,7 @@ Result<std::vector<std::string>> LocalBootstrap::all_gather(std::string_view blo
     const Received received = receive_frame(socket_.number(), false, frame);
     if (received == Received::closed) return launcher_gone();
     if (received != Received::frame || frame.kind != FrameKind::gathered || !gathered.add(frame)) {
-      return Error{"the launcher sent something unexpected; launcher and runtime must be of one version"};
+      return unexpected();
     }
   }
   std::vector<std::string> blobs = split_gathered(gathered.take(), ranks());

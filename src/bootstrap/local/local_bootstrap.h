@@ -1,5 +1,5 @@
-// DRIVER of the bootstrap port for ranks that `musubi run` started on this host. The launcher at the other
-// end of an inherited socket pair gathers blobs and ends the job.
+// DRIVER of the bootstrap port for ranks that `musubi run` started. The launcher, or its proxy on this host,
+// is at the other end of an inherited socket pair; it gathers blobs and ends the job.
 #pragma once
 
 #include <memory>
@@ -21,6 +21,7 @@ class LocalBootstrap final : public Bootstrap {
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return hosts_.ranks(); }
   const Hosts& hosts() const noexcept override { return hosts_; }
+  std::string_view secret() const noexcept override { return secret_; }
   trace::WaitBoard* wait_board() noexcept override { return board_; }
   trace::EventLog event_log() noexcept override { return events_; }
   Result<std::vector<std::string>> all_gather(std::string_view blob) override;
@@ -31,13 +32,19 @@ class LocalBootstrap final : public Bootstrap {
   [[noreturn]] void abort(int status, std::string_view reason) noexcept override;
 
  private:
-  LocalBootstrap(os::FileDescriptor socket, Rank self, std::uint32_t ranks, trace::WaitBoard* board,
-                 trace::EventLog events)
-      : socket_(std::move(socket)), self_(self), hosts_(Hosts::one(ranks)), board_(board), events_(events) {}
+  LocalBootstrap(os::FileDescriptor socket, Rank self, Hosts hosts, std::string secret,
+                 trace::WaitBoard* board, trace::EventLog events)
+      : socket_(std::move(socket)),
+        self_(self),
+        hosts_(std::move(hosts)),
+        secret_(std::move(secret)),
+        board_(board),
+        events_(events) {}
 
   os::FileDescriptor socket_;
   Rank self_;
   Hosts hosts_;
+  std::string secret_;
   trace::WaitBoard* board_;
   trace::EventLog events_;
 };

@@ -9,10 +9,11 @@ namespace musubi::launch {
 
 class LocalLauncher {
  public:
-  // Runs the job to its end; blocks until no process of it is left and its output is written. Result: the
-  // exit status of the job. Errors: a rank could not be started; then none is left. REQUIRES: the calling
-  // thread is the only one of the process. The ranks die with this thread, whatever ends it.
-  static Result<int> run(const LaunchPlan& plan);
+  // Runs the job, all of its ranks here, to its end; blocks until no process of it is left and its output is
+  // written. Result: the exit status of the job. Errors: a rank could not be started; then none is left.
+  // REQUIRES: the calling thread is the only one of the process. The ranks die with this thread, whatever
+  // ends it.
+  static Result<int> run(LaunchPlan plan);
 };
 
 }  // namespace musubi::launch

@@ -18,6 +18,9 @@
 #include "os/wait_id.h"
 
 namespace musubi::launch {
+
+using namespace bootstrap::local;
+
 namespace {
 
 enum class Step : int { death_signal, addresses, files, execute };
@@ -98,7 +101,7 @@ class Child {
     const bool fixed =
         persona >= 0 && ::personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE) >= 0;
     if (!fixed && !plan_.plain) return {Step::addresses, errno};
-    if (!plan_.processors.empty()) pin_to(plan_.processors[rank_.value]);
+    if (!plan_.processors.empty()) pin_to(plan_.processors[plan_.here.index(rank_)]);
     if (!arrange_files(socket, output, error)) return {Step::files, errno};
     ::setrlimit(RLIMIT_NOFILE, &inherited_.open_files);
     ::sigaction(SIGPIPE, &inherited_.pipe_action, nullptr);
@@ -120,8 +123,8 @@ class Child {
   }
 
   void execute() {
-    const bootstrap::local::Invitation invitation{
-        files_.socket_slot, rank_, plan_.ranks, ::getpid(), files_.board, std::max(files_.events, 0)};
+    const Invitation invitation{files_.socket_slot, rank_,        plan_.ranks,
+                                ::getpid(),         files_.board, std::max(files_.events, 0)};
     const std::string variable = std::string(config::job_variable) + "=";
     std::vector<std::string> environment = plan_.environment;
     std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(variable); });
@@ -158,6 +161,9 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return failed("make a socket", errno);
   os::FileDescriptor launcher_end(ends[0]), rank_end(ends[1]);
+  const std::string welcome = format_welcome(plan.welcome);
+  if (const int failure = send_frame(ends[0], FrameKind::welcome, 0, 0, welcome, true); failure != 0)
+    return failed("write to a socket", failure);
 
   const pid_t launcher = ::getpid();
   const pid_t process_id = ::fork();

@@ -14,6 +14,7 @@ bool stands(const ThreadState& now, const ThreadState& before) {
       now.object != before.object || now.address != before.address) {
     return false;
   }
+  if (now.stopped) return before.stopped;
   // Without a look, and without the processor, it is still about to look.
   if (trace::is_spin(now.wait)) {
     return now.looks != before.looks || now.processor_ticks == before.processor_ticks;
@@ -43,16 +44,14 @@ bool any_waits_for_others(const std::vector<RankState>& ranks) {
 
 }  // namespace
 
-StallWatch::StallWatch(const WaitBoards& boards, std::chrono::nanoseconds patience)
-    : boards_(boards), patience_ns_(static_cast<std::uint64_t>(patience.count())) {
+StallWatch::StallWatch(std::chrono::nanoseconds patience)
+    : patience_ns_(static_cast<std::uint64_t>(patience.count())) {
   if (patience_ns_ != 0) due_ns_ = 0;
 }
 
-bool StallWatch::look(std::uint64_t now_ns, const std::vector<pid_t>& processes) {
-  if (!due_ns_ || now_ns < *due_ns_) return false;
+bool StallWatch::look(std::uint64_t now_ns, std::vector<RankState> now) {
   constexpr std::uint64_t shortest_ns = 50'000'000, longest_ns = 5'000'000'000;
   due_ns_ = now_ns + std::clamp(patience_ns_ / 4, shortest_ns, longest_ns);
-  std::vector<RankState> now = take_snapshot(boards_, processes);
   const bool still = any_waits_for_others(now) && stand(now, before_);
   before_ = std::move(now);
   if (!still) {

@@ -8,8 +8,6 @@
 // A rank that computes moves, even if all others wait for it. So does a job that waits for input alone.
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -24,18 +22,18 @@ namespace musubi::launch {
 class StallWatch {
  public:
   // `patience`: 0: looks never.
-  StallWatch(const WaitBoards& boards, std::chrono::nanoseconds patience);
+  explicit StallWatch(std::chrono::nanoseconds patience);
 
-  // When look() is due.
+  // When a look is due.
   std::optional<std::uint64_t> due_ns() const { return due_ns_; }
-  // Whether a report is due now: nothing has moved for as long as the patience lasts, and no report has said
-  // so since something moved last.
-  bool look(std::uint64_t now_ns, const std::vector<pid_t>& processes);
+  bool due(std::uint64_t now_ns) const { return due_ns_ && now_ns >= *due_ns_; }
+  // A look at the job's ranks as they are `now`. Result: whether to report: nothing has moved for as long as
+  // the patience lasts, and no report has said so since something moved last.
+  bool look(std::uint64_t now_ns, std::vector<RankState> now);
   // The first line of that report.
   std::string heading() const;
 
  private:
-  const WaitBoards& boards_;
   const std::uint64_t patience_ns_;
   std::optional<std::uint64_t> due_ns_;
   std::uint64_t since_ns_ = 0;  // nothing has moved

@@ -77,11 +77,14 @@ class Report {
   Report(const std::vector<RankState>& ranks, const FindPlaces& find_places)
       : ranks_(ranks), find_places_(find_places) {}
 
-  std::string write(const std::string& heading) {
-    text_ = heading;
+  // `host`: where the ranks `shown` run; empty: everywhere is here.
+  std::string write(RankRange shown, const std::string& host) {
+    const std::string place = host.empty() ? "" : " on " + host;
     for (const RankState& rank : ranks_) {
+      if (!shown.holds(rank.rank)) continue;
       places_ = find_places_ ? find_places_(rank.process) : nullptr;
-      text_ += "\n  rank " + std::to_string(rank.rank.value) + " (pid " + std::to_string(rank.process) + ")";
+      text_ += "\n  rank " + std::to_string(rank.rank.value) + " (pid " + std::to_string(rank.process) +
+               place + ")";
       if (rank.threads.empty()) text_ += " has not joined the job";
       for (const ThreadState& thread : rank.threads) {
         text_ += "\n    " + name(thread) + " " + doing(rank, thread);
@@ -112,6 +115,14 @@ class Report {
   }
 
   std::string doing(const RankState& rank, const ThreadState& thread) {
+    if (thread.stopped) {
+      return "is stopped; `kill -CONT " + std::to_string(rank.process) + "` lets it go on" +
+             (thread.wait == Wait::nothing ? "" : ". It " + waiting(rank, thread));
+    }
+    return waiting(rank, thread);
+  }
+
+  std::string waiting(const RankState& rank, const ThreadState& thread) {
     switch (thread.wait) {
       case Wait::nothing: {
         const std::string sleep = thread.sleeps ? kernel_wait(rank.process, thread.kernel_call) : "";
@@ -217,7 +228,13 @@ class Report {
 
 std::string wait_report(const std::string& heading, const std::vector<RankState>& ranks,
                         const FindPlaces& find_places) {
-  return Report(ranks, find_places).write(heading);
+  const RankRange all{0, static_cast<std::uint32_t>(-1)};
+  return heading + Report(ranks, find_places).write(all, "");
+}
+
+std::string wait_lines(const std::vector<RankState>& ranks, RankRange shown, const std::string& host,
+                       const FindPlaces& find_places) {
+  return Report(ranks, find_places).write(shown, host);
 }
 
 std::string backtrace_lines(const std::vector<std::uintptr_t>& frames, pid_t process,

@@ -21,6 +21,7 @@ void ask_kernel(pid_t process, ThreadState& thread) {
                   &user, &kernel) != 3) {
     return;
   }
+  thread.stopped = state == 'T' || state == 't';
   thread.sleeps = state == 'S' || state == 'D' || state == 'T';
   thread.processor_ticks = user + kernel;
   std::getline(std::ifstream(folder + "syscall"), thread.kernel_call);
@@ -59,8 +60,7 @@ std::vector<RankState> take_snapshot(const WaitBoards& boards, const std::vector
     for (std::size_t i = 0; i < count; ++i) {
       ThreadState thread = read_record(Rank(number), board.threads[i]);
       if (thread.thread_id == 0) continue;
-      if (trace::is_spin(thread.wait) || thread.wait == trace::Wait::nothing)
-        ask_kernel(rank.process, thread);
+      ask_kernel(rank.process, thread);
       rank.threads.push_back(std::move(thread));
     }
     ranks.push_back(std::move(rank));

@@ -20,7 +20,8 @@ struct ThreadState {
   std::uint64_t object = 0, address = 0, call_site = 0, task = 0, moves = 0, looks = 0;
   std::uint32_t team_number = 0, team_size = 0;
   std::vector<std::uint32_t> held;  // ids of locks
-  // Of threads that spin, or wait for nothing of the job: what the kernel says.
+  bool stopped = false;             // by a signal, or a debugger
+  // As the kernel says; a thread that waits in the runtime may sleep there, or look.
   bool sleeps = false;
   std::uint64_t processor_ticks = 0;
   std::string kernel_call;  // as /proc/<process>/task/<thread>/syscall has it

@@ -33,6 +33,10 @@ TEST_P(BootstrapConformance, HostOfEachRank) {
   expect_right(4, {"hosts", GetParam().hosts_of_four});
 }
 
+TEST_P(BootstrapConformance, OneSecretForAll) {
+  expect_right(4, {"secret"});
+}
+
 TEST_P(BootstrapConformance, BlobsEmptyAndOfUnevenSizes) {
   for (const int ranks : {1, 2, 3, 8}) {
     for (const char* bytes : {"0", "1", "40000", "1000000"}) expect_right(ranks, {"gather", "2", bytes});

@@ -56,6 +56,16 @@ int act_hosts(const RankSurroundings& rank) {
   return hosts.ranks() == rank.job.ranks() && text == rank.arguments[1] ? 0 : wrong_hosts;
 }
 
+// secret: every rank has the same.
+int act_secret(const RankSurroundings& rank) {
+  auto secrets = rank.job.all_gather(rank.job.secret());
+  if (!secrets.ok()) return wrong_blobs;
+  for (const std::string& secret : secrets.value()) {
+    if (secret != rank.job.secret()) return wrong_secret;
+  }
+  return 0;
+}
+
 // gather <rounds> <bytes>: ranks come to the exchanges at different times.
 int act_gather(const RankSurroundings& rank) {
   Random random(rank.job.self().value);
@@ -112,11 +122,8 @@ void act(const RankSurroundings& rank) {
     const char* name;
     int (*run)(const RankSurroundings&);
   };
-  constexpr Act acts[] = {{"place", act_place},
-                          {"hosts", act_hosts},
-                          {"gather", act_gather},
-                          {"largest", act_largest},
-                          {"lines", act_lines}};
+  constexpr Act acts[] = {{"place", act_place},   {"hosts", act_hosts},     {"secret", act_secret},
+                          {"gather", act_gather}, {"largest", act_largest}, {"lines", act_lines}};
   const std::string& name = rank.arguments.at(0);
   for (const Act& candidate : acts) {
     if (name != candidate.name) continue;

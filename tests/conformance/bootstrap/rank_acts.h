@@ -18,7 +18,7 @@ struct RankSurroundings {
 };
 
 // Statuses of acts that found something wrong, and of an act that is not known.
-enum Wrong : int { wrong_place = 81, wrong_hosts, wrong_blobs, wrong_error, wrong_end, no_act };
+enum Wrong : int { wrong_place = 81, wrong_hosts, wrong_blobs, wrong_error, wrong_end, wrong_secret, no_act };
 
 void act(const RankSurroundings& rank);
 

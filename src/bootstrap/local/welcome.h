@@ -1,0 +1,23 @@
+// What a rank finds in its socket when it joins: sent before the rank is started, so nobody waits for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace musubi::bootstrap::local {
+
+struct Welcome {
+  std::string secret;                  // of the job; bytes
+  std::vector<std::uint16_t> host_of;  // by rank: the number of its host
+};
+
+// The body of the frame `welcome`; fits one frame for ranks_max ranks and a secret of up to 1 KiB.
+std::string format_welcome(const Welcome& welcome);
+// Errors: the text is not of this form, or is for another number of ranks.
+Result<Welcome> parse_welcome(std::string_view text, std::uint32_t ranks);
+
+}  // namespace musubi::bootstrap::local
