@@ -105,6 +105,29 @@ class DynamicTables {
   std::uint64_t strings_ = 0;
 };
 
+// The id that the linker made of the file's contents, from a segment of notes.
+std::string build_id_in(const MappedFile& file, const Elf64_Phdr& notes) {
+  std::uint64_t at = notes.p_offset;
+  while (at - notes.p_offset < notes.p_filesz) {
+    const auto note = file.read<Elf64_Nhdr>(at);
+    if (!note) return "";
+    const auto aligned = [](std::uint64_t bytes) { return (bytes + 3) & ~std::uint64_t{3}; };
+    const std::uint64_t id = at + sizeof *note + aligned(note->n_namesz);
+    if (note->n_type == NT_GNU_BUILD_ID && file.text(at + sizeof *note) == "GNU") {
+      std::string text;
+      for (std::uint64_t i = 0; i < note->n_descsz; ++i) {
+        const auto byte = file.read<unsigned char>(id + i);
+        if (!byte) return "";
+        constexpr char digits[] = "0123456789abcdef";
+        text += {digits[*byte >> 4], digits[*byte & 15]};
+      }
+      return text;
+    }
+    at = id + aligned(note->n_descsz);
+  }
+  return "";
+}
+
 Result<ElfFile> read_mapped(const MappedFile& file, const std::string& path) {
   ElfFile result;
   if (file.starts_with("#!")) result.kind = FileKind::script;
@@ -121,6 +144,7 @@ Result<ElfFile> read_mapped(const MappedFile& file, const std::string& path) {
     const auto segment = file.read<Elf64_Phdr>(header->e_phoff + i * header->e_phentsize);
     if (!segment) return Error{path + " is damaged: its program headers lie outside of the file"};
     if (segment->p_type == PT_INTERP) result.kind = FileKind::dynamic_program;
+    if (segment->p_type == PT_NOTE && result.build_id.empty()) result.build_id = build_id_in(file, *segment);
     segments.push_back(*segment);
   }
   if (!DynamicTables(file, std::move(segments)).read(result)) {

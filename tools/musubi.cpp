@@ -10,6 +10,7 @@
 #include "bootstrap/local/invitation.h"
 #include "doctor_command.h"
 #include "program_atomics.h"
+#include "proxy_command.h"
 #include "run_command.h"
 
 namespace {
@@ -51,6 +52,14 @@ void declare_size(CLI::App& command, RunOptions& options) {
 
 void declare_run(CLI::App& run, RunOptions& options) {
   declare_size(run, options);
+  run.add_option("--hosts", options.hosts, "Hosts, and how many ranks each carries: h1:2,h2:2")
+      ->type_name("LIST");
+  run.add_option("--hostfile", options.host_file, "File with a host per line: h1:2, or h1 slots=2")
+      ->type_name("FILE");
+  run.add_option("--rsh", options.rsh, "Command that runs a command line on a host; ssh by default")
+      ->type_name("COMMAND");
+  run.add_option("--remote-path", options.remote_path, "Path of this command on the hosts, if not as here")
+      ->type_name("PATH");
   run.add_flag("--stats", options.stats, "Print the counters of the job when it ends");
   run.add_option("--trace", options.trace,
                  "Write what the threads did, and when, as a trace for ui.perfetto.dev")
@@ -129,6 +138,7 @@ int main(int argc, char** argv) {
     options.command = cut_off_command(*run, words);
     words.insert(words.begin(), run->get_name());
   }
+  if (!words.empty() && words.front() == "proxy") return musubi::tools::serve_as_proxy();
   const bool known = words.empty() || words.front()[0] == '-' || words.front() == run->get_name() ||
                      words.front() == settings->get_name() || words.front() == doctor->get_name();
   if (!known) return misuse("unknown command " + words.front());
@@ -140,6 +150,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return misuse(error.what());
   }
+  options.ranks_given = run->count("--ranks") > 0;
   if (*settings) return musubi::tools::show_settings(markdown);
   if (*doctor && !program.empty()) return musubi::tools::examine_program(program, json);
   if (*doctor) return musubi::tools::examine_machine(asked, json);

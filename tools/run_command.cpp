@@ -5,9 +5,8 @@
 
 #include "config/environment.h"
 #include "config/reference_page.h"
+#include "hosts_command.h"
 #include "launch/local/local_launcher.h"
-#include "os/cpu.h"
-#include "placement.h"
 #include "process_places.h"
 #include "program_file.h"
 #include "runtime/address_plan.h"
@@ -24,16 +23,6 @@ using config::Source;
 int refuse(const std::string& message, int status) {
   std::fprintf(stderr, "musubi: %s\n", message.c_str());
   return status;
-}
-
-std::vector<Processors> place(const config::Settings& settings, std::uint32_t ranks) {
-  const Binding binding = settings.bind == "core"   ? Binding::core
-                          : settings.bind == "auto" ? Binding::automatic
-                                                    : Binding::none;
-  const auto threads = static_cast<std::uint32_t>(settings.threads_per_rank);
-  // Finding the cores takes a while: only where ranks may be pinned.
-  if (binding == Binding::none || std::uint64_t{ranks} * threads > os::allowed_cores()) return {};
-  return place_ranks(allowed_cores(), ranks, threads, binding);
 }
 
 void remove_variable(std::vector<std::string>& environment, const std::string& name) {
@@ -106,7 +95,7 @@ Result<void> read_settings(const RunOptions& options, Configuration& configurati
   return set("label_output", options.label_output ? "true" : "");
 }
 
-int run(const RunOptions& options) {
+int run(RunOptions options) {
   Configuration configuration;
   if (const auto read = read_settings(options, configuration); !read) {
     return refuse(read.error().message, status_of_misuse);
@@ -115,6 +104,11 @@ int run(const RunOptions& options) {
     std::fputs(list_settings(configuration).c_str(), stdout);
     std::fflush(stdout);
     if (options.command.empty()) return 0;
+  }
+  if (options.on_hosts()) {
+    auto ranks = ranks_on_hosts(options);
+    if (!ranks) return refuse(ranks.error().message, status_of_misuse);
+    options.ranks = ranks.value();
   }
   const ProgramPath program = find_program(options.command.front());
   if (program.path.empty()) return refuse(program.error.message, program.error.exit_status);
@@ -130,12 +124,18 @@ int run(const RunOptions& options) {
   if (const auto writable = check_trace_file(settings.trace); !settings.trace.empty() && !writable) {
     return refuse(writable.error().message, status_of_misuse);
   }
+  if (options.on_hosts()) {
+    return run_on_hosts(options, settings, program.path,
+                        environment_of_ranks(configuration, library_on_hosts(options, library.value()),
+                                             options.loads_itself));
+  }
   launch::LaunchPlan plan;
   plan.program = program.path;
   plan.arguments = options.command;
   plan.environment = environment_of_ranks(configuration, library.value(), options.loads_itself);
   plan.ranks = options.ranks;
-  plan.processors = place(settings, options.ranks);
+  plan.processors =
+      place_on_this_host(settings.bind, options.ranks, static_cast<std::uint32_t>(settings.threads_per_rank));
   plan.label_output = settings.label_output;
   plan.plain = options.plain;
   plan.abort_timeout = settings.abort_timeout;

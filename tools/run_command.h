@@ -16,6 +16,10 @@ inline constexpr int status_of_failed_start = 125;
 
 struct RunOptions {
   std::uint32_t ranks = 1;
+  bool ranks_given = false;
+  std::string hosts, host_file;  // both empty: this host
+  std::string rsh;               // empty: ssh
+  std::string remote_path;       // of the command on all hosts; empty: as here
   std::string threads_per_rank;  // empty: as set
   std::string bind;              // empty: as set
   std::string trace;             // empty: as set
@@ -27,13 +31,15 @@ struct RunOptions {
   bool loads_itself = false;
   std::vector<std::string> assignments;  // of --set
   std::vector<std::string> command;      // the program and its arguments
+
+  bool on_hosts() const { return !hosts.empty() || !host_file.empty(); }
 };
 
 // Environment, --set and the other options, in this order. Errors: a setting that is refused.
 Result<void> read_settings(const RunOptions& options, config::Configuration& configuration);
 
 // The exit status for the shell: the job's, or one of those above.
-int run(const RunOptions& options);
+int run(RunOptions options);
 
 // `musubi settings`: lists the settings in force here, or prints the reference page.
 int show_settings(bool markdown);

@@ -77,4 +77,15 @@ std::vector<Core> allowed_cores(const std::string& description) {
   return cores;
 }
 
+std::vector<Processors> place_on_this_host(const std::string& bind, std::uint32_t ranks,
+                                           std::uint32_t threads_per_rank) {
+  const Binding binding = bind == "core"   ? Binding::core
+                          : bind == "auto" ? Binding::automatic
+                                           : Binding::none;
+  // Finding the cores takes a while: only where ranks may be pinned.
+  const bool fits = std::uint64_t{ranks} * threads_per_rank <= os::allowed_cores();
+  if (binding == Binding::none || !fits) return {};
+  return place_ranks(allowed_cores(), ranks, threads_per_rank, binding);
+}
+
 }  // namespace musubi::tools

@@ -14,4 +14,8 @@ namespace musubi::tools {
 // hwloc's synthetic topologies, such as "numa:2 core:4 pu:2".
 std::vector<Core> allowed_cores(const std::string& description = {});
 
+// The processors of each of so many ranks here, by the setting `bind`; empty: nobody is pinned.
+std::vector<Processors> place_on_this_host(const std::string& bind, std::uint32_t ranks,
+                                           std::uint32_t threads_per_rank);
+
 }  // namespace musubi::tools

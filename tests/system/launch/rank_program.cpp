@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include "bootstrap/local/local_bootstrap.h"
@@ -17,6 +19,7 @@ using musubi::bootstrap::LocalBootstrap;
 
 std::unique_ptr<LocalBootstrap> job;
 int arguments[3];
+char** words;  // the act, and what follows
 
 [[noreturn]] void wait_for_end() {
   while (true) ::pause();
@@ -187,19 +190,77 @@ int act_child() {
   return 0;
 }
 
+// cat: rank 0 copies its input to its output, in order.
+int act_cat() {
+  char bytes[5000];
+  ssize_t count = 0;
+  while (job->self().value == 0 && (count = ::read(STDIN_FILENO, bytes, sizeof bytes)) > 0) {
+    write_all(STDOUT_FILENO, std::string(bytes, static_cast<std::size_t>(count)));
+  }
+  gather_or_exit("");
+  job->finish(0);
+  return 0;
+}
+
+// unread: nobody reads the input.
+int act_unread() {
+  ::close(STDIN_FILENO);
+  gather_or_exit("");
+  job->finish(0);
+  return 0;
+}
+
+// show <words...>: the last rank prints what it was started with.
+int act_show() {
+  if (job->self().value + 1 == job->ranks()) {
+    std::string text;
+    for (char** word = words; *word != nullptr; ++word) text += "<" + std::string(*word) + ">\n";
+    const char* variable = std::getenv("SHOWN");
+    text += variable != nullptr ? variable : "nothing";
+    char folder[4096];
+    text += std::string("\n") + (::getcwd(folder, sizeof folder) != nullptr ? folder : "?") + "\n";
+    text += std::getenv("SSH_TEST") != nullptr ? "left in\n" : "left out\n";
+    write_all(STDOUT_FILENO, text);
+  }
+  gather_or_exit("");
+  job->finish(0);
+  return 0;
+}
+
+// secret: the ranks have the same, and neither arguments nor environment hold it.
+int act_secret() {
+  const std::string secret(job->secret());
+  auto all = job->all_gather(secret);
+  if (!all.ok() || secret.size() < 32) return 96;
+  for (const std::string& other : all.value()) {
+    if (other != secret) return 97;
+  }
+  for (const char* file : {"/proc/self/environ", "/proc/self/cmdline"}) {
+    std::ifstream in(file, std::ios::binary);
+    std::stringstream text;
+    text << in.rdbuf();
+    if (text.str().find(secret.substr(0, 8)) != std::string::npos) return 98;
+  }
+  gather_or_exit("");
+  job->finish(0);
+  return 0;
+}
+
 struct Act {
   const char* name;
   int (*run)();
 };
-constexpr Act acts[] = {{"gather", act_gather}, {"finish", act_finish}, {"die", act_die},
-                        {"leave", act_leave},   {"abort", act_abort},   {"stubborn", act_stubborn},
-                        {"lines", act_lines},   {"tail", act_tail},     {"prompt", act_prompt},
-                        {"catch", act_catch},   {"ready", act_ready},   {"chatter", act_chatter},
-                        {"child", act_child},   {"deaf", act_deaf},     {"outlive", act_outlive}};
+constexpr Act acts[] = {
+    {"gather", act_gather}, {"finish", act_finish},     {"die", act_die},         {"leave", act_leave},
+    {"abort", act_abort},   {"stubborn", act_stubborn}, {"lines", act_lines},     {"tail", act_tail},
+    {"prompt", act_prompt}, {"catch", act_catch},       {"ready", act_ready},     {"chatter", act_chatter},
+    {"child", act_child},   {"deaf", act_deaf},         {"outlive", act_outlive}, {"cat", act_cat},
+    {"unread", act_unread}, {"show", act_show},         {"secret", act_secret}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  words = argv + 1;
   for (int i = 0; i < 3 && i + 2 < argc; ++i) arguments[i] = std::atoi(argv[i + 2]);
   auto joined = LocalBootstrap::join();
   if (!joined) {

@@ -1,0 +1,81 @@
+// Messages over a pair of byte streams. Never blocks. Anything that comes is a sign of life of the other
+// side; silence beyond what it has announced means that it, its host, or the link is gone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "launch/hosts/message.h"
+#include "launch/watcher.h"
+#include "os/memory.h"
+
+namespace musubi::launch {
+
+class Channel {
+ public:
+  // The proxy's first bytes. What a shell prints before them is no message.
+  static constexpr std::string_view preamble = "\nmusubi proxy:\n";
+
+  Channel() = default;
+  // `expect_preamble`: messages begin behind the preamble. `patience_ns`: until the other side says more.
+  Channel(os::FileDescriptor in, os::FileDescriptor out, bool expect_preamble, std::uint64_t patience_ns);
+
+  // Both files under one subject and index.
+  void watch(Watcher& watcher, std::uint32_t subject, std::uint32_t index);
+  void close();
+  bool open() const { return in_.number() >= 0; }
+
+  void send(MessageKind kind, std::int64_t number = 0, std::string_view body = {});
+  // The body goes out as it is, without a copy for each receiver.
+  void send_shared(MessageKind kind, std::shared_ptr<const std::string> body);
+  void send_preamble();
+  // Writes what the other side takes now.
+  void flush();
+  bool all_sent() const { return queue_.empty(); }
+  // Until all is sent or the deadline; blocks.
+  void flush_until(std::uint64_t deadline_ns);
+
+  enum class Got { message, nothing, closed, broken };
+  Got receive(Message& message);
+  // What came instead of the preamble: the beginning.
+  const std::string& noise() const { return noise_; }
+
+  // When the other side has been silent for too long; none while it has asked for patience for ever.
+  std::optional<std::uint64_t> silent_at_ns() const;
+  void heard(std::uint64_t now_ns) { heard_ns_ = now_ns; }
+  // `ms` as in MessageKind::alive.
+  void set_patience_ms(std::int64_t ms);
+
+ private:
+  struct Piece {
+    std::shared_ptr<const std::string> text;
+    std::size_t sent;
+  };
+  void queue(std::shared_ptr<const std::string> text);
+  // Reads some bytes. False: nothing now, or the end (ended_).
+  bool fill();
+  bool find_preamble();
+  Got parse(Message& message);
+  void update_watch();
+
+  os::FileDescriptor in_, out_;
+  bool expect_preamble_ = false;
+  bool ended_ = false;
+  bool broken_ = false;
+  std::string noise_;
+  std::string received_;
+  std::size_t parsed_ = 0;
+  std::deque<Piece> queue_;
+  std::uint64_t heard_ns_ = 0;
+  std::optional<std::uint64_t> patience_ns_;
+  Watcher* watcher_ = nullptr;
+  std::uint32_t subject_ = 0, index_ = 0;
+  bool watching_output_ = false;
+};
+
+}  // namespace musubi::launch

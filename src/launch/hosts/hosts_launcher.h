@@ -1,0 +1,23 @@
+// Starts the ranks of a job on several hosts, by a proxy on each, and watches over them until the last has
+// ended. The rules are those of a job on one host (verdict.h).
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "launch/hosts/hosts_plan.h"
+
+namespace musubi::launch {
+
+class HostsLauncher {
+ public:
+  // Runs the job to its end; blocks until no process of it is left, as far as hosts can be asked, and its
+  // output is written. Result: the exit status of the job; 125 when hosts were refused, which has been said.
+  // Errors: out of processes or files. REQUIRES: the calling thread is the only one of the process.
+  static Result<int> run(HostsPlan plan);
+};
+
+// Whether a host of the list is the one that this process runs on, by its name.
+bool is_this_host(const std::string& name);
+
+}  // namespace musubi::launch

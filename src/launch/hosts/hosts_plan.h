@@ -1,0 +1,24 @@
+// The plan of a job over several hosts.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "launch/hosts/host_list.h"
+#include "launch/hosts/orders.h"
+
+namespace musubi::launch {
+
+struct HostsPlan {
+  std::vector<HostRanks> hosts;
+  std::string rsh;           // the command that starts a proxy; empty on the launcher's own host
+  bool rsh_for_all = false;  // also for the host that this one is
+  std::string musubi_path;   // of the command, on all hosts
+  Greeting greeting;         // of this launcher
+  JobOrder order;            // all but what differs by host
+  std::chrono::nanoseconds abort_timeout{0};
+  std::chrono::nanoseconds stall_report{0};  // 0: never
+};
+
+}  // namespace musubi::launch

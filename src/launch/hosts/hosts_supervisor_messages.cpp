@@ -1,0 +1,226 @@
+// What the supervisor of several hosts does with the messages of its proxies.
+#include <utility>
+
+#include "bootstrap/local/gathered.h"
+#include "launch/hosts/hosts_supervisor.h"
+#include "os/clock.h"
+
+namespace musubi::launch {
+namespace {
+
+// How long aborts and exits wait for the death of a rank on another host that may have caused them.
+constexpr std::uint64_t hold_back_ns = 200'000'000;
+
+}  // namespace
+
+void HostsSupervisor::read_channel(std::size_t index) {
+  HostLink& host = hosts_[index];
+  Message message;
+  while (host.used() && host.channel.open()) {
+    switch (host.channel.receive(message)) {
+      case Channel::Got::message:
+        take(index, message);
+        break;
+      case Channel::Got::nothing:
+        return;
+      case Channel::Got::closed:
+        if (!host.closed_ns) host.closed_ns = os::monotonic_ns();
+        host.channel.close();
+        return;
+      case Channel::Got::broken:
+        return lose(host, "what it sends is not understood");
+    }
+  }
+}
+
+void HostsSupervisor::take(std::size_t index, Message& message) {
+  HostLink& host = hosts_[index];
+  switch (message.kind) {
+    case MessageKind::alive:
+      return;
+    case MessageKind::hello:
+    case MessageKind::facts:
+    case MessageKind::started:
+    case MessageKind::refused:
+      return take_at_start(index, message);
+    case MessageKind::output:
+    case MessageKind::output_begun:
+    case MessageKind::error:
+    case MessageKind::error_begun:
+      return take_output(host, message);
+    default:
+      return take_of_ranks(index, message);
+  }
+}
+
+void HostsSupervisor::take_at_start(std::size_t index, const Message& message) {
+  HostLink& host = hosts_[index];
+  switch (message.kind) {
+    case MessageKind::hello:
+      return send_order(host, index, message);
+    case MessageKind::facts: {
+      auto facts = decode_facts(message.body);
+      if (!facts) return lose(host, facts.error().message);
+      host.facts = std::move(facts).value();
+      host.state = HostState::examined;
+      return;
+    }
+    case MessageKind::started:
+      host.state = HostState::running;
+      return host.channel.set_patience_ms(heartbeat_.patience_ms());
+    case MessageKind::refused:
+      if (!started_) {
+        refusals_.push_back("host " + host.name + ": " + message.body);
+      } else {
+        control_.verdict().host_lost(host.ranks, std::exchange(host.alive, 0),
+                                     "host " + host.name + ": " + message.body);
+      }
+      host.state = HostState::lost;
+      return host.channel.close();
+    default:
+      return;
+  }
+}
+
+void HostsSupervisor::send_order(HostLink& host, std::size_t index, const Message& message) {
+  host.answered_ns = os::monotonic_ns();
+  auto greeting = decode_greeting(message.body);
+  if (!greeting.ok() || greeting.value() != plan_.greeting) {
+    refusals_.push_back(
+        "host " + host.name + " has Musubi " +
+        (greeting.ok() ? greeting.value().version + " (" + greeting.value().build + ")" : "") +
+        ", this one is " + plan_.greeting.version + " (" + plan_.greeting.build +
+        "); install the same on all hosts");
+    host.state = HostState::lost;
+    return host.channel.close();
+  }
+  JobOrder order = plan_.order;
+  order.host = host.name;
+  order.here = host.ranks;
+  for (const HostLink& other : hosts_) {
+    const auto number = static_cast<std::uint16_t>(&other - hosts_.data());
+    order.welcome.host_of.insert(order.welcome.host_of.end(), other.ranks.count, number);
+  }
+  (void)index;
+  host.state = HostState::ordered;
+  host.channel.send(MessageKind::order, 0, encode(order));
+}
+
+void HostsSupervisor::take_of_ranks(std::size_t index, Message& message) {
+  HostLink& host = hosts_[index];
+  switch (message.kind) {
+    case MessageKind::joined:
+      return control_.verdict().joined(Rank(static_cast<std::uint32_t>(message.number)));
+    case MessageKind::finished:
+      return control_.verdict().finished(
+          Rank(static_cast<std::uint32_t>(static_cast<std::uint64_t>(message.number) >> 32)),
+          static_cast<int>(static_cast<std::uint32_t>(message.number)));
+    case MessageKind::gathered:
+      return gather(host, message.body);
+    case MessageKind::crashed:
+      return say(message.body);
+    case MessageKind::ended: {
+      auto endings = decode_endings(message.body);
+      if (!endings) return lose(host, endings.error().message);
+      return hold_back(host, endings.value());
+    }
+    case MessageKind::input_taken:
+      return input_.taken(message.number);
+    case MessageKind::input_closed:
+      return input_.stop();
+    case MessageKind::seen:
+    case MessageKind::reported: {
+      const auto taken = survey_.take(index, message, os::monotonic_ns());
+      if (!taken) lose(host, taken.error().message);
+      return;
+    }
+    case MessageKind::goodbye:
+      host.state = HostState::done;
+      return host.channel.close();
+    default:
+      return lose(host, "it says what no proxy says");
+  }
+}
+
+// The hosts have their ranks in order, so their texts make the whole one after the other.
+void HostsSupervisor::gather(HostLink& host, std::string& body) {
+  if (host.blobs != nullptr) return lose(host, "it exchanges out of turn");
+  host.blobs = std::make_shared<const std::string>(std::move(body));
+  auto all = std::make_shared<std::string>();
+  for (const HostLink& other : hosts_) {
+    if (other.blobs == nullptr) return;
+  }
+  for (HostLink& other : hosts_) *all += *std::exchange(other.blobs, nullptr);
+  for (HostLink& other : hosts_) {
+    if (other.serves()) other.channel.send_shared(MessageKind::gathered, all);
+  }
+}
+
+// A rank that dies is noticed by those that it was connected to; their aborts may be heard of first.
+void HostsSupervisor::hold_back(HostLink& host, const Endings& endings) {
+  host.alive -= static_cast<std::uint32_t>(endings.deaths.size());
+  bool killed = false;
+  for (const Death& death : endings.deaths) {
+    killed = killed || death.ending.by_signal;
+    held_back_.deaths.push_back(death);
+  }
+  held_back_.aborts.insert(held_back_.aborts.end(), endings.aborts.begin(), endings.aborts.end());
+  held_back_.memory_ran_out = held_back_.memory_ran_out || endings.memory_ran_out;
+  if (killed || control_.phase() != Phase::running) return weigh_held_back();
+  if (!weigh_at_ns_) weigh_at_ns_ = os::monotonic_ns() + hold_back_ns;
+}
+
+void HostsSupervisor::weigh_held_back() {
+  weigh_at_ns_.reset();
+  control_.weigh(std::exchange(held_back_, {}));
+}
+
+void HostsSupervisor::take_output(HostLink& host, Message& message) {
+  const auto bytes = static_cast<std::int64_t>(message.body.size());
+  switch (message.kind) {
+    case MessageKind::output:
+      outputs_.output().write(std::move(message.body));
+      host.output_bytes += bytes;
+      return;
+    case MessageKind::error:
+      outputs_.error().write(std::move(message.body));
+      host.error_bytes += bytes;
+      return;
+    case MessageKind::output_begun:
+      host.begun_output += message.body;
+      return;
+    default:
+      host.begun_error += message.body;
+      return;
+  }
+}
+
+// The proxies may send on what the outputs have room for.
+void HostsSupervisor::grant_output() {
+  const auto grant = [&](LineSink& sink, std::int64_t HostLink::*bytes, MessageKind taken, MessageKind closed,
+                         bool& told_closed) {
+    const bool tell = sink.broken() && !std::exchange(told_closed, told_closed || sink.broken());
+    for (HostLink& host : hosts_) {
+      if (!host.serves()) continue;
+      if (tell) host.channel.send(closed);
+      if (host.*bytes > 0 && !sink.full()) host.channel.send(taken, std::exchange(host.*bytes, 0));
+    }
+  };
+  grant(outputs_.output(), &HostLink::output_bytes, MessageKind::output_taken, MessageKind::output_closed,
+        output_told_closed_);
+  grant(outputs_.error(), &HostLink::error_bytes, MessageKind::error_taken, MessageKind::error_closed,
+        error_told_closed_);
+}
+
+// Lines that were begun and never ended go out behind all others.
+void HostsSupervisor::write_begun_lines() {
+  for (const HostLink& host : hosts_) {
+    if (host.used()) return;
+  }
+  for (HostLink& host : hosts_) {
+    outputs_.output().write(std::exchange(host.begun_output, {}));
+    outputs_.error().write(std::exchange(host.begun_error, {}));
+  }
+}
+
+}  // namespace musubi::launch

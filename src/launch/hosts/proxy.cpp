@@ -1,0 +1,161 @@
+#include "launch/hosts/proxy.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "launch/hosts/proxy_loop.h"
+#include "launch/local/rank_process.h"
+#include "launch/local/start_ranks.h"
+#include "os/clock.h"
+
+namespace musubi::launch {
+namespace {
+
+constexpr int status_of_failure = 125;
+constexpr std::uint64_t patience_at_start_ns = 60'000'000'000;
+
+// The standard files leave the numbers that ranks inherit; a stray line of this process goes to stderr.
+Channel channel_of_standard_files() {
+  os::FileDescriptor in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  os::FileDescriptor out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  const os::FileDescriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  ::dup2(nothing.number(), STDIN_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  return {std::move(in), std::move(out), false, patience_at_start_ns};
+}
+
+Result<void> limit_stacks(std::uint64_t bytes) {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_STACK, &limit);
+  limit.rlim_cur = bytes;
+  if (::setrlimit(RLIMIT_STACK, &limit) == 0) return {};
+  return Error{
+      "the stack limit of the launcher is not allowed here, and the ranks' addresses depend on it; raise it "
+      "here, or run the launcher with a smaller `ulimit -s`"};
+}
+
+// Begins to serve; the loop does the rest.
+class Proxy {
+ public:
+  explicit Proxy(const ProxyServices& services)
+      : services_(services), channel_(channel_of_standard_files()) {}
+
+  int run() {
+    channel_.watch(watcher_, static_cast<std::uint32_t>(ProxyLoop::Subject::channel), 0);
+    watcher_.watch(signals_.descriptor(), static_cast<std::uint32_t>(ProxyLoop::Subject::signals), 0,
+                   EPOLLIN);
+    channel_.send_preamble();
+    channel_.send(MessageKind::hello, 0, encode(services_.greeting));
+    const auto asked = await(MessageKind::order);
+    if (!asked) return status_of_failure;
+    auto order = decode_order(asked->body);
+    if (!order) return refuse(order.error());
+    order_ = std::move(order).value();
+    if (const auto ready = prepare(); !ready) return refuse(ready.error());
+    auto facts = services_.examine(order_);
+    if (!facts) return refuse(facts.error());
+    channel_.send(MessageKind::facts, 0, encode(facts.value()));
+    if (!await(MessageKind::start)) return order_.examine ? 0 : status_of_failure;
+    return serve();
+  }
+
+ private:
+  // Blocks. Nothing: the launcher is gone or says something else, or this process is to end.
+  std::optional<Message> await(MessageKind kind) {
+    while (true) {
+      Message message;
+      switch (channel_.receive(message)) {
+        case Channel::Got::message:
+          if (message.kind == MessageKind::alive) continue;
+          if (message.kind != kind) return std::nullopt;
+          return message;
+        case Channel::Got::nothing:
+          break;
+        case Channel::Got::closed:
+        case Channel::Got::broken:
+          return std::nullopt;
+      }
+      const auto deadline = channel_.silent_at_ns();
+      watcher_.wait(deadline);
+      channel_.flush();
+      if (signals_.next() || (deadline && os::monotonic_ns() > *deadline)) return std::nullopt;
+    }
+  }
+
+  int refuse(const Error& error) {
+    channel_.send(MessageKind::refused, 0, error.message);
+    channel_.flush_until(os::monotonic_ns() + patience_at_start_ns);
+    return status_of_failure;
+  }
+
+  Result<void> prepare() {
+    if (::chdir(order_.folder.c_str()) != 0) {
+      return Error{"cannot work in " + order_.folder + ": " + std::strerror(errno) +
+                   "; start the job in a folder that all hosts have"};
+    }
+    ::umask(order_.file_mask);
+    return limit_stacks(order_.stack_bytes);
+  }
+
+  LaunchPlan plan() {
+    LaunchPlan plan;
+    plan.program = order_.program;
+    plan.arguments = order_.arguments;
+    plan.environment = order_.environment;
+    plan.ranks = order_.ranks;
+    plan.here = order_.here;
+    plan.welcome = order_.welcome;
+    plan.processors = services_.place(order_);
+    plan.label_output = order_.label_output;
+    plan.plain = order_.plain;
+    // Names are found in files that may be large: the launcher is told to wait.
+    plan.find_places = [this](pid_t process) {
+      channel_.send(MessageKind::alive, order_.start_timeout / std::chrono::milliseconds(1));
+      channel_.flush();
+      return services_.find_places(process);
+    };
+    return plan;
+  }
+
+  int serve() {
+    const LaunchPlan job = plan();
+    // The read end becomes stdin of this process, which rank 0 inherits.
+    int ends[2] = {-1, -1};
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      return refuse(Error{std::string("cannot make a pipe: ") + std::strerror(errno)});
+    InputPipe input{os::FileDescriptor(ends[1])};
+    ::dup2(ends[0], STDIN_FILENO);
+    ::close(ends[0]);
+    auto boards = WaitBoards::make(job.ranks);
+    if (!boards) return refuse(boards.error());
+    auto ranks = start_ranks(job, inherited_, boards.value().file(), -1);
+    const os::FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    ::dup2(nothing.number(), STDIN_FILENO);
+    if (!ranks) return refuse(ranks.error());
+    channel_.send(MessageKind::started);
+    return ProxyLoop(job, order_, channel_, watcher_, signals_, std::move(ranks).value(), boards.value(),
+                     std::move(input))
+        .run();
+  }
+
+  const ProxyServices& services_;
+  UserSignals signals_;
+  const InheritedState inherited_ = prepare_to_start(signals_);
+  Watcher watcher_;
+  Channel channel_;
+  JobOrder order_;
+};
+
+}  // namespace
+
+int run_proxy(const ProxyServices& services) {
+  return Proxy(services).run();
+}
+
+}  // namespace musubi::launch

@@ -1,0 +1,65 @@
+// A proxy while its ranks run: what it hears of them goes to the launcher, what the launcher orders is done.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launch/hosts/channel.h"
+#include "launch/hosts/channel_sink.h"
+#include "launch/hosts/input_pipe.h"
+#include "launch/hosts/orders.h"
+#include "launch/hosts/silence.h"
+#include "launch/local/rank_guard.h"
+#include "launch/local/wait_boards.h"
+#include "launch/user_signals.h"
+#include "launch/watcher.h"
+
+namespace musubi::launch {
+
+class ProxyLoop final : private RankGuard::Listener {
+ public:
+  enum class Subject : std::uint32_t {
+    channel = static_cast<std::uint32_t>(RankGuard::Subject::first_of_others),
+    signals,
+    input
+  };
+
+  // Channel and signals are watched already.
+  ProxyLoop(const LaunchPlan& plan, const JobOrder& order, Channel& channel, Watcher& watcher,
+            UserSignals& signals, std::vector<RankProcess> ranks, const WaitBoards& boards, InputPipe input);
+
+  // Until no rank is left here. Result: 0, or 125 when the ranks were killed because nobody leads them.
+  int run();
+
+ private:
+  void joined(Rank rank) override;
+  void finished(Rank rank, int status) override;
+  void gathered(std::shared_ptr<const std::string> blobs) override;
+  void crashed(std::string lines) override;
+  void ended(const Endings& endings) override;
+
+  void handle(const Watcher::Event& event);
+  void read_channel();
+  void obey(const Message& message);
+  void obey_output(const Message& message);
+  void report(const Message& message);
+  void feed_input();
+  int kill_ranks();
+
+  const LaunchPlan& plan_;
+  const JobOrder& order_;
+  Channel& channel_;
+  Watcher& watcher_;
+  UserSignals& signals_;
+  const WaitBoards& boards_;
+  InputPipe input_;
+  bool input_told_closed_ = false;
+  ChannelSink output_, error_;
+  RankGuard guard_;
+  Heartbeat heartbeat_;
+  std::string lost_;  // why nobody leads the ranks any more; empty: somebody does
+};
+
+}  // namespace musubi::launch

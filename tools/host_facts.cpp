@@ -1,0 +1,156 @@
+#include "host_facts.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "elf_file.h"
+#include "os/memory.h"
+#include "program_file.h"
+
+namespace musubi::tools {
+namespace {
+
+using launch::Fact;
+
+const char* const same_file = "copy the same file to all hosts";
+
+std::string hexadecimal(std::uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "%016lx", static_cast<unsigned long>(value));
+  return text;
+}
+
+// FNV-1a: to tell files apart that were built at different times, not to keep anybody from forging one.
+std::uint64_t hash(const std::string& text) {
+  std::uint64_t value = 0xcbf29ce484222325;
+  for (const unsigned char byte : text) value = (value ^ byte) * 0x100000001b3;
+  return value;
+}
+
+std::string contents_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream contents;
+  contents << file.rdbuf();
+  return contents.str();
+}
+
+std::string identity_of(const std::string& path) {
+  auto elf = read_elf_file(path);
+  if (!elf) return elf.error().message;
+  if (!elf.value().build_id.empty()) return "build id " + elf.value().build_id;
+  return "contents " + hexadecimal(hash(contents_of(path)));
+}
+
+// What a program prints on stdout; nothing when it cannot be started, or fails.
+std::string output_of(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
+  const auto pointers = [](const std::vector<std::string>& texts) {
+    std::vector<char*> result;
+    for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+    result.push_back(nullptr);
+    return result;
+  };
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return "";
+  const os::FileDescriptor read_end(ends[0]);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t process = -1;
+  const int failure = ::posix_spawn(&process, words[0].c_str(), &actions, nullptr, pointers(words).data(),
+                                    pointers(environment).data());
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  if (failure != 0) return "";
+  std::string text;
+  char bytes[4096];
+  ssize_t count = 0;
+  while ((count = ::read(read_end.number(), bytes, sizeof bytes)) != 0) {
+    if (count < 0 && errno != EINTR) break;
+    if (count > 0) text.append(bytes, static_cast<std::size_t>(count));
+  }
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status == 0 ? text : "";
+}
+
+// A line of the dynamic linker's list: "libm.so.6 => /lib/libm.so.6 (0x...)", "/lib64/ld-linux-x86-64.so.2
+// (0x...)", "libx.so => not found".
+void add_library(const std::string& line, std::vector<Fact>& facts, std::string& loader) {
+  std::istringstream words(line);
+  std::string name, arrow, path;
+  words >> name >> arrow >> path;
+  if (name.empty() || name.find("vdso") != std::string::npos) return;
+  if (arrow != "=>") path = name;
+  if (name.find("ld-linux") != std::string::npos) loader = path;
+  const std::string subject = "library " + name.substr(name.rfind('/') + 1);
+  if (path == "not") {
+    facts.push_back({subject, "not found", "install it on all hosts"});
+  } else if (path.starts_with('/')) {
+    facts.push_back({subject, identity_of(path), "install the same one on all hosts"});
+  }
+}
+
+void add_libraries(const std::string& program, const std::vector<std::string>& environment,
+                   std::vector<Fact>& facts, std::string& loader) {
+  std::vector<std::string> tracing = environment;
+  tracing.push_back("LD_TRACE_LOADED_OBJECTS=1");
+  std::istringstream lines(output_of({program}, tracing));
+  for (std::string line; std::getline(lines, line);) add_library(line, facts, loader);
+}
+
+// The C library chooses functions by what it found of the processor, and pointers to them lie in shared data.
+void add_processor(const std::string& loader, std::vector<Fact>& facts) {
+  std::string chosen_by;
+  std::istringstream lines(output_of({loader, "--list-diagnostics"}, {}));
+  for (std::string line; std::getline(lines, line);) {
+    const bool counts =
+        line.starts_with("x86.cpu_features.") &&
+        (line.find("active[") != std::string::npos || line.find("preferred[") != std::string::npos);
+    if (counts) chosen_by += line + "\n";
+  }
+  if (chosen_by.empty()) return;
+  facts.push_back({"the set of the processor's features", hexadecimal(hash(chosen_by)),
+                   "use hosts with one kind of processor"});
+}
+
+}  // namespace
+
+launch::Greeting greeting() {
+  return {MUSUBI_VERSION, identity_of("/proc/self/exe")};
+}
+
+Result<std::vector<Fact>> host_facts(const launch::JobOrder& order) {
+  const ProgramPath found = find_program(order.program);
+  if (found.path.empty()) return Error{found.error.message};
+  auto program = read_elf_file(order.program);
+  if (!program) return program.error();
+  std::vector<Fact> facts = {
+      {"program " + order.program, identity_of(order.program), same_file},
+      {"the page size", std::to_string(os::page_bytes()) + " bytes", "use hosts with one page size"}};
+  std::string loader;
+  if (program.value().kind == FileKind::dynamic_program) {
+    add_libraries(order.program, order.environment, facts, loader);
+  } else if (program.value().kind == FileKind::script) {
+    std::istringstream first_line(contents_of(order.program).substr(2, 256));
+    std::string interpreter;
+    first_line >> interpreter;
+    facts.push_back({"interpreter " + interpreter, identity_of(interpreter), same_file});
+    auto elf = read_elf_file(interpreter);
+    if (elf.ok() && elf.value().kind == FileKind::dynamic_program)
+      add_libraries(interpreter, order.environment, facts, loader);
+  }
+  if (!loader.empty()) add_processor(loader, facts);
+  return facts;
+}
+
+}  // namespace musubi::tools
