@@ -40,10 +40,6 @@ class Bootstrap {
   // cannot go on. If a rank ends before it calls, the job ends, and the call does not return.
   virtual Result<std::vector<std::string>> all_gather(std::string_view blob) = 0;
 
-  // Bytes that the ranks of this job alone know, the same at all of them; empty: the driver has none, and
-  // all_gather is for the job's ranks alone. As long as the job lasts.
-  virtual std::string_view secret() const noexcept { return {}; }
-
   // Where this rank's threads say what they wait for, for the launcher to read; null when nobody reads.
   virtual trace::WaitBoard* wait_board() noexcept { return nullptr; }
 

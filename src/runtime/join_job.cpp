@@ -31,11 +31,6 @@ Result<std::unique_ptr<bootstrap::Bootstrap>> join_job() {
   auto joined = bootstrap::LocalBootstrap::join();
   if (!joined) return joined.error();
   ::unsetenv(config::job_variable);
-  if (joined.value()->hosts().count() > 1) {
-    return Error{
-        "the ranks run on several hosts, and there is no fabric between hosts yet; name one host, or leave "
-        "--hosts out"};
-  }
   return Joined(std::move(joined).value());
 }
 
