@@ -1,6 +1,7 @@
 // `musubi doctor`: whether a job can run on this machine, and what would make it run better.
 #pragma once
 
+#include "launch/hosts/orders.h"
 #include "run_command.h"
 
 namespace musubi::tools {
@@ -8,5 +9,11 @@ namespace musubi::tools {
 // Of the options, ranks, threads and settings count: the job that is asked about. Result: 0 when it can run,
 // 1 when not, status_of_misuse when a setting is refused.
 int examine_machine(const RunOptions& options, bool as_json);
+
+// `musubi doctor --hosts`: a table of the hosts, and what is not well with them. Exit status: as above.
+int examine_hosts(const RunOptions& options);
+
+// What a proxy tells of its host for it. Errors: the job's size is impossible.
+Result<std::vector<launch::Fact>> examination_of_this_host(const launch::JobOrder& order);
 
 }  // namespace musubi::tools

@@ -87,12 +87,9 @@ std::string library_on_hosts(const RunOptions& options, const std::string& libra
   return command.parent_path().parent_path() / "lib" / std::filesystem::path(library).filename();
 }
 
-int run_on_hosts(const RunOptions& options, const config::Settings& settings, const std::string& program,
-                 std::vector<std::string> environment) {
-  if (!settings.trace.empty()) return refuse("--trace works for jobs on one host only", status_of_misuse);
+Result<launch::HostsPlan> plan_on_hosts(const RunOptions& options, const config::Settings& settings) {
   auto hosts = find_hosts(options);
-  if (!hosts) return refuse(hosts.error().message, status_of_misuse);
-  std::erase_if(environment, [](const std::string& variable) { return !goes_to_hosts(variable); });
+  if (!hosts) return hosts.error();
   launch::HostsPlan plan;
   plan.hosts = std::move(hosts).value();
   plan.rsh = options.rsh.empty() ? "ssh" : options.rsh;
@@ -104,20 +101,30 @@ int run_on_hosts(const RunOptions& options, const config::Settings& settings, co
   launch::JobOrder& order = plan.order;
   std::error_code failure;
   order.folder = std::filesystem::current_path(failure);
-  if (failure) return refuse("cannot find the working directory: " + failure.message(), status_of_misuse);
-  order.program = std::filesystem::absolute(program).lexically_normal();
-  order.arguments = options.command;
-  order.environment = std::move(environment);
+  if (failure) return Error{"cannot find the working directory: " + failure.message()};
   order.stack_bytes = stack_limit();
   order.file_mask = file_mask();
-  order.ranks = options.ranks;
+  order.ranks = plan.hosts.back().ranks.first + plan.hosts.back().ranks.count;
   order.bind = settings.bind;
   order.threads_per_rank = static_cast<std::uint32_t>(settings.threads_per_rank);
   order.label_output = settings.label_output;
   order.plain = options.plain;
   order.host_timeout = settings.host_timeout;
   order.start_timeout = settings.start_timeout;
-  auto status = launch::HostsLauncher::run(std::move(plan));
+  return plan;
+}
+
+int run_on_hosts(const RunOptions& options, const config::Settings& settings, const std::string& program,
+                 std::vector<std::string> environment) {
+  if (!settings.trace.empty()) return refuse("--trace works for jobs on one host only", status_of_misuse);
+  auto plan = plan_on_hosts(options, settings);
+  if (!plan) return refuse(plan.error().message, status_of_misuse);
+  std::erase_if(environment, [](const std::string& variable) { return !goes_to_hosts(variable); });
+  launch::JobOrder& order = plan.value().order;
+  order.program = std::filesystem::absolute(program).lexically_normal();
+  order.arguments = options.command;
+  order.environment = std::move(environment);
+  auto status = launch::HostsLauncher::run(std::move(plan).value());
   if (!status) return refuse(status.error().message, status_of_failed_start);
   return status.value();
 }

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "config/settings.h"
+#include "launch/hosts/hosts_plan.h"
 #include "run_command.h"
 
 namespace musubi::tools {
@@ -17,6 +18,9 @@ Result<std::uint32_t> ranks_on_hosts(const RunOptions& options);
 
 // Where the hosts have the library to preload, which is at `library` here.
 std::string library_on_hosts(const RunOptions& options, const std::string& library);
+
+// All but the program. Errors: as above.
+Result<launch::HostsPlan> plan_on_hosts(const RunOptions& options, const config::Settings& settings);
 
 // The exit status. `environment`: the ranks' as it would be here; what means only this host is left out.
 int run_on_hosts(const RunOptions& options, const config::Settings& settings, const std::string& program,

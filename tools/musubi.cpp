@@ -50,16 +50,22 @@ void declare_size(CLI::App& command, RunOptions& options) {
       ->allow_extra_args(false);
 }
 
+// The options that say where a job runs.
+void declare_hosts(CLI::App& command, RunOptions& options) {
+  command.add_option("--hosts", options.hosts, "Hosts, and how many ranks each carries: h1:2,h2:2")
+      ->type_name("LIST");
+  command.add_option("--hostfile", options.host_file, "File with a host per line: h1:2, or h1 slots=2")
+      ->type_name("FILE");
+  command.add_option("--rsh", options.rsh, "Command that runs a command line on a host; ssh by default")
+      ->type_name("COMMAND");
+  command
+      .add_option("--remote-path", options.remote_path, "Path of this command on the hosts, if not as here")
+      ->type_name("PATH");
+}
+
 void declare_run(CLI::App& run, RunOptions& options) {
   declare_size(run, options);
-  run.add_option("--hosts", options.hosts, "Hosts, and how many ranks each carries: h1:2,h2:2")
-      ->type_name("LIST");
-  run.add_option("--hostfile", options.host_file, "File with a host per line: h1:2, or h1 slots=2")
-      ->type_name("FILE");
-  run.add_option("--rsh", options.rsh, "Command that runs a command line on a host; ssh by default")
-      ->type_name("COMMAND");
-  run.add_option("--remote-path", options.remote_path, "Path of this command on the hosts, if not as here")
-      ->type_name("PATH");
+  declare_hosts(run, options);
   run.add_flag("--stats", options.stats, "Print the counters of the job when it ends");
   run.add_option("--trace", options.trace,
                  "Write what the threads did, and when, as a trace for ui.perfetto.dev")
@@ -84,6 +90,7 @@ void declare_doctor(CLI::App& doctor, RunOptions& options, bool& json, std::stri
   declare_size(doctor, options);
   doctor.add_option("program", program, "Examine this program's atomics instead of the machine")
       ->type_name("FILE");
+  declare_hosts(doctor, options);
   doctor.add_flag("--json", json, "Print one JSON object");
   doctor.footer(
       "Exit status: 0 when such a job can run here, 1 when not, 2 for a wrong command line or setting.");
@@ -152,6 +159,8 @@ int main(int argc, char** argv) {
   }
   options.ranks_given = run->count("--ranks") > 0;
   if (*settings) return musubi::tools::show_settings(markdown);
+  asked.ranks_given = doctor->count("--ranks") > 0;
+  if (*doctor && asked.on_hosts()) return musubi::tools::examine_hosts(asked);
   if (*doctor && !program.empty()) return musubi::tools::examine_program(program, json);
   if (*doctor) return musubi::tools::examine_machine(asked, json);
   if (options.command.empty() && !options.print_config) return misuse("no program to run");

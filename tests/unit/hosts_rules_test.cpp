@@ -84,6 +84,11 @@ TEST(CompareFacts, EachDifferenceIsALineWithBothHosts) {
             (std::vector<std::string>{"host h2: program /p is build id 2, on h1 build id 1; copy it",
                                       "host h3: program /p is not there, on h1 build id 1; copy it"}));
   EXPECT_EQ(differences({{"h1", {page}}, {"h2", {program, page}}}).size(), 1u);
+  Fact other_page = page;
+  other_page.value = "65536 bytes";
+  EXPECT_EQ(differences({{"h1", {program, page}}, {"h2", {other, other_page}}}).size(), 1u)
+      << "what another program needs says nothing";
+  EXPECT_EQ(differences({{"h1", {program, page}}, {"h2", {program, other_page}}}).size(), 1u);
 }
 
 TEST(Verdict, ALostHostTakesItsRanksAndIsNamed) {

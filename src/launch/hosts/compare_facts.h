@@ -13,7 +13,8 @@ struct HostFacts {
   std::vector<Fact> facts;
 };
 
-// A line for each thing that differs on a host from the first one. Empty: none does.
+// A line for each thing that differs on a host from the first one; where the first fact does, for that alone.
+// Empty: nothing differs.
 std::vector<std::string> differences(const std::vector<HostFacts>& hosts);
 
 }  // namespace musubi::launch

@@ -33,6 +33,7 @@ struct HostLink {
   Channel channel;
   std::uint32_t alive = 0;  // ranks whose ends were not told
 
+  std::string refusal;  // why it could not be used, before the start
   std::vector<Fact> facts;
   std::uint64_t called_ns = 0, answered_ns = 0;
   std::shared_ptr<const std::string> blobs;        // of its ranks, for the exchange under way

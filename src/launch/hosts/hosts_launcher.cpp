@@ -61,6 +61,22 @@ bool is_this_host(const std::string& name) {
   return ::gethostname(own, sizeof own - 1) == 0 && name == own;
 }
 
+Result<std::vector<HostExamination>> HostsLauncher::examine(HostsPlan plan) {
+  plan.order.examine = true;
+  UserSignals signals;
+  const InheritedState inherited = prepare_to_start(signals);
+  auto hosts = call_hosts(plan, inherited);
+  if (!hosts) return hosts.error();
+  HostsSupervisor(plan, signals, hosts.value()).run();
+  end_calls(hosts.value());
+  std::vector<HostExamination> examinations;
+  for (HostLink& host : hosts.value()) {
+    const std::uint64_t answer_ns = host.answered_ns == 0 ? 0 : host.answered_ns - host.called_ns;
+    examinations.push_back({{host.name, host.ranks}, host.refusal, answer_ns, std::move(host.facts)});
+  }
+  return examinations;
+}
+
 Result<int> HostsLauncher::run(HostsPlan plan) {
   auto secret = make_secret();
   if (!secret) return secret.error();

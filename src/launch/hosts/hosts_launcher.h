@@ -2,12 +2,21 @@
 // ended. The rules are those of a job on one host (verdict.h).
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "launch/hosts/hosts_plan.h"
 
 namespace musubi::launch {
+
+struct HostExamination {
+  HostRanks host;
+  std::string refusal;          // why it cannot be used; empty: it can
+  std::uint64_t answer_ns = 0;  // from the call to its first word
+  std::vector<Fact> facts;      // as the host's command says
+};
 
 class HostsLauncher {
  public:
@@ -15,6 +24,10 @@ class HostsLauncher {
   // output is written. Result: the exit status of the job; 125 when hosts were refused, which has been said.
   // Errors: out of processes or files. REQUIRES: the calling thread is the only one of the process.
   static Result<int> run(HostsPlan plan);
+
+  // Asks all hosts at once what they have, for the doctor; starts no rank. Blocks until every host has
+  // answered, or cannot be used. Errors and REQUIRES: as above.
+  static Result<std::vector<HostExamination>> examine(HostsPlan plan);
 };
 
 // Whether a host of the list is the one that this process runs on, by its name.

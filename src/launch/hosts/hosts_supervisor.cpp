@@ -195,17 +195,18 @@ void HostsSupervisor::start_when_ready() {
   };
   if (std::ranges::any_of(hosts_, open)) return;
   std::vector<HostFacts> facts;
+  std::vector<std::string> refusals;
   for (const HostLink& host : hosts_) {
     if (host.state == HostState::examined) facts.push_back({host.name, host.facts});
+    if (!host.refusal.empty()) refusals.push_back(host.refusal);
   }
-  for (std::string& line : differences(facts)) refusals_.push_back(std::move(line));
-  if (!refusals_.empty()) {
+  for (std::string& line : differences(facts)) refusals.push_back(std::move(line));
+  if (plan_.order.examine || !refusals.empty()) {
     refused_ = true;
-    for (const std::string& line : refusals_) say("musubi: " + line);
-    for (HostLink& host : hosts_) {
-      host.channel.close();
-      host.state = HostState::lost;
+    for (const std::string& line : refusals) {
+      if (!plan_.order.examine) say("musubi: " + line);
     }
+    for (HostLink& host : hosts_) host.channel.close();
     return;
   }
   started_ = true;
@@ -248,10 +249,9 @@ void HostsSupervisor::lose(HostLink& host, const std::string& why) {
   if (before == HostState::called) {
     std::string line = "host " + host.name + " cannot be reached: " + why;
     if (!host.channel.noise().empty()) line += "; it printed: " + host.channel.noise().substr(0, 200);
-    refusals_.push_back(line + "; try `" + plan_.rsh + " " + host.name + " " + plan_.musubi_path +
-                        " --version`");
+    host.refusal = line + "; try `" + plan_.rsh + " " + host.name + " " + plan_.musubi_path + " --version`";
   } else if (!started_) {
-    refusals_.push_back("host " + host.name + " was lost before the ranks started: " + why);
+    host.refusal = "host " + host.name + " was lost before the ranks started: " + why;
   } else {
     control_.verdict().host_lost(host.ranks, host.alive, describe(host) + " is lost: " + why);
     host.alive = 0;

@@ -71,9 +71,8 @@ class HostsSupervisor final : private JobControl::Commands {
   Survey survey_;
   InputFeed input_;
   Heartbeat heartbeat_;
-  bool refused_ = false;               // hosts cannot be used, which has been said
-  bool started_ = false;               // the order to start was given
-  std::vector<std::string> refusals_;  // of hosts, before that
+  bool refused_ = false;  // hosts cannot be used, which was said; or were only to be examined
+  bool started_ = false;  // the order to start was given
   Endings held_back_;
   std::optional<std::uint64_t> weigh_at_ns_, give_up_at_ns_;
   bool output_told_closed_ = false, error_told_closed_ = false;

@@ -284,6 +284,17 @@ TEST(Hosts, WrongHostsAreRefused) {
       << many.error();
 }
 
+TEST(Hosts, TheDoctorLooksAtAllOfThem) {
+  const std::string rsh = "sh -c 'test $1 = h3 && { echo no route >&2; exit 255; }; exec sh -c \"$2\"' host";
+  LaunchedJob job({"doctor", "--hosts", "h1:2,h2:3,h3", "--rsh", rsh});
+  EXPECT_EQ(job.wait(), 1);
+  const std::string table = job.output();
+  EXPECT_EQ(table.find("host  ranks  answer  Musubi  kernel"), 0u) << table;
+  EXPECT_NE(table.find("\nh2    3      "), std::string::npos) << table;
+  EXPECT_NE(table.find("\nh3    1      -"), std::string::npos) << table;
+  EXPECT_NE(table.find("problem: host h3 cannot be reached"), std::string::npos) << table;
+}
+
 TEST(Hosts, SixtyFourRanksOnEightHosts) {
   const auto begin = std::chrono::steady_clock::now();
   LaunchedJob job(run_on_hosts("a:8,b:8,c:8,d:8,e:8,f:8,g:8,h:8", {"gather", "1", "100"}));

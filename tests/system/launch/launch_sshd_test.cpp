@@ -112,6 +112,18 @@ TEST(Namespaces, AreHosts) {
   EXPECT_EQ(job.wait(), 0) << job.error();
 }
 
+TEST(Namespaces, AnotherProgramUnderTheSamePathIsSaidBeforeTheStart) {
+  if (run_shell("unshare -m true 2>/dev/null") != 0)
+    GTEST_SKIP() << "the caller may not make mount namespaces";
+  const std::string program = RANK_PROGRAM;
+  const std::string rsh = "sh -c 'case $1 in h2) exec unshare -m sh -c \"mount --bind /bin/ls " + program +
+                          " && $2\";; *) exec sh -c \"$2\";; esac' host";
+  LaunchedJob job(run_on_hosts("h1,h2", {"gather", "1", "1"}, {}, rsh));
+  EXPECT_EQ(job.wait(), 125);
+  EXPECT_EQ(job.error().find("musubi: host h2: program " + program + " is build id "), 0u) << job.error();
+  EXPECT_EQ(std::ranges::count(job.error(), '\n'), 1) << job.error();
+}
+
 TEST(Namespaces, ALinkThatIsLostEndsTheJobOnBothSides) {
   if (const std::string missing = Sshd::missing(); !missing.empty()) GTEST_SKIP() << missing;
   const Namespace other;
