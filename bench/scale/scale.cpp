@@ -1,6 +1,7 @@
 // Simulates one workload under one policy and prints what it cost, as a line of comma-separated values:
-//   musubi_scale POLICY WORKLOAD FABRIC NODES [ITERATIONS [NOTICES]]
-// NOTICES is how many a signature of the policy migrating may hold, if not as many as in a real job.
+//   musubi_scale POLICY WORKLOAD FABRIC NODES [ITERATIONS [NOTICES [HOMES]]]
+// NOTICES is how many a signature of the policy migrating may hold, 0: as many as in a real job. HOMES:
+// `own`, the workload's initial homes, or `first`, node 0 for all blocks.
 //   musubi_scale columns
 // Exit status: 0; 1 when a value was wrong; 2 for wrong arguments; 3 when the simulation would need more than
 // 6 GB of memory.
@@ -48,10 +49,16 @@ bool parse(std::string_view text, std::uint32_t* number) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
+bool find_homes(std::string_view name, bool* first) {
+  *first = name == "first";
+  return *first || name == "own";
+}
+
 int print_columns() {
   std::puts(
       "protocol,workload,fabric,nodes,remote_operations,messages,bytes,invalidation_messages,"
-      "busiest_operations,copies_invalidated,fetches,renewals,notices_read,faults,virtual_ns,metadata_bytes");
+      "busiest_operations,copies_invalidated,fetches,renewals,notices_read,faults,virtual_ns,metadata_bytes,"
+      "busiest_served");
   return 0;
 }
 
@@ -62,11 +69,11 @@ int run(const ScaleRun& run, std::string_view fabric) {
     std::fprintf(stderr, "musubi_scale: %s\n", r.violation.c_str());
     return 1;
   }
-  std::printf("%s,%s,%s,%" PRIu32 ",%.2f,%.2f,%.0f,%.2f,%.1f,%.2f,%.2f,%.2f,%.1f,%.2f,%.0f,%.0f\n",
+  std::printf("%s,%s,%s,%" PRIu32 ",%.2f,%.2f,%.0f,%.2f,%.1f,%.2f,%.2f,%.2f,%.1f,%.2f,%.0f,%.0f,%.1f\n",
               musubi::sim::name_of(run.policy).data(), musubi::sim::name_of(run.workload).data(),
               fabric.data(), run.nodes, r.remote_operations, r.messages, r.bytes, r.invalidation_messages,
               r.busiest_operations, r.invalidations, r.fetches, r.renewals, r.notices, r.faults, r.virtual_ns,
-              r.metadata_bytes);
+              r.metadata_bytes, r.busiest_served);
   return 0;
 }
 
@@ -77,22 +84,23 @@ int main(int count, char** arguments) {
   ScaleRun wanted;
   Fabric fabric;
   std::uint32_t notices = 0;
-  const bool understood = count >= 5 && count <= 7 && find(arguments[1], &wanted.policy) &&
+  const bool understood = count >= 5 && count <= 8 && find(arguments[1], &wanted.policy) &&
                           find(arguments[2], &wanted.workload) && find(arguments[3], &fabric) &&
                           parse(arguments[4], &wanted.nodes) &&
                           (count < 6 || parse(arguments[5], &wanted.iterations)) &&
-                          (count < 7 || parse(arguments[6], &notices));
+                          (count < 7 || parse(arguments[6], &notices)) &&
+                          (count < 8 || find_homes(arguments[7], &wanted.one_initial_home));
   const bool power_of_two = (wanted.nodes & (wanted.nodes - 1)) == 0;
-  if (!understood || wanted.nodes < 2 || !power_of_two || wanted.iterations == 0 ||
-      (count == 7 && notices == 0)) {
-    std::fprintf(
-        stderr,
-        "usage: musubi_scale POLICY WORKLOAD FABRIC NODES [ITERATIONS [NOTICES]], or musubi_scale columns\n"
-        "  POLICY    migrating directory notices timestamps\n"
-        "  WORKLOAD  stencil gather all_to_all read_mostly migratory gather_scatter task_queue "
-        "small_regions\n"
-        "  FABRIC    shared_memory infiniband tcp_25_gbe\n"
-        "  NODES     a power of two from 2 on\n");
+  if (!understood || wanted.nodes < 2 || !power_of_two || wanted.iterations == 0) {
+    std::fprintf(stderr,
+                 "usage: musubi_scale POLICY WORKLOAD FABRIC NODES [ITERATIONS [NOTICES [HOMES]]], or "
+                 "musubi_scale columns\n"
+                 "  POLICY    migrating directory notices timestamps\n"
+                 "  WORKLOAD  stencil gather all_to_all read_mostly migratory gather_scatter task_queue "
+                 "small_regions\n"
+                 "  FABRIC    shared_memory infiniband tcp_25_gbe\n"
+                 "  NODES     a power of two from 2 on\n"
+                 "  HOMES     own first\n");
     return 2;
   }
   wanted.model = fabric.model;

@@ -26,6 +26,7 @@ struct Spent {
   std::uint64_t notices = 0;
   std::uint64_t faults = 0;
   std::uint64_t ns = 0;
+  std::uint64_t served = 0;
 
   static Spent by(Node& node) {
     const trace::Counters& c = node.counters();
@@ -39,7 +40,8 @@ struct Spent {
             c.get(Counter::renewals),
             c.get(Counter::notices_received),
             c.get(Counter::read_faults) + c.get(Counter::write_faults),
-            fabric.world().now_ns()};
+            fabric.world().now_ns(),
+            fabric.batches_served()};
   }
 };
 
@@ -49,12 +51,23 @@ class SizeSink final : public coherence::SignatureSink {
   std::size_t notices = 0;
 };
 
+vm::Space space_of(const Workload& workload, const ScaleRun& run) {
+  const vm::Space own = workload.space();
+  if (!run.one_initial_home) return own;
+  vm::Space space(run.nodes);
+  for (vm::Segment segment : own.segments()) {
+    segment.initial_home = vm::InitialHome::one_rank;
+    space.add(segment);
+  }
+  return space;
+}
+
 class Measurement final : private PromiseBase::Observer {
  public:
   explicit Measurement(const ScaleRun& run)
       : run_(run),
         workload_(Workload::make(run.workload, run.nodes)),
-        cluster_(configuration(), workload_->space()),
+        cluster_(configuration(), space_of(*workload_, run)),
         meters_(run.nodes) {}
 
   ScaleResult result();
@@ -158,6 +171,8 @@ void Measurement::add_up(ScaleResult* result) {
     const std::uint64_t of_this = b.operations - a.operations + b.messages - a.messages;
     result->busiest_operations =
         std::max(result->busiest_operations, static_cast<double>(of_this) / run_.iterations);
+    result->busiest_served =
+        std::max(result->busiest_served, static_cast<double>(b.served - a.served) / run_.iterations);
     result->metadata_bytes += static_cast<double>(metadata_bytes(rank)) / run_.nodes;
   }
 }

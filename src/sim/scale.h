@@ -19,6 +19,7 @@ struct ScaleRun {
   std::uint32_t iterations = 8;                        // that are measured, after the workload's own warm-up
   std::optional<std::size_t> signature_notices_max{};  // of the policy migrating; none: as many as a job has
   std::uint64_t seed = 1;
+  bool one_initial_home = false;  // of all blocks: node 0, as of a program's globals
 };
 
 // All per node and iteration, the mean over all nodes, unless named otherwise.
@@ -30,6 +31,7 @@ struct ScaleResult {
   double invalidation_messages = 0;  // with their answers
   double bytes = 0;                  // of both
   double busiest_operations = 0;     // operations and messages of the node that has most of them
+  double busiest_served = 0;         // batches on the memory of the node that serves most
   double invalidations = 0;          // copies closed
   double fetches = 0;
   double renewals = 0;
