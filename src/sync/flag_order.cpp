@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/task_group.h"
 #include "coherence/core/block_words.h"
 #include "coherence/regions.h"
 #include "fabric/transfer.h"
@@ -16,6 +17,7 @@ using coherence::control_region;
 constexpr unsigned looks_max = 4000;
 // Others may change a block each time that it was brought.
 constexpr unsigned openings_max = 64;
+constexpr std::size_t acquires_at_once_max = 16;  // each has a buffer for a signature
 constexpr unsigned acquires_max = 16, acquires_in_place_max = 4;
 
 // Announced before anybody else can see the block.
@@ -201,11 +203,11 @@ Task<> FlagOrder::acquire_in_order() {
   for (unsigned attempt = 0; attempt < acquires_max; ++attempt) {
     if (attempt == acquires_in_place_max) ordering_.set_quiescent(false);
     number = ordering_.acquire_begins();
+    TaskGroup under_way(acquires_at_once_max);  // so that latencies overlap
     for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
-      const Rank peer{rank};
-      if (peer == fabric_.self()) continue;
-      co_await acquire_from(peer);
+      if (Rank{rank} != fabric_.self()) co_await under_way.admit(acquire_from(Rank{rank}));
     }
+    co_await under_way.drain();
     const bool shows_all = co_await ordering_.acquire_ended(number);
     if (shows_all && !ordering_.shows_unordered()) co_return;
   }

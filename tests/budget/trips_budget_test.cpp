@@ -99,6 +99,26 @@ TEST_P(Trips, ALockThatIsFreeAtItsInitialHomeIsOne) {
   do_now(stage, third, unlock(third, lock_of_rank_0));
 }
 
+// All ranks are asked at once: the time is that of two trips where something is new, one where nothing is.
+TEST_P(Trips, AFlushAsksAllRanksAtOnce) {
+  constexpr std::uint32_t ranks = 9;
+  Stage stage(job(ranks), ranks);
+  Node& flusher = stage.node(0);
+  const std::uint64_t round_trip = 2 * stage.cluster().configuration().model.latency_ns;
+  const auto flush_ns = [&] {
+    const std::uint64_t begin = stage.cluster().world().now_ns();
+    do_now(stage, flusher, flusher.flush());
+    return stage.cluster().world().now_ns() - begin;
+  };
+  (void)flush_ns();  // the first one tells all ranks that somebody flushes
+  for (std::uint32_t rank = 1; rank < ranks; ++rank) {
+    do_now(stage, stage.node(rank), store(stage.node(rank), rank, 1));
+    do_now(stage, stage.node(rank), release(stage.node(rank)));
+  }
+  EXPECT_LE(flush_ns(), 3 * round_trip);
+  EXPECT_LE(flush_ns(), 2 * round_trip);
+}
+
 INSTANTIATE_TEST_SUITE_P(Peers, Trips, ::testing::Bool(),
                          [](const auto& peers) { return peers.param ? "near" : "far"; });
 

@@ -16,12 +16,16 @@ Signature::Signature(std::byte* board, std::size_t notices_max, Hooks hooks)
       slots_(notices_max),
       scratch_(notices_max + 1) {}
 
+// Before the first write to the board. What changes nothing leaves the sequence word alone: ranks that read
+// each other's signatures again and again would go on for ever.
 void Signature::begin_change() {
-  std::atomic_ref<std::uint64_t>(board_->sequence).fetch_add(1);
+  const std::atomic_ref<std::uint64_t> sequence(board_->sequence);
+  if (sequence.load(std::memory_order_relaxed) % 2 == 0) sequence.fetch_add(1);
 }
 
 void Signature::end_change() {
-  std::atomic_ref<std::uint64_t>(board_->sequence).fetch_add(1);
+  const std::atomic_ref<std::uint64_t> sequence(board_->sequence);
+  if (sequence.load(std::memory_order_relaxed) % 2 != 0) sequence.fetch_add(1);
 }
 
 // The slot where the block stands, or the empty one where it would.
@@ -81,6 +85,7 @@ void Signature::add_locked(const Notice& notice) {
   if (index_[slot] != 0) {
     const std::size_t position = index_[slot] - 1;
     if (notices_[position].write_ts >= notice.write_ts) return;
+    begin_change();
     notices_[position] = notice;
     stamps_[position] = stamp_;
     return;
@@ -90,9 +95,11 @@ void Signature::add_locked(const Notice& notice) {
       minimum_stamp_ = stamp_;  // as in drop_oldest()
       return;
     }
+    begin_change();
     if (!drop_oldest(notice.write_ts)) return;
     slot = slot_of(notice.block);
   }
+  begin_change();
   notices_[board_->count] = notice;
   stamps_[board_->count] = stamp_;
   put_at(slot, board_->count++);
@@ -100,7 +107,6 @@ void Signature::add_locked(const Notice& notice) {
 
 void Signature::add(const Notice& notice) {
   lock_.lock();
-  begin_change();
   add_locked(notice);
   end_change();
   lock_.unlock();
@@ -108,9 +114,9 @@ void Signature::add(const Notice& notice) {
 
 void Signature::add_all(SignatureView signature) {
   lock_.lock();
-  begin_change();
   for (const Notice& notice : signature.notices) add_locked(notice);
   if (signature.minimum > board_->minimum) {
+    begin_change();
     board_->minimum = signature.minimum;
     minimum_stamp_ = ++stamp_;
   }
@@ -120,9 +126,9 @@ void Signature::add_all(SignatureView signature) {
 
 void Signature::forget(std::uint64_t mark) {
   lock_.lock();
-  begin_change();
   const std::size_t count = board_->count;
   if (std::any_of(stamps_.data(), stamps_.data() + count, [=](std::uint64_t s) { return s <= mark; })) {
+    begin_change();
     empty_index();
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -134,7 +140,10 @@ void Signature::forget(std::uint64_t mark) {
     board_->count = kept;
     fill_index();
   }
-  if (minimum_stamp_ <= mark) board_->minimum = LogicalTime{};
+  if (minimum_stamp_ <= mark && board_->minimum != LogicalTime{}) {
+    begin_change();
+    board_->minimum = LogicalTime{};
+  }
   end_change();
   lock_.unlock();
 }

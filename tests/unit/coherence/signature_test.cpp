@@ -303,8 +303,13 @@ TEST(Signature, TheSequenceWordIsEvenAndTellsOfEachChange) {
   expect_change("joining");
   const std::uint64_t mark = own.mark();
   EXPECT_EQ(own.head().sequence, before) << "reading changes nothing";
+  own.add({{3, 25}});
+  own.join(4, {notice(2, 20)});
+  EXPECT_EQ(own.head().sequence, before) << "nothing of this is new";
   own.signature.forget(mark);
   expect_change("forgetting");
+  own.signature.forget(own.mark());
+  EXPECT_EQ(own.head().sequence, before) << "nothing is left to forget";
 }
 
 TEST(Signature, ForgettingFewNoticesCostsNothingOfALargeTable) {
