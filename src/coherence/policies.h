@@ -40,6 +40,7 @@ class Policies final : public Protocol {
   void note_stack(std::size_t range, std::uintptr_t low, std::uintptr_t high) override;
   void adopt(BlockId first, std::uint64_t count) override;
   Ordering& ordering() override;
+  Room* room() noexcept override { return policies_.front()->room(); }
 
  private:
   class OrderingOfFirst;

@@ -11,6 +11,7 @@
 #include "coherence/core/notice.h"
 #include "coherence/core/race_log.h"
 #include "coherence/ordering.h"
+#include "coherence/room.h"
 #include "coherence/scope.h"
 #include "vm/vm.h"
 
@@ -120,6 +121,9 @@ class Protocol {
 
   // For programs that hand data over by plain flags.
   virtual Ordering& ordering() = 0;
+
+  // For a rank whose memory gets short; null: this policy keeps what it has.
+  virtual Room* room() noexcept { return nullptr; }
 
   // The rank's present bytes of the blocks become their first version. Called by their initial home before
   // any other rank touches them; blocks full of zeros stay untouched.

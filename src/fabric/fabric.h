@@ -120,6 +120,7 @@ enum class MessageKind : std::uint8_t {
   call,
   request,
   collective,
+  room,
   unassigned,
   count
 };

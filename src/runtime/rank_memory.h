@@ -6,8 +6,8 @@
 
 #include "base/result.h"
 #include "base/sparse_array.h"
+#include "coherence/core/block_pages.h"
 #include "coherence/core/entry.h"
-#include "coherence/core/public_pages.h"
 #include "coherence/entry/layout.h"
 #include "coherence/migrating/migrating.h"
 #include "fabric/fabric.h"
@@ -17,7 +17,7 @@
 
 namespace musubi::runtime {
 
-class MemoryFiles final : public coherence::PublicPages {
+class MemoryFiles final : public coherence::BlockPages {
  public:
   // Errors: no memory files, no address space.
   static Result<std::unique_ptr<MemoryFiles>> make(const AddressPlan& plan,
@@ -37,6 +37,9 @@ class MemoryFiles final : public coherence::PublicPages {
   coherence::Entry* entries() { return entries_.data(); }
   bool give_back(std::size_t offset, std::size_t bytes) noexcept override {
     return os::punch_hole(published_file_, offset, bytes);
+  }
+  bool throw_out(std::size_t offset, std::size_t bytes) noexcept override {
+    return os::punch_hole(private_file_, offset, bytes);
   }
   // What peers may reach. `system_view` maps the private file.
   std::array<fabric::RegionMemory, 6> regions(std::byte* system_view) const;

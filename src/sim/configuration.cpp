@@ -45,6 +45,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("nested", c.nested_percent);
   visit("moves", c.moves_percent);
   visit("whole_cells", c.whole_cells);
+  visit("room", c.room_blocks);
   visit("unused_barriers", c.protocol.entry_unused_barriers);
   visit("check_every", c.check_every);
   visit("lease", c.protocol.lease_ticks);
@@ -133,7 +134,11 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::entry_pending_lost,       InjectedBug::entry_copy_not_told,
                              InjectedBug::entry_joined_not_noticed, InjectedBug::entry_manager_not_awaited,
                              InjectedBug::entry_twin_too_late,      InjectedBug::entry_clock_not_raised,
-                             InjectedBug::clock_of_another_channel};
+                             InjectedBug::clock_of_another_channel, InjectedBug::evicted_with_changes,
+                             InjectedBug::evicted_before_taken,     InjectedBug::evicted_bytes_not_missed,
+                             InjectedBug::evicted_copy_not_told,    InjectedBug::home_open_at_rest,
+                             InjectedBug::home_moved_unread,        InjectedBug::home_change_not_told,
+                             InjectedBug::home_reopened_at_rest,    InjectedBug::overwritten_before_taken};
 
 }  // namespace
 

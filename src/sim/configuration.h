@@ -60,6 +60,7 @@ struct Configuration {
   std::uint32_t nested_percent = 0;
   std::uint32_t moves_percent = 0;
   std::uint32_t whole_cells = 0;
+  std::uint32_t room_blocks = 0;  // of the smallest size, that each node has memory for; 0: for all
   std::uint32_t check_every = 1;  // events between checks of one block's state
   coherence::Parameters protocol;
   InjectedBug bug = InjectedBug::none;

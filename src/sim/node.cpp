@@ -58,7 +58,7 @@ MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
                                               fabric_.counters(),
                                               grants_,
                                               {private_.data(), published_.data(), words_.data(),
-                                               entries_.data(), &signature_, &public_pages_},
+                                               entries_.data(), &signature_, &pages_},
                                               options_.protocol,
                                               private_parts,
                                               {entry_sizes_, updates_.data(), 0, nullptr}});
@@ -71,7 +71,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       options_(completed(options)),
       layout_(control_layout(fabric.ranks(), options_)),
       interrupted_(*this),
-      public_pages_(*this),
+      pages_(*this),
       vm_(*this, space.blocks_max()),
       private_(space.bytes_max()),
       published_(space.bytes_max()),
@@ -100,7 +100,13 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       clock_(fabric, *protocol_, layout_.clock_words, options_.protocol.hooks),
       flags_(fabric, *protocol_, clock_, control(layout_.flag_words), layout_.flag_words, layout_.signature,
              options_.protocol.signature_notices_max, options_.protocol.hooks),
+      budget_(*this),
+      room_waker_(*this),
       background_(flags_, protocol_->ordering(), stand_, fabric.counters()) {
+  if (options_.room_bytes != 0 && protocol_->room() != nullptr) {
+    room_keeper_ = std::make_unique<sync::RoomKeeper>(fabric, *protocol_->room(), budget_, room_waker_,
+                                                      control(layout_.room_words), layout_.room_words);
+  }
   fabric.attach({words_region, reinterpret_cast<std::byte*>(words_.data()),
                  words_.size() * sizeof(coherence::BlockWords)});
   fabric.attach({published_region, published_.data(), space.bytes_max()});
@@ -137,7 +143,25 @@ sync::Stand::Operation Node::begin_operation() {
   return sync::Stand::Operation(stand_, [this] { return options_.threads + options_.outsiders > 1; });
 }
 
+std::size_t Node::Budget::held() const noexcept {
+  return node_.protocol_->room()->resident_bytes();
+}
+
+void Node::RoomWaker::wake() noexcept {
+  node_.services_.push_back(node_.room_keeper_->serve());
+  node_.services_.back().start(node_.add_thread(), nullptr);
+}
+
+// Where nothing more can go, a job of real ranks would end. Here the program goes on.
+Task<> Node::make_room() {
+  const std::size_t held = budget_.held(), allowed = budget_.allowed();
+  if (held <= allowed) co_return;
+  const std::size_t freed = co_await room_keeper_->make(held - allowed);
+  if (freed < held - allowed) fabric_.world().reached("room.none");
+}
+
 Task<bool> Node::fault(BlockId block, coherence::Touch touch) {
+  if (room_keeper_ != nullptr) co_await make_room();
   if (!flags_.in_use()) co_return co_await flags_.fault(block, touch, true);
   const sync::Stand::Operation operation = begin_operation();
   co_return co_await flags_.fault(block, touch, operation.siblings());

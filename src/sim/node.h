@@ -25,6 +25,7 @@
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
 #include "sync/reader_writer_locks.h"
+#include "sync/room_keeper.h"
 #include "sync/stand.h"
 #include "sync/wait_records.h"
 #include "vm/soft/soft_vm.h"
@@ -44,6 +45,7 @@ struct NodeOptions {
   bool coarse_faults = false;  // a write fault of an invalid block says "read" first
   bool plain_flags = false;    // the program hands data over by plain flags
   bool background = false;     // somebody takes background turns
+  std::size_t room_bytes = 0;  // memory for blocks; 0: for all
 };
 
 class Node {
@@ -114,11 +116,12 @@ class Node {
     bool done = false;
     PendingAccess* next = nullptr;
   };
-  // Spoils memory that is given back, to find late readers.
-  class SoftPages final : public coherence::PublicPages {
+  // Spoils public copies that are given back, to find late readers.
+  class SoftPages final : public coherence::BlockPages {
    public:
     explicit SoftPages(Node& node) : node_(node) {}
     bool give_back(std::size_t offset, std::size_t bytes) noexcept override;
+    bool throw_out(std::size_t offset, std::size_t bytes) noexcept override;
 
    private:
     Node& node_;
@@ -153,6 +156,25 @@ class Node {
    public:
     void ring(Rank) noexcept override {}
   };
+  // Memory for so many bytes of blocks; their public copies cost nothing.
+  class Budget final : public sync::MemoryBudget {
+   public:
+    explicit Budget(Node& node) : node_(node) {}
+    std::size_t held() const noexcept override;
+    std::size_t allowed() const noexcept override { return node_.options_.room_bytes; }
+
+   private:
+    Node& node_;
+  };
+  // Another node asks: a thread of its own serves it.
+  class RoomWaker final : public sync::RoomKeeper::Waker {
+   public:
+    explicit RoomWaker(Node& node) : node_(node) {}
+    void wake() noexcept override;
+
+   private:
+    Node& node_;
+  };
   struct Meeting {
     Event met;
     sync::Barrier::Payload* payload;
@@ -162,6 +184,7 @@ class Node {
   static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
   coherence::entry::Sizes entry_sizes() const;
   MadeProtocol make_protocol(const coherence::PrivateParts* private_parts);
+  Task<> make_room();
   Task<> open(BlockId block, coherence::Touch touch);
   Task<bool> fault(BlockId block, coherence::Touch touch);
   Task<> access(PendingAccess pending);
@@ -178,7 +201,7 @@ class Node {
   const NodeOptions options_;
   const sync::ControlLayout layout_;
   Interrupted interrupted_;
-  SoftPages public_pages_;
+  SoftPages pages_;
   PreemptedVm vm_;
   ZeroArray<std::byte> private_;
   ZeroArray<std::byte> published_;
@@ -202,6 +225,10 @@ class Node {
   sync::FlagOrder flags_;
   sync::Stand stand_;
   SilentBell bell_;
+  Budget budget_;
+  RoomWaker room_waker_;
+  std::unique_ptr<sync::RoomKeeper> room_keeper_;  // null: memory for all
+  std::vector<Task<>> services_;
   sync::Background background_;
   PendingAccess* pending_ = nullptr;
   std::uint32_t met_ = 0;

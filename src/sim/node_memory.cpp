@@ -27,6 +27,17 @@ bool Node::SoftPages::give_back(std::size_t offset, std::size_t bytes) noexcept 
   return true;
 }
 
+bool Node::SoftPages::throw_out(std::size_t offset, std::size_t bytes) noexcept {
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t stretch =
+        node_.options_.interruption != 0 ? node_.interrupted_.stretch(bytes - done) : bytes;
+    std::fill_n(node_.private_.data() + offset + done, stretch, std::byte{0});
+    done += stretch;
+    node_.interrupted_.pass();
+  }
+  return true;
+}
+
 bool Node::is_given_back(BlockId block) const {
   const vm::Extent extent = space_.extent(block);
   const std::byte* bytes = published_.data() + extent.offset;

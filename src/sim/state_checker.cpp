@@ -170,7 +170,14 @@ void StateChecker::check_copy(BlockId block, std::uint32_t rank, std::uint32_t h
 // Nobody is at work: whoever has taken something of a sleeping block has marked it by now.
 void StateChecker::check_sleep(BlockId block, const Node& home) {
   const BlockWords& words = home.words(block);
-  if (words.asleep == 0) return;
+  if (words.rests()) {
+    world_.reached("home.at_rest");
+    const State state = home.entry(block).state;
+    if (state != State::invalid_clean || words.sleeps())
+      cluster_.violate("block %lu rests at its home %u in state %u", number(block), home.self().value,
+                       static_cast<unsigned>(state));
+  }
+  if (!words.sleeps()) return;
   world_.reached("block.asleep");
   const coherence::VisitLayout layout(cluster_.space().blocks_max());
   const auto* const region = reinterpret_cast<const std::byte*>(&home.words(BlockId{0}));

@@ -8,6 +8,7 @@
 #include "sync/clock.h"
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
+#include "sync/room_keeper.h"
 #include "sync/wait_records.h"
 
 namespace musubi::sync {
@@ -31,6 +32,7 @@ struct ControlLayout {
   std::uint64_t lock_words;
   std::uint64_t wait_records;
   std::uint64_t flag_words;
+  std::uint64_t room_words;
   std::uint64_t team_words;
   std::size_t bytes;  // of the whole region
 
@@ -48,6 +50,7 @@ struct ControlLayout {
     layout.lock_words = place(LockTable::words_bytes(sizes.lock_count));
     layout.wait_records = place(WaitRecords::bytes(sizes.ranks, sizes.wait_records, sizes.waiters));
     layout.flag_words = place(FlagOrder::word_count * sizeof(std::uint64_t));
+    layout.room_words = place(sizeof(RoomKeeper::Words));
     layout.team_words = place(sizes.team_words * sizeof(std::uint64_t));
     layout.bytes = end;
     return layout;

@@ -107,7 +107,7 @@ TEST(ReleaseBudget, NothingSleepsWhileOrderIsKept) {
   home.protocol().ordering().set_ordered(true);
   do_now(stage, home, release(home));
   EXPECT_EQ(looks(home) - before, 64u);
-  for (std::uint64_t block = 0; block < 64; ++block) EXPECT_EQ(home.words(BlockId{block}).asleep, 0u);
+  for (std::uint64_t block = 0; block < 64; ++block) EXPECT_FALSE(home.words(BlockId{block}).sleeps());
 }
 
 }  // namespace

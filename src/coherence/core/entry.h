@@ -23,6 +23,9 @@ enum class Opening : std::uint8_t {
   changed,
 };
 
+// Where a block stands among those whose bytes take memory at this rank (store/residents.h).
+enum class Residence : std::uint8_t { none, fresh, on_trial, home };
+
 // The rank's own record, guarded by the block's gate. Zero bytes are the initial state, so an idle table
 // costs no memory.
 struct Entry {
@@ -48,11 +51,13 @@ struct Entry {
   std::uint8_t lease_doublings;  // renewals in a row that found nothing changed
   std::uint8_t leased_releases;  // in a row with a lease given in advance
   std::uint8_t releases_alone;   // in a row at a home elsewhere, where no other rank had written meanwhile
-  bool visited;                  // at home: another rank has named the version, this one has told nobody
-  std::uint16_t idle_releases;   // in a row without a change
-  std::uint32_t compared_in;     // the quiescence in which private bytes and twin were found equal; 0: none
-  Rank home_guess;               // where the home was last seen
-  Rank hint_writer;              // the newest notice; hint_write_ts 0: none
+  bool visited : 1;              // at home: another rank has named the version, this one has told nobody
+  Residence residence : 2;
+  bool was_evicted : 1;         // since it was last used, because memory was short
+  std::uint16_t idle_releases;  // in a row without a change
+  std::uint32_t compared_in;    // the quiescence in which private bytes and twin were found equal; 0: none
+  Rank home_guess;              // where the home was last seen
+  Rank hint_writer;             // the newest notice; hint_write_ts 0: none
   // Of bytes that are closed or held back: how many acquires in order had begun when they came; 0: none came.
   std::uint32_t came_in;
   std::uint32_t named;   // name_of_version() of what this rank has named last; 0: nothing yet

@@ -44,7 +44,7 @@ Task<> Pages::unmap_unused(std::uint64_t epoch, std::uint64_t unused_max) {
     if (is_due && !rules::is_valid(b.entry)) {
       co_await leave(id);
       ground_.count(trace::Counter::unmapped_pages);
-      PublicPages* const memory = ground_.store.memory().public_pages;
+      BlockPages* const memory = ground_.store.memory().pages;
       if (memory != nullptr) (void)memory->give_back(b.extent.offset, b.extent.bytes);
       continue;
     }

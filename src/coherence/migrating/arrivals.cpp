@@ -24,6 +24,7 @@ void Arrivals::accept(Block& b, Version version, const std::byte* data, Giver gi
       e.published_equals = false;
       twin_is_old = e.state == State::writable;
     }
+    ground_.note_resident(b);
     e.bytes_lost = false;
     e.lease_doublings = 0;
   } else {
@@ -48,6 +49,7 @@ void Arrivals::take_over(Block& b, const std::byte* remote, Giver giver) {
   } else {
     ground_.store.copy_from(b, remote);
   }
+  ground_.note_resident(b);
   e.bytes_lost = false;
 }
 

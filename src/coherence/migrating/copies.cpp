@@ -84,7 +84,7 @@ Task<std::size_t> Copies::give_back_run(std::size_t end) {
     forget(b, at_home[i]);
   }
   const std::size_t bytes = count * segment.block_bytes;
-  if (ground_.store.memory().public_pages->give_back(ground_.block(first).extent.offset, bytes)) {
+  if (ground_.store.memory().pages->give_back(ground_.block(first).extent.offset, bytes)) {
     ground_.count(Counter::given_back_bytes, bytes);
   }
   for (std::size_t i = 0; i < count; ++i) {

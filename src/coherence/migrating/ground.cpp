@@ -24,6 +24,7 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
       comparison_cost(parameters.cached_bytes),
       dirty(space.blocks_max()),
       sleepers(space.blocks_max()),
+      residents(space.blocks_max()),
       visits(reinterpret_cast<std::byte*>(memory.words), VisitLayout(space.blocks_max()), parameters.hooks),
       home_side{visits.layout(), parameters.hooks} {
   fabric.offer(look_procedure, {&look_at_home, &home_side});

@@ -13,11 +13,13 @@
 #include "coherence/migrating/home_looks.h"
 #include "coherence/migrating/quiescence.h"
 #include "coherence/migrating/times.h"
+#include "coherence/rules/evictions.h"
 #include "coherence/rules/notices.h"
 #include "coherence/rules/publication.h"
 #include "coherence/rules/states.h"
 #include "coherence/store/block_list.h"
 #include "coherence/store/block_store.h"
+#include "coherence/store/residents.h"
 #include "coherence/store/visit_board.h"
 #include "fabric/fabric.h"
 #include "remote_lock/queue_lock.h"
@@ -94,13 +96,35 @@ struct Ground {
       b.entry.among_sleepers = true;
       sleepers.add(b.id);
     }
-    shared(b.words.asleep).store(1);
+    shared(b.words.stillness).store(BlockWords::asleep);
   }
   // Under its gate.
   void wake(Block& b) {
-    if (shared(b.words.asleep).load() == 0) return;
-    shared(b.words.asleep).store(0);
+    if ((shared(b.words.stillness).load() & BlockWords::asleep) == 0) return;
+    shared(b.words.stillness).store(0);
     dirty.add(b.id);
+  }
+
+  // The home has moved on from here, without a public copy: the next one may still be taking the bytes that
+  // this rank's program had. Under its gate.
+  bool may_be_taken_live(const Block& b) const {
+    const LogicalTime named_here{shared(b.words.write_ts).load()};
+    return !is_home(b) && shared(b.words.public_ts).load() == 0 &&
+           !rules::is_taken_for_sure(b.entry, named_here);
+  }
+  // At its home: a thread here may open the block from now on. Under its gate and lock.
+  void end_rest(Block& b) {
+    if ((shared(b.words.stillness).load() & BlockWords::at_rest) != 0 &&
+        !injected(InjectedBug::home_reopened_at_rest))
+      shared(b.words.stillness).store(0);
+  }
+  // The block's bytes take memory here. Under its gate.
+  void note_resident(const Block& b) {
+    if (b.entry.was_evicted) {
+      b.entry.was_evicted = false;
+      count(Counter::refetched_bytes, b.extent.bytes);
+    }
+    if (!b.entry.pinned) residents.add(b.id, b.entry, b.extent.bytes, Residence::fresh);
   }
 
   // Bytes that come from other ranks stay closed until they have been acquired.
@@ -141,6 +165,7 @@ struct Ground {
   ComparisonCost comparison_cost;
   BlockList dirty;
   BlockList sleepers;  // all blocks that sleep, and some that slept
+  Residents residents;
   VisitBoard visits;
   const HomeSide home_side;
   Times times;

@@ -36,7 +36,7 @@ BlockWords load_words(BlockWords& words) noexcept {
   seen.public_ts = load(words.public_ts);
   seen.atomic_words = load(words.atomic_words);
   seen.tail = load(words.tail);
-  seen.asleep = load(words.asleep);
+  seen.stillness = load(words.stillness);
   return seen;
 }
 
@@ -90,7 +90,7 @@ Verdict look_at_home(Call& call, const void* data) noexcept {
         was_leased ? InjectedBug::leased_without_mark : InjectedBug::reader_without_mark;
     const Verdict verdict = wanted_bytes(result.words, request);
     side.hooks.others_may_act();
-    const bool visits = verdict == looks::in_use && result.words.asleep != 0;
+    const bool visits = verdict == looks::in_use && result.words.sleeps();
     if (visits && !side.hooks.injected(unmarked) && !mark(call, side.layout, request.block)) {
       return fabric::malformed;
     }

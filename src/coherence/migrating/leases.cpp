@@ -18,6 +18,7 @@ Task<bool> Leases::redate_at_home(Block& b) {
   Entry& e = b.entry;
   const bool at_home = co_await ground_.lock_if_home(b);
   if (!at_home) co_return false;
+  ground_.end_rest(b);
   const LogicalTime acquired = ground_.times.acquired();
   Version version = ground_.version_at_home(b);
   ground_.others_may_act();

@@ -1,13 +1,49 @@
 #include "coherence/migrating/migrating.h"
 
+#include <algorithm>
+
 #include "coherence/migrating/acquires.h"
+#include "coherence/migrating/evictions.h"
 #include "coherence/migrating/faults.h"
+#include "coherence/migrating/homes.h"
 #include "coherence/migrating/order.h"
 #include "coherence/migrating/releases.h"
 
 namespace musubi::coherence {
 
 using namespace migrating;
+
+namespace {
+
+std::size_t smallest_block_of(const vm::Space& space) {
+  std::size_t smallest = space.largest_block_bytes();
+  for (const vm::Segment& segment : space.segments()) smallest = std::min(smallest, segment.block_bytes);
+  return smallest;
+}
+
+class RoomOfParts final : public Room {
+ public:
+  RoomOfParts(Ground& ground, Evictions& evictions, Homes& homes)
+      : ground_(ground), evictions_(evictions), homes_(homes) {}
+
+  std::size_t resident_bytes() const override { return ground_.residents.bytes(); }
+  Task<std::size_t> throw_out(std::size_t bytes) override { return evictions_.throw_out(bytes); }
+  Task<Offer> offer(std::span<BlockId> blocks) override { return homes_.offer(blocks); }
+  Task<std::size_t> take_over(std::span<const BlockId> blocks, std::size_t bytes) override {
+    return homes_.take_over(blocks, bytes);
+  }
+  Task<std::size_t> end_offer(std::span<const BlockId> blocks) override { return homes_.end_offer(blocks); }
+  std::size_t copy_bytes() const override { return ground_.residents.copy_bytes(); }
+  std::size_t smallest_block_bytes() const override { return smallest_block_of(ground_.space); }
+  std::size_t largest_block_bytes() const override { return ground_.space.largest_block_bytes(); }
+
+ private:
+  Ground& ground_;
+  Evictions& evictions_;
+  Homes& homes_;
+};
+
+}  // namespace
 
 // From the ground up: each part calls only parts that stand above it here.
 struct Migrating::Parts {
@@ -28,6 +64,7 @@ struct Migrating::Parts {
   Unpublished unpublished{ground, versions, twins, downgrades};
   Copies copies{ground, versions, twins};
   Arrivals arrivals{ground, acquires_in_order, held_back, twins, leases};
+  Evictions evictions{ground, arrivals};
   HomeMerges home_merges{ground, versions, twins, arrivals, leases};
   Takeovers takeovers{ground, versions, twins, arrivals};
   HomeAtomics home_atomics{ground, versions};
@@ -38,6 +75,8 @@ struct Migrating::Parts {
   Releases releases{ground,      versions,     twins,       downgrades, stacks,
                     home_merges, publications, unpublished, copies};
   Acquires acquires{ground, held_back, twins, leases, fetches, stacks};
+  Homes homes{ground, versions, twins, arrivals, evictions, takeovers, publications};
+  RoomOfParts room{ground, evictions, homes};
   Order order{ground, acquires_in_order, holds, held_back, twins, stacks, arrivals, faults, releases};
 };
 
@@ -95,6 +134,9 @@ void Migrating::adopt(BlockId first, std::uint64_t count) {
 }
 Ordering& Migrating::ordering() {
   return parts_->order;
+}
+Room* Migrating::room() noexcept {
+  return &parts_->room;
 }
 const Entry& Migrating::entry(BlockId block) const {
   return parts_->ground.store.entry(block);

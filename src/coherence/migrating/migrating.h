@@ -12,6 +12,7 @@
 #include "coherence/core/parameters.h"
 #include "coherence/protocol.h"
 #include "coherence/regions.h"
+#include "coherence/room.h"
 #include "coherence/store/rank_memory.h"
 #include "fabric/fabric.h"
 #include "remote_lock/queue_lock.h"
@@ -48,6 +49,7 @@ class Migrating final : public Protocol {
   void note_stack(std::size_t range, std::uintptr_t low, std::uintptr_t high) override;
   void adopt(BlockId first, std::uint64_t count) override;
   Ordering& ordering() override;
+  Room* room() noexcept override;
 
   // For checkers and tests.
   const Entry& entry(BlockId block) const;

@@ -41,12 +41,13 @@ struct Runs::Look {
   std::array<Step, Run::blocks_max + mark_steps + 4> steps;
 
   // Releases of the home pass what sleeps: whether one has begun meanwhile.
-  bool missed(std::size_t i) const { return before[i].asleep != 0 && epoch_after != epoch_before; }
+  bool missed(std::size_t i) const { return before[i].sleeps() && epoch_after != epoch_before; }
 };
 
 bool Runs::comes_along(const Block& b, vm::Access wanted, bool in_stream) const {
   const bool worth_it = rules::is_worth_fetching_ahead(b.entry, ground_.parameters);
-  return !ground_.store.has_private_parts(b) && rules::comes_along(b.entry, wanted, in_stream, worth_it);
+  return !ground_.store.has_private_parts(b) && !ground_.may_be_taken_live(b) &&
+         rules::comes_along(b.entry, wanted, in_stream, worth_it);
 }
 
 void Runs::gather(const Block& leader, vm::Access wanted, Run& run) {
@@ -197,7 +198,7 @@ Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t
       break;
     bytes += b.extent.bytes;
     if (moves) b.entry.bytes_lost = true;
-    visits = visits || (moves && words.asleep != 0);
+    visits = visits || (moves && words.sleeps());
     look.granted[taken] = words.read_ts;
     const LogicalTime write_ts{words.write_ts};
     if (rules::is_leased_until({write_ts, LogicalTime{words.read_ts}}, ground_.times.acquired())) continue;
@@ -253,6 +254,7 @@ bool Runs::accept_from_home(Block b, Rank peer, const Look& look, std::size_t i,
 void Runs::set_open(const Block& b, vm::Access wanted) {
   Entry& e = b.entry;
   MUSUBI_CHECK(!e.pinned && !e.bytes_lost);
+  ground_.note_resident(b);
   e.came_in = 0;
   e.state = rules::when_opened(e.state, wanted);
   if (wanted == vm::Access::read) return;

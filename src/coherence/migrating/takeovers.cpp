@@ -81,7 +81,8 @@ Task<> Takeovers::become_home(Block& b, const Lock& lock, std::byte* target) {
 // Brings the version of the rank that had the lock before. If that rank keeps the block unpublished, its live
 // bytes become our base. We also write them to its public copy: the twin of what its program writes from now
 // on. Bytes that its program wrote meanwhile differ from that twin, or are in it. A block that sleeps is
-// marked first: a release of that rank which does not find the mark has begun before the bytes are read.
+// marked first: a release of that rank which does not find the mark has begun before the bytes are read. A
+// block at rest has no changes there and is not open: it needs no twin.
 Task<BlockWords> Takeovers::take_from_home(Block& b, const Lock& lock, std::byte* target) {
   const Rank home = lock.previous;
   BlockWords words = lock.words;
@@ -97,15 +98,15 @@ Task<BlockWords> Takeovers::take_from_home(Block& b, const Lock& lock, std::byte
     std::array<Step, mark_steps + 1> takes;
     mark(ground_.visits.layout(), {b.id, 1}, takes.data(), &visits_before);
     takes[mark_steps] = fabric::get(private_region, b.extent.offset, target, b.extent.bytes);
-    const bool marks = words.asleep != 0 && !ground_.injected(InjectedBug::taker_without_mark);
+    const bool marks = words.sleeps() && !ground_.injected(InjectedBug::taker_without_mark);
     co_await fabric::transfer(ground_.fabric, home,
                               std::span<const Step>(takes).subspan(marks ? 0 : mark_steps));
     // No step may use what an earlier one of its batch has fetched.
-    const std::array<Step, 2> copy{
+    const std::array<Step, 2> twin{
         fabric::put(published_region, b.extent.offset, target, b.extent.bytes),
         fabric::put(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)), &words.write_ts,
                     sizeof words.write_ts)};
-    co_await fabric::transfer(ground_.fabric, home, copy);
+    if (!words.rests()) co_await fabric::transfer(ground_.fabric, home, twin);
   }
   ground_.count_fetch(b);
   co_return words;

@@ -26,10 +26,10 @@ class Takeovers {
   // This rank becomes the home of the version of the rank that had the lock before. `target`: room for its
   // bytes, or the private ones. Unlocks.
   Task<> become_home(Block& b, const Lock& lock, std::byte* target);
-
- private:
+  // The bytes of the rank that had the lock before, and its words. Nothing else changes here.
   Task<BlockWords> take_from_home(Block& b, const Lock& lock, std::byte* target);
 
+ private:
   Ground& ground_;
   Versions& versions_;
   Twins& twins_;

@@ -31,7 +31,7 @@ class Twins {
   void note_copy(const Block& b) {
     Entry& e = b.entry;
     e.copy_used = true;
-    if (e.has_copy || e.pinned || ground_.store.memory().public_pages == nullptr) return;
+    if (e.has_copy || e.pinned || ground_.store.memory().pages == nullptr) return;
     e.has_copy = true;
     copies_.add(b.id);
   }

@@ -36,6 +36,7 @@ void Versions::store(Block& b, Version version, PublicCopy copy) {
                static_cast<unsigned long>(version.write_ts.value),
                static_cast<unsigned long>(version.read_ts.value),
                static_cast<unsigned long>(b.words.write_ts));
+  ground_.end_rest(b);
   store_words(b.words, version, copy);
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;

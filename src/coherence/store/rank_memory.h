@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
+#include "coherence/core/block_pages.h"
 #include "coherence/core/block_words.h"
 #include "coherence/core/entry.h"
-#include "coherence/core/public_pages.h"
 #include "coherence/core/signature.h"
 
 namespace musubi::coherence {
@@ -17,8 +17,8 @@ struct RankMemory {
   std::byte* published;     // public copies, and twins
   BlockWords* words;
   Entry* entries;
-  Signature* signature;                 // the rank's own, shared by its policies; in registered memory
-  PublicPages* public_pages = nullptr;  // of `published`; null: what is taken stays
+  Signature* signature;         // the rank's own, shared by its policies; in registered memory
+  BlockPages* pages = nullptr;  // of private_view and published; null: what is taken stays
 };
 
 }  // namespace musubi::coherence

@@ -1,6 +1,7 @@
 // The protocol's rules as tables: an entry and the home's times in, the decision out.
 #include <gtest/gtest.h>
 
+#include "coherence/rules/evictions.h"
 #include "coherence/rules/home_words.h"
 #include "coherence/rules/leases.h"
 #include "coherence/rules/naming.h"
@@ -196,6 +197,38 @@ TEST(Notices, NameACopyThatMayBeHeld) {
   EXPECT_FALSE(names_a_copy(e, at(26), Rank{1})) << "it is the own one";
   e.hint_live = true;
   EXPECT_FALSE(names_a_copy(e, at(26), Rank{0})) << "there is none";
+}
+
+TEST(Evictions, TryACopyBeforeItGoes) {
+  using rules::Fate;
+  Entry e{};
+  e.write_ts = LogicalTime{3};
+  e.state = State::readable_clean;
+  EXPECT_EQ(rules::fate_of(e, false), Fate::is_tried);
+  EXPECT_EQ(rules::fate_of(e, true), Fate::stays);  // it was touched meanwhile
+  e.state = State::invalid_clean;
+  EXPECT_EQ(rules::fate_of(e, true), Fate::goes);
+  EXPECT_EQ(rules::fate_of(e, false), Fate::goes);
+  for (const State state : {State::invalid_dirty, State::readable_dirty, State::writable}) {
+    e.state = state;
+    EXPECT_EQ(rules::fate_of(e, true), Fate::stays);
+  }
+  e.state = State::invalid_clean;
+  e.write_ts = LogicalTime{};
+  e.has_copy = true;  // readers of zeros find them there
+  EXPECT_EQ(rules::fate_of(e, true), Fate::stays);
+}
+
+TEST(Evictions, KnowThatNobodyTakesTheBytes) {
+  Entry e{};
+  e.write_ts = LogicalTime{5};
+  EXPECT_TRUE(rules::is_taken_for_sure(e, LogicalTime{}));  // never was home
+  EXPECT_FALSE(rules::is_taken_for_sure(e, LogicalTime{5}));
+  e.hint_write_ts = LogicalTime{6};
+  EXPECT_TRUE(rules::is_taken_for_sure(e, LogicalTime{5}));
+  EXPECT_TRUE(rules::tries_more(0, 0));
+  EXPECT_TRUE(rules::tries_more(17, 2));
+  EXPECT_FALSE(rules::tries_more(16, 2));
 }
 
 TEST(Publication, IsForBlocksThatOthersRead) {

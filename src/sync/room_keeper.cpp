@@ -1,0 +1,145 @@
+#include "sync/room_keeper.h"
+
+#include <algorithm>
+#include <span>
+
+#include "base/check.h"
+#include "coherence/regions.h"
+#include "fabric/transfer.h"
+
+namespace musubi::sync {
+
+using coherence::control_region;
+using fabric::Step;
+
+RoomKeeper::RoomKeeper(fabric::Fabric& fabric, coherence::Room& room, const MemoryBudget& budget,
+                       Waker& waker, std::byte* own, std::uint64_t offset)
+    : fabric_(fabric),
+      room_(room),
+      budget_(budget),
+      waker_(waker),
+      own_(own),
+      offset_(offset),
+      drawn_(fabric.self().value),
+      asked_(fabric.ranks()) {
+  fabric.listen(fabric::MessageKind::room, this);
+  publish();
+}
+
+void RoomKeeper::on_message(Rank from, std::span<const std::byte>) noexcept {
+  if (asked_[from.value].exchange(true)) return;
+  asks_.fetch_add(1);
+  waker_.wake();
+}
+
+std::size_t RoomKeeper::free_bytes() const noexcept {
+  const std::size_t held = budget_.held(), allowed = budget_.allowed();
+  return allowed > held ? allowed - held : 0;
+}
+
+void RoomKeeper::publish() noexcept {
+  word(own().room).store(free_bytes() + room_.copy_bytes());
+}
+
+Task<std::size_t> RoomKeeper::make(std::size_t bytes) {
+  auto pass = co_await making_.enter();
+  std::size_t freed = co_await room_.throw_out(bytes);
+  while (freed < bytes) {
+    const std::size_t moved = co_await move_homes(bytes - freed);
+    if (moved == 0) break;
+    freed += moved;
+  }
+  publish();
+  co_return freed;
+}
+
+// Result: 0 when nothing can be freed any more.
+Task<std::size_t> RoomKeeper::move_homes(std::size_t bytes) {
+  for (std::uint32_t attempt = 0; attempt < 2 * fabric_.ranks(); ++attempt) {
+    const std::size_t most = std::clamp<std::size_t>(bytes / room_.smallest_block_bytes(), 1, offered_max);
+    const std::span<BlockId> blocks(own().offered.data(), most);
+    const coherence::Offer offer = co_await room_.offer(blocks);
+    const std::span<const BlockId> offered = blocks.first(offer.count);
+    std::size_t freed = offer.freed_bytes;
+    std::optional<Rank> taker;
+    if (offer.count != 0 && freed < bytes) taker = co_await find_taker();
+    if (taker) {
+      word(own().count).store(offer.count);
+      (void)co_await ask(*taker);
+    }
+    freed += co_await room_.end_offer(offered);
+    if (freed != 0 || !taker) co_return freed;
+  }
+  co_return 0;
+}
+
+// Result: the bytes that it has taken.
+Task<std::size_t> RoomKeeper::ask(Rank taker) {
+  word(own().answer).store(0);
+  co_await fabric::deliver(fabric_, taker, fabric::MessageKind::room, fabric::Urgency::promptly, {});
+  for (unsigned attempt = 0;; ++attempt) {
+    if (const std::uint64_t answer = word(own().answer).load(); answer != 0) co_return answer - 1;
+    if (is_asked()) co_await serve();  // or two ranks would wait for each other
+    co_await pause(attempt);
+  }
+}
+
+Task<> RoomKeeper::serve() {
+  auto pass = co_await serving_.enter();
+  for (std::uint32_t rank = 0; rank < fabric_.ranks() && is_asked(); ++rank) {
+    if (!asked_[rank].exchange(false)) continue;
+    asks_.fetch_sub(1);
+    co_await serve_one(Rank{rank});
+  }
+}
+
+Task<> RoomKeeper::serve_one(Rank from) {
+  Words asked{};
+  const std::array<Step, 1> look{fabric::get(control_region, offset_, &asked, sizeof asked)};
+  co_await fabric::transfer(fabric_, from, look);
+  MUSUBI_CHECK(asked.count <= offered_max);
+  const std::size_t wanted = asked.count * room_.largest_block_bytes();
+  if (free_bytes() < wanted) (void)co_await room_.throw_out(wanted - free_bytes());
+  const std::size_t taken =
+      co_await room_.take_over(std::span<const BlockId>(asked.offered).first(asked.count), free_bytes());
+  publish();
+  const std::uint64_t answer = taken + 1;
+  const std::array<Step, 1> tell{
+      fabric::put(control_region, offset_ + offsetof(Words, answer), &answer, sizeof answer)};
+  co_await fabric::transfer(fabric_, from, tell);
+}
+
+// The better one of two; all, one after the other, where none of them has room.
+Task<std::optional<Rank>> RoomKeeper::find_taker() {
+  const std::uint32_t ranks = fabric_.ranks();
+  if (ranks < 2) co_return std::nullopt;
+  const std::uint64_t least = room_.largest_block_bytes();
+  const Rank first{draw_rank()}, second{draw_rank()};
+  const std::uint64_t room_of_first = co_await room_at(first);
+  const std::uint64_t room_of_second = co_await room_at(second);
+  if (std::max(room_of_first, room_of_second) >= least)
+    co_return room_of_first >= room_of_second ? first : second;
+  for (std::uint32_t i = 1; i < ranks; ++i) {
+    const Rank rank{(fabric_.self().value + i) % ranks};
+    const std::uint64_t room = co_await room_at(rank);
+    if (room >= least) co_return rank;
+  }
+  co_return std::nullopt;
+}
+
+Task<std::uint64_t> RoomKeeper::room_at(Rank rank) {
+  std::uint64_t room = 0;
+  const std::array<Step, 1> look{
+      fabric::get(control_region, offset_ + offsetof(Words, room), &room, sizeof room)};
+  co_await fabric::transfer(fabric_, rank, look);
+  co_return room;
+}
+
+// Another rank.
+std::uint32_t RoomKeeper::draw_rank() {
+  drawn_ = drawn_ * 6364136223846793005u + 1442695040888963407u;
+  const auto step = static_cast<std::uint32_t>((drawn_ >> 33) % (fabric_.ranks() - 1));
+  return (fabric_.self().value + 1 + step) % fabric_.ranks();
+}
+
+}  // namespace musubi::sync
