@@ -47,11 +47,8 @@ Task<bool> Homes::bring_to_rest(BlockId id) {
   const bool rests = may_rest(b);
   if (rests) {
     ground_.wake(b);
-    const bool is_open = rules::is_valid(e);
-    const bool closes_late = ground_.injected(InjectedBug::home_open_at_rest);
-    if (is_open && !closes_late) ground_.vm.close({id, 1});
+    if (rules::is_valid(e)) ground_.vm.close({id, 1});
     if (rules::is_dirty(e)) release_closed(b);
-    if (is_open && closes_late) ground_.vm.close({id, 1});
     e.state = State::invalid_clean;
     e.came_in = 0;
     copies_given_up_ += give_up_copy(b);
