@@ -51,12 +51,13 @@ Task<> Copies::give_back() {
   }
   const std::size_t end = std::min(old_copies_.size(), next_ + looks_max);
   std::size_t bytes = 0;
-  while (next_ < end && bytes < given_back_bytes_max) bytes += co_await give_back_run(end);
+  while (next_ < end && bytes < given_back_bytes_max)
+    bytes += co_await give_back_run(end, given_back_bytes_max - bytes);
 }
 
 // Looks at the next copies that lie side by side, and gives back those before the first that is needed. Takes
 // the gates of all, and the locks of those at home here; waits for none of these. Result: bytes.
-Task<std::size_t> Copies::give_back_run(std::size_t end) {
+Task<std::size_t> Copies::give_back_run(std::size_t end, std::size_t bytes_max) {
   std::array<std::optional<Gate::Pass>, run_blocks_max> passes;
   std::array<bool, run_blocks_max> at_home;
   const BlockId first = old_copies_[next_];
@@ -76,7 +77,7 @@ Task<std::size_t> Copies::give_back_run(std::size_t end) {
       twins_.copies().add(id);
       if (use == Use::needed_and_locked) co_await ground_.locks.unlock(id.value);
     }
-    if (count * segment.block_bytes >= given_back_bytes_max) break;
+    if (count * segment.block_bytes >= bytes_max) break;
   }
   if (count == 0) co_return 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -104,7 +105,8 @@ Copies::Use Copies::look_at(const Block& b) {
   if (used || e.pinned) return Use::needed;
   if (ground_.own_word(b).tag() == Ownership::link) {
     const LogicalTime public_ts{ground_.shared(b.words.public_ts).load()};
-    return rules::copy_is_superseded(e, public_ts) ? Use::none_elsewhere : Use::needed;
+    const LogicalTime named_here{ground_.shared(b.words.write_ts).load()};
+    return rules::copy_is_needless_elsewhere(e, public_ts, named_here) ? Use::none_elsewhere : Use::needed;
   }
   if (!ground_.locks.try_lock_at_home(b.id.value, b.initial_home)) return Use::needed;
   const bool needless = rules::copy_is_needless(e, b.words, ground_.may_be_unpublished(e));

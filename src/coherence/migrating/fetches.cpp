@@ -34,12 +34,11 @@ Task<> Fetches::fetch(Block& b) {
 }
 
 // Where the program may look at the block, its bytes change in place, and only at the end: the program must
-// not see an attempt that fails. Nor must a rank that is taking them.
+// not see an attempt that fails. A rank that took the home from here has taken its bytes, too, before bytes
+// of a later home can come.
 Task<> Fetches::fetch_once(Block& b) {
   const bool in_use = rules::is_valid(b.entry) && !ground_.quiescence;
-  const bool is_taken =
-      ground_.may_be_taken_live(b) && !ground_.injected(InjectedBug::overwritten_before_taken);
-  if (ground_.may_differ_from_twin(b.entry) || in_use || is_taken || ground_.store.has_private_parts(b)) {
+  if (ground_.may_differ_from_twin(b.entry) || in_use || ground_.store.has_private_parts(b)) {
     BufferPool::Buffer scratch(ground_.store.scratch());
     co_await fetch_into(b, scratch.data());
   } else {

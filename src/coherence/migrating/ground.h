@@ -105,13 +105,6 @@ struct Ground {
     dirty.add(b.id);
   }
 
-  // The home has moved on from here, without a public copy: the next one may still be taking the bytes that
-  // this rank's program had. Under its gate.
-  bool may_be_taken_live(const Block& b) const {
-    const LogicalTime named_here{shared(b.words.write_ts).load()};
-    return !is_home(b) && shared(b.words.public_ts).load() == 0 &&
-           !rules::is_taken_for_sure(b.entry, named_here);
-  }
   // At its home: a thread here may open the block from now on. Under its gate and lock.
   void end_rest(Block& b) {
     if ((shared(b.words.stillness).load() & BlockWords::at_rest) != 0 &&

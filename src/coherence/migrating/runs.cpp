@@ -46,8 +46,7 @@ struct Runs::Look {
 
 bool Runs::comes_along(const Block& b, vm::Access wanted, bool in_stream) const {
   const bool worth_it = rules::is_worth_fetching_ahead(b.entry, ground_.parameters);
-  return !ground_.store.has_private_parts(b) && !ground_.may_be_taken_live(b) &&
-         rules::comes_along(b.entry, wanted, in_stream, worth_it);
+  return !ground_.store.has_private_parts(b) && rules::comes_along(b.entry, wanted, in_stream, worth_it);
 }
 
 void Runs::gather(const Block& leader, vm::Access wanted, Run& run) {

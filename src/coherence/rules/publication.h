@@ -9,6 +9,7 @@
 #include "coherence/core/entry.h"
 #include "coherence/core/parameters.h"
 #include "coherence/core/version.h"
+#include "coherence/rules/evictions.h"
 #include "coherence/rules/leases.h"
 #include "coherence/rules/states.h"
 
@@ -20,10 +21,11 @@ constexpr bool may_be_unpublished(const Entry& e, bool keeps_order, const Parame
   return parameters.leave_unpublished && !e.pinned && !keeps_order && !e.visited;
 }
 
-// `public_ts`: the version of a public copy whose block has its home elsewhere. Whether a newer one is known,
-// so that a rank with an old notice asks the home. 0: there is no copy.
-constexpr bool copy_is_superseded(const Entry& e, LogicalTime public_ts) {
-  return public_ts != LogicalTime{} && later(e.write_ts, e.hint_write_ts) > public_ts && !is_dirty(e);
+// A public copy whose block has its home elsewhere: whether it is not needed. It is no twin, and the rank
+// that took the last version of which this rank was home, `named_here`, has read it. A rank with an old
+// notice of the copy asks the home. `public_ts` 0: there is no copy.
+constexpr bool copy_is_needless_elsewhere(const Entry& e, LogicalTime public_ts, LogicalTime named_here) {
+  return public_ts != LogicalTime{} && !is_dirty(e) && is_taken_for_sure(e, named_here);
 }
 
 // A public copy at its home, under the block's lock: whether it is not needed, because there is none any

@@ -253,13 +253,14 @@ TEST(Publication, OfLiveBlocksAtARelease) {
 
 TEST(Publication, CopiesGoThatNobodyNeeds) {
   Entry e = holding(5, 9);
-  EXPECT_FALSE(copy_is_superseded(e, at(5)));
-  EXPECT_FALSE(copy_is_superseded(e, at(0))) << "there is none";
-  EXPECT_TRUE(copy_is_superseded(e, at(4)));
+  EXPECT_FALSE(copy_is_needless_elsewhere(e, at(5), at(5))) << "the next home may still read it";
+  EXPECT_FALSE(copy_is_needless_elsewhere(e, at(0), at(4))) << "there is none";
+  EXPECT_TRUE(copy_is_needless_elsewhere(e, at(4), at(4)));
+  EXPECT_TRUE(copy_is_needless_elsewhere(e, at(5), at(4))) << "named by this rank as a visitor";
   e.hint_write_ts = at(6);
-  EXPECT_TRUE(copy_is_superseded(e, at(5)));
+  EXPECT_TRUE(copy_is_needless_elsewhere(e, at(5), at(5)));
   e.state = State::readable_dirty;
-  EXPECT_FALSE(copy_is_superseded(e, at(5))) << "it is a twin";
+  EXPECT_FALSE(copy_is_needless_elsewhere(e, at(5), at(5))) << "it is a twin";
 
   BlockWords home{};
   home.write_ts = home.public_ts = 5;
