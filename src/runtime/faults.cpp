@@ -26,17 +26,7 @@ bool Faults::on_fault(const vm::Fault& fault) noexcept {
 }
 
 void Faults::watch_memory(BlockId block) noexcept {
-  const std::size_t bytes =
-      std::max(job_.plan.space.segment_of(block).block_bytes, job_.settings.run_bytes_max);
-  switch (devices_.memory_watch().opening(bytes)) {
-    case MemoryWatch::Verdict::go_on:
-      break;
-    case MemoryWatch::Verdict::look:
-      devices_.fabric().wake_service();
-      break;
-    case MemoryWatch::Verdict::stop:
-      job_.abort(1, devices_.memory_watch().limit_message().text);
-  }
+  room_->before_opening(std::max(job_.plan.space.segment_of(block).block_bytes, job_.settings.run_bytes_max));
 }
 
 bool Faults::may_execute(BlockId block) noexcept {

@@ -1,7 +1,8 @@
 // Resolves a fault of the user view: the protocol brings the block, on the thread that touched it.
 #pragma once
 
-#include "runtime/job_devices.h"
+#include "runtime/job_context.h"
+#include "runtime/job_room.h"
 #include "runtime/job_threads.h"
 #include "runtime/job_words.h"
 #include "sync/flag_order.h"
@@ -11,13 +12,14 @@ namespace musubi::runtime {
 
 class Faults final : public vm::FaultSink {
  public:
-  Faults(JobContext& job, JobDevices& devices) : job_(job), devices_(devices) {}
+  explicit Faults(JobContext& job) : job_(job) {}
 
   // Before the first fault: the drivers want their sink before there is a protocol.
-  void resolve_by(sync::FlagOrder& flags, JobThreads& threads, JobWords& words) noexcept {
+  void resolve_by(sync::FlagOrder& flags, JobThreads& threads, JobWords& words, JobRoom& room) noexcept {
     flags_ = &flags;
     threads_ = &threads;
     words_ = &words;
+    room_ = &room;
   }
 
   bool on_fault(const vm::Fault& fault) noexcept override;
@@ -27,10 +29,10 @@ class Faults final : public vm::FaultSink {
   void watch_memory(BlockId block) noexcept;
 
   JobContext& job_;
-  JobDevices& devices_;
   sync::FlagOrder* flags_ = nullptr;
   JobThreads* threads_ = nullptr;
   JobWords* words_ = nullptr;
+  JobRoom* room_ = nullptr;
 };
 
 }  // namespace musubi::runtime

@@ -35,7 +35,7 @@ JobRuntime::JobRuntime(const config::Settings& settings, std::unique_ptr<bootstr
     : OwnContext{JobContext(settings, std::move(bootstrap), std::move(plan))},
       Runtime(job.self, job.ranks, job.settings, job.counters),
       devices_(job),
-      faults_(job, devices_),
+      faults_(job),
       static_data_(job, globals, private_bytes),
       policies_(job, devices_) {}
 
@@ -53,10 +53,13 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
       ending(job, devices.fabric(), statistics),
       global_memory(devices.fabric(), devices.files().global(), job.plan.global_bytes),
       segments(job, devices, synchronization, page_managers),
+      room(job, devices, protocol),
       service(job, devices, messages, calls, ending) {}
 
 JobRuntime::~JobRuntime() {
-  if (parts_) parts_->synchronization.stop_background();
+  if (!parts_) return;
+  parts_->room.stop();
+  parts_->synchronization.stop_background();
 }
 
 Result<void> JobRuntime::open() {
@@ -69,7 +72,7 @@ Result<void> JobRuntime::open() {
   if (auto made = policies_.open(static_data_.private_parts()); !made) return made;
   Parts& parts = parts_.emplace(job, devices_, static_data_, policies_.protocol(), policies_.grants(),
                                 policies_.page_managers());
-  faults_.resolve_by(parts.synchronization.flags(), parts.threads, parts.words);
+  faults_.resolve_by(parts.synchronization.flags(), parts.threads, parts.words, parts.room);
   give({.memory = &parts.memory,
         .synchronization = &parts.synchronization,
         .coordination = &parts.coordination,
@@ -87,13 +90,14 @@ Result<void> JobRuntime::open() {
   return {};
 }
 
-// The service thread and the keeper take no signals of the program.
+// The threads of the runtime's own take no signals of the program.
 void JobRuntime::start_threads() {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   parts_->service.start();
   parts_->synchronization.start_background();
+  parts_->room.start();
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

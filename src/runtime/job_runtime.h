@@ -17,6 +17,7 @@
 #include "runtime/job_memory.h"
 #include "runtime/job_messages.h"
 #include "runtime/job_policies.h"
+#include "runtime/job_room.h"
 #include "runtime/job_segments.h"
 #include "runtime/job_synchronization.h"
 #include "runtime/job_threads.h"
@@ -59,6 +60,7 @@ class JobRuntime final : private OwnContext, public Runtime {
     JobEnding ending;
     JobGlobalMemory global_memory;
     JobSegments segments;
+    JobRoom room;
     ServiceThread service;
   };
 

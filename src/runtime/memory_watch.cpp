@@ -16,6 +16,9 @@ constexpr std::uint64_t look_first = 16 * MiB;
 constexpr std::uint64_t copies_of_block = 2;
 // Memory that must stay free, so that the job can still end in order.
 constexpr std::uint64_t reserve_bytes = 64 * MiB;
+// Freed in batches: a sixteenth of what the rank may hold, or this much where the machine is the limit.
+constexpr std::uint64_t slack_share = 16;
+constexpr std::uint64_t slack_of_machine = 64 * MiB;
 
 std::uint64_t bytes_of(int file) noexcept {
   struct stat status {};
@@ -33,6 +36,7 @@ MemoryWatch::MemoryWatch(const Files& files, std::optional<std::uint64_t> bytes_
                          BytesLeft bytes_left)
     : files_(files),
       bytes_max_(bytes_max),
+      slack_(bytes_max ? *bytes_max / slack_share : slack_of_machine),
       ranks_(ranks),
       bytes_left_(std::move(bytes_left)),
       opened_(0),
@@ -50,8 +54,26 @@ MemoryWatch::Verdict MemoryWatch::opening(std::size_t bytes) noexcept {
   }
   const std::uint64_t held = bytes_held();
   if (held > *bytes_max_) return Verdict::stop;
-  look_at_.store(opened + std::max(look_least, *bytes_max_ - held), std::memory_order_relaxed);
-  return Verdict::go_on;
+  const std::uint64_t high = *bytes_max_ - slack_;
+  const std::uint64_t left = held < high ? high - held : *bytes_max_ - held;
+  look_at_.store(opened + std::max(look_least, left), std::memory_order_relaxed);
+  return held < high ? Verdict::go_on : Verdict::look;
+}
+
+std::uint64_t MemoryWatch::excess() const {
+  const std::uint64_t held = bytes_held(), most = bytes_wanted_at_most();
+  return held > most ? held - most + slack_ : 0;
+}
+
+// Where the machine is the limit, each rank of the host has an equal share of what is left beyond the
+// reserve.
+std::uint64_t MemoryWatch::bytes_wanted_at_most() const {
+  if (bytes_max_) return *bytes_max_ - slack_;
+  const std::optional<std::uint64_t> left = bytes_left_();
+  if (!left) return UINT64_MAX / 2;  // not known
+  const std::uint64_t held = bytes_held(), kept = reserve_bytes + slack_;
+  if (*left >= kept) return held + (*left - kept) / ranks_;
+  return held - std::min(held, (kept - *left) / ranks_);
 }
 
 std::string MemoryWatch::shortage() {

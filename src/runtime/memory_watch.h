@@ -29,16 +29,22 @@ class MemoryWatch {
 
   enum class Verdict : std::uint8_t {
     go_on,
-    look,  // somebody outside the fault handler should call shortage()
-    stop,  // the rank holds more than it may: limit_message()
+    look,  // memory gets short: somebody outside the fault handler should free excess(), then call shortage()
+    stop,  // the rank holds more than it may: room must be made first, or limit_message() says why it cannot
   };
   // A fault is about to open `bytes` at most. Any thread, also inside a fault handler.
   Verdict opening(std::size_t bytes) noexcept;
 
   // Whether some caller got the answer `look`, and nobody has looked since. Any thread.
   bool is_due() const noexcept { return due_.load(std::memory_order_relaxed); }
-  // Looks at the machine. Result: empty, or the line with which the job should end. One thread; not inside a
-  // fault handler.
+  // How much should be freed, so that faults need not wait for it; 0 while there is room. And how much the
+  // rank should hold at most. Not inside a fault handler.
+  std::uint64_t excess() const;
+  std::uint64_t bytes_wanted_at_most() const;
+  // Whether the rank holds more than `bytes_max`. Any thread.
+  bool is_over() const noexcept { return bytes_max_ && bytes_held() > *bytes_max_; }
+  // Looks at the machine; of use without `bytes_max`. Result: empty, or the line with which the job should
+  // end. One thread; not inside a fault handler.
   std::string shortage();
 
   // Of all files. Any thread, signal-safe.
@@ -53,6 +59,7 @@ class MemoryWatch {
  private:
   const Files files_;
   const std::optional<std::uint64_t> bytes_max_;
+  const std::uint64_t slack_;  // below what is allowed: from here on room is made, down to twice as much
   const std::uint32_t ranks_;
   const BytesLeft bytes_left_;
   std::atomic<std::uint64_t> opened_;

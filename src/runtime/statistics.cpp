@@ -98,7 +98,25 @@ void Statistics::print_counters() {
     std::snprintf(number, sizeof number, " %14lu\n", static_cast<unsigned long>(sum));
     text += number;
   }
-  std::fputs(text.c_str(), stderr);
+  std::fputs((text + shortage_line()).c_str(), stderr);
+}
+
+// Where much of what is fetched was here before, memory is what the program waits for.
+std::string Statistics::shortage_line() {
+  constexpr std::uint64_t share_told = 4;
+  std::uint64_t fetched = 0, again = 0;
+  for (std::uint32_t rank = 0; rank < job_.ranks; ++rank) {
+    fetched += counter_of(Rank{rank}, static_cast<std::size_t>(trace::Counter::fetched_bytes));
+    again += counter_of(Rank{rank}, static_cast<std::size_t>(trace::Counter::refetched_bytes));
+  }
+  if (again == 0 || again < fetched / share_told) return {};
+  char line[240];
+  std::snprintf(
+      line, sizeof line,
+      "musubi: memory was short: of %lu MiB that were fetched, %lu MiB had been here before and were "
+      "thrown out; raise memory_max, or use more ranks\n",
+      static_cast<unsigned long>(fetched >> 20), static_cast<unsigned long>(again >> 20));
+  return line;
 }
 
 }  // namespace musubi::runtime

@@ -33,6 +33,7 @@ class Statistics {
   void name_races();
   std::string place_name(std::uintptr_t address) const;
   void print_counters();
+  std::string shortage_line();
 
   JobContext& job_;
   JobWords& words_;

@@ -49,11 +49,34 @@ Task<std::size_t> RoomKeeper::make(std::size_t bytes) {
     if (moved == 0) break;
     freed += moved;
   }
+  if (freed < bytes) freed += co_await sift_homes(bytes - freed);
   publish();
   co_return freed;
 }
 
-// Result: 0 when nothing can be freed any more.
+// For homes of others.
+Task<> RoomKeeper::make_room_for(std::size_t bytes) {
+  if (free_bytes() < bytes) (void)co_await room_.throw_out(bytes - free_bytes());
+  if (free_bytes() < bytes) (void)co_await sift_homes(bytes - free_bytes());
+}
+
+// Brings homes to rest that stay here: they need no public copies. It also finds what stands among the homes
+// and is one no more, since another rank has written. Result: the bytes that are free now.
+Task<std::size_t> RoomKeeper::sift_homes(std::size_t bytes) {
+  std::array<BlockId, offered_max> homes;
+  std::size_t freed = 0;
+  for (std::size_t seen = 0; freed + room_.copy_bytes() < bytes && seen < room_.resident_bytes();) {
+    const coherence::Offer offer = co_await room_.offer(homes);
+    freed += offer.freed_bytes;
+    freed += co_await room_.end_offer(std::span<const BlockId>(homes).first(offer.count));
+    if (offer.count == 0) break;
+    seen += offer.count * room_.smallest_block_bytes();
+  }
+  if (freed < bytes) freed += co_await room_.throw_out(bytes - freed);
+  co_return freed;
+}
+
+// Result: 0 when nothing can be freed at the moment.
 Task<std::size_t> RoomKeeper::move_homes(std::size_t bytes) {
   for (std::uint32_t attempt = 0; attempt < 2 * fabric_.ranks(); ++attempt) {
     const std::size_t most = std::clamp<std::size_t>(bytes / room_.smallest_block_bytes(), 1, offered_max);
@@ -61,14 +84,13 @@ Task<std::size_t> RoomKeeper::move_homes(std::size_t bytes) {
     const coherence::Offer offer = co_await room_.offer(blocks);
     const std::span<const BlockId> offered = blocks.first(offer.count);
     std::size_t freed = offer.freed_bytes;
-    std::optional<Rank> taker;
-    if (offer.count != 0 && freed < bytes) taker = co_await find_taker();
-    if (taker) {
+    if (offer.count != 0 && freed < bytes && fabric_.ranks() > 1) {
+      const Rank taker = co_await find_taker();
       word(own().count).store(offer.count);
-      (void)co_await ask(*taker);
+      (void)co_await ask(taker);
     }
     freed += co_await room_.end_offer(offered);
-    if (freed != 0 || !taker) co_return freed;
+    if (freed != 0 || offer.count == 0) co_return freed;
   }
   co_return 0;
 }
@@ -77,11 +99,12 @@ Task<std::size_t> RoomKeeper::move_homes(std::size_t bytes) {
 Task<std::size_t> RoomKeeper::ask(Rank taker) {
   word(own().answer).store(0);
   co_await fabric::deliver(fabric_, taker, fabric::MessageKind::room, fabric::Urgency::promptly, {});
-  for (unsigned attempt = 0;; ++attempt) {
+  for (unsigned attempt = 0; !asks_nobody_.load(); ++attempt) {
     if (const std::uint64_t answer = word(own().answer).load(); answer != 0) co_return answer - 1;
     if (is_asked()) co_await serve();  // or two ranks would wait for each other
     co_await pause(attempt);
   }
+  co_return 0;
 }
 
 Task<> RoomKeeper::serve() {
@@ -99,7 +122,7 @@ Task<> RoomKeeper::serve_one(Rank from) {
   co_await fabric::transfer(fabric_, from, look);
   MUSUBI_CHECK(asked.count <= offered_max);
   const std::size_t wanted = asked.count * room_.largest_block_bytes();
-  if (free_bytes() < wanted) (void)co_await room_.throw_out(wanted - free_bytes());
+  co_await make_room_for(wanted);
   const std::size_t taken =
       co_await room_.take_over(std::span<const BlockId>(asked.offered).first(asked.count), free_bytes());
   publish();
@@ -109,10 +132,10 @@ Task<> RoomKeeper::serve_one(Rank from) {
   co_await fabric::transfer(fabric_, from, tell);
 }
 
-// The better one of two; all, one after the other, where none of them has room.
-Task<std::optional<Rank>> RoomKeeper::find_taker() {
+// The better one of two; where neither has room, the first one that has. When none has, any: its word may be
+// out of date, since it says nothing of what others have taken over from there.
+Task<Rank> RoomKeeper::find_taker() {
   const std::uint32_t ranks = fabric_.ranks();
-  if (ranks < 2) co_return std::nullopt;
   const std::uint64_t least = room_.largest_block_bytes();
   const Rank first{draw_rank()}, second{draw_rank()};
   const std::uint64_t room_of_first = co_await room_at(first);
@@ -124,7 +147,7 @@ Task<std::optional<Rank>> RoomKeeper::find_taker() {
     const std::uint64_t room = co_await room_at(rank);
     if (room >= least) co_return rank;
   }
-  co_return std::nullopt;
+  co_return first;
 }
 
 Task<std::uint64_t> RoomKeeper::room_at(Rank rank) {

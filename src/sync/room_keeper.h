@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "base/event.h"
@@ -62,6 +61,8 @@ class RoomKeeper final : private fabric::Listener {
   // Takes homes over from the ranks that have asked.
   Task<> serve();
   bool is_asked() const noexcept { return asks_.load() != 0; }
+  // Ends the wait for another rank, now and from now on: it may have ended. Any thread.
+  void ask_no_more() noexcept { asks_nobody_.store(true); }
   // Tells the others how much room there is.
   void publish() noexcept;
 
@@ -73,9 +74,11 @@ class RoomKeeper final : private fabric::Listener {
   }
   std::size_t free_bytes() const noexcept;
   Task<> serve_one(Rank from);
+  Task<> make_room_for(std::size_t bytes);
+  Task<std::size_t> sift_homes(std::size_t bytes);
   Task<std::size_t> move_homes(std::size_t bytes);
   Task<std::size_t> ask(Rank taker);
-  Task<std::optional<Rank>> find_taker();
+  Task<Rank> find_taker();
   Task<std::uint64_t> room_at(Rank rank);
   std::uint32_t draw_rank();
 
@@ -90,6 +93,7 @@ class RoomKeeper final : private fabric::Listener {
   std::uint64_t drawn_;
   std::vector<std::atomic<bool>> asked_;  // by rank
   std::atomic<std::uint32_t> asks_{0};    // of them
+  std::atomic<bool> asks_nobody_{false};
 };
 
 }  // namespace musubi::sync

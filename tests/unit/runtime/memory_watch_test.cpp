@@ -38,8 +38,11 @@ class MemoryWatchTest : public testing::Test {
 
 TEST_F(MemoryWatchTest, ALimitStopsTheRankAtMostAMebibyteBeyondIt) {
   MemoryWatch memory = watch(8 * MiB);
-  std::uint64_t held = 0;
-  while (memory.opening(block) == MemoryWatch::Verdict::go_on) {
+  std::uint64_t held = 0, told_at = 0;
+  for (;;) {
+    const MemoryWatch::Verdict verdict = memory.opening(block);
+    if (verdict == MemoryWatch::Verdict::stop) break;
+    if (verdict == MemoryWatch::Verdict::look && told_at == 0) told_at = held;
     ASSERT_LT(held, 10 * MiB);
     // Both copies of the block come into being, the most that a fault can cost.
     std::memset(views_[0].data() + held / 2, 1, block);
@@ -47,6 +50,11 @@ TEST_F(MemoryWatchTest, ALimitStopsTheRankAtMostAMebibyteBeyondIt) {
     held += 2 * block;
     EXPECT_EQ(memory.bytes_held(), held);
   }
+  // Told before, while there is time to make room.
+  EXPECT_GE(told_at, memory.bytes_wanted_at_most());
+  EXPECT_LE(told_at, 8 * MiB);
+  EXPECT_GT(memory.excess(), held - 8 * MiB);
+  EXPECT_TRUE(memory.is_over());
   EXPECT_GT(held, 8 * MiB);
   EXPECT_LE(held, 9 * MiB + 2 * block);
   const std::string line = memory.limit_message().text;
