@@ -1,5 +1,6 @@
 // Releases and acquires at which nothing happens: most barriers of programs that share little. They need no
-// task, and hold no lock: in a quiescent release nobody else of this rank is at work.
+// task. In a quiescent release nobody else of this rank is at work but a thread that makes room, which holds
+// the gate of releases.
 #include "coherence/migrating/acquires.h"
 #include "coherence/migrating/releases.h"
 
@@ -7,6 +8,8 @@ namespace musubi::coherence::migrating {
 
 bool Releases::release_at_once(bool quiescent) {
   if (!quiescent) return false;
+  const auto pass = ground_.release_gate.try_enter();
+  if (!pass) return false;
   if (!stacks_.all_are_unchanged()) return false;
   if (copies_.is_look_due()) return false;
   // A block that is writable is listed, or sleeps; pinned ones are not.

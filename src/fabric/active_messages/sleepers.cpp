@@ -8,15 +8,19 @@ void Sleepers::sleep(const std::atomic<bool>& ready, std::uint32_t bell) noexcep
   if (!watched_.exchange(true)) {
     if (!ready.load() && bell_.load() == bell) transport_.sleep(Sleeper::waiter);
     watched_.store(false);
-    if (sleepers_.load() != 0) {
-      bell_.fetch_add(1);
-      os::futex_wake(bell_, 1);
-    }
-    return;
+    return hand_on();
   }
   sleepers_.fetch_add(1);
   if (watched_.load() && !ready.load() && bell_.load() == bell) os::futex_wait(bell_, bell);
   sleepers_.fetch_sub(1);
+  // The thread to which the watcher handed its place may have no need of it any more.
+  if (!watched_.load()) hand_on();
+}
+
+void Sleepers::hand_on() noexcept {
+  if (sleepers_.load() == 0) return;
+  bell_.fetch_add(1);
+  os::futex_wake(bell_, 1);
 }
 
 void Sleepers::wake() noexcept {

@@ -6,6 +6,7 @@
 //   sleeper announces itself, then compares the bell again.
 // - A watcher leaves: it frees the place, then looks for sleepers. A sleeper announces itself, then looks
 //   whether the place is free.
+// - A sleeper that wakes while nobody watches wakes another one: it may itself have what it waited for.
 #pragma once
 
 #include <atomic>
@@ -63,6 +64,9 @@ class Sleepers {
   }
 
  private:
+  // Wakes one sleeper, to watch.
+  void hand_on() noexcept;
+
   // A poll is a system call or several; the policy counts looks at memory.
   static constexpr std::uint32_t checks_per_poll = 8;
 

@@ -1,4 +1,5 @@
 // What the supervisor of several hosts does with the messages of its proxies.
+#include <algorithm>
 #include <utility>
 
 #include "bootstrap/local/gathered.h"
@@ -10,6 +11,7 @@ namespace {
 
 // How long aborts and exits wait for the death of a rank on another host that may have caused them.
 constexpr std::uint64_t hold_back_ns = 200'000'000;
+constexpr std::uint64_t hold_back_exits_ns = 5'000'000'000;
 
 }  // namespace
 
@@ -166,7 +168,13 @@ void HostsSupervisor::hold_back(HostLink& host, const Endings& endings) {
   held_back_.aborts.insert(held_back_.aborts.end(), endings.aborts.begin(), endings.aborts.end());
   held_back_.memory_ran_out = held_back_.memory_ran_out || endings.memory_ran_out;
   if (killed || control_.phase() != Phase::running) return weigh_held_back();
-  if (!weigh_at_ns_) weigh_at_ns_ = os::monotonic_ns() + hold_back_ns;
+  // Ranks that exit in order after another one has finished the job: its word comes by another channel.
+  const auto exited_well = [](const Death& death) {
+    return !death.ending.by_signal && death.ending.number == 0;
+  };
+  const bool all_well = held_back_.aborts.empty() && std::ranges::all_of(held_back_.deaths, exited_well);
+  const std::uint64_t at_ns = os::monotonic_ns() + (all_well ? hold_back_exits_ns : hold_back_ns);
+  weigh_at_ns_ = std::min(weigh_at_ns_.value_or(at_ns), at_ns);
 }
 
 void HostsSupervisor::weigh_held_back() {
