@@ -39,8 +39,8 @@ TEST(MemoryLimit, CopiesGoAndHomesMoveBeforeTheJobEnds) {
 
 // Main alone initialises more than any rank may hold.
 TEST(MemoryLimit, DataOfTheWholeJobIsSorted) {
-  LaunchedJob job({"run", "-n", "4", "--stats", "--set", "memory_max=64MiB", PROGRAM_FOLDER "beyond_memory",
-                   "sort", "192"});
+  LaunchedJob job({"run", "-n", "4", "--stats", "--set", "memory_max=16MiB", PROGRAM_FOLDER "beyond_memory",
+                   "sort", "48"});
   EXPECT_EQ(job.wait(), 0) << job.error();
   EXPECT_TRUE(contains(job.output(), "verified"));
   for (const char* told : {"homes_moved_away", "musubi: memory was short: of "})
@@ -48,8 +48,8 @@ TEST(MemoryLimit, DataOfTheWholeJobIsSorted) {
 }
 
 TEST(MemoryLimit, DataOfTheWholeJobIsMultiplied) {
-  LaunchedJob job({"run", "-n", "8", "--stats", "--set", "memory_max=32MiB", PROGRAM_FOLDER "beyond_memory",
-                   "product", "96"});
+  LaunchedJob job({"run", "-n", "8", "--stats", "--set", "memory_max=12MiB", PROGRAM_FOLDER "beyond_memory",
+                   "product", "36"});
   EXPECT_EQ(job.wait(), 0) << job.error();
   EXPECT_TRUE(contains(job.output(), "verified"));
   EXPECT_TRUE(contains(job.error(), "homes_moved_away")) << job.error();
