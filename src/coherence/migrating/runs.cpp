@@ -121,9 +121,11 @@ Task<> Runs::make_valid(Run& run, vm::Access wanted) {
 Task<std::size_t> Runs::touch_first(Run& run, std::size_t begin) {
   TaskGroup touches(Run::blocks_max);
   std::size_t end = begin;
-  while (end < run.count && !run.members[end].was_valid &&
-         fetches_.looks_untouched(ground_.block(run.id(end))))
-    co_await touches.admit(touch_member(run.id(end++)));
+  for (; end < run.count && !run.members[end].was_valid; ++end) {
+    const BlockId id = run.id(end);
+    if (!fetches_.looks_untouched(ground_.block(id))) break;
+    co_await touches.admit(touch_member(id));
+  }
   co_await touches.drain();
   co_return end;
 }
