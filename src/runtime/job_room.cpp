@@ -85,7 +85,7 @@ void JobRoom::before_opening(std::size_t bytes) noexcept {
 void JobRoom::work() {
   makes_room = true;
   os::sleep_exactly();
-  name_thread(ThreadRole::background, 1);
+  name_thread(ThreadRole::memory, 0);
   ThreadExecutor executor(devices_.fabric(), job_.counters, ThreadExecutor::Pauses::sleep);
   while (!stopping_.load()) {
     const std::uint32_t seen = bell_.load();

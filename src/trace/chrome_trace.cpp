@@ -47,6 +47,9 @@ class Writer {
       case ThreadRole::background:
         std::fputs("background", file_);
         break;
+      case ThreadRole::memory:
+        std::fputs("memory", file_);
+        break;
       case ThreadRole::unnamed:
         std::fprintf(file_, "thread %zu", thread);
         break;

@@ -13,7 +13,7 @@
 namespace musubi::trace {
 
 // What the thread of a ring does.
-enum class ThreadRole : std::uint32_t { unnamed, main, team, background };
+enum class ThreadRole : std::uint32_t { unnamed, main, team, background, memory };
 
 // A ring's state; its records lie apart. One thread writes, signal handlers on it included.
 struct alignas(64) EventRing {

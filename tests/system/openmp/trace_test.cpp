@@ -74,6 +74,7 @@ TEST_F(Trace, ShowsWhatTheThreadsOfAllRanksDid) {
     EXPECT_EQ(names.count("main"), 1u);
     EXPECT_EQ(names.count("OpenMP thread 1"), 1u);
     EXPECT_EQ(names.count("background"), 1u);
+    EXPECT_EQ(names.count("memory"), 1u);
   }
   EXPECT_EQ(trace.count(0, "barrier"), trace.count(1, "barrier"));
   EXPECT_EQ(job.error(), "");
