@@ -54,27 +54,12 @@ std::vector<Hand> hands_of(Stage& stage, std::uint32_t threads, Random& random) 
   return hands;
 }
 
-class Increment final : public coherence::Modification {
- public:
-  Increment() {
-    offset = counter_index * sizeof(std::uint64_t);
-    bytes = sizeof(std::uint64_t);
-  }
-  void apply(std::byte* block) noexcept override {
-    std::uint64_t value = 0;
-    std::byte* const counter = block + counter_index * sizeof value;
-    std::memcpy(&value, counter, sizeof value);
-    ++value;
-    std::memcpy(counter, &value, sizeof value);
-  }
-};
-
 // Other things that bring blocks out, now and then.
 Task<> do_something_else(Play& play, Node& node) {
   Random& random = play.stage.cluster().world().random();
   const std::uint64_t what = random.below(12);
   if (what == 0) {
-    Increment increment;
+    Increment increment(counter_index);
     co_await node.modify(BlockId{random.below(blocks)}, increment);
   } else if (what == 1) {
     co_await node.lock(LockId{0});

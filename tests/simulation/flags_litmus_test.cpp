@@ -43,26 +43,11 @@ std::vector<Hand> hands_of(Stage& stage, std::uint32_t threads, Random& random) 
 
 // An atomic addition to a word beside the flags, or an empty critical section, now and then: both bring
 // blocks out.
-class Increment final : public coherence::Modification {
- public:
-  Increment() {
-    offset = counter_index * sizeof(std::uint64_t);
-    bytes = sizeof(std::uint64_t);
-  }
-  void apply(std::byte* block) noexcept override {
-    std::uint64_t value = 0;
-    std::byte* const counter = block + counter_index * sizeof value;
-    std::memcpy(&value, counter, sizeof value);
-    ++value;
-    std::memcpy(counter, &value, sizeof value);
-  }
-};
-
 Task<> do_something_else(Stage& stage, Node& node) {
   Random& random = stage.cluster().world().random();
   const std::uint64_t what = random.below(8);
   if (what == 0) {
-    Increment increment;
+    Increment increment(counter_index);
     co_await node.modify(BlockId{random.below(blocks)}, increment);
   } else if (what == 1) {
     co_await node.locks().lock(LockId{0});

@@ -80,21 +80,6 @@ constexpr unsigned counts = 40;
 constexpr std::size_t worked_word = 0, counted_word = 4, atomic_word = 7;
 constexpr LockId counting{0};
 
-class Increment final : public coherence::Modification {
- public:
-  Increment() {
-    offset = atomic_word * sizeof(std::uint64_t);
-    bytes = sizeof(std::uint64_t);
-  }
-  void apply(std::byte* block) noexcept override {
-    std::uint64_t value = 0;
-    std::byte* const at = block + atomic_word * sizeof value;
-    std::memcpy(&value, at, sizeof value);
-    ++value;
-    std::memcpy(at, &value, sizeof value);
-  }
-};
-
 Task<> count_under_lock(Stage& stage, Node& node, std::uint64_t* count, bool* stale) {
   for (unsigned i = 0; i < counts; ++i) {
     co_await node.locks().lock(counting);
@@ -119,7 +104,7 @@ Task<> read_under_lock(Stage& stage, Node& node, const std::uint64_t* count, boo
 
 Task<> add_atomically(Stage& stage, Node& node) {
   for (unsigned i = 0; i < counts; ++i) {
-    Increment increment;
+    Increment increment(atomic_word);
     co_await node.modify(BlockId{0}, increment);
     co_await idle(stage, 2000);
   }

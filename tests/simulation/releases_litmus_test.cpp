@@ -17,20 +17,6 @@ struct Written {
   bool stale = false;
 };
 
-class Increment final : public coherence::Modification {
- public:
-  Increment() {
-    offset = atomic_word * sizeof(std::uint64_t);
-    bytes = sizeof(std::uint64_t);
-  }
-  void apply(std::byte* block) noexcept override {
-    std::uint64_t value = 0;
-    std::memcpy(&value, block + offset, sizeof value);
-    ++value;
-    std::memcpy(block + offset, &value, sizeof value);
-  }
-};
-
 // Unlocks again and again: nobody has come, and all blocks sleep.
 Task<> write_all_under_lock(Stage& stage, Node& node, Written* written) {
   for (unsigned turn = 1; turn <= turns; ++turn) {
@@ -45,7 +31,7 @@ Task<> write_all_under_lock(Stage& stage, Node& node, Written* written) {
 Task<> count_atomically(Stage& stage, Node& node) {
   for (std::uint64_t block = 0; block < blocks; ++block) {
     co_await idle(stage, 10000);
-    Increment increment;
+    Increment increment(atomic_word);
     co_await node.modify(BlockId{block}, increment);
   }
 }

@@ -97,6 +97,20 @@ inline Task<std::uint64_t> load(Node& node, std::uint64_t block, std::size_t ind
 inline Task<> store(Node& node, std::uint64_t block, std::uint64_t value, std::size_t index = 0) {
   co_await node.write(BlockId{block}, index * 8, std::as_bytes(std::span{&value, 1}));
 }
+// Adds one to a word, as a change that only the rank itself can make: the block comes to it.
+class Increment final : public coherence::Modification {
+ public:
+  explicit Increment(std::size_t index) {
+    offset = index * sizeof(std::uint64_t);
+    bytes = sizeof(std::uint64_t);
+  }
+  void apply(std::byte* block) noexcept override {
+    std::uint64_t value = 0;
+    std::memcpy(&value, block + offset, sizeof value);
+    ++value;
+    std::memcpy(block + offset, &value, sizeof value);
+  }
+};
 inline Task<> meet(Node& node) {
   sync::Barrier::Payload payload{};
   co_await node.barrier(payload);

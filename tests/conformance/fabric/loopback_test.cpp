@@ -3,15 +3,14 @@
 #include "fabric_suite.h"
 #include "os/cpu.h"
 #include "service_threads.h"
-#include "thread_per_actor.h"
 #include "waiting_suite.h"
 
 namespace musubi::fabric::conformance {
 namespace {
 
-class LoopbackWorld final : public FabricWorld {
+class LoopbackWorld final : public ServedWorld {
  public:
-  LoopbackWorld(std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy) {
+  LoopbackWorld(std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy) : ServedWorld(ranks) {
     auto opened = LoopbackJob::open(ranks, region_bytes, policy);
     MUSUBI_CHECK(opened.ok(), "%s", opened.error().message.c_str());
     job_ = std::move(opened).value();
@@ -19,12 +18,6 @@ class LoopbackWorld final : public FabricWorld {
 
   Fabric& fabric(Rank rank) override { return job_->fabric(rank); }
   std::byte* memory(Rank rank) override { return job_->memory(rank); }
-
-  bool run(std::vector<Actor> actors) override {
-    const auto fabric_of = [this](Rank rank) -> Fabric& { return fabric(rank); };
-    const ServiceThreads services(job_->ranks(), fabric_of);
-    return run_by_threads(actors, job_->ranks(), fabric_of);
-  }
 
  private:
   std::unique_ptr<LoopbackJob> job_;

@@ -5,8 +5,8 @@
 #include "fabric_suite.h"
 #include "os/cpu.h"
 #include "service_threads.h"
+#include "shm_ranks.h"
 #include "tcp_ranks.h"
-#include "thread_per_actor.h"
 #include "waiting_suite.h"
 
 namespace musubi::fabric::conformance {
@@ -15,8 +15,7 @@ namespace {
 constexpr std::uint32_t ranks_max = 8;
 
 struct MixedRank {
-  os::FileDescriptor file;
-  os::Mapping memory;
+  SharedMemory memory;
   trace::Counters counters;
   std::unique_ptr<SocketTransport> transport;
   std::unique_ptr<ActiveMessages> far;
@@ -25,16 +24,11 @@ struct MixedRank {
 
   Result<void> open(Rank self, std::uint32_t ranks, std::span<const Rank> group, std::size_t region_bytes,
                     const Exchange& exchange, WaitingPolicy policy) {
-    auto created = os::create_memory_file("musubi-test", region_bytes);
-    if (!created) return created.error();
-    file = std::move(created).value();
-    auto mapped = os::Mapping::anywhere(region_bytes, os::Protection::read_write, {file.number()});
-    if (!mapped) return mapped.error();
-    memory = std::move(mapped).value();
+    if (auto made = memory.make(region_bytes); !made) return made;
     auto joined = open_tcp(self, ranks, tcp_options_of_tests(), exchange);
     if (!joined) return joined.error();
     transport = std::move(joined).value();
-    const RegionMemory region{RegionId{0}, memory.data(), region_bytes, file.number(), 0};
+    const RegionMemory region = memory.as_region(RegionId{0}, region_bytes);
     far = std::make_unique<ActiveMessages>(*transport, std::span(&region, 1), counters, policy);
     auto opened = ShmFabric::open(self, ranks, std::span(&region, 1), exchange, counters, policy,
                                   {.group = group, .sleep = far.get()});
@@ -47,10 +41,10 @@ struct MixedRank {
 
 using GroupOf = std::uint32_t (*)(std::uint32_t rank);
 
-class MixedWorld final : public FabricWorld {
+class MixedWorld final : public ServedWorld {
  public:
   MixedWorld(std::uint32_t ranks, std::size_t region_bytes, GroupOf group_of, WaitingPolicy policy)
-      : board_(ranks), ranks_(ranks) {
+      : ServedWorld(ranks), board_(ranks), ranks_(ranks) {
     std::vector<std::vector<Rank>> groups(ranks_max);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) groups[group_of(rank)].push_back(Rank{rank});
     open_all(ranks, [&](Rank rank) {
@@ -61,12 +55,6 @@ class MixedWorld final : public FabricWorld {
 
   Fabric& fabric(Rank rank) override { return *ranks_[rank.value].fabric; }
   std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
-  bool run(std::vector<Actor> actors) override {
-    const auto fabric_of = [this](Rank rank) -> Fabric& { return fabric(rank); };
-    const auto ranks = static_cast<std::uint32_t>(ranks_.size());
-    const ServiceThreads services(ranks, fabric_of);
-    return run_by_threads(actors, ranks, fabric_of);
-  }
 
  private:
   ExchangeBoard board_;

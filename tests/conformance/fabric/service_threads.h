@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "fabric/fabric.h"
+#include "fabric_suite.h"
+#include "thread_per_actor.h"
 
 namespace musubi::fabric::conformance {
 
@@ -38,6 +40,22 @@ class ServiceThreads {
   const std::function<Fabric&(Rank)> fabric_of_;
   std::atomic<bool> stop_{false};
   std::vector<std::thread> threads_;
+};
+
+// A world whose ranks have service threads while actors run, a thread each.
+class ServedWorld : public FabricWorld {
+ public:
+  bool run(std::vector<Actor> actors) final {
+    const auto fabric_of = [this](Rank rank) -> Fabric& { return fabric(rank); };
+    const ServiceThreads services(ranks_, fabric_of);
+    return run_by_threads(actors, ranks_, fabric_of);
+  }
+
+ protected:
+  explicit ServedWorld(std::uint32_t ranks) : ranks_(ranks) {}
+
+ private:
+  const std::uint32_t ranks_;
 };
 
 }  // namespace musubi::fabric::conformance

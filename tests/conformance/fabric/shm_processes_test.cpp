@@ -251,7 +251,7 @@ TEST(ShmProcesses, HugeSparseRegionsTakeNoMemory) {
         for (std::uint32_t peer = 0; peer < 4; ++peer) fetch_add_now(fabric, Rank{peer}, bytes - 8, 1);
         yield_until([&] { return fetch_add_now(fabric, fabric.self(), bytes - 8, 0) == 4; });
         struct stat file {};
-        ::fstat(rank.file.number(), &file);
+        ::fstat(rank.memory.file.number(), &file);
         rusage usage{};
         ::getrusage(RUSAGE_SELF, &usage);
         return file.st_blocks * 512 <= 1 << 20 && usage.ru_maxrss < 64 * 1024;

@@ -10,7 +10,6 @@
 #include "fabric_suite.h"
 #include "service_threads.h"
 #include "tcp_ranks.h"
-#include "thread_per_actor.h"
 
 namespace musubi::fabric::conformance {
 namespace {
@@ -68,9 +67,10 @@ std::uint32_t namespace_of(Rank rank) {
   return rank.value % Namespaces::count;
 }
 
-class NamespacesWorld final : public FabricWorld {
+class NamespacesWorld final : public ServedWorld {
  public:
-  NamespacesWorld(std::uint32_t ranks, std::size_t region_bytes) : board_(ranks), ranks_(ranks) {
+  NamespacesWorld(std::uint32_t ranks, std::size_t region_bytes)
+      : ServedWorld(ranks), board_(ranks), ranks_(ranks) {
     open_all(ranks, [&](Rank rank) {
       Namespaces::get().enter(namespace_of(rank));
       const std::string network = "v" + std::to_string(namespace_of(rank));
@@ -85,12 +85,6 @@ class NamespacesWorld final : public FabricWorld {
     return *ranks_[rank.value].fabric;
   }
   std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
-  bool run(std::vector<Actor> actors) override {
-    const auto fabric_of = [this](Rank rank) -> Fabric& { return fabric(rank); };
-    const auto ranks = static_cast<std::uint32_t>(ranks_.size());
-    const ServiceThreads services(ranks, fabric_of);
-    return run_by_threads(actors, ranks, fabric_of);
-  }
 
  private:
   ExchangeBoard board_;

@@ -3,17 +3,16 @@
 #include "os/cpu.h"
 #include "service_threads.h"
 #include "tcp_ranks.h"
-#include "thread_per_actor.h"
 #include "waiting_suite.h"
 
 namespace musubi::fabric::conformance {
 namespace {
 
-class TcpWorld final : public FabricWorld {
+class TcpWorld final : public ServedWorld {
  public:
   TcpWorld(std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy,
            std::string_view network = "127.0.0.1")
-      : board_(ranks), ranks_(ranks) {
+      : ServedWorld(ranks), board_(ranks), ranks_(ranks) {
     open_all(ranks, [&](Rank rank) {
       return ranks_[rank.value].open(rank, ranks, region_bytes, tcp_options_of_tests(network),
                                      board_.of(rank), policy);
@@ -22,13 +21,6 @@ class TcpWorld final : public FabricWorld {
 
   Fabric& fabric(Rank rank) override { return *ranks_[rank.value].fabric; }
   std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
-
-  bool run(std::vector<Actor> actors) override {
-    const auto fabric_of = [this](Rank rank) -> Fabric& { return fabric(rank); };
-    const auto ranks = static_cast<std::uint32_t>(ranks_.size());
-    const ServiceThreads services(ranks, fabric_of);
-    return run_by_threads(actors, ranks, fabric_of);
-  }
 
  private:
   ExchangeBoard board_;

@@ -16,14 +16,6 @@
 namespace musubi::test {
 namespace {
 
-void wait_until_ready(LaunchedJob& job) {
-  ASSERT_TRUE(eventually([&] { return job.output().find("ready\n") != std::string::npos; })) << job.error();
-}
-
-std::ptrdiff_t lines_of(const std::string& text) {
-  return std::ranges::count(text, '\n');
-}
-
 TEST(HostFaults, KilledProxyEndsTheJobAndItsRanks) {
   LaunchedJob job(run_on_hosts("h1:2,h2:2", {"ready"}));
   wait_until_ready(job);
@@ -35,7 +27,7 @@ TEST(HostFaults, KilledProxyEndsTheJobAndItsRanks) {
   EXPECT_NE(job.error().find("musubi: host h"), std::string::npos) << job.error();
   EXPECT_NE(job.error().find(" is lost: its proxy has ended (signal 9 (SIGKILL))"), std::string::npos)
       << job.error();
-  EXPECT_EQ(lines_of(job.error()), 1) << job.error();
+  EXPECT_EQ(lines_of(job.error()), 1u) << job.error();
   EXPECT_EQ(left.of(job), "");
 }
 
@@ -75,7 +67,7 @@ TEST(HostFaults, AStoppedProxyIsSilentAndItsHostLost) {
   EXPECT_EQ(job.wait(), 125);
   EXPECT_NE(job.error().find("is lost: no sign of life for 1 s; ending the job"), std::string::npos)
       << job.error();
-  EXPECT_EQ(lines_of(job.error()), 1) << job.error();
+  EXPECT_EQ(lines_of(job.error()), 1u) << job.error();
   EXPECT_EQ(left.of(job), "");
 }
 

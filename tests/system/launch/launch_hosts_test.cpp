@@ -15,20 +15,6 @@
 namespace musubi::test {
 namespace {
 
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
-std::size_t lines_of(const std::string& text) {
-  return count_of(text, "\n");
-}
-
-void wait_until_ready(LaunchedJob& job) {
-  ASSERT_TRUE(eventually([&] { return job.output().find("ready\n") != std::string::npos; })) << job.error();
-}
-
 // A file of the test's own, gone at its end.
 struct TemporaryFile {
   explicit TemporaryFile(const std::string& contents) {

@@ -17,21 +17,6 @@
 namespace musubi::test {
 namespace {
 
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
-  return count;
-}
-
-std::size_t lines_of(const std::string& text) {
-  return count_of(text, "\n");
-}
-
-// Once rank 0 is ready, all ranks have joined.
-void wait_until_ready(LaunchedJob& job) {
-  ASSERT_TRUE(eventually([&] { return job.output().find("ready\n") != std::string::npos; })) << job.error();
-}
-
 TEST(Launch, AllGatherOfOneToSixteenRanks) {
   for (const int ranks : {1, 2, 3, 4, 7, 16}) {
     LaunchedJob job(run_ranks(ranks, {"gather", "5", "1000"}));

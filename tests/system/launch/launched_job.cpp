@@ -1,6 +1,7 @@
 #include "launched_job.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -158,6 +159,20 @@ void LaunchedJob::read_into(int descriptor, std::string& text) {
     text.append(buffer, static_cast<std::size_t>(bytes));
   }
   ::close(descriptor);
+}
+
+void wait_until_ready(LaunchedJob& job) {
+  ASSERT_TRUE(eventually([&] { return job.output().find("ready\n") != std::string::npos; })) << job.error();
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+std::size_t lines_of(const std::string& text) {
+  return count_of(text, "\n");
 }
 
 }  // namespace musubi::test

@@ -55,6 +55,12 @@ class LaunchedJob {
 // Looks again and again until the condition holds; false after `seconds`.
 bool eventually(const std::function<bool()>& condition, int seconds = 20);
 
+// rank_program says that it is ready on rank 0, once all ranks have joined. Fails the test when it does not.
+void wait_until_ready(LaunchedJob& job);
+
+std::size_t count_of(const std::string& text, const std::string& part);
+std::size_t lines_of(const std::string& text);
+
 // `musubi run -n <ranks> --plain rank_program <act...>`
 std::vector<std::string> run_ranks(int ranks, std::vector<std::string> act,
                                    std::vector<std::string> options = {});

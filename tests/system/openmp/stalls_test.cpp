@@ -18,12 +18,6 @@ LaunchedJob::Options stalls(const Size& size, const std::string& way, const std:
 
 const std::string heading = "musubi: nothing has moved for";
 
-std::size_t count_of(const std::string& text, const std::string& part) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
-  return count;
-}
-
 // The one report of a job that then is ended.
 std::string report_of(const Size& size, const std::string& way) {
   LaunchedJob job(stalls(size, way));
