@@ -106,7 +106,6 @@ class Call {
     static_assert(std::is_trivially_copyable_v<T>);
     return add(&object, sizeof object);
   }
-  std::size_t room_left() const noexcept { return room_.size() - filled_; }
   std::size_t result_bytes() const noexcept { return filled_; }
 
  private:

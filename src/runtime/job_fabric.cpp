@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 
+#include "base/check.h"
 #include "config/value.h"
 #include "os/clock.h"
 #include "os/system_call.h"
@@ -16,7 +17,6 @@ namespace {
 
 // Beside the time that ranks get to end by themselves.
 constexpr std::uint64_t patience_ns = 5'000'000'000;
-constexpr std::size_t secret_bytes = 32;
 
 }  // namespace
 
@@ -55,11 +55,11 @@ Result<void> JobFabric::open(std::span<const fabric::RegionMemory> regions, fabr
 Result<void> JobFabric::open_far(std::span<const fabric::RegionMemory> regions,
                                  fabric::WaitingPolicy policy) {
   const config::Settings& settings = job_.settings;
-  auto shared = secret();
-  if (!shared) return shared.error();
+  const std::string_view secret = job_.bootstrap->secret();
+  MUSUBI_CHECK(!secret.empty(), "the bootstrap has no secret for connections between ranks");
   const std::string build = own_build();
   fabric::TcpOptions options;
-  options.secret = std::as_bytes(std::span(shared.value()));
+  options.secret = std::as_bytes(std::span(secret));
   options.build = build;
   const bool is_local = job_.bootstrap->hosts().count() == 1;
   options.network = settings.network.empty() && is_local ? "127.0.0.1" : std::string_view(settings.network);
@@ -84,19 +84,6 @@ Result<void> JobFabric::open_near(std::span<const fabric::RegionMemory> regions,
   if (!opened) return opened.error();
   near_ = std::move(opened).value();
   return {};
-}
-
-// The bootstrap's, or one of rank 0. Collective, the same exchanges at all ranks.
-Result<std::string> JobFabric::secret() {
-  const std::string_view given = job_.bootstrap->secret();
-  std::array<char, secret_bytes> random{};
-  if (!given.empty()) return std::string(given);
-  const bool made = job_.self == Rank{0} && os::random_bytes(random.data(), random.size());
-  auto told =
-      job_.bootstrap->all_gather(made ? std::string_view(random.data(), random.size()) : std::string_view());
-  if (!told) return told.error();
-  if (!told.value()[0].empty()) return told.value()[0];
-  return Error{"the kernel gives no random bytes for the secret of the job; allow getrandom"};
 }
 
 void JobFabric::set_policy(fabric::WaitingPolicy policy) noexcept {

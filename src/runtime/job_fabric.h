@@ -44,7 +44,6 @@ class JobFabric final : private fabric::PeerWatcher, private fabric::tcp::Log {
   void say(std::string_view line) noexcept override;
   Result<void> open_far(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy);
   Result<void> open_near(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy);
-  Result<std::string> secret();
 
   JobContext& job_;
   std::unique_ptr<fabric::SocketTransport> sockets_;
