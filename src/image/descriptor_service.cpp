@@ -1,5 +1,6 @@
 // Answers to other ranks about this rank's descriptors.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <cstring>
 
 #include "image/descriptors.h"
+#include "image/given_descriptor.h"
 
 namespace musubi::image {
 
@@ -25,6 +27,8 @@ runtime::Answer Descriptors::run(Rank caller, std::span<const std::byte> request
       return {};
     case Request::put:
       return {put(caller, message), 0};
+    case Request::duplicate:
+      return {duplicate(message.from, message.number, message.flags) >= 0 ? 0 : -errno, 0};
     case Request::adopt:
       return {adopt(caller, message.number), 0};
     case Request::list:
@@ -42,6 +46,11 @@ int Descriptors::give(Rank caller, const Message& message) noexcept {
   // First: a close that comes now is to reach the caller.
   if (is_own_range(message.number) && message.number != STDOUT_FILENO) {
     holders_[number].fetch_or(std::uint64_t{1} << std::min(caller.value, 63u));
+  }
+  if (!runtime_->hosts().together(caller, self_)) {
+    struct stat status {};
+    const bool is_regular = ::fstat(message.number, &status) == 0 && S_ISREG(status.st_mode);
+    return static_cast<int>(flags) | (is_regular ? given_regular : 0);
   }
   const int error = mail_.send(message.address, message.number, message.ticket);
   return error == 0 ? static_cast<int>(flags) : -error;
@@ -70,6 +79,12 @@ int Descriptors::adopt(Rank caller, int number) noexcept {
   const std::lock_guard lock(receiving_);
   int flags;
   const int received = receive_from(caller, number, &flags);
+  if (received == of_other_host) {
+    // The C library's own stream of that number goes on to write to the launcher.
+    if (owner(number) == caller)
+      set_state(number, (flags & given_regular) != 0 ? State::far_regular : State::far);
+    return 0;
+  }
   if (received < 0) {
     ::syscall(SYS_close, number);
     return 0;

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <string>
 
+#include "image/given_descriptor.h"
+#include "image/refused_call.h"
 #include "image/remote_procedures.h"
 #include "os/errno_kept.h"
 #include "os/own_sockets.h"
@@ -118,10 +120,7 @@ Result<void> Descriptors::start(runtime::Runtime& runtime) {
 }
 
 bool Descriptors::is_own_range(int number) const noexcept {
-  return owner_of(number) == self_;
-}
-Rank Descriptors::owner_of(int number) const noexcept {
-  return Rank{static_cast<std::uint32_t>(static_cast<std::size_t>(number) / numbers_per_rank_)};
+  return owner(number) == self_;
 }
 bool Descriptors::is_internal(int number) const noexcept {
   return contains(internal_, static_cast<std::size_t>(number)) || os::is_own_socket(number);
@@ -141,33 +140,39 @@ std::int64_t Descriptors::ask(Rank rank, const Message& message) noexcept {
 bool Descriptors::fetch(int number) noexcept {
   const os::ErrnoKept errno_kept;
   // More files than this rank has numbers: they are known here only.
-  if (owner_of(number).value > self_.value && flags_of(number) >= 0) return true;
+  if (owner(number).value > self_.value && flags_of(number) >= 0) return true;
   // A close that happens meanwhile drops what comes after it has come.
   const std::lock_guard lock(receiving_);
   if (state(number) != State::absent) return true;
   int flags = 0;
-  const int received = receive_from(owner_of(number), number, &flags);
+  const int received = receive_from(owner(number), number, &flags);
+  if (received == of_other_host) {
+    set_state(number, (flags & given_regular) != 0 ? State::far_regular : State::far);
+    return true;
+  }
   if (received < 0) return false;
   bare_duplicate(received, number, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
   bare_close(received);
-  states_[static_cast<std::size_t>(number)].store(State::held, std::memory_order_release);
+  set_state(number, State::held);
   return true;
 }
 
-// A new number for what `number` is at `rank`, or -1. Under the lock.
+// A new number for what `number` is at `rank`, of_other_host, or -1. Under the lock.
 int Descriptors::receive_from(Rank rank, int number, int* flags) noexcept {
   const std::uint64_t ticket = ++tickets_;
   const std::int64_t answer = ask(rank, {Request::give, number, 0, 0, ticket, mail_.address()});
   if (answer < 0) return -1;
   *flags = static_cast<int>(answer);
-  return mail_.receive(ticket);
+  return runtime_->hosts().together(rank, self_) ? mail_.receive(ticket) : of_other_host;
 }
 
 void Descriptors::drop_here(int number) noexcept {
   const std::lock_guard lock(receiving_);
-  if (state(number) != State::held) return;
-  states_[static_cast<std::size_t>(number)].store(State::absent);
-  if (owner_of(number).value < self_.value) {
+  const State before = state(number);
+  if (before != State::held && before < State::far) return;
+  set_state(number, State::absent);
+  if (before >= State::far) return;
+  if (owner(number).value < self_.value) {
     bare_duplicate(nothing_, number, O_CLOEXEC);
   } else {
     bare_close(number);
@@ -201,13 +206,12 @@ int Descriptors::close(int number) noexcept {
   if (is_internal(number)) {
     result = -EBADF;
   } else if (static_cast<std::size_t>(number) >= numbers_ || state(number) == State::own ||
-             (state(number) == State::absent && owner_of(number).value > self_.value &&
-              flags_of(number) >= 0)) {
+             (state(number) == State::absent && owner(number).value > self_.value && flags_of(number) >= 0)) {
     result = close_own(number, self_);
     if (result == 0 && number < standard_end) spread_standard(number);
   } else {
     drop_here(number);
-    result = static_cast<int>(ask(owner_of(number), {Request::close, number, 0, 0, 0, {}}));
+    result = static_cast<int>(ask(owner(number), {Request::close, number, 0, 0, 0, {}}));
   }
   if (result == 0) return 0;
   errno = -result;
@@ -220,6 +224,8 @@ int Descriptors::duplicate(int from, int to, int flags) noexcept {
     return -1;
   }
   const bool elsewhere = static_cast<std::size_t>(to) < numbers_ && state(to) != State::own;
+  if (is_far(from) || (elsewhere && !runtime_->hosts().together(owner(to), self_)))
+    return duplicate_far(from, to, flags);
   if (!elsewhere) {
     let_go_elsewhere(to);
     const auto result = static_cast<int>(bare_duplicate(from, to, flags));
@@ -227,13 +233,28 @@ int Descriptors::duplicate(int from, int to, int flags) noexcept {
     if (result >= 0 && to < standard_end) spread_standard(to);
     return result;
   }
-  const std::int64_t error = ask(owner_of(to), {Request::put, to, from, flags, 0, {}});
+  const std::int64_t error = ask(owner(to), {Request::put, to, from, flags, 0, {}});
   if (error != 0) {
     errno = static_cast<int>(-error);
     return -1;
   }
   states_[static_cast<std::size_t>(to)].store(State::held);
   return static_cast<int>(bare_duplicate(from, to, flags));
+}
+
+// Where one of the two is of another host: at the rank that has both.
+int Descriptors::duplicate_far(int from, int to, int flags) noexcept {
+  const auto end = static_cast<int>(numbers_);
+  if (from >= end || to >= end || owner(from) != owner(to)) {
+    report_refused_call("dup2 was refused: it would make one file of two hosts",
+                        "open the file where it is to be used");
+    errno = EXDEV;
+    return -1;
+  }
+  const std::int64_t error = ask(owner(to), {Request::duplicate, to, from, flags, 0, {}});
+  if (error == 0) return to;
+  errno = static_cast<int>(-error);
+  return -1;
 }
 
 void Descriptors::spread_standard(int number) noexcept {

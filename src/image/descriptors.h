@@ -1,6 +1,7 @@
 // One table of descriptors for the job (docs/decisions/process_objects.md). Each rank opens files under
-// numbers of its own. When another rank first uses such a number, it fetches the open file from the opener,
-// and keeps it under the same number. Closing closes it everywhere.
+// numbers of its own. When another rank of the host first uses such a number, it fetches the open file from
+// the opener, and keeps it under the same number. For a rank of another host the file is far: calls run at
+// the opener (image/far_calls.h). Closing closes it everywhere.
 #pragma once
 
 #include <atomic>
@@ -24,14 +25,23 @@ class Descriptors final : private runtime::Procedure {
   // From here on others may ask. Collective, before the program runs. Errors: no socket.
   Result<void> start(runtime::Runtime& runtime);
 
-  // Makes descriptor `number` stand here for what it stands for in the job. False when it is not open. May
-  // block for a call to its opener. Any attached thread of the program.
+  // Makes descriptor `number` stand here for what it stands for in the job, or finds that it is far. False
+  // when it is not open. May block for a call to its opener. Any attached thread of the program.
   bool make_usable(int number) noexcept {
     if (static_cast<std::size_t>(number) >= numbers_) return true;  // negative ones, too
     return states_[static_cast<std::size_t>(number)].load(std::memory_order_acquire) != State::absent ||
            fetch(number);
   }
-  // The same for all that are open in the job: what a child is to inherit.
+  // Of a usable number: whether calls with it run at its owner(), on another host.
+  bool is_far(int number) const noexcept {
+    return static_cast<std::size_t>(number) < numbers_ && state(number) >= State::far;
+  }
+  // Of a far one: whether it is a regular file.
+  bool is_regular(int number) const noexcept { return state(number) == State::far_regular; }
+  Rank owner(int number) const noexcept {
+    return Rank{static_cast<std::uint32_t>(static_cast<std::size_t>(number) / numbers_per_rank_)};
+  }
+  // The same for all that are open in the job: what a child is to inherit. Far ones are not.
   void make_all_usable() noexcept;
 
   // As close(2) and dup3(2) in the job.
@@ -52,8 +62,10 @@ class Descriptors final : private runtime::Procedure {
     own,     // opened here, or open when the job started
     absent,  // another rank's, not here
     held,    // another rank's, here under the same number
+    far,     // of a rank on another host; the last two
+    far_regular,
   };
-  enum class Request : std::uint32_t { give, close, drop, put, adopt, list };
+  enum class Request : std::uint32_t { give, close, drop, put, duplicate, adopt, list };
   struct Message {
     Request request;
     std::int32_t number;
@@ -73,11 +85,12 @@ class Descriptors final : private runtime::Procedure {
 
   bool fetch(int number) noexcept;
   int receive_from(Rank rank, int number, int* flags) noexcept;
+  int duplicate_far(int from, int to, int flags) noexcept;
+  void set_state(int number, State state) noexcept { states_[static_cast<std::size_t>(number)].store(state); }
   void drop_here(int number) noexcept;
   void drop_elsewhere(int number, Rank but) noexcept;
   std::int64_t ask(Rank rank, const Message& message) noexcept;
   bool is_own_range(int number) const noexcept;
-  Rank owner_of(int number) const noexcept;
   State state(int number) const noexcept { return states_[static_cast<std::size_t>(number)].load(); }
 
   runtime::Runtime* runtime_ = nullptr;

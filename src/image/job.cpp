@@ -17,6 +17,7 @@
 #include "image/refusal.h"
 #include "omp/process.h"
 #include "omp/shared_memory.h"
+#include "os/clock.h"
 #include "runtime/join_job.h"
 
 namespace musubi::image {
@@ -68,6 +69,16 @@ void compare_images(bootstrap::Bootstrap& bootstrap) {
   ::pause();  // rank 0 ends the job
 }
 
+// What to add to this host's clock so that it agrees with rank 0's, as well as their clocks of day do: a
+// service of the system keeps these together, and measuring over the network would not do better.
+std::int64_t clock_offset_ns(bootstrap::Bootstrap& bootstrap) {
+  if (bootstrap.hosts().count() == 1) return 0;
+  const auto start_of_clock =
+      static_cast<std::int64_t>(os::clock_ns(CLOCK_REALTIME)) - static_cast<std::int64_t>(os::monotonic_ns());
+  const auto all = value_or_refuse(bootstrap.all_gather(std::to_string(start_of_clock)));
+  return start_of_clock - std::stoll(all.front());
+}
+
 // Objects whose own allocations stay private.
 std::vector<AddressRange> private_callers() {
   std::vector<AddressRange> result;
@@ -103,6 +114,7 @@ void start_process_objects(Job& job) {
   job.timers.start(job.runtime);
   job.children.start(job.runtime);
   job.keys.start(job.runtime);
+  job.far_calls.start(job.runtime);
 }
 
 std::vector<link_map*> private_objects(const LibraryChoice& choice) {
@@ -123,6 +135,7 @@ Job& join_job(const ProgramArguments& arguments) {
   set_check_prefix(("rank " + std::to_string(bootstrap->self().value)).c_str());
   leave_preloading();
   compare_images(*bootstrap);
+  const std::int64_t clock_offset = clock_offset_ns(*bootstrap);
   auto& descriptors = *new Descriptors;
   const Result<void> reserved =
       descriptors.reserve_numbers(bootstrap->self(), bootstrap->ranks(), !settings.label_output);
@@ -138,7 +151,7 @@ Job& join_job(const ProgramArguments& arguments) {
   share_heap(*job_of_process);
   if (program_has_code_on_stacks()) runtime.memory().allow_code(runtime.memory().layout().stacks_base);
   serve_library_loads(*job_of_process);
-  omp::start(runtime, program_has_thread_storage());
+  omp::start(runtime, program_has_thread_storage(), clock_offset);
   // Our own malloc calls are served privately: what OpenMP hands from thread to thread is asked for by name.
   omp::set_shared_allocator({[](std::size_t alignment, std::size_t bytes) {
                                return heap::process_heap.allocate_aligned(alignment, bytes, nullptr);

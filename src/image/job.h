@@ -11,6 +11,7 @@
 #include "image/attributes.h"
 #include "image/children.h"
 #include "image/descriptors.h"
+#include "image/far_calls.h"
 #include "image/held_constructors.h"
 #include "image/library_choice.h"
 #include "image/mappings.h"
@@ -43,6 +44,7 @@ struct Job {
   Timers timers;
   Children children;
   ThreadKeys keys;
+  FarCalls far_calls;
   LibraryChoice choice;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.

@@ -1,8 +1,10 @@
 #include "image/mappings.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -75,17 +77,29 @@ void* Mappings::map_at_will(const MapRequest& request) noexcept {
     case MapKind::anonymous:
       return map_pages(request);
     case MapKind::file:
-      if (is_private(request) && (request.protection & PROT_WRITE) != 0) {
+      if (is_copied(request)) {
         void* const memory = map_pages(request);
         if (memory == MAP_FAILED || fill(memory, request)) return memory;
         own_.unmap(number(memory), request.bytes);
         return MAP_FAILED;
+      }
+      if (has_other_hosts()) {
+        report_refused_call("mmap of a file with MAP_SHARED was refused: hosts do not share its pages",
+                            "open it for reading only, map it with MAP_PRIVATE, or use pread and pwrite");
+        return map_failed(ENODEV);
       }
       return files_.map(request, alignment_of(request));
     case MapKind::of_this_process:
       return files_.map_here(request);
   }
   return map_failed(EINVAL);
+}
+
+// Whether the mapping is memory of the job with a copy of the file. Over several hosts also where nobody
+// writes: each of them may have another file of that name, or none.
+bool Mappings::is_copied(const MapRequest& request) const noexcept {
+  if (is_private(request)) return (request.protection & PROT_WRITE) != 0 || has_other_hosts();
+  return has_other_hosts() && (::fcntl(request.file, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
 // Of the shared heap, full of anything.
@@ -112,12 +126,25 @@ void* Mappings::map_pages(const MapRequest& request) noexcept {
 bool Mappings::fill(void* memory, const MapRequest& request) noexcept {
   void* const source =
       os::map_pages(nullptr, request.bytes, PROT_READ, MAP_PRIVATE, request.file, request.offset);
-  if (source == MAP_FAILED) return false;
+  if (source == MAP_FAILED) return errno == EBADF && fill_from_afar(memory, request);
   struct stat status {};
   ::fstat(request.file, &status);
   const off_t left = std::max<off_t>(status.st_size - request.offset, 0);
   std::memcpy(memory, source, std::min(static_cast<std::size_t>(left), request.bytes));
   os::unmap_pages(source, request.bytes);
+  return true;
+}
+
+// A rank of another host has the file open.
+bool Mappings::fill_from_afar(void* memory, const MapRequest& request) noexcept {
+  std::size_t done = 0;
+  while (done < request.bytes) {
+    const ssize_t got = ::pread(request.file, static_cast<char*>(memory) + done, request.bytes - done,
+                                request.offset + static_cast<off_t>(done));
+    if (got < 0) return false;
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
   return true;
 }
 
@@ -127,14 +154,14 @@ void* Mappings::map_fixed(const MapRequest& request) noexcept {
   const bool is_over_file = files_.covers(request.wanted);
   const bool is_read_file =
       kind == MapKind::file && (!is_private(request) || (request.protection & PROT_WRITE) == 0);
-  if (is_read_file && is_over_file) return files_.map(request, os::page_bytes());
+  if (is_read_file && is_over_file && !has_other_hosts()) return files_.map(request, os::page_bytes());
   if (!is_over_file) {
     // Over what this process alone has, it may do as it likes.
     void* const free_place = os::map_pages(request.wanted, request.bytes, PROT_NONE,
                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (free_place == MAP_FAILED) return map_plainly(request);
     os::unmap_pages(free_place, request.bytes);
-    if (is_read_file) return files_.map(request, os::page_bytes());
+    if (is_read_file && !has_other_hosts()) return files_.map(request, os::page_bytes());
     if (kind == MapKind::of_this_process) return map_plainly(request);
   }
   report_refused_call("mmap with MAP_FIXED was refused: there, no memory can be had that all ranks share",
@@ -271,6 +298,11 @@ int Mappings::unlock(const void* address, std::size_t bytes) noexcept {
 }
 
 void* Mappings::attach(int segment, const void* wanted, int flags) noexcept {
+  if (has_other_hosts()) {
+    report_refused_call("shmat was refused: hosts do not share segments of System V",
+                        "use malloc, whose memory all ranks share, or run on one host");
+    return map_failed(EINVAL);
+  }
   if (!is_shared(wanted)) return files_.attach(segment, wanted, flags);
   report_refused_call("shmat over shared memory was refused", "leave the address to shmat");
   return map_failed(EINVAL);

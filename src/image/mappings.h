@@ -57,11 +57,14 @@ class Mappings final : private runtime::Procedure {
   void* map_at_will(const MapRequest& request) noexcept;
   void* map_fixed(const MapRequest& request) noexcept;
   void* map_over_shared(const MapRequest& request) noexcept;
+  bool is_copied(const MapRequest& request) const noexcept;
   bool fill(void* memory, const MapRequest& request) noexcept;
+  bool fill_from_afar(void* memory, const MapRequest& request) noexcept;
   void allow_code(const void* address, int protection) noexcept;
   void unmap_shared(std::uintptr_t address, std::size_t bytes) noexcept;
   void* remap_shared(std::uintptr_t address, std::size_t old_bytes, std::size_t new_bytes,
                      bool may_move) noexcept;
+  bool has_other_hosts() const noexcept { return runtime_.hosts().count() > 1; }
   bool is_shared(const void* address) const noexcept {
     return runtime_.memory().is_shared(reinterpret_cast<std::uintptr_t>(address));
   }

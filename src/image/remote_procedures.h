@@ -15,5 +15,6 @@ inline constexpr runtime::ProcedureId signals{23};
 inline constexpr runtime::ProcedureId timers{24};
 inline constexpr runtime::ProcedureId children{25};
 inline constexpr runtime::ProcedureId thread_keys{26};
+inline constexpr runtime::ProcedureId far_calls{27};
 
 }  // namespace musubi::image::procedures

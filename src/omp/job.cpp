@@ -58,9 +58,10 @@ void unsupported(const char* construct, const char* remedy) {
   std::abort();
 }
 
-void start(runtime::Runtime& runtime, bool stacks_hold_storage) {
+void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clock_offset_ns) {
   auto* job = make_private<Job>(runtime);
   job->stacks_hold_storage = stacks_hold_storage;
+  job->clock_offset_ns = clock_offset_ns;
   runtime.synchronization().set_release_listener(&job->unreleased_singles);
   const bool speaks = job->self == 0;
   job->environment = read_environment(job->ranks * job->threads_per_rank, &config::environment_variable,

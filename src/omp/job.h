@@ -33,7 +33,8 @@ struct Job {
   const std::uint32_t self;
   const std::uint32_t threads_per_rank;
   Environment environment;
-  bool stacks_hold_storage = true;  // the program has thread-local storage, which lies above its frames
+  bool stacks_hold_storage = true;   // the program has thread-local storage, which lies above its frames
+  std::int64_t clock_offset_ns = 0;  // from this host's clock to rank 0's
   TeamWords words;
   Locks locks;
   Team team;  // over the ranks
@@ -42,7 +43,7 @@ struct Job {
   std::atomic<std::uint64_t> task_marks{0};  // handed out on this rank so far
 
  private:
-  friend void start(runtime::Runtime&, bool);
+  friend void start(runtime::Runtime&, bool, std::int64_t);
   friend void leave_job(void (*)()) noexcept;
 
   // The process's one job. Writable and global for the same reason as the thread state: the OpenMP interfaces

@@ -7,8 +7,9 @@ namespace musubi::omp {
 
 // Reads the OMP_ variables and prepares the process. Once, before anything else; `runtime` outlives
 // everything. `stacks_hold_storage`: other threads may know of what lies above a thread's first frame, that
-// is of its thread-local variables.
-void start(runtime::Runtime& runtime, bool stacks_hold_storage);
+// is of its thread-local variables. `clock_offset_ns`: what to add to this host's clock so that it agrees
+// with rank 0's.
+void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clock_offset_ns = 0);
 
 // In a child made by fork, which has no team: the first construct that needs one calls `refuse`, which does
 // not return.

@@ -33,7 +33,7 @@ JobRuntime::JobRuntime(const config::Settings& settings, std::unique_ptr<bootstr
                        AddressPlan plan, std::span<const SharedRange> globals,
                        std::span<const PrivateBytes> private_bytes)
     : OwnContext{JobContext(settings, std::move(bootstrap), std::move(plan))},
-      Runtime(job.self, job.ranks, job.settings, job.counters),
+      Runtime(job.self, job.bootstrap->hosts(), job.settings, job.counters),
       devices_(job),
       faults_(job),
       static_data_(job, globals, private_bytes),

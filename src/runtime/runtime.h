@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/hosts.h"
 #include "config/settings.h"
 #include "runtime/coordination.h"
 #include "runtime/ending.h"
@@ -47,6 +49,7 @@ class Runtime {
 
   Rank self() const noexcept { return self_; }
   std::uint32_t ranks() const noexcept { return ranks_; }
+  const bootstrap::Hosts& hosts() const noexcept { return hosts_; }
   const config::Settings& settings() const noexcept { return settings_; }
   trace::Counters& counters() const noexcept { return counters_; }
 
@@ -77,9 +80,13 @@ class Runtime {
   };
 
   // `settings` and `counters` belong to the derived class.
-  Runtime(Rank self, std::uint32_t ranks, const config::Settings& settings,
+  Runtime(Rank self, bootstrap::Hosts hosts, const config::Settings& settings,
           trace::Counters& counters) noexcept
-      : self_(self), ranks_(ranks), settings_(settings), counters_(counters) {}
+      : self_(self),
+        ranks_(hosts.ranks()),
+        hosts_(std::move(hosts)),
+        settings_(settings),
+        counters_(counters) {}
   // Before the first use of an interface. A test's stand-in leaves out the interfaces that its test does not
   // use.
   void give(const Interfaces& interfaces) noexcept { interfaces_ = interfaces; }
@@ -87,6 +94,7 @@ class Runtime {
  private:
   const Rank self_;
   const std::uint32_t ranks_;
+  const bootstrap::Hosts hosts_;
   const config::Settings& settings_;
   trace::Counters& counters_;
   Interfaces interfaces_;

@@ -6,21 +6,28 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdarg>
 
 #include "image/fork.h"
 #include "image/symbols/exported.h"
+#include "image/symbols/far_functions.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/next_function.h"
 
 namespace {
 
+using musubi::image::call_far;
 using musubi::image::current_job;
+using musubi::image::far_number;
+using musubi::image::from_word;
 using musubi::image::Job;
 using musubi::image::job_of_memory;
 using musubi::image::KernelAccess;
 using musubi::image::Next;
+using musubi::image::OwnWrapper;
+using musubi::image::to_word;
 
 constinit Next<int (*)(int)> next_close("close");
 constinit Next<int (*)(int, int)> next_dup2("dup2");
@@ -76,10 +83,22 @@ std::size_t bytes_of_request(unsigned long request) {
   return _IOC_SIZE(request) != 0 ? _IOC_SIZE(request) : bytes_of_old_requests;
 }
 
+// The argument, the last of three, is a number, or memory of so many bytes.
+int control_far(Job& job, KernelAccess& access, OwnWrapper function,
+                const std::array<std::uint64_t, 3>& arguments, std::size_t bytes) {
+  void* const memory = from_word<void*>(arguments[2]);
+  return static_cast<int>(call_far(job, access, {far_number(function), arguments},
+                                   [&](KernelAccess& noting) { noting.writes(memory, bytes); }));
+}
+
 int control_file(int file, int command, void* argument) {
   if (Job* const job = job_of_memory()) {
     KernelAccess access(*job);
     access.file_if_open(file).writes(argument, bytes_of_control(command));
+    if (access.far()) {
+      return control_far(*job, access, OwnWrapper::fcntl,
+                         {to_word(file), to_word(command), to_word(argument)}, bytes_of_control(command));
+    }
   }
   return next_fcntl.get()(file, command, argument);
 }
@@ -141,6 +160,10 @@ MUSUBI_EXPORT int ioctl(int file, unsigned long request, ...) noexcept {
   if (Job* const job = job_of_memory()) {
     KernelAccess access(*job);
     access.file_if_open(file).writes(argument, bytes_of_request(request));
+    if (access.far()) {
+      return control_far(*job, access, OwnWrapper::ioctl,
+                         {to_word(file), to_word(request), to_word(argument)}, bytes_of_request(request));
+    }
   }
   return next_ioctl.get()(file, request, argument);
 }

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -14,6 +15,7 @@
 #include "heap/heap.h"
 #include "image/fork.h"
 #include "image/symbols/exported.h"
+#include "image/symbols/far_functions.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/next_function.h"
 #include "os/system_call.h"
@@ -73,12 +75,25 @@ class Folder {
     KernelAccess access(*job_of_memory());
     access.file(file_).writes(entries, sizeof entries);
     const long bytes =
-        musubi::os::system_call(SYS_getdents64, file_, reinterpret_cast<long>(entries), sizeof entries);
+        access.far()
+            ? far_entries(access, entries)
+            : musubi::os::system_call(SYS_getdents64, file_, reinterpret_cast<long>(entries), sizeof entries);
     errno = bytes < 0 ? static_cast<int>(-bytes) : kept_errno;
     at_ = 0;
     end_ = bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
     std::memcpy(data_, entries, end_);
     return bytes > 0;
+  }
+
+  // Of a folder that a rank of another host has open.
+  long far_entries(KernelAccess& access, char* entries) noexcept {
+    using namespace musubi::image;
+    constexpr std::size_t bytes = 1536;  // of one message
+    const std::array<std::uint64_t, 3> arguments{to_word(file_), to_word(entries), bytes};
+    const std::int64_t result =
+        call_far(*job_of_memory(), access, {far_number(OwnWrapper::getdents64), arguments},
+                 [&](KernelAccess& noting) { noting.writes(entries, bytes); });
+    return result < 0 ? -errno : result;
   }
 
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;

@@ -8,6 +8,10 @@ namespace musubi::image {
 KernelAccess& KernelAccess::touch(const void* pointer, std::size_t bytes, bool for_writing) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   if (pointer == nullptr || bytes == 0) return *this;
+  if (noted_in_ != nullptr) {
+    noted_in_->add(pointer, bytes, for_writing);
+    return *this;
+  }
   if (!job_.runtime.memory().is_shared(address) && !job_.runtime.memory().is_shared(address + bytes - 1))
     return *this;
   met_shared_ = true;
@@ -18,7 +22,17 @@ KernelAccess& KernelAccess::touch(const void* pointer, std::size_t bytes, bool f
 KernelAccess& KernelAccess::file(int number) noexcept {
   // A child has what its parent had when it was made.
   const bool concerned = job_.program_runs && current_job() != nullptr;
-  if (concerned && !job_.descriptors.make_usable(number)) bad_file_ = true;
+  if (!concerned || number < 0) return *this;
+  if (!job_.descriptors.make_usable(number)) {
+    bad_file_ = true;
+  } else if (job_.descriptors.is_far(number)) {
+    const Rank rank = job_.descriptors.owner(number);
+    if (far_ && *far_ != rank) has_near_file_ = true;
+    far_ = rank;
+    is_regular_ = job_.descriptors.is_regular(number);
+  } else {
+    has_near_file_ = true;
+  }
   return *this;
 }
 
@@ -54,12 +68,18 @@ KernelAccess& KernelAccess::texts(const char* const* list) noexcept {
 KernelAccess& KernelAccess::touch_parts(const iovec* parts, long count, bool for_writing) noexcept {
   constexpr long count_max = 1024;  // more is refused by the kernel
   if (parts == nullptr || count <= 0 || count > count_max) return *this;
+  if (noted_in_ != nullptr) {
+    noted_in_->add_parts({parts, static_cast<std::size_t>(count)}, for_writing);
+    return *this;
+  }
   for (long i = 0; i < count; ++i) touch(parts[i].iov_base, parts[i].iov_len, for_writing);
   return reads(parts, static_cast<std::size_t>(count) * sizeof *parts);
 }
 
 KernelAccess& KernelAccess::message(const msghdr* message, bool for_writing) noexcept {
   if (message == nullptr) return *this;
+  // Memory that no argument points to: such a call does not travel.
+  if (noted_in_ != nullptr) return touch(message->msg_iov, sizeof(iovec), for_writing);
   touch(message->msg_name, message->msg_namelen, for_writing);
   touch(message->msg_control, message->msg_controllen, for_writing);
   touch_parts(message->msg_iov, static_cast<long>(message->msg_iovlen), for_writing);

@@ -50,6 +50,14 @@ class KernelAccess {
     return *this;
   }
 
+  // The rank of another host that has the files of this call open; none: they are here.
+  std::optional<Rank> far() const noexcept { return far_; }
+  // Files of several hosts: no host can run the call.
+  bool has_files_of_hosts() const noexcept { return far_ && has_near_file_; }
+  bool is_regular() const noexcept { return is_regular_; }
+  // From here on memory is noted in `call`, and not opened.
+  void note_in(FarCall& call) noexcept { noted_in_ = &call; }
+
   bool met_shared() const noexcept { return met_shared_; }
   // A descriptor is not open in the job.
   bool bad_file() const noexcept { return bad_file_; }
@@ -61,6 +69,10 @@ class KernelAccess {
   Job& job_;
   bool met_shared_ = false;
   bool bad_file_ = false;
+  std::optional<Rank> far_;
+  bool has_near_file_ = false;  // or far ones of two ranks
+  bool is_regular_ = false;
+  FarCall* noted_in_ = nullptr;
   std::optional<heap::StreamMemory::Making> making_;
 };
 

@@ -14,6 +14,7 @@
 #include "image/real_function.h"
 #include "image/refusal.h"
 #include "image/symbols/exported.h"
+#include "image/symbols/far_functions.h"
 #include "runtime/join_job.h"
 
 namespace {
@@ -76,7 +77,7 @@ MUSUBI_EXPORT int __libc_start_main(Main main, int argument_count, char** argume
       musubi::image::give_back_constructors(*musubi::image::linked_objects().front());
     }
     musubi::image::register_end_of_job();
-    musubi::image::join_job(given);
+    musubi::image::join_job(given).far_calls.set_functions(musubi::image::far_functions());
   } else {
     start_plainly(given);
   }

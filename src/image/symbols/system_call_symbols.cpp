@@ -1,10 +1,12 @@
 // The wrappers of system_calls.def.
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/msg.h>
 #include <sys/resource.h>
 #include <sys/select.h>
@@ -13,14 +15,17 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/times.h>
 #include <sys/uio.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 #include <wchar.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdarg>
 #include <type_traits>
@@ -28,6 +33,7 @@
 #include "image/fork.h"
 #include "image/real_function.h"
 #include "image/streams.h"
+#include "image/symbols/far_functions.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/user_signals.h"
 
@@ -56,8 +62,10 @@ Value failure() {
   }
 }
 
-template <class Accesses, class Call>
-auto call_with_access(int attempts, Accesses name_accesses, Call call) {
+// `words`: gives the arguments of a call with a file of another host.
+template <class Accesses, class Call, class Words>
+auto call_with_access(int attempts, std::uint16_t number, Accesses name_accesses, Call call, Words words) {
+  using Result = decltype(call());
   Job* const job = job_of_memory();
   if (job == nullptr) return call();
   while (true) {
@@ -67,10 +75,40 @@ auto call_with_access(int attempts, Accesses name_accesses, Call call) {
     errno = kept_errno;
     if (access.bad_file()) {
       errno = EBADF;
-      return failure<decltype(call())>();
+      return failure<Result>();
+    }
+    if (access.far()) {
+      const std::int64_t result = call_far(*job, access, words(number), name_accesses);
+      if constexpr (std::is_pointer_v<Result>) {
+        return failure<Result>();
+      } else {
+        return static_cast<Result>(result);
+      }
     }
     const auto result = call();
     if (--attempts <= 0 || !has_failed(result) || errno != EFAULT || !access.met_shared()) return result;
+  }
+}
+
+// Each function's number among those that other hosts may ask for.
+enum Number : std::uint16_t {
+#define MUSUBI_CALL(result, name, parameters, arguments, accesses) number_##name,
+#define MUSUBI_CALL_ONCE MUSUBI_CALL
+#define MUSUBI_CALL_64(result, name, parameters, arguments, accesses) number_##name, number_##name##64,
+#include "image/symbols/system_calls.def"
+#undef MUSUBI_CALL
+#undef MUSUBI_CALL_ONCE
+#undef MUSUBI_CALL_64
+  number_count
+};
+
+template <class... Arguments>
+FarCall far_call(std::uint16_t number, const Arguments&... arguments) noexcept {
+  if constexpr (sizeof...(Arguments) <= FarCall::arguments_max) {
+    const std::array<std::uint64_t, sizeof...(Arguments)> words{to_word(arguments)...};
+    return {number, words};
+  } else {
+    return {number, {}};
   }
 }
 
@@ -78,19 +116,23 @@ auto call_with_access(int attempts, Accesses name_accesses, Call call) {
 
 // The wrappers bear names of their own in C++, so that they need not agree with every header about
 // exceptions.
-#define MUSUBI_WRAP(result, name, parameters, arguments, accesses, attempts)                         \
-  namespace {                                                                                        \
-  using Type_of_##name = result parameters;                                                          \
-  constinit Type_of_##name* next_##name = nullptr;                                                   \
-  }                                                                                                  \
-  extern "C" __attribute__((visibility("default"))) result wrapped_##name parameters __asm__(#name); \
-  extern "C" result wrapped_##name parameters {                                                      \
-    if (next_##name == nullptr) {                                                                    \
-      next_##name = reinterpret_cast<Type_of_##name*>(next_definition(#name));                       \
-    }                                                                                                \
-    return call_with_access(                                                                         \
-        attempts, [&]([[maybe_unused]] KernelAccess& access) { accesses; },                          \
-        [&] { return next_##name arguments; });                                                      \
+#define MUSUBI_WRAP(result, name, parameters, arguments, accesses, attempts)                            \
+  namespace {                                                                                           \
+  using Type_of_##name = result parameters;                                                             \
+  constinit Type_of_##name* next_##name = nullptr;                                                      \
+  }                                                                                                     \
+  extern "C" __attribute__((visibility("default"))) result wrapped_##name parameters __asm__(#name);    \
+  extern "C" result wrapped_##name parameters {                                                         \
+    if (next_##name == nullptr) {                                                                       \
+      next_##name = reinterpret_cast<Type_of_##name*>(next_definition(#name));                          \
+    }                                                                                                   \
+    return call_with_access(                                                                            \
+        attempts, number_##name, [&]([[maybe_unused]] KernelAccess& access) { accesses; },              \
+        [&] { return next_##name arguments; },                                                          \
+        [&](std::uint16_t number) {                                                                     \
+          const auto with_arguments = [&](const auto&... given) { return far_call(number, given...); }; \
+          return with_arguments arguments;                                                              \
+        });                                                                                             \
   }
 #define MUSUBI_CALL(result, name, parameters, arguments, accesses) \
   MUSUBI_WRAP(result, name, parameters, arguments, accesses, attempts_max)
@@ -104,6 +146,72 @@ auto call_with_access(int attempts, Accesses name_accesses, Call call) {
 #undef MUSUBI_CALL_ONCE
 #undef MUSUBI_CALL_64
 #undef MUSUBI_WRAP
+
+namespace {
+
+template <class Type, Type** function>
+constexpr FarFunction far_function() {
+  FarFunction result;
+  if constexpr (Travelling<Type>::possible) {
+    result.run = [](const std::uint64_t* words) noexcept { return Travelling<Type>::call(*function, words); };
+  }
+  return result;
+}
+
+std::int64_t control_far_file(const std::uint64_t* words) noexcept {
+  return ::fcntl(static_cast<int>(words[0]), static_cast<int>(words[1]), words[2]);
+}
+std::int64_t request_of_far_file(const std::uint64_t* words) noexcept {
+  return ::ioctl(static_cast<int>(words[0]), words[1], words[2]);
+}
+std::int64_t entries_of_far_folder(const std::uint64_t* words) noexcept {
+  return ::syscall(SYS_getdents64, words[0], words[1], words[2]);
+}
+
+constexpr auto make_far_functions() {
+  std::array<FarFunction, number_count + 3> result{
+#define MUSUBI_CALL(result, name, parameters, arguments, accesses) \
+  far_function<Type_of_##name, &next_##name>(),
+#define MUSUBI_CALL_ONCE MUSUBI_CALL
+#define MUSUBI_CALL_64(result, name, parameters, arguments, accesses) \
+  MUSUBI_CALL(result, name, parameters, arguments, accesses)          \
+  MUSUBI_CALL(result, name##64, parameters, arguments, accesses)
+#include "image/symbols/system_calls.def"
+#undef MUSUBI_CALL
+#undef MUSUBI_CALL_ONCE
+#undef MUSUBI_CALL_64
+      FarFunction{&control_far_file}, FarFunction{&request_of_far_file}, FarFunction{&entries_of_far_folder}};
+  for (const Number number : {number_read, number___read_chk, number_recv, number___recv_chk, number_pread,
+                              number_pread64, number___pread_chk, number___pread64_chk}) {
+    result[number].transfer = FarFunction::Transfer::reading;
+  }
+  for (const Number number : {number_write, number_send, number_pwrite, number_pwrite64}) {
+    result[number].transfer = FarFunction::Transfer::writing;
+  }
+  for (const Number number : {number_pread, number_pread64, number___pread_chk, number___pread64_chk,
+                              number_pwrite, number_pwrite64}) {
+    result[number].has_offset = true;
+  }
+  for (std::uint16_t number = 0; number < number_count; ++number) result[number].with_one_piece = number;
+  result[number_readv].with_one_piece = number_read;
+  result[number_writev].with_one_piece = number_write;
+  result[number_preadv].with_one_piece = number_pread;
+  result[number_preadv64].with_one_piece = number_pread64;
+  result[number_pwritev].with_one_piece = number_pwrite;
+  result[number_pwritev64].with_one_piece = number_pwrite64;
+  return result;
+}
+
+}  // namespace
+
+std::span<const FarFunction> far_functions() noexcept {
+  static constexpr auto functions = make_far_functions();
+  return functions;
+}
+
+std::uint16_t far_number(OwnWrapper function) noexcept {
+  return static_cast<std::uint16_t>(number_count + static_cast<int>(function));
+}
 
 namespace {
 

@@ -139,7 +139,9 @@ MUSUBI_EXPORT int omp_get_max_task_priority() {
 }
 
 MUSUBI_EXPORT double omp_get_wtime() {
-  return static_cast<double>(musubi::os::monotonic_ns()) * 1e-9;
+  const Job* const job = Job::current();
+  const std::int64_t offset_ns = job != nullptr ? job->clock_offset_ns : 0;
+  return static_cast<double>(static_cast<std::int64_t>(musubi::os::monotonic_ns()) + offset_ns) * 1e-9;
 }
 MUSUBI_EXPORT double omp_get_wtick() {
   return 1e-9;

@@ -15,7 +15,7 @@ class StandInRuntime final : public runtime::Runtime,
   std::size_t size = 48;           // of every allocation of other ranks
   std::vector<std::string> notes;  // "release", "acquire", "free 2 1000"
 
-  StandInRuntime() : Runtime(Rank{0}, 3, settings_, counters_) {
+  StandInRuntime() : Runtime(Rank{0}, bootstrap::Hosts::one(3), settings_, counters_) {
     Interfaces interfaces;
     interfaces.messages = this;
     interfaces.synchronization = this;

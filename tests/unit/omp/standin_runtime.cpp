@@ -47,7 +47,7 @@ class StandinRuntime final : public runtime::Runtime,
                              private runtime::Ending {
  public:
   StandinRuntime(Rank self, const JobDescription& description)
-      : Runtime(self, description.ranks, settings_, counters_),
+      : Runtime(self, bootstrap::Hosts::one(description.ranks), settings_, counters_),
         self_(self),
         ranks_(description.ranks),
         far_(description.far) {

@@ -1,0 +1,74 @@
+// The functions of system_calls.def as calls that other hosts may ask for (image/far_calls.h).
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "image/far_calls.h"
+#include "image/symbols/kernel_access.h"
+
+namespace musubi::image {
+
+// One place for each function, in the order of system_calls.def; behind them those with wrappers of their
+// own.
+std::span<const FarFunction> far_functions() noexcept;
+
+// The number of a function with a wrapper of its own.
+enum class OwnWrapper { fcntl, ioctl, getdents64 };
+std::uint16_t far_number(OwnWrapper function) noexcept;
+
+// An argument as it travels, and back.
+template <class Value>
+constexpr bool travels = std::is_integral_v<Value> || std::is_pointer_v<Value>;
+template <class Value>
+std::uint64_t to_word(Value value) noexcept {
+  if constexpr (std::is_pointer_v<Value>) {
+    return reinterpret_cast<std::uint64_t>(value);
+  } else if constexpr (std::is_integral_v<Value>) {
+    return static_cast<std::uint64_t>(value);
+  } else {
+    return 0;  // its function has no place in the table
+  }
+}
+template <class Value>
+Value from_word(std::uint64_t word) noexcept {
+  if constexpr (std::is_pointer_v<Value>) {
+    return reinterpret_cast<Value>(word);
+  } else {
+    return static_cast<Value>(word);
+  }
+}
+
+// How a function is called with words. Functions that give pointers do not travel.
+template <class Type>
+struct Travelling;
+template <class Result, class... Parameters>
+struct Travelling<Result(Parameters...)> {
+  static constexpr bool possible = std::integral<Result> && sizeof...(Parameters) <= FarCall::arguments_max &&
+                                   (travels<Parameters> && ...);
+
+  static std::int64_t call(Result (*function)(Parameters...), const std::uint64_t* words) noexcept {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      return static_cast<std::int64_t>(function(from_word<Parameters>(words[i])...));
+    }(std::index_sequence_for<Parameters...>());
+  }
+};
+
+// Runs a call whose files `access` has found at a rank of another host. `name_accesses` notes its memory.
+template <class NameAccesses>
+std::int64_t call_far(Job& job, KernelAccess& access, FarCall call, NameAccesses name_accesses) noexcept {
+  if (access.has_files_of_hosts()) {
+    errno = EXDEV;
+    return -1;
+  }
+  const Rank rank = *access.far();
+  access.note_in(call);
+  name_accesses(access);
+  return job.far_calls.run(rank, call, access.is_regular());
+}
+
+}  // namespace musubi::image
