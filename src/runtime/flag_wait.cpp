@@ -63,6 +63,7 @@ void FlagWait::note_atomic(std::uintptr_t address, bool unchanged, bool may_wait
 // a word to other ranks. So time passes for the waiting thread, and it looks again at what it has read.
 void FlagWait::wait() {
   constexpr std::uint64_t first_request_ns = 20'000, requests_apart_ns = 1'000'000, first_nap_ns = 5'000'000;
+  constexpr std::uint64_t ticks_apart = 10;
   IdleFlushes& idle = idle_flushes_of_thread;
   const std::uint64_t now_ns = os::monotonic_ns();
   if (idle.begin_ns == 0) {
@@ -72,7 +73,8 @@ void FlagWait::wait() {
   const std::uint64_t waited_ns = now_ns - idle.begin_ns;
   if (job_.ranks > 1 && now_ns >= idle.next_request_ns) {
     threads_.executor().run(flags_.nudge());
-    threads_.executor().run(protocol_.acquire_clock(protocol_.clock() + job_.settings.lease_ticks + 1));
+    threads_.executor().run(
+        protocol_.acquire_clock(protocol_.clock() + job_.settings.lease_ticks + ticks_apart));
     idle.next_request_ns = now_ns + std::min(std::max(waited_ns, first_request_ns), requests_apart_ns);
   }
   // Where threads outnumber the cores, the thread that is to change the flag may wait for this one's core.

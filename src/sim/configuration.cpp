@@ -137,7 +137,8 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::clock_of_another_channel, InjectedBug::evicted_with_changes,
                              InjectedBug::evicted_before_taken,     InjectedBug::evicted_bytes_not_missed,
                              InjectedBug::evicted_copy_not_told,    InjectedBug::home_moved_unread,
-                             InjectedBug::home_change_not_told,     InjectedBug::home_reopened_at_rest};
+                             InjectedBug::home_change_not_told,     InjectedBug::home_reopened_at_rest,
+                             InjectedBug::lease_not_put_down};
 
 }  // namespace
 

@@ -88,6 +88,8 @@ class Measurement final : private PromiseBase::Observer {
     c.model = run_.model;
     c.protocol.signature_notices_max =
         run_.signature_notices_max.value_or(coherence::signature_notices_for(run_.nodes));
+    // Without notices short leases cost this policy more than they save.
+    if (run_.policy == Policy::timestamps) c.protocol.lease_ticks = 10;
     return c;
   }
   Task<> play(std::uint32_t rank);

@@ -48,7 +48,7 @@ struct Entry {
   bool gave_up_copy : 1;         // this rank gave up its public copy, and has not released a version since
   std::uint8_t silent_releases;  // in a row, with a change
   std::uint8_t fetches_ahead;    // in a row without a fault in between
-  std::uint8_t lease_doublings;  // renewals in a row that found nothing changed
+  std::uint8_t lease_doublings;  // of fixed homes: renewals in a row that found nothing changed
   std::uint8_t leased_releases;  // in a row with a lease given in advance
   std::uint8_t releases_alone;   // in a row at a home elsewhere, where no other rank had written meanwhile
   bool visited : 1;              // at home: another rank has named the version, this one has told nobody

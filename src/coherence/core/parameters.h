@@ -17,7 +17,7 @@ constexpr std::size_t signature_notices_for(std::uint32_t ranks) {
 }
 
 struct Parameters {
-  std::uint64_t lease_ticks = 10;
+  std::uint64_t lease_ticks = 1;  // of the first lease of a version
   std::size_t signature_notices_max = 1024;
   std::size_t release_window = 32;             // blocks released at the same time
   std::uint32_t downgrade_after_releases = 8;  // compared in a row without a change

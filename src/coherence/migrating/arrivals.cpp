@@ -26,10 +26,8 @@ void Arrivals::accept(Block& b, Version version, const std::byte* data, Giver gi
     }
     ground_.note_resident(b);
     e.bytes_lost = false;
-    e.lease_doublings = 0;
   } else {
     MUSUBI_CHECK(!e.bytes_lost);
-    if (e.lease_doublings < rules::lease_doublings_max) ++e.lease_doublings;
   }
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;

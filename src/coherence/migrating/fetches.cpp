@@ -128,7 +128,7 @@ LookRequest Fetches::request_for(const Block& b) const {
   return {b.id.value,
           e.write_ts.value,
           ground_.times.acquired().value,
-          rules::wanted_lease_ticks(e, ground_.parameters),
+          rules::shortest_lease(ground_.parameters),
           b.initial_home.value,
           e.bytes_lost ? 0u : 1u};
 }

@@ -55,11 +55,15 @@ bool mark(const Call& call, const VisitLayout& layout, std::uint64_t block) noex
 }
 
 // Result: until when the version of `seen` may be held; 0: its words have changed.
-std::uint64_t lease(BlockWords& words, const BlockWords& seen, const LookRequest& request) noexcept {
+std::uint64_t lease(BlockWords& words, const BlockWords& seen, const LookRequest& request,
+                    const Hooks& hooks) noexcept {
   const Version version{LogicalTime{seen.write_ts}, LogicalTime{seen.read_ts}};
   if (rules::is_leased_until(version, LogicalTime{request.acquired})) return seen.read_ts;
-  const LogicalTime begin = later(version.write_ts, LogicalTime{request.acquired});
-  const std::uint64_t wanted = later(version.read_ts, begin + request.lease).value;
+  const rules::Asked asked = rules::asked_for(version.write_ts, LogicalTime{request.write_ts});
+  const LogicalTime end =
+      rules::wanted_lease(asked, version.write_ts, LogicalTime{request.acquired}, request.shortest_lease);
+  const std::uint64_t wanted = later(version.read_ts, end).value;
+  if (asked == rules::Asked::again && hooks.injected(InjectedBug::lease_not_put_down)) return wanted;
   std::uint64_t expected = seen.read_ts;
   return std::atomic_ref(words.read_ts).compare_exchange_strong(expected, wanted) ? wanted : 0;
 }
@@ -83,7 +87,7 @@ Verdict look_at_home(Call& call, const void* data) noexcept {
     if (owner.tag() == Ownership::link) return call.add(result) ? looks::elsewhere : fabric::malformed;
     if (owner.tag() != Ownership::unlocked) return looks::changing;
     side.hooks.others_may_act();
-    result.leased_until = lease(*words, result.words, request);
+    result.leased_until = lease(*words, result.words, request, side.hooks);
     if (result.leased_until == 0) continue;
     const bool was_leased = result.leased_until == result.words.read_ts;
     const InjectedBug unmarked =

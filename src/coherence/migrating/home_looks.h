@@ -19,11 +19,11 @@ struct HomeSide {
 
 struct LookRequest {
   std::uint64_t block;
-  std::uint64_t write_ts;      // of the version that the caller has
-  std::uint64_t acquired;      // until then at least it wants to hold the newest one
-  std::uint64_t lease;         // and so many ticks more
-  std::uint32_t initial_home;  // of the block
-  std::uint32_t has_bytes;     // whether the caller has the bytes of its version
+  std::uint64_t write_ts;        // of the version that the caller has
+  std::uint64_t acquired;        // until then at least it wants to hold the newest one
+  std::uint64_t shortest_lease;  // in ticks
+  std::uint32_t initial_home;    // of the block
+  std::uint32_t has_bytes;       // whether the caller has the bytes of its version
 };
 
 struct LookResult {

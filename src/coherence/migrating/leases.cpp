@@ -34,7 +34,8 @@ Task<bool> Leases::redate_at_home(Block& b) {
       // As readers do it. One of them may have taken a longer lease: ranks that look at this moment need not
       // look again.
       version.read_ts =
-          raise(ground_.shared(b.words.read_ts), acquired + rules::shortest_lease(ground_.parameters));
+          raise(ground_.shared(b.words.read_ts),
+                rules::lease_of_home(version, acquired, rules::shortest_lease(ground_.parameters)));
   }
   MUSUBI_CHECK(version.read_ts >= acquired);
   e.write_ts = version.write_ts;

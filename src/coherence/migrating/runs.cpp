@@ -204,7 +204,9 @@ Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t
     const LogicalTime write_ts{words.write_ts};
     if (rules::is_leased_until({write_ts, LogicalTime{words.read_ts}}, ground_.times.acquired())) continue;
     look.wanted[taken] =
-        rules::wanted_lease(b.entry, write_ts, ground_.times.acquired(), ground_.parameters).value;
+        rules::wanted_lease(rules::asked_for(write_ts, b.entry.write_ts), write_ts, ground_.times.acquired(),
+                            rules::shortest_lease(ground_.parameters))
+            .value;
     look.steps[steps++] = fabric::compare_swap(words_region, word_offset(b.id, offsetof(BlockWords, read_ts)),
                                                &look.granted[taken], words.read_ts, look.wanted[taken]);
   }

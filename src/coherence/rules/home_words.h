@@ -29,10 +29,19 @@ class HomeWord {
   std::uint64_t raw_;
 };
 
+// A lease that was renewed without a change doubles: the word does not tell since when the version lives.
+inline constexpr std::uint8_t lease_doublings_max = 10;
+
+// The new Entry::lease_doublings when a renewal has found nothing changed.
+constexpr std::uint8_t next_doublings(const Entry& e) {
+  return std::min<std::uint8_t>(lease_doublings_max, e.lease_doublings + 1);
+}
+
 // The word that a reader asks for, where it believes the home to have `word`.
 constexpr HomeWord wanted_word(const Entry& e, HomeWord word, LogicalTime acquired,
                                const Parameters& parameters) {
-  return HomeWord::leased_until(wanted_lease(e, word.time(), acquired, parameters));
+  return HomeWord::leased_until(later(word.time(), acquired) +
+                                (shortest_lease(parameters) << e.lease_doublings));
 }
 
 // Whether copies taken under the word may be held at `acquired`.

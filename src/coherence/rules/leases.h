@@ -4,34 +4,33 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "coherence/core/block_words.h"
-#include "coherence/core/entry.h"
 #include "coherence/core/parameters.h"
 #include "coherence/core/version.h"
 
 namespace musubi::coherence::rules {
 
-// The next write moves the block's clock beyond all leases. Leases that are too long make those of other
-// blocks end early.
-inline constexpr std::uint8_t lease_doublings_max = 10;
+// The next write moves the block's clock beyond all leases, and by them the clock of the job. Leases that are
+// too long make those of other blocks end early. So no lease is longer than so many of the shortest one.
+inline constexpr std::uint64_t shortest_leases_max = 1024;
 
 constexpr std::uint64_t shortest_lease(const Parameters& parameters) {
   return std::max<std::uint64_t>(parameters.lease_ticks, 1);
 }
 
-// For how long a reader asks to hold a version, and until when. A version that is renewed again and again is
-// asked for longer; a change begins anew.
-constexpr std::uint64_t wanted_lease_ticks(const Entry& e, const Parameters& parameters) {
-  return shortest_lease(parameters) << e.lease_doublings;
-}
-constexpr LogicalTime wanted_lease(const Entry& e, LogicalTime write_ts, LogicalTime acquired,
-                                   const Parameters& parameters) {
-  return later(write_ts, acquired) + wanted_lease_ticks(e, parameters);
+// Whether a reader has the version for which it asks.
+enum class Asked : std::uint8_t { first_time, again };
+
+constexpr Asked asked_for(LogicalTime newest, LogicalTime here) {
+  return newest == here ? Asked::again : Asked::first_time;
 }
 
-// The new Entry::lease_doublings when a renewal has found nothing changed.
-constexpr std::uint8_t next_doublings(const Entry& e) {
-  return std::min<std::uint8_t>(lease_doublings_max, e.lease_doublings + 1);
+// Until when a reader asks to hold a version. The first time for the shortest lease, since another version
+// may follow soon; a reader that comes again, for as long as the version has lived.
+constexpr LogicalTime wanted_lease(Asked asked, LogicalTime write_ts, LogicalTime acquired,
+                                   std::uint64_t shortest) {
+  const LogicalTime begin = later(write_ts, acquired);
+  if (asked == Asked::first_time) return begin + shortest;
+  return begin + std::clamp(begin.value - write_ts.value, shortest, shortest * shortest_leases_max);
 }
 
 // Whether the home's word allows it as it is: some rank holds the version, until then at least.
@@ -48,6 +47,13 @@ constexpr bool is_unread(Version home) {
 // readers.
 constexpr LogicalTime lease_beside_home(Version version, LogicalTime acquired, const Parameters& parameters) {
   return later(version.read_ts, later(version.write_ts, acquired) + shortest_lease(parameters));
+}
+
+// Until when the home holds its own version when `acquired` has passed the lease. What it adds makes the next
+// version later, so it adds little, but to an old version that it would have to look at again and again.
+constexpr LogicalTime lease_of_home(Version home, LogicalTime acquired, std::uint64_t shortest) {
+  const std::uint64_t life = acquired.value - home.write_ts.value;
+  return acquired + std::min(life / 16, shortest * shortest_leases_max);
 }
 
 // What the home does with its own version when `acquired` has passed its lease.

@@ -89,16 +89,26 @@ TEST(States, OfBlocksThatAReleaseHasJustCompared) {
   EXPECT_TRUE(may_differ_from_twin(e, 0));
 }
 
-TEST(Leases, AreAskedForFromTheLaterTime) {
+TEST(Leases, AreAskedForFromTheLaterTimeAndTheFirstTimeForTheShortest) {
+  EXPECT_EQ(wanted_lease(Asked::first_time, at(5), at(3), 10), at(15));
+  EXPECT_EQ(wanted_lease(Asked::first_time, at(5), at(800), 10), at(810));
+  EXPECT_EQ(asked_for(at(5), at(5)), Asked::again);
+  EXPECT_EQ(asked_for(at(5), at(4)), Asked::first_time);
   Parameters parameters;
-  parameters.lease_ticks = 10;
-  Entry e{};
-  EXPECT_EQ(wanted_lease(e, at(5), at(3), parameters), at(15));
-  EXPECT_EQ(wanted_lease(e, at(5), at(8), parameters), at(18));
-  e.lease_doublings = 3;
-  EXPECT_EQ(wanted_lease(e, at(5), at(3), parameters), at(85));
   parameters.lease_ticks = 0;
-  EXPECT_EQ(wanted_lease(Entry{}, at(5), at(3), parameters), at(6)) << "no lease is shorter than one tick";
+  EXPECT_EQ(shortest_lease(parameters), 1u) << "no lease is shorter than one tick";
+}
+
+TEST(Leases, OfReadersThatComeAgainGrowWithTheLifeOfTheVersionUpToABound) {
+  EXPECT_EQ(wanted_lease(Asked::again, at(5), at(8), 10), at(18)) << "not shorter than the first one";
+  EXPECT_EQ(wanted_lease(Asked::again, at(5), at(45), 10), at(85));
+  EXPECT_EQ(wanted_lease(Asked::again, at(5), at(1'000'000), 2), at(1'000'000 + 2 * shortest_leases_max));
+}
+
+TEST(Leases, OfTheHomeItselfReachNoFurtherThanTheyMustWhileAVersionIsYoung) {
+  EXPECT_EQ(lease_of_home(version(5, 9), at(10), 1), at(10));
+  EXPECT_GT(lease_of_home(version(5, 9), at(500), 1), at(500));
+  EXPECT_EQ(lease_of_home(version(5, 9), at(1'000'000), 1), at(1'000'000 + shortest_leases_max));
 }
 
 TEST(Leases, OfVersionsThatNobodyHoldsMustBeAskedFor) {
@@ -126,9 +136,9 @@ struct NamingCase {
 TEST(Naming, GivesANewTimeWhereSomebodyMayHoldTheLastVersion) {
   const NamingCase cases[] = {
       {"the home, unread", version(5, 5), true, 5, version(5, 5), true},
-      {"the home, read", version(5, 15), true, 5, version(16, 26), false},
+      {"the home, read", version(5, 15), true, 5, version(16, 17), false},
       {"another rank, unread", version(5, 5), false, 0, version(6, 6), false},
-      {"another rank, read by others", version(5, 15), false, 7, version(16, 26), false},
+      {"another rank, read by others", version(5, 15), false, 7, version(16, 17), false},
       {"another rank, read by this rank alone", version(5, 15), false, 15, version(16, 16), false},
       {"the first version", version(0, 0), true, 0, version(1, 1), true},
   };
