@@ -14,8 +14,9 @@ namespace musubi::atomics {
 // possible. A handler of a signal of the program may interrupt a call and call again on the same thread.
 class AtomicSink {
  public:
-  // Announces the instruction behind the one that is served next on this thread.
-  virtual void at(std::uintptr_t /*next_instruction*/) noexcept {}
+  // Announces the instruction behind the one that is served next on this thread, and where the stack of the
+  // program ends, its red zone included.
+  virtual void at(std::uintptr_t /*next_instruction*/, std::uintptr_t /*stack_low*/) noexcept {}
   // Carries out `operation` on the `operation.bytes` bytes at `address`, as one indivisible step in respect
   // of all ranks. The first byte lies in the shared space. Result: what the word held before, zero above its
   // width. The instructions are sequentially consistent: machine code does not show the order of the source

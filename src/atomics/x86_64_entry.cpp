@@ -50,14 +50,15 @@ extern "C" __attribute__((visibility("hidden"), used)) void musubi_atomics_serve
   const auto& record = *reinterpret_cast<const StubRecord*>((behind_exits + alignof(StubRecord) - 1) &
                                                             ~(alignof(StubRecord) - 1));
   const int saved_errno = errno;
-  attachment.sink->at(record.next_instruction);
+  const auto stack_low = reinterpret_cast<std::uintptr_t>(frame + 1);
+  attachment.sink->at(record.next_instruction, stack_low);
   if (record.instruction.is_fence()) {
     attachment.sink->fence();
     errno = saved_errno;
     return;
   }
   Registers& registers = frame->registers;
-  registers.general[rsp] = reinterpret_cast<std::uintptr_t>(frame + 1) + red_zone_bytes;
+  registers.general[rsp] = stack_low + red_zone_bytes;
   const std::uintptr_t address =
       effective_address(record.instruction, registers, record.next_instruction, fs_base());
   if (!attachment.ranges.contains(address)) return;

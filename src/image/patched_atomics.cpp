@@ -34,18 +34,18 @@ class RuntimeSink final : public atomics::AtomicSink {
  public:
   explicit RuntimeSink(runtime::Runtime& runtime) : runtime_(runtime) {}
 
-  void at(std::uintptr_t next_instruction) noexcept override {
+  // What the entry has saved lies below, and is different each time: a release would look at it.
+  void at(std::uintptr_t next_instruction, std::uintptr_t stack_low) noexcept override {
     runtime::note_call(reinterpret_cast<const void*>(next_instruction));
+    if (!is_child_of_rank()) omp::note_stack(reinterpret_cast<const void*>(stack_low));
   }
   AtomicValue execute(std::uintptr_t address, const AtomicOperation& operation) noexcept override {
     if (is_child_of_rank()) return execute_alone(address, operation);
-    omp::note_stack(__builtin_frame_address(0));
     omp::settle_singles(omp::Before::atomic);
     return runtime_.synchronization().atomic(address, operation);
   }
   void fence() noexcept override {
     if (is_child_of_rank()) return;
-    omp::note_stack(__builtin_frame_address(0));
     runtime_.synchronization().flush();
   }
 
