@@ -31,6 +31,9 @@ class Modification {
   // Of the simulator: who is told when it takes effect elsewhere (Hooks::took_effect). 0: nobody.
   std::uint64_t witness = 0;
 
+  // Threads may see it at any time: what was written before it need not be here yet.
+  bool orders_nothing = false;
+
   // The place in the block: nothing else is changed. By default anywhere (a sum of the two fits).
   std::size_t offset = 0;
   std::size_t bytes = SIZE_MAX / 2;

@@ -150,9 +150,8 @@ AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOpera
   AtomicModification modification(operation, offset);
   const bool orders = operation.orders && !relaxed_atomics_;
   if (orders && job_.ranks > 1 && flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
-  if (relaxed_atomics_) {
-    threads_.executor().run(protocol_.modify(*block, modification));
-  } else if (flags_.in_use()) {
+  modification.orders_nothing = relaxed_atomics_;
+  if (!relaxed_atomics_ && flags_.in_use()) {
     const sync::Stand::Operation inside = threads_.begin_operation();
     threads_.executor().run(flags_.modify(*block, modification, inside.siblings()));
   } else {

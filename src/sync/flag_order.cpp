@@ -26,9 +26,12 @@ class AnnouncedModification final : public coherence::Modification {
  public:
   AnnouncedModification(coherence::Modification& modification, Announce announce)
       : modification_(modification), announce_(announce) {
+    operation = modification.operation;
+    witness = modification.witness;
     offset = modification.offset;
     bytes = modification.bytes;
   }
+  void found(AtomicValue old) noexcept override { modification_.found(old); }
   void apply(std::byte* block) noexcept override {
     if (takes_writes_along) announce_();
     modification_.apply(block);
@@ -151,7 +154,7 @@ Task<> FlagOrder::hand_over(Task<> unlock, bool siblings) {
 // that sibling threads make meanwhile may go out with the block, so a release follows. Only an operation that
 // a release follows counts as one: otherwise its end would be taken for the end of that release.
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
-  if (!in_use()) co_return co_await protocol_.modify(block, modification);
+  if (!in_use() || modification.orders_nothing) co_return co_await protocol_.modify(block, modification);
   if (must_settle()) co_await settle();
   const QuiescentMeanwhile stands(ordering_, siblings);
   co_await release_announced(siblings);

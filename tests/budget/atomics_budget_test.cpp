@@ -37,8 +37,9 @@ Task<> add(Stage& stage, Node& node, std::uint64_t amount) {
   }
 }
 
-Configuration neighbours(bool local_pointer) {
+Configuration neighbours(bool local_pointer, bool in_order) {
   Configuration configuration = calm(2);
+  configuration.plain_flags = in_order ? 1 : 0;
   configuration.model.local_pointer = local_pointer;
   return configuration;
 }
@@ -62,8 +63,8 @@ Spent spent(Stage& stage) {
           stage.total(Counter::remote_operations), stage.total(Counter::remote_bytes)};
 }
 
-Spent spent_by_additions(bool local_pointer, std::uint64_t amount) {
-  Stage stage(neighbours(local_pointer), 1);
+Spent spent_by_additions(bool local_pointer, std::uint64_t amount, bool in_order = false) {
+  Stage stage(neighbours(local_pointer, in_order), 1);
   get_ready(stage);
   const Spent before = spent(stage);
   for (std::uint32_t rank : {0u, 1u}) stage.play(rank, add(stage, stage.node(rank), amount));
@@ -96,6 +97,16 @@ TEST_P(AtomicsBudget, WhatChangesNothingIsNotTold) {
   EXPECT_EQ(spent.at_home, 2 * additions);
   EXPECT_EQ(spent.told, 0u);
   EXPECT_EQ(spent.trips, additions);
+}
+
+// Each also looks whether the other has released something.
+TEST_P(AtomicsBudget, WhileOrderIsKeptTheBlockRestsAtItsHome) {
+  const Spent spent = spent_by_additions(GetParam(), 1, true);
+  EXPECT_EQ(spent.at_home, 2 * additions);
+  EXPECT_EQ(spent.migrations, 0u);
+  EXPECT_EQ(spent.fetches, 0u);
+  EXPECT_LE(spent.told, 2u);
+  EXPECT_LE(spent.trips, additions + 2 * additions + 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Peers, AtomicsBudget, ::testing::Bool(),

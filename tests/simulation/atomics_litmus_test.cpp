@@ -3,6 +3,7 @@
 // or by plain loads and nothing else while the background works for them. Flags may lie in stacks, which are
 // always open at their owner. A reader that sees a flag must find the data.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "stage.h"
@@ -18,11 +19,17 @@ constexpr unsigned rounds = 6, rounds_between_barriers = 3;
 constexpr std::uint64_t blocks = 6;
 constexpr std::size_t hands_max = 8, block_bytes = 2 * hands_max * sizeof(std::uint64_t);
 
+enum class Looks : std::uint8_t {
+  by_loads,
+  by_atomics,
+  mixed,  // of two threads of a rank one looks by loads, the other by operations that change the word
+};
+
 struct Setup {
   std::uint32_t nodes;
   std::uint32_t threads;
   bool flags_on_stacks;
-  bool looks_by_atomics;
+  Looks looks;
   InjectedBug bug = InjectedBug::none;
   bool with_locks = false;   // a thread more on each node takes a lock again and again
   std::uint64_t times = 1;   // as many worlds
@@ -44,6 +51,7 @@ struct Play {
   Stage& stage;
   const Setup& setup;
   std::vector<Hand> hands;
+  bool described = false;
   std::size_t at_work = 0;
   unsigned failures = 0;
 
@@ -62,29 +70,35 @@ std::vector<Hand> hands_of(Stage& stage, const Setup& setup, Random& random) {
   return hands;
 }
 
-// Sets a word to at least `value`, and finds what it was.
+constexpr std::uint64_t one_look = std::uint64_t{1} << 32;  // of mixed ones; what a flag says lies below
+
+// Adds to a word, and finds what it was. What is described may be done where the block is, the rest is not.
 class Raise final : public coherence::Modification {
  public:
-  Raise(std::size_t index, std::uint64_t value) : value_(value) {
-    offset = index * sizeof value;
-    bytes = sizeof value;
+  Raise(std::size_t index, std::uint64_t amount, bool described)
+      : addition_{AtomicOperation::Kind::add, sizeof amount, amount} {
+    offset = index * sizeof amount;
+    bytes = sizeof amount;
+    if (described) operation = &addition_;
   }
-  void apply(std::byte* block) noexcept override {
-    std::memcpy(&before, block + offset, sizeof before);
-    const std::uint64_t after = std::max(before, value_);
-    std::memcpy(block + offset, &after, sizeof after);
-  }
-  std::uint64_t before = 0;
+  void apply(std::byte* block) noexcept override { found_ = modify_in_place(block + offset, addition_); }
+  void found(AtomicValue old) noexcept override { found_ = old; }
+  std::uint64_t before() const { return static_cast<std::uint64_t>(found_) % one_look; }
 
  private:
-  std::uint64_t value_;
+  AtomicOperation addition_;
+  AtomicValue found_ = 0;
 };
 
-Task<std::uint64_t> look(Play& play, Node& node, const Word& word) {
-  if (!play.setup.looks_by_atomics) co_return co_await load(node, word.block, word.index);
-  Raise look(word.index, 0);
+Task<std::uint64_t> look(Play& play, std::size_t self, const Word& word) {
+  const Setup& setup = play.setup;
+  Node& node = *play.hands[self].node;
+  const bool is_first = self < setup.nodes;
+  if (setup.looks == Looks::by_loads || (setup.looks == Looks::mixed && is_first))
+    co_return co_await load(node, word.block, word.index) % one_look;
+  Raise look(word.index, setup.looks == Looks::mixed ? one_look : 0, play.described);
   co_await node.modify(BlockId{word.block}, look);
-  co_return look.before;
+  co_return look.before();
 }
 
 Task<> count_up(Play& play, std::size_t self) {
@@ -92,11 +106,11 @@ Task<> count_up(Play& play, std::size_t self) {
   for (std::uint64_t round = 1; round <= rounds; ++round) {
     co_await idle(play.stage, 4000);
     co_await store(*own.node, own.data.block, round, own.data.index);
-    Raise raise(own.flag.index, round);
+    Raise raise(own.flag.index, 1, play.described);
     co_await own.node->modify(BlockId{own.flag.block}, raise);
     for (const Hand& other : play.hands) {
       for (;;) {
-        const std::uint64_t flag = co_await look(play, *own.node, other.flag);
+        const std::uint64_t flag = co_await look(play, self, other.flag);
         if (flag >= round) break;
         co_await idle(play.stage, play.longest_look_ns());
       }
@@ -135,7 +149,7 @@ void lay_out_stacks(Stage& stage, std::uint32_t per_node = 1) {
   }
 }
 
-// Result: in how many worlds a flag came without its data.
+// Result: in how many worlds a flag came without its data; with a fault put in, whether it did.
 unsigned worlds_with_failures(const Setup& setup) {
   unsigned with_failures = 0;
   for (std::uint64_t seed = 1; seed <= setup.times * worlds; ++seed) {
@@ -149,6 +163,7 @@ unsigned worlds_with_failures(const Setup& setup) {
     Stage stage(configuration, blocks, block_bytes);
     if (setup.flags_on_stacks) lay_out_stacks(stage, setup.stacks);
     Play play{stage, setup, hands_of(stage, setup, random)};
+    play.described = random.chance(75);
     play.at_work = play.hands.size();
     for (std::size_t i = 0; i < play.hands.size(); ++i)
       stage.play(play.hands[i].node->self().value, count_up(play, i));
@@ -159,45 +174,60 @@ unsigned worlds_with_failures(const Setup& setup) {
     stage.finish(20'000'000);
     if (testing::Test::HasFatalFailure()) break;
     if (play.failures != 0) ++with_failures;
+    if (with_failures != 0 && setup.bug != InjectedBug::none) break;  // it is found
   }
   return with_failures;
 }
 
-void expect_data_with_flags(bool flags_on_stacks, bool looks_by_atomics) {
+void expect_data_with_flags(bool flags_on_stacks, Looks looks) {
   for (const auto& [nodes, threads] : {std::pair{2u, 1u}, {3u, 1u}, {2u, 2u}, {3u, 2u}}) {
-    const Setup setup{nodes, threads, flags_on_stacks, looks_by_atomics};
+    const Setup setup{nodes, threads, flags_on_stacks, looks};
     EXPECT_EQ(worlds_with_failures(setup), 0u) << nodes << " nodes of " << threads << ", of " << worlds;
     if (testing::Test::HasFatalFailure()) return;
   }
 }
 
 TEST(AtomicsLitmus, WhoFindsAFlagByAnAtomicOperationFindsTheData) {
-  expect_data_with_flags(false, true);
+  expect_data_with_flags(false, Looks::by_atomics);
 }
 
 TEST(AtomicsLitmus, WhoFindsAFlagByALoadFindsTheData) {
-  expect_data_with_flags(false, false);
+  expect_data_with_flags(false, Looks::by_loads);
+}
+
+TEST(AtomicsLitmus, WhatAnOperationFindsIsNotShownToSiblingsBeforeTheData) {
+  for (std::uint32_t nodes : {2u, 3u})
+    EXPECT_EQ(worlds_with_failures({nodes, 2, false, Looks::mixed, InjectedBug::none, false, 2}), 0u);
+}
+
+TEST(AtomicsLitmus, OperationsFromElsewhereStayHiddenAtTheHome) {
+  for (const auto& [bug, threads, looks] :
+       {std::tuple{InjectedBug::rest_ended_unordered, 2u, Looks::by_loads},
+        {InjectedBug::atomic_beside_order, 2u, Looks::by_loads},
+        {InjectedBug::atomic_shown_to_siblings, 2u, Looks::mixed}}) {
+    EXPECT_NE(worlds_with_failures({3, threads, false, looks, bug, false, 8}), 0u) << name_of(bug);
+  }
 }
 
 TEST(AtomicsLitmus, FlagsMayLieInStacks) {
-  expect_data_with_flags(true, true);
-  expect_data_with_flags(true, false);
+  expect_data_with_flags(true, Looks::by_atomics);
+  expect_data_with_flags(true, Looks::by_loads);
 }
 
 // Data that an acquire itself brings for a stack is shown before other threads may open the block of the
 // flag.
 TEST(AtomicsLitmus, DataMayLieInStacks) {
-  EXPECT_EQ(worlds_with_failures({3, 2, true, false, InjectedBug::none, false, 8}), 0u);
+  EXPECT_EQ(worlds_with_failures({3, 2, true, Looks::by_loads, InjectedBug::none, false, 8}), 0u);
 }
 
 // The flag in one stack of a rank, its data in another.
 TEST(AtomicsLitmus, FlagsOfOneStackComeAfterTheDataOfAnother) {
-  EXPECT_EQ(worlds_with_failures({3, 2, true, false, InjectedBug::none, false, 8, 2}), 0u);
+  EXPECT_EQ(worlds_with_failures({3, 2, true, Looks::by_loads, InjectedBug::none, false, 8, 2}), 0u);
 }
 
 TEST(AtomicsLitmus, LocksOfOthersShowNoFlagTooSoon) {
   for (std::uint32_t nodes : {2u, 3u}) {
-    EXPECT_EQ(worlds_with_failures({nodes, 2, true, false, InjectedBug::none, true}), 0u)
+    EXPECT_EQ(worlds_with_failures({nodes, 2, true, Looks::by_loads, InjectedBug::none, true}), 0u)
         << nodes << " nodes";
   }
 }
@@ -213,7 +243,7 @@ Task<> write_and_tell(LateOrder& late, Node& node, std::uint64_t data) {
   co_await idle(late.stage, 4000);
   co_await store(node, data, 1);
   co_await node.renew_order();
-  Raise raise(0, 1);
+  Raise raise(0, 1, true);
   co_await node.modify(BlockId{data + 1}, raise);
   --late.at_work;
 }
@@ -301,7 +331,8 @@ TEST(AtomicsLitmus, LocksShowStacksWhenOrderHasEnded) {
 }
 
 TEST(AtomicsLitmus, WhatComesForStacksIsHeldBack) {
-  EXPECT_NE(worlds_with_failures({3, 2, true, false, InjectedBug::shown_before_acquired, false, 8}), 0u);
+  EXPECT_NE(worlds_with_failures({3, 2, true, Looks::by_loads, InjectedBug::shown_before_acquired, false, 8}),
+            0u);
 }
 
 }  // namespace

@@ -53,11 +53,13 @@ struct Entry {
   std::uint8_t releases_alone;   // in a row at a home elsewhere, where no other rank had written meanwhile
   bool visited : 1;              // at home: another rank has named the version, this one has told nobody
   Residence residence : 2;
-  bool was_evicted : 1;         // since it was last used, because memory was short
-  std::uint16_t idle_releases;  // in a row without a change
-  std::uint32_t compared_in;    // the quiescence in which private bytes and twin were found equal; 0: none
-  Rank home_guess;              // where the home was last seen
-  Rank hint_writer;             // the newest notice; hint_write_ts 0: none
+  bool was_evicted : 1;             // since it was last used, because memory was short
+  bool rested : 1;                  // at rest since it was last opened: others may have operated on it here
+  std::uint8_t rests_left_out : 3;  // how often an atomic operation that brings the block here leaves it open
+  std::uint16_t idle_releases;      // in a row without a change
+  std::uint32_t compared_in;  // the quiescence in which private bytes and twin were found equal; 0: none
+  Rank home_guess;            // where the home was last seen
+  Rank hint_writer;           // the newest notice; hint_write_ts 0: none
   // Of bytes that are closed or held back: how many acquires in order had begun when they came; 0: none came.
   std::uint32_t came_in;
   std::uint32_t named;   // name_of_version() of what this rank has named last; 0: nothing yet

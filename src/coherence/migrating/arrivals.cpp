@@ -1,6 +1,7 @@
 #include "coherence/migrating/arrivals.h"
 
 #include "base/check.h"
+#include "coherence/rules/atomics.h"
 #include "coherence/rules/faults.h"
 #include "coherence/rules/leases.h"
 
@@ -79,9 +80,17 @@ void Arrivals::note_arrival(const Block& b) {
   }
 }
 
+void Arrivals::end_rest(Block& b) {
+  Entry& e = b.entry;
+  if (!e.rested) return;
+  e.rested = false;
+  e.rests_left_out = rules::rests_left_out_max;
+  if (ground_.keeps_order() && !ground_.injected(InjectedBug::rest_ended_unordered)) note_arrival(b);
+}
+
 bool Arrivals::holds_what_came(Block& b) {
   Entry& e = b.entry;
-  if (!rules::has_arrived(e)) return false;
+  if (!rules::has_arrived(e) || e.rested) return false;
   leases_.watch(b.id, e);
   return rules::may_be_opened(e, ground_.times.acquired());
 }

@@ -30,6 +30,9 @@ class Arrivals {
   // An atomic operation finds the newest bytes; only its words are shown before it.
   void show_for(Block& b, const Modification& modification);
 
+  // A thread of this rank opens the block, which is no longer at rest: what operations from elsewhere have
+  // changed counts as come now.
+  void end_rest(Block& b);
   // Whether the block, closed, has bytes that came for a fault and may still be held. From here on the block
   // is watched.
   bool holds_what_came(Block& b);

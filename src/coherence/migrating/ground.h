@@ -105,7 +105,13 @@ struct Ground {
     dirty.add(b.id);
   }
 
-  // At its home: a thread here may open the block from now on. Under its gate and lock.
+  // At its home: the block is closed here, with nothing unreleased. Other ranks may operate on it from now
+  // on. Under its gate and lock.
+  void let_rest(Block& b) {
+    b.entry.rested = true;
+    shared(b.words.stillness).store(BlockWords::at_rest);
+  }
+  // A thread here may open the block from now on. Under its gate and lock.
   void end_rest(Block& b) {
     if ((shared(b.words.stillness).load() & BlockWords::at_rest) != 0 &&
         !injected(InjectedBug::home_reopened_at_rest))

@@ -52,7 +52,8 @@ Task<bool> HomeAtomics::modify(Block& b, Modification& modification) {
 
 bool HomeAtomics::may_be_modified(const Block& b, const Modification& modification) const {
   const Entry& e = b.entry;
-  return modification.bytes <= bytes_max && !ground_.keeps_order() && !e.held_back && !e.bytes_lost &&
+  const bool must_stay_hidden = ground_.keeps_order() && e.pinned && !ground_.quiescence;
+  return modification.bytes <= bytes_max && !e.held_back && !e.bytes_lost && !must_stay_hidden &&
          !ground_.store.has_private_parts(b);
 }
 
@@ -125,6 +126,8 @@ Task<HomeAtomics::Outcome> HomeAtomics::modify_at(Rank* home, Block& b, Modifica
   request.place = static_cast<std::uint32_t>(modification.offset);
   request.kind = operation.kind;
   request.bytes = operation.bytes;
+  request.in_order = ground_.keeps_order() ? 1 : 0;
+  request.orders_nothing = modification.orders_nothing ? 1 : 0;
   fabric::Answer<OperationResult> answer{};
   const std::array<fabric::Step, 1> step{fabric::call(operation_procedure, request, answer)};
   co_await fabric::transfer(ground_.fabric, *home, step);
@@ -160,15 +163,23 @@ void HomeAtomics::take_result(Block& b, Rank home, const OperationResult& result
   std::memcpy(&old, result.old, sizeof old);
   modification.found(old);
   if (result.changed == 0) return;
-  if (e.write_ts != LogicalTime{}) {
-    const AtomicValue next = musubi::apply(*modification.operation, old);
-    const bool has_twin = rules::is_dirty(e) || e.published_equals;
-    std::memcpy(b.own + modification.offset, &next, modification.bytes);
-    if (has_twin && !ground_.injected(InjectedBug::atomic_leaves_twin))
-      std::memcpy(b.published + modification.offset, &next, modification.bytes);
-  }
+  if (e.write_ts != LogicalTime{}) change_own(b, modification, musubi::apply(*modification.operation, old));
   if (result.is_named != 0 || rules::name_of_version(result.version.write_ts) != e.named)
     versions_.tell_of(b, result.version, home, PublicCopy::holds_it);
+}
+
+// In order, other threads of this rank must not see what the operation found before this thread has acquired.
+void HomeAtomics::change_own(Block& b, const Modification& modification, AtomicValue next) {
+  const Entry& e = b.entry;
+  if (ground_.keeps_order() && !modification.orders_nothing &&
+      !ground_.injected(InjectedBug::atomic_shown_to_siblings)) {
+    if (rules::is_valid(e) && !ground_.may_change_in_place(e)) leases_.end_copy(b);
+    arrivals_.note_arrival(b);
+  }
+  const bool has_twin = rules::is_dirty(e) || e.published_equals;
+  std::memcpy(b.own + modification.offset, &next, modification.bytes);
+  if (has_twin && !ground_.injected(InjectedBug::atomic_leaves_twin))
+    std::memcpy(b.published + modification.offset, &next, modification.bytes);
 }
 
 }  // namespace musubi::coherence::migrating

@@ -3,7 +3,9 @@
 #pragma once
 
 #include "base/task.h"
+#include "coherence/migrating/arrivals.h"
 #include "coherence/migrating/home_operations.h"
+#include "coherence/migrating/leases.h"
 #include "coherence/migrating/versions.h"
 #include "coherence/protocol.h"
 
@@ -11,7 +13,8 @@ namespace musubi::coherence::migrating {
 
 class HomeAtomics {
  public:
-  HomeAtomics(Ground& ground, Versions& versions) : ground_(ground), versions_(versions) {}
+  HomeAtomics(Ground& ground, Versions& versions, Arrivals& arrivals, Leases& leases)
+      : ground_(ground), versions_(versions), arrivals_(arrivals), leases_(leases) {}
 
   // Under the block's gate. Result: whether it was done; otherwise nothing has changed, and the operation
   // must bring the block here. Waits for nobody for long.
@@ -26,11 +29,14 @@ class HomeAtomics {
   void name_here(Block& b);
   // `home`: where it may be, and where the links lead if it is elsewhere.
   Task<Outcome> modify_at(Rank* home, Block& b, Modification& modification);
+  void change_own(Block& b, const Modification& modification, AtomicValue next);
   bool has_plain_changes(const Block& b, const Modification& modification) const;
   void take_result(Block& b, Rank home, const OperationResult& result, Modification& modification);
 
   Ground& ground_;
   Versions& versions_;
+  Arrivals& arrivals_;
+  Leases& leases_;
 };
 
 }  // namespace musubi::coherence::migrating

@@ -58,12 +58,16 @@ AtomicOperation operation_of(const OperationRequest& request) noexcept {
   return operation;
 }
 
-// Under the lock. The public copy has the bytes of the version, and threads there may see new bytes at any
-// time.
-bool may_operate(const Place& place) noexcept {
+// Under the lock. The public copy has the bytes of the version. Threads there may see new bytes at any time,
+// or cannot: a block at rest is opened by an acquire in order.
+bool may_operate(const Hooks& hooks, const Place& place, const OperationRequest& request) noexcept {
   const std::uint64_t write_ts = shared(place.words->write_ts).load();
-  return write_ts != 0 && shared(place.words->public_ts).load() == write_ts &&
-         shared(*place.order).load() == 0 && shared(*place.held_back).load() == 0;
+  if (write_ts == 0 || shared(place.words->public_ts).load() != write_ts) return false;
+  if (shared(*place.held_back).load() != 0) return false;
+  if (request.orders_nothing != 0) return true;
+  if (request.in_order == 0 && shared(*place.order).load() == 0) return true;
+  const bool rests = (shared(place.words->stillness).load() & BlockWords::at_rest) != 0;
+  return rests || hooks.injected(InjectedBug::atomic_beside_order);
 }
 
 // The word has changed. A version that somebody may hold gets a new time. A reader that overlaps this looks
@@ -126,7 +130,7 @@ Verdict operate_at_home(Call& call, const void* data) noexcept {
     return operations::busy;
   }
   side.hooks.others_may_act();
-  const bool may = may_operate(place);
+  const bool may = may_operate(side.hooks, place, request);
   if (may) operate(side.hooks, place, request, result);
   side.hooks.others_may_act();
   owner.store(OwnerWord::unlocked().raw);

@@ -20,7 +20,9 @@ struct OperationRequest {
   std::uint32_t place;         // in the block
   AtomicOperation::Kind kind;
   std::uint8_t bytes;
-  std::uint8_t reserved[6];
+  std::uint8_t in_order;        // no thread of the home may see it before an acquire
+  std::uint8_t orders_nothing;  // threads there may see it at any time
+  std::uint8_t reserved[4];
 };
 
 struct OperationResult {

@@ -52,7 +52,7 @@ Task<bool> Homes::bring_to_rest(BlockId id) {
     e.state = State::invalid_clean;
     e.came_in = 0;
     copies_given_up_ += give_up_copy(b);
-    ground_.shared(b.words.stillness).store(BlockWords::at_rest);
+    ground_.let_rest(b);
     versions_.end_critical_section(b);
   }
   if (!rests) ground_.residents.add(id, e, b.extent.bytes, Residence::home);
@@ -174,7 +174,7 @@ Task<bool> Homes::take_over_one(Block& b) {
   }
   versions_.store(b, version, stays_live ? PublicCopy::none : PublicCopy::holds_it);
   e.gave_up_copy = stays_live;
-  ground_.shared(b.words.stillness).store(BlockWords::at_rest);
+  ground_.let_rest(b);
   versions_.end_critical_section(b);
   co_await ground_.locks.unlock(b.id.value);
   co_return true;

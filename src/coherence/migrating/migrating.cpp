@@ -67,7 +67,7 @@ struct Migrating::Parts {
   Evictions evictions{ground, arrivals};
   HomeMerges home_merges{ground, versions, twins, arrivals, leases};
   Takeovers takeovers{ground, versions, twins, arrivals};
-  HomeAtomics home_atomics{ground, versions};
+  HomeAtomics home_atomics{ground, versions, arrivals, leases};
   Publications publications{ground, versions, twins, arrivals, takeovers, home_atomics};
   Fetches fetches{ground, versions, leases, arrivals, takeovers};
   Runs runs{ground, leases, arrivals, fetches};

@@ -42,6 +42,7 @@ Task<> Publications::publish(Block& b, Modification* modification) {
     case rules::NameUnderLock::anew:
       versions_.name(b, home, was_here, PublicCopy::holds_it);
   }
+  if (modification != nullptr) let_rest(b, !was_here);
   // Behind the unlocking a visitor may name the next version at once.
   MUSUBI_CHECK(b.entry.write_ts.value == b.words.write_ts && !b.entry.bytes_lost);
   versions_.end_critical_section(b);
@@ -58,6 +59,23 @@ bool Publications::apply(const Block& b, Modification& modification) {
   if (is_small) std::memcpy(before.data(), b.own + modification.offset, modification.bytes);
   modification.apply(b.own);
   return !is_small || std::memcmp(before.data(), b.own + modification.offset, modification.bytes) != 0;
+}
+
+// While order is kept, other ranks operate here only on what no thread of this rank can see: on a block that
+// is closed. Under its lock, with all of its bytes published.
+void Publications::let_rest(Block& b, bool has_come) {
+  Entry& e = b.entry;
+  if (!ground_.keeps_order() || e.pinned || ground_.store.has_private_parts(b)) return;
+  if (rules::is_valid(e)) {
+    if (!has_come || !ground_.quiescence) return;
+    if (e.rests_left_out != 0) {
+      --e.rests_left_out;
+      return;
+    }
+    ground_.vm.close({b.id, 1});
+  }
+  e.state = State::invalid_clean;
+  ground_.let_rest(b);
 }
 
 Task<> Publications::modify(BlockId id, Modification& modification) {

@@ -31,6 +31,7 @@ class Publications {
 
  private:
   bool apply(const Block& b, Modification& modification);
+  void let_rest(Block& b, bool has_come);
 
   Ground& ground_;
   Versions& versions_;

@@ -16,4 +16,8 @@ constexpr std::uint64_t atomic_words_of(std::size_t offset, std::size_t bytes) {
   return result;
 }
 
+// A block that an atomic operation has brought here is closed, so that others may operate on it in place.
+// Where a thread here touched it then, so many later ones leave it open.
+inline constexpr std::uint8_t rests_left_out_max = 7;
+
 }  // namespace musubi::coherence::rules
