@@ -18,5 +18,6 @@ inline constexpr fabric::RegionId updates_region{5};
 // Procedure numbers of the job (fabric/calls.h), but for those of remote_lock.
 inline constexpr fabric::ProcedureId look_procedure{1};
 inline constexpr fabric::ProcedureId operation_procedure{2};
+inline constexpr fabric::ProcedureId merge_procedure{3};
 
 }  // namespace musubi::coherence

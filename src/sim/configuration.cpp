@@ -138,7 +138,8 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::evicted_before_taken,     InjectedBug::evicted_bytes_not_missed,
                              InjectedBug::evicted_copy_not_told,    InjectedBug::home_moved_unread,
                              InjectedBug::home_change_not_told,     InjectedBug::home_reopened_at_rest,
-                             InjectedBug::lease_not_put_down};
+                             InjectedBug::lease_not_put_down,       InjectedBug::own_version_not_heard,
+                             InjectedBug::sent_with_later_writes};
 
 }  // namespace
 

@@ -87,6 +87,19 @@ TEST_P(Trips, AFirstTouchIsOneAndWritingOnIsNone) {
   EXPECT_EQ(trips_of(stage, writer, release(writer)), 0u);
 }
 
+// A far home merges what is sent; a near one is visited: one trip to get in, one to leave.
+TEST_P(Trips, AReleaseBesideAnotherWriterIsOneAndTwoWhereTheWriterMerges) {
+  Stage stage(job(3), 3);
+  Node& writer = stage.node(1);
+  for (std::uint64_t turn = 1; turn <= 3; ++turn) {
+    write(stage, writer, turn);
+    write(stage, stage.node(2), turn);
+    do_now(stage, stage.node(0), read(stage.node(0), 0));
+  }
+  do_now(stage, writer, store(writer, 0, 4));
+  EXPECT_EQ(trips_of(stage, writer, release(writer)), GetParam() ? 2u : 1u);
+}
+
 TEST_P(Trips, ALockThatIsFreeAtItsInitialHomeIsOne) {
   Stage stage(job(3), 3);
   Node& taker = stage.node(1);

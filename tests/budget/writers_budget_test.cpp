@@ -1,4 +1,4 @@
-// What blocks with several writers cost between neighbours of one host (docs/decisions/many_writers.md).
+// What blocks with several writers cost (docs/decisions/many_writers.md).
 #include <gtest/gtest.h>
 
 #include "stage.h"
@@ -26,6 +26,10 @@ Task<> write_and_meet(Stage& stage, Node& node, std::uint64_t from, std::uint64_
     }
     co_await meet(node);
   }
+}
+
+Task<> read(Node& node) {
+  (void)co_await load(node, block);
 }
 
 // What all nodes spend in `turns` turns, once they know each other's habits.
@@ -59,9 +63,70 @@ TEST(WritersBudget, OfFourWritersThreeMergeAtTheHome) {
   EXPECT_EQ(spent(4, true, Counter::home_merges), 3 * turns);
 }
 
-TEST(WritersBudget, FarWritersTakeTheHomeFromEachOther) {
-  EXPECT_EQ(spent(2, false, Counter::home_merges), 0u);
-  EXPECT_GE(spent(2, false, Counter::home_migrations), turns);
+TEST(WritersBudget, FarWritersSendTheirChangesInOneTrip) {
+  EXPECT_EQ(spent(2, false, Counter::home_migrations), 0u);
+  EXPECT_EQ(spent(2, false, Counter::home_merges), turns);
+  // The changes of one, and a fetch ahead of what the home has changed.
+  EXPECT_EQ(spent(2, false, Counter::remote_operations), 2 * turns);
+  EXPECT_EQ(spent(2, false, Counter::read_faults), 0u);
+  EXPECT_EQ(spent(4, false, Counter::home_migrations), 0u);
+  EXPECT_EQ(spent(4, false, Counter::home_merges), 3 * turns);
+}
+
+// Not the block: a word in a block of two pages, and what a call is.
+TEST(WritersBudget, AFarWriterSendsWhatItHasChanged) {
+  constexpr std::size_t large = 8192;
+  Stage stage(neighbours(3, false), 1, large);
+  Node& writer = stage.node(2);
+  const auto write = [&](Node& node, std::uint64_t value, std::size_t words) {
+    for (std::size_t word = 0; word < words; ++word)
+      do_now(stage, node, store(node, block, value, 64 * node.self().value + word));
+    do_now(stage, node, node.protocol().release(coherence::Scope::everything(), false));
+  };
+  for (std::uint64_t turn = 1; turn <= turns_before; ++turn) {
+    write(stage.node(1), turn, 1);  // the home, in the end
+    write(writer, turn, 1);
+    do_now(stage, stage.node(0), read(stage.node(0)));
+  }
+  const std::uint64_t merges_before = writer.counters().get(Counter::home_merges);
+  const auto spends = [&](std::uint64_t value, std::size_t words) {
+    const std::uint64_t before = writer.counters().get(Counter::remote_bytes);
+    write(writer, value, words);
+    return writer.counters().get(Counter::remote_bytes) - before;
+  };
+  constexpr std::uint64_t of_a_call = 160;
+  EXPECT_LE(spends(100, 1), of_a_call + 8);
+  EXPECT_LE(spends(101, 60), of_a_call + 60 * 8);
+  EXPECT_EQ(writer.counters().get(Counter::home_merges) - merges_before, 2u);
+}
+
+// More than one message holds.
+TEST(WritersBudget, LargeChangesGoInSeveralMessages) {
+  constexpr std::size_t large = 65536, words = large / 8;
+  Stage stage(neighbours(3, false), 1, large);
+  const auto write = [&](Node& node, std::uint64_t value, std::size_t from, std::size_t to) -> Task<> {
+    for (std::size_t word = from; word < to; ++word) co_await store(node, block, value, word);
+    co_await node.protocol().release(coherence::Scope::everything(), false);
+  };
+  Node& home = stage.node(1);
+  Node& writer = stage.node(0);
+  for (std::uint64_t turn = 1; turn <= turns_before; ++turn) {
+    do_now(stage, home, write(home, turn, 0, 8));
+    do_now(stage, writer, write(writer, turn, words / 2, words));
+    do_now(stage, stage.node(2), read(stage.node(2)));
+  }
+  const std::uint64_t merges_before = writer.counters().get(Counter::home_merges);
+  const std::uint64_t before = writer.counters().get(Counter::remote_operations);
+  do_now(stage, writer, write(writer, 100, words / 2, words));
+  EXPECT_EQ(writer.counters().get(Counter::home_merges) - merges_before, 1u);
+  EXPECT_EQ(writer.counters().get(Counter::remote_operations) - before, 3u);
+  for (const std::size_t word : {words / 2, 5 * words / 8, words - 1}) {
+    const auto check = [&]() -> Task<> {
+      const std::uint64_t value = co_await load(home, block, word);
+      EXPECT_EQ(value, 100u);
+    };
+    do_now(stage, home, check());
+  }
 }
 
 // The home follows the only writer, after some releases.

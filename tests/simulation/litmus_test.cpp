@@ -255,10 +255,11 @@ TEST(Litmus, AReaderFollowsALongChainToTheHome) {
 
 constexpr sync::Channel word_channel = 5;
 
-Task<> write_own_word(Stage& stage, Node& node, std::size_t index, unsigned rounds) {
+// By operations for which the block comes: plain stores would be merged where the home is.
+Task<> raise_own_word(Stage& stage, Node& node, std::size_t index, unsigned rounds) {
   for (std::uint64_t round = 1; round <= rounds; ++round) {
-    co_await store(node, 0, round, index);
-    co_await node.protocol().release(coherence::Scope::everything(), false);
+    Increment increment(index);
+    co_await node.protocol().modify(BlockId{0}, increment);
     co_await node.clock().raise(word_channel);
     co_await idle(stage, 300);
   }
@@ -285,7 +286,7 @@ TEST(Litmus, ReadersMakeProgressWhileTheHomeMoves) {
     configuration.protocol.read_retries_max = 1 + static_cast<std::uint32_t>(seed % 2);
     Stage stage(configuration, 1);
     unsigned failures = 0;
-    for (std::uint32_t i = 0; i < 2; ++i) stage.play(i, write_own_word(stage, stage.node(i), i, 20));
+    for (std::uint32_t i = 0; i < 2; ++i) stage.play(i, raise_own_word(stage, stage.node(i), i, 20));
     for (std::uint32_t i = 2; i < 4; ++i) {
       stage.play(i, read_constant_word(stage, stage.node(i), 20, &failures));
     }

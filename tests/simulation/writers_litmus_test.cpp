@@ -1,5 +1,6 @@
 // Several ranks that write parts of the same blocks between two barriers, or under a lock, as neighbours of
-// one host: changes are merged at the home, which stays (docs/decisions/many_writers.md).
+// one host or far from each other: changes are merged at the home, which stays
+// (docs/decisions/many_writers.md).
 #include "stage.h"
 
 namespace musubi::sim {
@@ -13,10 +14,12 @@ constexpr std::uint64_t blocks = 3;
 constexpr unsigned turns = 8;
 constexpr LockId lock{0};
 
-Configuration near_each_other(std::uint64_t seed, InjectedBug bug) {
+enum class Distance { near, far };
+
+Configuration writers_of(std::uint64_t seed, InjectedBug bug, Distance distance) {
   Configuration configuration = hostile(seed, nodes);
   configuration.plain_flags = 0;
-  configuration.model.local_pointer = true;
+  configuration.model.local_pointer = distance == Distance::near;
   configuration.model.ranks_per_host = 0;
   configuration.bug = bug;
   return configuration;
@@ -72,9 +75,9 @@ Task<> add_under_lock(Stage& stage, Node& node, std::uint64_t* sum, Outcome* out
   }
 }
 
-Outcome outcome_of_barriers(std::uint64_t seed, InjectedBug bug) {
+Outcome outcome_of_barriers(std::uint64_t seed, InjectedBug bug, Distance distance) {
   Outcome outcome;
-  Stage stage(near_each_other(seed, bug), blocks);
+  Stage stage(writers_of(seed, bug, distance), blocks);
   std::vector<std::uint64_t> written(blocks * nodes);
   for (std::uint32_t rank = 0; rank < nodes; ++rank)
     stage.play(rank, write_between_barriers(stage, stage.node(rank), &written, &outcome));
@@ -83,9 +86,9 @@ Outcome outcome_of_barriers(std::uint64_t seed, InjectedBug bug) {
   return outcome;
 }
 
-Outcome outcome_of_locks(std::uint64_t seed, InjectedBug bug) {
+Outcome outcome_of_locks(std::uint64_t seed, InjectedBug bug, Distance distance) {
   Outcome outcome;
-  Stage stage(near_each_other(seed, bug), blocks);
+  Stage stage(writers_of(seed, bug, distance), blocks);
   std::uint64_t sum = 0;
   for (std::uint32_t rank = 0; rank < nodes; ++rank)
     stage.play(rank, add_under_lock(stage, stage.node(rank), &sum, &outcome));
@@ -110,8 +113,8 @@ Task<> write_behind_barriers(Stage& stage, Node& node, Outcome* outcome) {
   }
 }
 
-Outcome outcome_behind_barriers(std::uint64_t seed, InjectedBug bug) {
-  Configuration configuration = near_each_other(seed, bug);
+Outcome outcome_behind_barriers(std::uint64_t seed, InjectedBug bug, Distance distance) {
+  Configuration configuration = writers_of(seed, bug, distance);
   configuration.interruption = 80;
   Outcome outcome;
   Stage stage(configuration, blocks);
@@ -122,12 +125,12 @@ Outcome outcome_behind_barriers(std::uint64_t seed, InjectedBug bug) {
   return outcome;
 }
 
-using Scenario = Outcome(std::uint64_t seed, InjectedBug bug);
+using Scenario = Outcome(std::uint64_t seed, InjectedBug bug, Distance distance);
 
-std::uint64_t worlds_that_go_stale(Scenario& scenario, InjectedBug bug) {
+std::uint64_t worlds_that_go_stale(Scenario& scenario, InjectedBug bug, Distance distance) {
   std::uint64_t merges = 0;
   const auto goes_well = [&](std::uint64_t seed, InjectedBug injected) {
-    const Outcome outcome = scenario(seed, injected);
+    const Outcome outcome = scenario(seed, injected, distance);
     merges += outcome.merges;
     return !outcome.stale;
   };
@@ -136,22 +139,32 @@ std::uint64_t worlds_that_go_stale(Scenario& scenario, InjectedBug bug) {
   return wrong;
 }
 
-TEST(WritersLitmus, NothingIsLostBetweenBarriers) {
-  EXPECT_EQ(worlds_that_go_stale(outcome_of_barriers, InjectedBug::none), 0u);
-  EXPECT_GT(worlds_that_go_stale(outcome_of_barriers, InjectedBug::home_program_left_out), 0u);
+class WritersLitmus : public ::testing::TestWithParam<Distance> {};
+
+TEST_P(WritersLitmus, NothingIsLostBetweenBarriers) {
+  EXPECT_EQ(worlds_that_go_stale(outcome_of_barriers, InjectedBug::none, GetParam()), 0u);
+  EXPECT_GT(worlds_that_go_stale(outcome_of_barriers, InjectedBug::home_program_left_out, GetParam()), 0u);
 }
 
 // A home at a barrier lets visitors merge as if no thread of it ran, so it must not leave before they have.
-TEST(WritersLitmus, AHomeWaitsForItsVisitorsBeforeItsThreadsRun) {
-  EXPECT_EQ(worlds_that_go_stale(outcome_behind_barriers, InjectedBug::none), 0u);
-  EXPECT_DEATH(worlds_that_go_stale(outcome_behind_barriers, InjectedBug::home_leaves_visitor),
+TEST_P(WritersLitmus, AHomeWaitsForItsVisitorsBeforeItsThreadsRun) {
+  EXPECT_EQ(worlds_that_go_stale(outcome_behind_barriers, InjectedBug::none, GetParam()), 0u);
+  EXPECT_DEATH(worlds_that_go_stale(outcome_behind_barriers, InjectedBug::home_leaves_visitor, GetParam()),
                "bytes that are exclusive have changed");
 }
 
-TEST(WritersLitmus, NothingIsLostUnderALock) {
-  EXPECT_EQ(worlds_that_go_stale(outcome_of_locks, InjectedBug::none), 0u);
-  EXPECT_GT(worlds_that_go_stale(outcome_of_locks, InjectedBug::home_program_left_out), 0u);
+TEST(FarWritersLitmus, ACallIsAVisitorForWhomTheHomeWaits) {
+  EXPECT_DEATH(worlds_that_go_stale(outcome_behind_barriers, InjectedBug::call_not_counted, Distance::far),
+               "bytes that are exclusive have changed");
 }
+
+TEST_P(WritersLitmus, NothingIsLostUnderALock) {
+  EXPECT_EQ(worlds_that_go_stale(outcome_of_locks, InjectedBug::none, GetParam()), 0u);
+  EXPECT_GT(worlds_that_go_stale(outcome_of_locks, InjectedBug::home_program_left_out, GetParam()), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Peers, WritersLitmus, ::testing::Values(Distance::near, Distance::far),
+                         [](const auto& peers) { return peers.param == Distance::near ? "near" : "far"; });
 
 // The home waits for a plain flag: it must see nothing new in open pages until it acquires.
 constexpr std::uint64_t data_block = 1, flag_block = 0;
@@ -182,9 +195,9 @@ Task<> look_at_flag_then_data(Stage& stage, Node& node, Outcome* outcome) {
   }
 }
 
-Outcome outcome_of_flag(std::uint64_t seed, InjectedBug bug) {
+Outcome outcome_of_flag(std::uint64_t seed, InjectedBug bug, Distance distance) {
   Outcome outcome;
-  Configuration configuration = near_each_other(seed, bug);
+  Configuration configuration = writers_of(seed, bug, distance);
   configuration.nodes = 2;
   Stage stage(configuration, 2);
   // Both have written the block of the flag, and its home is node 0.
@@ -199,13 +212,58 @@ Outcome outcome_of_flag(std::uint64_t seed, InjectedBug bug) {
   return outcome;
 }
 
-TEST(WritersLitmus, AHomeThatWaitsForAFlagIsLeftAlone) {
+TEST_P(WritersLitmus, AHomeThatWaitsForAFlagIsLeftAlone) {
   std::uint64_t wrong = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
-    EXPECT_FALSE(outcome_of_flag(seed, InjectedBug::none).stale) << "seed " << seed;
-    wrong += outcome_of_flag(seed, InjectedBug::visitor_beside_order).stale;
+    EXPECT_FALSE(outcome_of_flag(seed, InjectedBug::none, GetParam()).stale) << "seed " << seed;
+    wrong += outcome_of_flag(seed, InjectedBug::visitor_beside_order, GetParam()).stale;
   }
   EXPECT_GT(wrong, 0u);
+}
+
+// A far writer leaves its change at the home and keeps an older version. Then it acquires a version that lies
+// between the two, from a rank which was home before the change: it must not read that rank's bytes.
+Task<> write_under_lock(Node& node, std::uint64_t value, std::size_t word) {
+  co_await node.lock(lock);
+  co_await store(node, flag_block, value, word);
+  co_await node.unlock(lock);
+}
+Task<> read_under_lock(Node& node, std::size_t word, std::uint64_t* value) {
+  co_await node.lock(lock);
+  *value = co_await load(node, flag_block, word);
+  co_await node.unlock(lock);
+}
+
+Task<> write_alone(Node& node, std::uint64_t value, std::size_t word) {
+  co_await store(node, flag_block, value, word);
+  co_await node.protocol().release(coherence::Scope::everything(), false);
+}
+
+std::uint64_t read_after_own_change(InjectedBug bug) {
+  Configuration configuration = calm(4);
+  configuration.bug = bug;
+  Stage stage(configuration, 1);
+  Node& writer = stage.node(1);
+  Node& home_before = stage.node(2);
+  Node& home = stage.node(3);
+  std::uint64_t value = 0;
+  for (std::uint64_t turn = 1; turn <= 2; ++turn) {
+    do_now(stage, home_before, write_alone(home_before, turn, 2));
+    do_now(stage, writer, write_alone(writer, turn, 1));
+    do_now(stage, stage.node(0), read_under_lock(stage.node(0), 1, &value));
+  }
+  do_now(stage, home_before, write_under_lock(home_before, 3, 2));
+  do_now(stage, home, write_alone(home, 3, 3));
+  const std::uint64_t merges_before = writer.counters().get(Counter::home_merges);
+  do_now(stage, writer, write_alone(writer, 3, 1));
+  EXPECT_EQ(writer.counters().get(Counter::home_merges) - merges_before, 1u);
+  do_now(stage, writer, read_under_lock(writer, 1, &value));
+  return value;
+}
+
+TEST(FarWritersLitmus, ARankReadsItsOwnChangeBeyondAnOlderNotice) {
+  EXPECT_EQ(read_after_own_change(InjectedBug::none), 3u);
+  EXPECT_EQ(read_after_own_change(InjectedBug::own_version_not_heard), 2u);
 }
 
 }  // namespace

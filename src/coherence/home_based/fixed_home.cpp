@@ -130,7 +130,7 @@ Task<bool> FixedHome::put_changes(Block& b, Changes::Piece value) {
   Changes changes(store_, b, snapshot.data(), value);
   count(Counter::comparisons);
   Puts puts;
-  while (!changes.collect(puts)) {
+  while (!collect(changes, b, puts)) {
     co_await fabric::transfer(fabric_, b.initial_home, puts.steps());
     puts.clear();
   }

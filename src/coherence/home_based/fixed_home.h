@@ -14,7 +14,7 @@
 #include "base/task_group.h"
 #include "coherence/core/block_words.h"
 #include "coherence/core/parameters.h"
-#include "coherence/home_based/changes.h"
+#include "coherence/home_based/puts.h"
 #include "coherence/no_ordering.h"
 #include "coherence/protocol.h"
 #include "coherence/regions.h"

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "coherence/migrating/home_changes.h"
 #include "coherence/migrating/home_operations.h"
 #include "coherence/regions.h"
 
@@ -26,9 +27,10 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
       sleepers(space.blocks_max()),
       residents(space.blocks_max()),
       visits(reinterpret_cast<std::byte*>(memory.words), VisitLayout(space.blocks_max()), parameters.hooks),
-      home_side{visits.layout(), parameters.hooks} {
+      home_side{visits.layout(), parameters.hooks, &parameters, &store} {
   fabric.offer(look_procedure, {&look_at_home, &home_side});
   fabric.offer(operation_procedure, {&operate_at_home, &home_side});
+  fabric.offer(merge_procedure, {&merge_changes_at_home, &home_side});
 }
 
 }  // namespace musubi::coherence::migrating

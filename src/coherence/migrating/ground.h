@@ -52,6 +52,10 @@ struct Ground {
   }
   // Whether this rank is the block's home; a visitor may have its lock.
   bool is_home(const Block& b) const { return own_word(b).tag() != remote_lock::Ownership::link; }
+  // Of a block whose home is elsewhere: where it was last seen.
+  Rank believed_home(const Block& b) const {
+    return b.entry.home_known && b.entry.home_guess != self() ? b.entry.home_guess : own_word(b).target();
+  }
   // Takes the lock if this rank is the home; waits for nobody but visitors. Under the gate.
   Task<bool> lock_if_home(const Block& b) { return locks.lock_if_home(b.id.value, b.initial_home); }
   // The version at this home, under the block's lock. Visitors name versions, and its bytes are here.

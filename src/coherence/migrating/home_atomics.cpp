@@ -132,13 +132,13 @@ Task<HomeAtomics::Outcome> HomeAtomics::modify_at(Rank* home, Block& b, Modifica
   const std::array<fabric::Step, 1> step{fabric::call(operation_procedure, request, answer)};
   co_await fabric::transfer(ground_.fabric, *home, step);
   switch (answer.end.verdict) {
-    case operations::done:
+    case changes_at_home::done:
       take_result(b, *home, answer.result, modification);
       co_return Outcome::done;
-    case operations::elsewhere:
+    case changes_at_home::elsewhere:
       *home = Rank{answer.result.home};
       co_return Outcome::elsewhere;
-    case operations::busy:
+    case changes_at_home::busy:
       co_return Outcome::busy;
     default:
       co_return Outcome::refused;

@@ -5,7 +5,9 @@
 #include <cstdint>
 
 #include "coherence/core/block_words.h"
+#include "coherence/core/parameters.h"
 #include "coherence/core/visit_layout.h"
+#include "coherence/store/block_store.h"
 #include "fabric/calls.h"
 #include "hooks/hooks.h"
 
@@ -15,6 +17,8 @@ namespace musubi::coherence::migrating {
 struct HomeSide {
   VisitLayout layout;
   Hooks hooks;
+  const Parameters* parameters;  // of the rank that carries the call out, as is the store
+  BlockStore* store;
 };
 
 struct LookRequest {

@@ -19,6 +19,10 @@ using remote_lock::OwnerWord;
 
 Task<bool> HomeMerges::release(Block& b) {
   if (!may_visit(b)) co_return false;
+  if (!ground_.fabric.capabilities(ground_.believed_home(b)).local_pointer) {
+    const bool merged = co_await far_.release(b);
+    co_return merged;
+  }
   Stay stay{};
   const bool entered = co_await enter(b, stay);
   if (!entered) co_return false;
@@ -51,13 +55,13 @@ Task<bool> HomeMerges::release(Block& b) {
 bool HomeMerges::may_visit(const Block& b) const {
   const Entry& e = b.entry;
   return rules::leaves_home_there(e) && !ground_.keeps_order() && !e.held_back && !e.bytes_lost &&
-         e.home_known;
+         !ground_.is_home(b);
 }
 
 // The home, as far as this rank knows it, and as the words that it finds there lead on.
 Task<bool> HomeMerges::enter(const Block& b, Stay& stay) {
   const VisitLayout& layout = ground_.visits.layout();
-  stay.home = b.entry.home_guess;
+  stay.home = ground_.believed_home(b);
   unsigned links = 0;
   for (unsigned look = 0; look < rules::visit_looks_max && links <= rules::visit_links_max; ++look) {
     if (stay.home == ground_.self() || !ground_.fabric.capabilities(stay.home).local_pointer) co_return false;

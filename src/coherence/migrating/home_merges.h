@@ -1,5 +1,6 @@
 // Many writers of one block: a rank whose home is elsewhere, and near, merges its changes into the bytes of
-// the home, which stays where it is (docs/decisions/many_writers.md).
+// the home, which stays where it is; if the home is far it merges what this rank sends
+// (docs/decisions/many_writers.md).
 #pragma once
 
 #include <array>
@@ -8,6 +9,7 @@
 #include "base/task.h"
 #include "coherence/core/block_words.h"
 #include "coherence/migrating/arrivals.h"
+#include "coherence/migrating/far_merges.h"
 #include "coherence/migrating/leases.h"
 #include "coherence/migrating/twins.h"
 #include "coherence/migrating/versions.h"
@@ -16,11 +18,17 @@ namespace musubi::coherence::migrating {
 
 class HomeMerges {
  public:
-  HomeMerges(Ground& ground, Versions& versions, Twins& twins, Arrivals& arrivals, Leases& leases)
-      : ground_(ground), versions_(versions), twins_(twins), arrivals_(arrivals), leases_(leases) {}
+  HomeMerges(Ground& ground, Versions& versions, Twins& twins, Arrivals& arrivals, Leases& leases,
+             FarMerges& far)
+      : ground_(ground),
+        versions_(versions),
+        twins_(twins),
+        arrivals_(arrivals),
+        leases_(leases),
+        far_(far) {}
 
   // A release of a block whose home is elsewhere, under its gate. Result: whether that is done; otherwise
-  // nothing has changed, and this rank must become the home.
+  // this rank must become the home, and the twin tells what is left to release.
   Task<bool> release(Block& b);
 
  private:
@@ -45,6 +53,7 @@ class HomeMerges {
   Twins& twins_;
   Arrivals& arrivals_;
   Leases& leases_;
+  FarMerges& far_;
 };
 
 }  // namespace musubi::coherence::migrating

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/atomic_operation.h"
-#include "coherence/core/version.h"
+#include "coherence/migrating/home_section.h"
 #include "fabric/calls.h"
 
 namespace musubi::coherence::migrating {
@@ -34,14 +34,7 @@ struct OperationResult {
   std::uint8_t reserved[2];
 };
 
-namespace operations {
-inline constexpr fabric::Verdict done = 1;
-inline constexpr fabric::Verdict elsewhere = 2;  // the home has moved on
-inline constexpr fabric::Verdict busy = 3;       // somebody has the lock: try again
-inline constexpr fabric::Verdict refused = 4;    // the block must come to the caller
-}  // namespace operations
-
-// A fabric::Procedure; `data`: a HomeSide.
+// A fabric::Procedure; `data`: a HomeSide. The verdicts: changes_at_home.
 fabric::Verdict operate_at_home(fabric::Call& call, const void* data) noexcept;
 
 }  // namespace musubi::coherence::migrating

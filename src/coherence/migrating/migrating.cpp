@@ -65,7 +65,8 @@ struct Migrating::Parts {
   Copies copies{ground, versions, twins};
   Arrivals arrivals{ground, acquires_in_order, held_back, twins, leases};
   Evictions evictions{ground, arrivals};
-  HomeMerges home_merges{ground, versions, twins, arrivals, leases};
+  FarMerges far_merges{ground, versions, twins, leases};
+  HomeMerges home_merges{ground, versions, twins, arrivals, leases, far_merges};
   Takeovers takeovers{ground, versions, twins, arrivals};
   HomeAtomics home_atomics{ground, versions, arrivals, leases};
   Publications publications{ground, versions, twins, arrivals, takeovers, home_atomics};

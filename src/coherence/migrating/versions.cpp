@@ -56,9 +56,10 @@ void Versions::tell_of(Block& b, Version version, Rank writer, PublicCopy copy) 
   b.entry.named = rules::name_of_version(version.write_ts);
   ground_.times.raise_clock(version.write_ts);
   ground_.count(Counter::releases);
-  if (!ground_.injected(InjectedBug::notice_forgotten)) {
-    ground_.signature.add(Notice{b.id, version.write_ts, version.read_ts, writer, copy == PublicCopy::none});
-  }
+  const Notice notice{b.id, version.write_ts, version.read_ts, writer, copy == PublicCopy::none};
+  if (writer != ground_.self() && !ground_.injected(InjectedBug::own_version_not_heard))
+    rules::hear(b.entry, notice);
+  if (!ground_.injected(InjectedBug::notice_forgotten)) ground_.signature.add(notice);
 }
 
 void Versions::take_from_visit(Block& b, Version version, Rank home, bool is_new) {

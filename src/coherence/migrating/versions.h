@@ -22,7 +22,8 @@ class Versions {
   // The words of that alone, at any home that this process reaches.
   void store_words(BlockWords& words, Version version, PublicCopy copy);
   // This rank has made `version`, or changed the bytes of one that nobody holds: others must hear of it, all
-  // but `writer`.
+  // but `writer`. If that is another rank this one must hear of it, too: no older version may replace what is
+  // here.
   void tell_of(Block& b, Version version, Rank writer, PublicCopy copy);
   // The home, another rank, has `version` since this rank merged there; its bytes are here, too. `is_new`:
   // this rank has named it. No lock.

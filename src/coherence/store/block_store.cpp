@@ -135,13 +135,18 @@ bool BlockStore::merge_both_lines(const Block& b, HomeBytes home, std::size_t at
   if (changed_there) merge_part(own, twin, home.published + at, bytes, Rebase::yes, sharing, rules[0]);
   if (!changed_here) return false;
   kernels_.copy_changes(twin, own, bytes);
-  if (hooks().injected(InjectedBug::home_program_left_out)) {
-    std::memcpy(home.published + at, twin, bytes);
-  } else {
-    if (home.sharing == Sharing::exclusive) check_exclusive(home.own + at, bytes);
-    merge_part(home.own + at, home.published + at, twin, bytes, Rebase::yes, home.sharing, rules[1]);
-  }
+  merge_at_home(home, at, twin, bytes, rules[1]);
   return true;
+}
+
+void BlockStore::merge_at_home(HomeBytes home, std::size_t at, const std::byte* remote, std::size_t bytes,
+                               WordRule* rule) {
+  if (hooks().injected(InjectedBug::home_program_left_out)) {
+    std::memcpy(home.published + at, remote, bytes);
+    return;
+  }
+  if (home.sharing == Sharing::exclusive) check_exclusive(home.own + at, bytes);
+  merge_part(home.own + at, home.published + at, remote, bytes, Rebase::yes, home.sharing, rule);
 }
 
 // Where it becomes wider, no merge is under way of anything that the rank wrote.

@@ -96,6 +96,10 @@ class BlockStore {
   // may change meanwhile; they stay on top there. Private bytes and twin here become the public copy there.
   // Result: whether this rank had changes.
   bool merge_both(const Block& b, HomeBytes home, Sharing sharing, Rank giver);
+  // What another rank has changed of one stretch of a home's block: `remote` goes into its public copy, and
+  // into its private bytes, as merge_both() says. `rule` may be null; under the lock there.
+  void merge_at_home(HomeBytes home, std::size_t at, const std::byte* remote, std::size_t bytes,
+                     WordRule* rule);
   // One part of a merge that began elsewhere, of bytes whose private address is `own`.
   void merge_part(std::byte* own, std::byte* twin, const std::byte* remote, std::size_t bytes, Rebase rebase,
                   Sharing sharing, WordRule* rule);

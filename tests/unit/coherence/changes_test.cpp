@@ -1,5 +1,5 @@
 // What a release puts at a fixed home: exactly the bytes that differ from the twin, however many there are.
-#include "coherence/home_based/changes.h"
+#include "coherence/home_based/puts.h"
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class ChangesTest : public ::testing::Test {
     std::size_t batches = 0;
     for (bool all = false; !all;) {
       Puts puts;
-      all = changes.collect(puts);
+      all = collect(changes, block, puts);
       ++batches;
       EXPECT_LE(puts.steps().size(), Puts::of_changes_max);
       for (const fabric::Step& step : puts.steps()) {
@@ -94,7 +94,7 @@ TEST_F(ChangesTest, BringWhatAnAtomicOperationHasStoredAtOnce) {
   std::vector<std::byte> snapshot(block_bytes);
   Changes changes(*store_, block, snapshot.data(), {16, 24});
   Puts puts;
-  ASSERT_TRUE(changes.collect(puts));
+  ASSERT_TRUE(collect(changes, block, puts));
   ASSERT_EQ(puts.steps().size(), 2u);
   EXPECT_EQ(puts.steps()[0].offset, block_bytes + 16);
   EXPECT_EQ(puts.steps()[0].bytes, 8u);

@@ -1,4 +1,4 @@
-#include "coherence/home_based/changes.h"
+#include "coherence/store/changes.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -58,16 +58,9 @@ Changes::Piece Changes::difference_from(std::size_t begin) const {
   return {value_around(begin).begin, end};
 }
 
-bool Changes::collect(Puts& puts) {
-  for (;;) {
-    at_ = next_difference();
-    if (at_ == block_.extent.bytes) return true;
-    if (puts.is_full()) return false;
-    const auto [begin, end] = difference_from(at_);
-    std::memcpy(block_.published + begin, snapshot_ + begin, end - begin);
-    puts.add(fabric::put(private_region, block_.extent.offset + begin, snapshot_ + begin, end - begin));
-    at_ = end;
-  }
+Changes::Piece Changes::next() {
+  at_ = next_difference();
+  return at_ == block_.extent.bytes ? Piece{at_, at_} : difference_from(at_);
 }
 
 }  // namespace musubi::coherence

@@ -1,0 +1,117 @@
+// The bytes of others stay at the home: the copy here goes on to be of the version that it was, with the
+// changes of this rank, until a notice or its time ends it. Only if no other rank had changed that version it
+// is the new one.
+#include "coherence/migrating/far_merges.h"
+
+#include <array>
+#include <cstring>
+
+#include "coherence/regions.h"
+#include "coherence/rules/leases.h"
+#include "coherence/rules/states.h"
+#include "coherence/rules/writers.h"
+#include "fabric/transfer.h"
+
+namespace musubi::coherence::migrating {
+
+Task<bool> FarMerges::release(Block& b) {
+  if (!may_send(b)) co_return false;
+  Entry& e = b.entry;
+  ground_.count(Counter::comparisons);
+  const BufferPool::Buffer snapshot(ground_.store.scratch());
+  const BufferPool::Buffer message(messages_);
+  Changes changes(ground_.store, b, snapshot.data(), {});
+  Rank home = ground_.believed_home(b);
+  std::optional<std::uint8_t> alone;
+  for (;;) {
+    const std::size_t bytes = write_message(b, changes, message.data());
+    if (bytes == 0) break;
+    const std::span<const std::byte> sent(message.data(), bytes);
+    const std::optional<ChangesResult> result = co_await send(&home, sent);
+    if (!result) co_return false;
+    if (!alone) alone = rules::next_releases_alone(e, result->found.write_ts);
+    take_result(b, home, *result, sent);
+  }
+  if (!alone) co_return true;  // what differed is as it was
+  e.releases_alone = *alone;
+  ground_.count(Counter::home_merges);
+  co_return true;
+}
+
+// A rank that took live bytes of this one decides what the twin is. Races are found where both sides are at
+// hand.
+bool FarMerges::may_send(const Block& b) const {
+  return !b.entry.gave_up_copy && !ground_.store.has_private_parts(b) && ground_.store.races() == nullptr;
+}
+
+// What does not fit is cut between two words, which are never seen in parts.
+std::size_t FarMerges::write_message(const Block& b, Changes& changes, std::byte* message) const {
+  constexpr std::size_t word = sizeof(std::uint64_t);
+  const ChangesRequest request{b.id.value, b.entry.write_ts.value, ground_.times.acquired().value,
+                               b.initial_home.value, 0};
+  std::memcpy(message, &request, sizeof request);
+  std::size_t at = sizeof request;
+  for (;;) {
+    const Changes::Piece piece = changes.next();
+    if (piece.empty() || at + sizeof(ChangedRun) + word > fabric::call_argument_bytes_max) break;
+    const std::size_t room = fabric::call_argument_bytes_max - at - sizeof(ChangedRun);
+    const std::size_t end = piece.end - piece.begin <= room ? piece.end : (piece.begin + room) / word * word;
+    const ChangedRun run{static_cast<std::uint32_t>(piece.begin),
+                         static_cast<std::uint32_t>(end - piece.begin)};
+    std::memcpy(message + at, &run, sizeof run);
+    std::memcpy(message + at + sizeof run, changes.bytes_at(piece.begin), run.bytes);
+    at += sizeof run + run.bytes;
+    changes.pass(end);
+  }
+  return at == sizeof request ? 0 : at;
+}
+
+Task<std::optional<ChangesResult>> FarMerges::send(Rank* home, std::span<const std::byte> message) {
+  unsigned links = 0;
+  for (unsigned look = 0; look < rules::visit_looks_max && links <= rules::visit_links_max; ++look) {
+    if (*home == ground_.self()) co_return std::nullopt;
+    fabric::Answer<ChangesResult> answer{};
+    const std::array<fabric::Step, 1> step{
+        fabric::call(merge_procedure, message, answer.end, sizeof answer.result)};
+    co_await fabric::transfer(ground_.fabric, *home, step);
+    switch (answer.end.verdict) {
+      case changes_at_home::done:
+        co_return answer.result;
+      case changes_at_home::elsewhere:
+        *home = Rank{answer.result.home};
+        ++links;
+        break;
+      case changes_at_home::busy:
+        co_await pause(look);
+        break;
+      default:
+        co_return std::nullopt;
+    }
+  }
+  co_return std::nullopt;
+}
+
+// The twin gets what was sent, and no more: threads of this rank may have written meanwhile.
+void FarMerges::take_result(Block& b, Rank home, const ChangesResult& result,
+                            std::span<const std::byte> message) {
+  Entry& e = b.entry;
+  twins_.note_copy(b);
+  if (ground_.injected(InjectedBug::sent_with_later_writes)) (void)ground_.store.copy_changes(b);
+  for (std::size_t at = sizeof(ChangesRequest); at != message.size();) {
+    ChangedRun run;
+    std::memcpy(&run, message.data() + at, sizeof run);
+    std::memcpy(b.published + run.begin, message.data() + at + sizeof run, run.bytes);
+    at += sizeof run + run.bytes;
+  }
+  ground_.note_home(b, home);
+  ground_.learn_atomic_words(b.words, result.atomic_words);
+  if (result.found.write_ts == e.write_ts) {
+    versions_.take_from_visit(b, result.version, home, true);
+    if (rules::is_valid(e) && !e.pinned) leases_.watch(b.id, e);
+  } else {
+    e.silent_releases = 0;
+    versions_.tell_of(b, result.version, home, PublicCopy::holds_it);
+  }
+}
+
+}  // namespace musubi::coherence::migrating

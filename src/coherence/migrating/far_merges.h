@@ -1,0 +1,45 @@
+// Many writers of one block: a rank that does not reach the home's memory sends what it has changed, and the
+// home merges it (docs/decisions/many_writers.md).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/buffer_pool.h"
+#include "base/task.h"
+#include "coherence/migrating/home_changes.h"
+#include "coherence/migrating/leases.h"
+#include "coherence/migrating/twins.h"
+#include "coherence/migrating/versions.h"
+#include "coherence/store/changes.h"
+
+namespace musubi::coherence::migrating {
+
+class FarMerges {
+ public:
+  FarMerges(Ground& ground, Versions& versions, Twins& twins, Leases& leases)
+      : ground_(ground), versions_(versions), twins_(twins), leases_(leases) {}
+
+  // A release of a block whose home is elsewhere, under its gate: one trip for each message of changes,
+  // mostly one. Result: whether that is done; otherwise this rank must become the home, and the twin tells
+  // what is left to release.
+  Task<bool> release(Block& b);
+
+ private:
+  bool may_send(const Block& b) const;
+  // Puts the next changes to `message`, behind a request. Result: the bytes of all; 0: there are no more.
+  std::size_t write_message(const Block& b, Changes& changes, std::byte* message) const;
+  // `home`: where the home may be, and where it was found. Result: none if it does not merge.
+  Task<std::optional<ChangesResult>> send(Rank* home, std::span<const std::byte> message);
+  void take_result(Block& b, Rank home, const ChangesResult& result, std::span<const std::byte> message);
+
+  Ground& ground_;
+  Versions& versions_;
+  Twins& twins_;
+  Leases& leases_;
+  BufferPool messages_{fabric::call_argument_bytes_max};
+};
+
+}  // namespace musubi::coherence::migrating
