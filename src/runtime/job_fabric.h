@@ -17,7 +17,7 @@
 
 namespace musubi::runtime {
 
-class JobFabric final : private fabric::PeerWatcher, private fabric::tcp::Log {
+class JobFabric final : private fabric::PeerWatcher, private fabric::handshake::Log {
  public:
   explicit JobFabric(JobContext& job) : job_(job) {}
   // The watcher belongs to the fabric from now on.

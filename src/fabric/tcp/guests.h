@@ -5,13 +5,21 @@
 #include <cstdint>
 #include <vector>
 
+#include "fabric/handshake/complaints.h"
+#include "fabric/handshake/handshake.h"
 #include "fabric/sockets/joiner.h"
-#include "fabric/tcp/complaints.h"
-#include "fabric/tcp/handshake.h"
 #include "os/sockets.h"
 #include "os/tcp.h"
 
 namespace musubi::fabric::tcp {
+
+using handshake::Answer;
+using handshake::Complaints;
+using handshake::Handshake;
+using handshake::Hello;
+using handshake::Nonce;
+using handshake::Proof;
+using handshake::Side;
 
 // One thread at a time; signal-safe after the constructor.
 class Guests {

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "fabric/tcp/handshake.h"
+#include "fabric/handshake/handshake.h"
 #include "fabric/tcp/tcp.h"
 #include "fabric/tcp/tcp_joiner.h"
 
@@ -39,7 +39,7 @@ Result<Door> open_door(const TcpOptions& options) {
 static_assert(std::is_trivially_copyable_v<os::SocketAddress>);
 
 std::string encode(const TcpOptions& options, const Door& door) {
-  std::string blob(tcp::build_bytes, '\0');
+  std::string blob(handshake::build_bytes, '\0');
   options.build.copy(blob.data(), blob.size());
   blob.append(reinterpret_cast<const char*>(door.addresses.data()),
               door.addresses.size() * sizeof(os::SocketAddress));
@@ -48,14 +48,14 @@ std::string encode(const TcpOptions& options, const Door& door) {
 
 Result<std::vector<os::SocketAddress>> decode(std::uint32_t rank, std::string_view blob,
                                               std::string_view own) {
-  const bool is_alike = blob.size() > tcp::build_bytes &&
-                        (blob.size() - tcp::build_bytes) % sizeof(os::SocketAddress) == 0 &&
-                        blob.substr(0, tcp::build_bytes) == own.substr(0, tcp::build_bytes);
+  const bool is_alike = blob.size() > handshake::build_bytes &&
+                        (blob.size() - handshake::build_bytes) % sizeof(os::SocketAddress) == 0 &&
+                        blob.substr(0, handshake::build_bytes) == own.substr(0, handshake::build_bytes);
   if (!is_alike) {
     return Error{"rank " + std::to_string(rank) +
                  " is of another build of Musubi; start all ranks from the same installation"};
   }
-  blob.remove_prefix(tcp::build_bytes);
+  blob.remove_prefix(handshake::build_bytes);
   std::vector<os::SocketAddress> addresses(blob.size() / sizeof(os::SocketAddress));
   std::memcpy(static_cast<void*>(addresses.data()), blob.data(), blob.size());
   return addresses;

@@ -12,8 +12,8 @@
 
 #include "base/result.h"
 #include "fabric/exchange.h"
+#include "fabric/handshake/complaints.h"
 #include "fabric/sockets/socket_transport.h"
-#include "fabric/tcp/complaints.h"
 #include "os/tcp.h"
 
 namespace musubi::fabric {
@@ -26,7 +26,7 @@ struct TcpOptions {
   std::chrono::milliseconds handshake_max{2000};  // of one connection, until it has proved the secret
   std::chrono::milliseconds reach_max{20000};     // to reach a peer, whatever it takes
   std::chrono::milliseconds silence_max{20000};   // of a peer's host, before the peer counts as lost
-  tcp::Log* log = nullptr;                        // outlives the transport
+  handshake::Log* log = nullptr;                  // outlives the transport
 };
 
 // Collective; calls `exchange` twice. Listens from now on until the transport ends; connects to nobody yet.

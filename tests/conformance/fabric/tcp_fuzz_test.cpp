@@ -11,14 +11,14 @@
 
 #include "base/random.h"
 #include "fabric/active_messages/wire.h"
-#include "fabric/tcp/handshake.h"
+#include "fabric/handshake/handshake.h"
 #include "os/clock.h"
 #include "tcp_ranks.h"
 
 namespace musubi::fabric::conformance {
 namespace {
 
-using tcp::Side;
+using handshake::Side;
 
 constexpr std::uint32_t ranks = 64;
 constexpr std::size_t region_bytes = 4096;
@@ -48,8 +48,8 @@ class Attacked {
  public:
   Attacked() {
     const Exchange alone = [this](std::string_view blob) -> Result<std::vector<std::string>> {
-      if (blob.size() > tcp::build_bytes) {
-        std::memcpy(static_cast<void*>(&door_), blob.data() + tcp::build_bytes, sizeof door_);
+      if (blob.size() > handshake::build_bytes) {
+        std::memcpy(static_cast<void*>(&door_), blob.data() + handshake::build_bytes, sizeof door_);
       }
       return std::vector<std::string>(ranks, std::string(blob));
     };
@@ -88,12 +88,12 @@ class Attacked {
   // A peer that behaves, until it is in.
   os::FileDescriptor enter(Rank peer) {
     os::FileDescriptor socket = knock();
-    const tcp::Handshake handshake(peer, ranks, "test", secret_of_tests);
-    const tcp::Hello hello = handshake.hello_to(Rank{0}, {});
-    tcp::Answer answer;
+    const handshake::Handshake handshake(peer, ranks, "test", secret_of_tests);
+    const handshake::Hello hello = handshake.hello_to(Rank{0}, {});
+    handshake::Answer answer;
     say(socket, &hello, sizeof hello);
     MUSUBI_CHECK(hear(socket, &answer, sizeof answer), "rank %u is not let in", peer.value);
-    const tcp::Proof proof = handshake.prove(Side::asks, hello, answer.nonce);
+    const handshake::Proof proof = handshake.prove(Side::asks, hello, answer.nonce);
     say(socket, &proof, sizeof proof);
     return socket;
   }
@@ -154,11 +154,11 @@ TEST(TcpFuzz, HandshakesThatAreDamagedLetNobodyIn) {
   for (std::uint64_t i = 0; i < wanted; ++i) {
     os::FileDescriptor socket = attacked.knock();
     const Rank peer{static_cast<std::uint32_t>(1 + random.below(ranks - 1))};
-    const tcp::Handshake handshake(peer, ranks, "test", secret_of_tests);
-    const tcp::Hello hello = handshake.hello_to(Rank{0}, {});
+    const handshake::Handshake handshake(peer, ranks, "test", secret_of_tests);
+    const handshake::Hello hello = handshake.hello_to(Rank{0}, {});
     std::string text(reinterpret_cast<const char*>(&hello), sizeof hello);
     if (random.below(3) != 0) text = damaged(random, text);
-    if (random.below(2) == 0) text += noise(random, sizeof(tcp::Proof));
+    if (random.below(2) == 0) text += noise(random, sizeof(handshake::Proof));
     Attacked::say(socket, text.data(), text.size());
     if (random.below(4) != 0) attacked.progress();
     lingering[random.below(lingering.size())] = std::move(socket);

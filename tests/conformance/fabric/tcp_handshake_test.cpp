@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "fabric/tcp/handshake.h"
+#include "fabric/handshake/handshake.h"
 #include "os/clock.h"
 #include "service_threads.h"
 #include "tcp_ranks.h"
@@ -14,7 +14,7 @@
 namespace musubi::fabric::conformance {
 namespace {
 
-using tcp::Side;
+using handshake::Side;
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t patience_ns = 30'000'000'000u;
@@ -62,8 +62,8 @@ class TcpDoor : public ::testing::Test {
     options.log = &lines_;
     open_all(ranks, [&](Rank rank) {
       Exchange spied = [this, rank, inner = board_->of(rank)](std::string_view blob) mutable {
-        if (rank == Rank{0} && blob.size() > tcp::build_bytes) {
-          std::memcpy(static_cast<void*>(&door_), blob.data() + tcp::build_bytes, sizeof door_);
+        if (rank == Rank{0} && blob.size() > handshake::build_bytes) {
+          std::memcpy(static_cast<void*>(&door_), blob.data() + handshake::build_bytes, sizeof door_);
         }
         return inner(blob);
       };
@@ -128,17 +128,17 @@ class TcpDoor : public ::testing::Test {
   // What a stranger with this secret and build would say, as this rank of so many.
   struct Caller {
     Caller(Rank self, std::uint32_t ranks, std::string_view build, std::span<const std::byte> secret)
-        : handshake(self, ranks, build, secret), hello(handshake.hello_to(Rank{0}, tcp::Nonce{})) {}
-    tcp::Handshake handshake;
-    tcp::Hello hello;
-    tcp::Answer answer;
+        : handshake(self, ranks, build, secret), hello(handshake.hello_to(Rank{0}, handshake::Nonce{})) {}
+    handshake::Handshake handshake;
+    handshake::Hello hello;
+    handshake::Answer answer;
   };
   // Through the whole handshake. Result: whether rank 0 answered.
   static bool shake_hands(const os::FileDescriptor& socket, Caller& caller) {
     if (!say(socket, &caller.hello, sizeof caller.hello) ||
         !hear(socket, &caller.answer, sizeof caller.answer))
       return false;
-    const tcp::Proof proof = caller.handshake.prove(Side::asks, caller.hello, caller.answer.nonce);
+    const handshake::Proof proof = caller.handshake.prove(Side::asks, caller.hello, caller.answer.nonce);
     return say(socket, &proof, sizeof proof);
   }
 
@@ -192,9 +192,9 @@ TEST_F(TcpDoor, RefusesTheProofOfAnotherConnection) {
   const os::FileDescriptor one = knock();
   ASSERT_TRUE(say(one, &first.hello, sizeof first.hello));
   ASSERT_TRUE(hear(one, &first.answer, sizeof first.answer));
-  const tcp::Proof proof = first.handshake.prove(Side::asks, first.hello, first.answer.nonce);
+  const handshake::Proof proof = first.handshake.prove(Side::asks, first.hello, first.answer.nonce);
   const os::FileDescriptor two = knock();
-  tcp::Answer answer;
+  handshake::Answer answer;
   ASSERT_TRUE(say(two, &first.hello, sizeof first.hello));
   ASSERT_TRUE(hear(two, &answer, sizeof answer));
   EXPECT_NE(answer.nonce, first.answer.nonce);
@@ -212,9 +212,9 @@ TEST_F(TcpDoor, RefusesOtherVersionsJobsAndRanks) {
     std::uint32_t version, ranks, from, to;
   };
   const Case cases[] = {
-      {"other", tcp::protocol_version, 2, 1, 0}, {"test", tcp::protocol_version + 1, 2, 1, 0},
-      {"test", tcp::protocol_version, 3, 1, 0},  {"test", tcp::protocol_version, 2, 1, 1},
-      {"test", tcp::protocol_version, 2, 0, 0},  {"test", tcp::protocol_version, 2, 2, 0}};
+      {"other", handshake::protocol_version, 2, 1, 0}, {"test", handshake::protocol_version + 1, 2, 1, 0},
+      {"test", handshake::protocol_version, 3, 1, 0},  {"test", handshake::protocol_version, 2, 1, 1},
+      {"test", handshake::protocol_version, 2, 0, 0},  {"test", handshake::protocol_version, 2, 2, 0}};
   for (const Case& each : cases) {
     Caller caller(Rank{1}, 2, each.build, secret_of_tests);
     caller.hello.version = each.version;

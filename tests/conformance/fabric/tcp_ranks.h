@@ -18,7 +18,7 @@ namespace musubi::fabric::conformance {
 inline constexpr std::array<std::byte, 32> secret_of_tests{std::byte{1}, std::byte{2}, std::byte{3}};
 
 // What the driver said.
-class Lines final : public tcp::Log {
+class Lines final : public handshake::Log {
  public:
   void say(std::string_view line) noexcept override {
     const std::lock_guard lock(mutex_);

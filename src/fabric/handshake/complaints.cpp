@@ -1,11 +1,11 @@
-#include "fabric/tcp/complaints.h"
+#include "fabric/handshake/complaints.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "os/clock.h"
 
-namespace musubi::fabric::tcp {
+namespace musubi::fabric::handshake {
 namespace {
 
 constexpr std::uint64_t quiet_ns = 1'000'000'000;
@@ -65,6 +65,13 @@ void Complaints::refused(const os::SocketAddress& from, const char* reason) noex
   say(line);
 }
 
+void Complaints::refused_message(std::string_view network, const char* reason) noexcept {
+  if (!may_speak()) return;
+  Line line;
+  line << "refused a message by " << network << ": " << reason;
+  say(line);
+}
+
 void Complaints::unreachable(std::uint32_t rank, const os::SocketAddress& at, const char* reason) noexcept {
   if (!may_speak()) return;
   Line line;
@@ -72,4 +79,11 @@ void Complaints::unreachable(std::uint32_t rank, const os::SocketAddress& at, co
   say(line);
 }
 
-}  // namespace musubi::fabric::tcp
+void Complaints::unreachable(std::uint32_t rank, std::string_view network, const char* reason) noexcept {
+  if (!may_speak()) return;
+  Line line;
+  line << "cannot reach rank " << std::uint64_t{rank} << " by " << network << ": " << reason;
+  say(line);
+}
+
+}  // namespace musubi::fabric::handshake

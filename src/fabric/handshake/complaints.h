@@ -1,4 +1,5 @@
-// Lines about connections that came to nothing: one per second at most, however many there are.
+// Lines about strangers, and about peers that are not reached: one per second at most, however many there
+// are.
 #pragma once
 
 #include <array>
@@ -7,7 +8,7 @@
 
 #include "os/tcp.h"
 
-namespace musubi::fabric::tcp {
+namespace musubi::fabric::handshake {
 
 // Where such lines go.
 class Log {
@@ -27,8 +28,12 @@ class Complaints {
 
   // "refused a connection from ADDRESS: REASON"
   void refused(const os::SocketAddress& from, const char* reason) noexcept;
+  // "refused a message by NETWORK: REASON"
+  void refused_message(std::string_view network, const char* reason) noexcept;
   // "cannot reach rank N at ADDRESS: REASON"
   void unreachable(std::uint32_t rank, const os::SocketAddress& at, const char* reason) noexcept;
+  // "cannot reach rank N by NETWORK: REASON"
+  void unreachable(std::uint32_t rank, std::string_view network, const char* reason) noexcept;
 
  private:
   class Line;
@@ -40,4 +45,4 @@ class Complaints {
   std::uint64_t left_out_ = 0;
 };
 
-}  // namespace musubi::fabric::tcp
+}  // namespace musubi::fabric::handshake

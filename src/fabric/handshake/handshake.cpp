@@ -1,11 +1,13 @@
-#include "fabric/tcp/handshake.h"
+#include "fabric/handshake/handshake.h"
 
 #include <sodium.h>
 
 #include <algorithm>
 #include <cstring>
 
-namespace musubi::fabric::tcp {
+#include "os/tcp.h"
+
+namespace musubi::fabric::handshake {
 namespace {
 
 // None of libsodium's functions here needs sodium_init, which opens files.
@@ -16,6 +18,21 @@ const unsigned char* bytes_of(const void* object) noexcept {
 }
 
 }  // namespace
+
+bool Nonces::prepare() noexcept {
+  return os::random_bytes(key_.data(), key_.size());
+}
+
+Nonces::~Nonces() {
+  sodium_memzero(key_.data(), key_.size());
+}
+
+Nonce Nonces::of(const Hello& hello) const noexcept {
+  Nonce nonce;
+  crypto_auth_hmacsha512256(reinterpret_cast<unsigned char*>(nonce.data()), bytes_of(&hello), sizeof hello,
+                            key_.data());
+  return nonce;
+}
 
 Handshake::Handshake(Rank self, std::uint32_t ranks, std::string_view build,
                      std::span<const std::byte> secret)
@@ -68,4 +85,4 @@ bool Handshake::is_proof(const Proof& given, Side side, const Hello& hello,
   return sodium_memcmp(given.data(), right.data(), right.size()) == 0;
 }
 
-}  // namespace musubi::fabric::tcp
+}  // namespace musubi::fabric::handshake

@@ -1,4 +1,4 @@
-// What two ranks say before anything else on a connection. The rank that asks begins:
+// What two ranks say before anything else. The rank that asks begins:
 //
 //   hello    who asks whom, with what version and build, and a nonce
 //   answer   the other rank's nonce, and its proof
@@ -17,7 +17,7 @@
 
 #include "base/ids.h"
 
-namespace musubi::fabric::tcp {
+namespace musubi::fabric::handshake {
 
 inline constexpr std::uint32_t protocol_version = 1;
 inline constexpr std::size_t build_bytes = 24;
@@ -41,7 +41,21 @@ struct Answer {
 };
 static_assert(sizeof(Answer) == 64);
 
-enum class Side : std::uint8_t { asks, answers };
+// Whose MAC: of the proof, or of the tag that messages carry where there is no connection to carry them.
+enum class Side : std::uint8_t { asks, answers, asks_tag, answers_tag };
+
+// Nonces of the side that answers, if it wants to keep nothing of a hello: the same hello gets the same
+// nonce, from this object, and nobody else can tell which.
+class Nonces {
+ public:
+  // Fails where the kernel gives no random bytes.
+  bool prepare() noexcept;
+  ~Nonces();
+  Nonce of(const Hello& hello) const noexcept;
+
+ private:
+  std::array<unsigned char, 32> key_{};
+};
 
 // One job, seen from one rank.
 class Handshake {
@@ -68,4 +82,4 @@ class Handshake {
   std::array<unsigned char, key_bytes> key_{};
 };
 
-}  // namespace musubi::fabric::tcp
+}  // namespace musubi::fabric::handshake
