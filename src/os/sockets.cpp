@@ -1,8 +1,10 @@
 #include "os/sockets.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -109,6 +111,13 @@ Result<FileDescriptor> Bell::open_rope_of(pid_t process, int rope) {
 void Bell::ring_by(int rope) noexcept {
   const char one = 1;
   system_call(SYS_write, rope, as_argument(&one), sizeof one);
+}
+
+bool Bell::await(std::uint64_t timeout_ns) const noexcept {
+  constexpr std::uint64_t second_ns = 1'000'000'000;
+  pollfd file{number(), POLLIN, 0};
+  timespec timeout{static_cast<time_t>(timeout_ns / second_ns), static_cast<long>(timeout_ns % second_ns)};
+  return system_call(SYS_ppoll, as_argument(&file), 1, as_argument(&timeout), 0, signal_set_bytes) > 0;
 }
 
 void Bell::silence() const noexcept {

@@ -46,8 +46,10 @@ class ReadySet {
 
   // What is ready now. Result: how many of `events` count.
   std::size_t look(std::span<epoll_event> events) const noexcept { return wait(events, 0); }
-  // Sleeps until something is ready, or a signal handler ran.
-  std::size_t sleep(std::span<epoll_event> events) const noexcept { return wait(events, -1); }
+  // Sleeps until something is ready, a signal handler ran, or so much time has passed; -1: whatever it takes.
+  std::size_t sleep(std::span<epoll_event> events, int timeout_ms = -1) const noexcept {
+    return wait(events, timeout_ms);
+  }
 
   int number() const noexcept { return file_.number(); }
 
@@ -64,6 +66,8 @@ class Bell {
   static Result<Bell> create();
   void ring() const noexcept { ring_by(rope_.number()); }
   void silence() const noexcept;
+  // Sleeps until it has been rung, a signal handler ran, or so much time has passed. Result: whether it was.
+  bool await(std::uint64_t timeout_ns) const noexcept;
   int number() const noexcept { return file_.number(); }
   int rope() const noexcept { return rope_.number(); }  // the end for ringing
 

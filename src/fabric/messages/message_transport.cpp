@@ -1,0 +1,384 @@
+#include "fabric/messages/message_transport.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "os/clock.h"
+
+namespace musubi::fabric {
+namespace {
+
+constexpr std::uint64_t tick_ns = 1'000'000'000;
+constexpr int tick_ms = 1000;
+constexpr std::size_t lines_per_word = 64;
+
+template <typename Message>
+bool read(const Parcel& parcel, std::size_t bytes, Message& message) noexcept {
+  if (bytes != sizeof message) return false;
+  std::memcpy(static_cast<void*>(&message), parcel.bytes, sizeof message);
+  return true;
+}
+
+// Takes the same time whatever differs.
+bool is_equal(const Tag& one, const Tag& other) noexcept {
+  std::byte differences{};
+  for (std::size_t i = 0; i < one.size(); ++i) differences |= one[i] ^ other[i];
+  return differences == std::byte{};
+}
+
+Tag tag_of(const handshake::Proof& proof) noexcept {
+  Tag tag;
+  std::copy_n(proof.begin(), tag.size(), tag.begin());
+  return tag;
+}
+
+}  // namespace
+
+MessageTransport::MessageTransport(std::unique_ptr<MessageNet> net, const MessageOptions& options)
+    : net_(std::move(net)),
+      handshake_(net_->self(), net_->ranks(), options.build, options.secret),
+      complaints_(options.log),
+      reach_max_ns_(static_cast<std::uint64_t>(std::chrono::nanoseconds(options.reach_max).count())),
+      lines_(2 * std::size_t{net_->ranks()}),
+      held_((lines_.size() + lines_per_word - 1) / lines_per_word) {}
+
+Result<std::unique_ptr<MessageTransport>> MessageTransport::create(std::unique_ptr<MessageNet> net,
+                                                                   const MessageOptions& options) {
+  std::unique_ptr<MessageTransport> transport(new MessageTransport(std::move(net), options));
+  Parcel* const first = transport->net_->open_group(0);
+  if (first == nullptr) {
+    return Error{std::string(transport->net_->name()) +
+                 " takes no memory to receive into; raise the limit of locked memory (ulimit -l)"};
+  }
+  transport->answers_.open(first);
+  if (!transport->nonces_.prepare()) return Error{"the kernel gives no random bytes"};
+  return transport;
+}
+
+std::uint32_t MessageTransport::lines() const noexcept {
+  return static_cast<std::uint32_t>(std::ranges::count_if(
+      lines_, [](const PeerLine& each) { return each.state.load() == LineState::joined; }));
+}
+
+bool MessageTransport::open_group(Name name) noexcept {
+  Parcel* const first = net_->open_group(1 + index(name));
+  if (first == nullptr) return false;
+  line(name).leaving.open(first);
+  return true;
+}
+
+MessageHead MessageTransport::head_of(MessageForm form, bool asks) const noexcept {
+  MessageHead head;
+  head.from = self().value;
+  head.form = form;
+  head.asks = asks;
+  return head;
+}
+
+// Without a parcel it is left out: the asking side says hello again until it is let in.
+template <typename Message>
+void MessageTransport::send_to(Rank peer, SendWindow& from, const Message& message) noexcept {
+  Parcel* const parcel = from.take();
+  if (parcel == nullptr) return;
+  std::memcpy(parcel->bytes, static_cast<const void*>(&message), sizeof message);
+  if (net_->send(peer, *parcel, sizeof message, MessageNet::Purpose::plain) == MessageNet::Sent::at_once) {
+    from.has_left(*parcel);
+  }
+}
+
+// REQUIRES: the line's state is `called`, by this thread.
+void MessageTransport::call(Rank peer) noexcept {
+  PeerLine& asking = line({peer, true});
+  handshake::Nonce nonce;
+  const bool can_call = open_group({peer, true}) && os::random_bytes(nonce.data(), nonce.size());
+  asking.hello = handshake_.hello_to(peer, nonce);
+  asking.called_ns.store(os::monotonic_ns());
+  if (can_call) send_to(peer, asking.leaving, HelloMessage{head_of(MessageForm::hello, true), asking.hello});
+  if (lines_begun_.fetch_add(1) == 0) net_->wake(Sleeper::service);  // it looks at the clock from now on
+}
+
+std::size_t MessageTransport::send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept {
+  const Name name{peer, lane == Lane::requests};
+  PeerLine& line = this->line(name);
+  LineState state = line.state.load();
+  if (state == LineState::none && line.state.compare_exchange_strong(state, LineState::called)) {
+    call(peer);
+    return 0;
+  }
+  if (state == LineState::called) return 0;
+  std::size_t offered = 0;
+  for (const Piece& piece : pieces) offered += piece.size();
+  if (state == LineState::ended) return offered;
+
+  std::size_t taken = 0, piece = 0, done = 0;  // of this piece
+  while (taken < offered) {
+    Parcel* const parcel = line.leaving.take_for_lane();
+    if (parcel == nullptr) return taken;
+    std::size_t filled = sizeof(MessageHead);
+    for (; piece < pieces.size() && filled < net_->parcel_bytes(); done = 0, ++piece) {
+      const std::size_t part = std::min(pieces[piece].size() - done, net_->parcel_bytes() - filled);
+      if (part != 0) std::memcpy(parcel->bytes + filled, pieces[piece].data() + done, part);
+      filled += part;
+      done += part;
+      if (done < pieces[piece].size()) break;
+    }
+    taken += filled - sizeof(MessageHead);
+    MessageHead head = head_of(MessageForm::bytes, name.asks);
+    head.sequence = line.leaving.next_sequence();
+    head.used = line.coming.used();
+    head.tag = line.own_tag;
+    std::memcpy(parcel->bytes, &head, sizeof head);
+    line.told.store(head.used);
+    line.has_said_something.store(true, std::memory_order_relaxed);
+    if (net_->send(peer, *parcel, filled, MessageNet::Purpose::plain) == MessageNet::Sent::at_once) {
+      line.leaving.has_left(*parcel);
+    }
+  }
+  return taken;
+}
+
+// Without a parcel it is left out; there are some that have not left then.
+void MessageTransport::send_head(Name name, MessageNet::Purpose purpose) noexcept {
+  PeerLine& line = this->line(name);
+  Parcel* const parcel = line.leaving.take();
+  if (parcel == nullptr) return;
+  MessageHead head = head_of(MessageForm::room, name.asks);
+  head.used = line.coming.used();
+  head.tag = line.own_tag;
+  std::memcpy(parcel->bytes, &head, sizeof head);
+  line.told.store(head.used);
+  if (net_->send(name.peer, *parcel, sizeof head, purpose) == MessageNet::Sent::at_once) {
+    line.leaving.has_left(*parcel);
+  }
+}
+
+Polled MessageTransport::poll(Receiver& receiver) noexcept {
+  receiver_ = &receiver;
+  const Polled polled = net_->poll(*this);
+  const bool any = deliver_held();
+  if (lines_begun_.load(std::memory_order_relaxed) != 0) look_at_clock();
+  return polled == Polled::nothing && any ? Polled::something : polled;
+}
+
+void MessageTransport::sleep(Sleeper sleeper) noexcept {
+  const bool ticks = sleeper == Sleeper::service && lines_begun_.load() != 0;
+  net_->sleep(sleeper, ticks ? tick_ms : -1);
+}
+
+void MessageTransport::arrived(Parcel& parcel, std::size_t bytes) noexcept {
+  bool is_kept = false;
+  if (const char* const reason = use(parcel, bytes, is_kept)) refused(reason);
+  if (!is_kept) net_->give_back(parcel);
+}
+
+void MessageTransport::sent(Parcel& parcel) noexcept {
+  if (parcel.group == 0) return answers_.has_left(parcel);
+  const Name name = name_of(parcel.group - 1);
+  PeerLine& line = this->line(name);
+  line.leaving.has_left(parcel);
+  tell_used(name);  // there may have been no parcel to say it
+  if (line.leaving.becomes_open() && line.state.load() == LineState::joined) {
+    receiver_->writable(name.peer, name.asks ? Lane::requests : Lane::replies);
+  }
+}
+
+// Result: what a stranger did wrong; null: nothing.
+const char* MessageTransport::use(Parcel& parcel, std::size_t bytes, bool& is_kept) noexcept {
+  constexpr const char* foreign = "it does not speak the language of Musubi's ranks";
+  MessageHead head;
+  if (bytes < sizeof head) return foreign;
+  std::memcpy(static_cast<void*>(&head), parcel.bytes, sizeof head);
+  if (head.from >= ranks() || head.from == self().value) return foreign;
+  switch (head.form) {
+    case MessageForm::hello: {
+      HelloMessage message;
+      return read(parcel, bytes, message) ? take_hello(message) : foreign;
+    }
+    case MessageForm::answer: {
+      AnswerMessage message;
+      return read(parcel, bytes, message) ? take_answer(message) : foreign;
+    }
+    case MessageForm::proof: {
+      ProofMessage message;
+      return read(parcel, bytes, message) ? take_proof(message) : foreign;
+    }
+    case MessageForm::room:
+    case MessageForm::bytes:
+      return use_of_line({Rank{head.from}, !head.asks}, head, parcel, bytes, is_kept);
+    default:
+      return foreign;
+  }
+}
+
+const char* MessageTransport::use_of_line(Name name, const MessageHead& head, Parcel& parcel,
+                                          std::size_t bytes, bool& is_kept) noexcept {
+  PeerLine& line = this->line(name);
+  const LineState state = line.state.load();
+  if (state == LineState::ended) return nullptr;
+  const bool is_open = state == LineState::joined || (state == LineState::called && line.own_tag != Tag{});
+  if (!is_open || !is_equal(head.tag, line.peer_tag)) return "it does not know the job's secret";
+  if (state == LineState::called) line.state.store(LineState::joined);  // this was the welcome
+  const bool is_room = head.form == MessageForm::room && bytes == sizeof head;
+  const bool is_bytes = head.form == MessageForm::bytes && bytes > sizeof head;
+  if ((!is_room && !is_bytes) || !line.leaving.peer_used(head.used)) {
+    failed(name.peer);
+    return nullptr;
+  }
+  if (state == LineState::called || line.leaving.becomes_open()) {
+    receiver_->writable(name.peer, name.asks ? Lane::requests : Lane::replies);
+  }
+  if (is_room) return nullptr;
+  if (!line.coming.insert(head.sequence, parcel, bytes)) {
+    failed(name.peer);
+    return nullptr;
+  }
+  is_kept = true;
+  deliver(name);
+  return nullptr;
+}
+
+// Nothing is kept of it: a stranger may say as many as it likes. The answer goes to the rank itself.
+const char* MessageTransport::take_hello(const HelloMessage& message) noexcept {
+  if (const char* const objection = handshake_.objection_to(message.hello)) return objection;
+  handshake::Answer answer;
+  answer.nonce = nonces_.of(message.hello);
+  answer.proof = handshake_.prove(handshake::Side::answers, message.hello, answer.nonce);
+  send_to(Rank{message.hello.from}, answers_, AnswerMessage{head_of(MessageForm::answer, false), answer});
+  return nullptr;
+}
+
+const char* MessageTransport::take_answer(const AnswerMessage& message) noexcept {
+  const Name name{Rank{message.head.from}, true};
+  PeerLine& line = this->line(name);
+  const LineState state = line.state.load();
+  if (state == LineState::joined || state == LineState::ended) return nullptr;  // of a hello said again
+  const handshake::Answer& answer = message.answer;
+  if (line.called_ns.load() == 0 ||
+      !handshake_.is_proof(answer.proof, handshake::Side::answers, line.hello, answer.nonce)) {
+    return "it does not know the job's secret";
+  }
+  ProofMessage proof{head_of(MessageForm::proof, true), line.hello, {}};
+  proof.proof = handshake_.prove(handshake::Side::asks, line.hello, answer.nonce);
+  line.own_tag = tag_of(handshake_.prove(handshake::Side::asks_tag, line.hello, answer.nonce));
+  line.peer_tag = tag_of(handshake_.prove(handshake::Side::answers_tag, line.hello, answer.nonce));
+  send_to(name.peer, line.leaving, proof);
+  return nullptr;
+}
+
+const char* MessageTransport::take_proof(const ProofMessage& message) noexcept {
+  if (const char* const objection = handshake_.objection_to(message.hello)) return objection;
+  const handshake::Nonce nonce = nonces_.of(message.hello);
+  if (!handshake_.is_proof(message.proof, handshake::Side::asks, message.hello, nonce)) {
+    return "it does not know the job's secret";
+  }
+  const Name name{Rank{message.hello.from}, false};
+  PeerLine& line = this->line(name);
+  if (line.state.load() == LineState::ended) return nullptr;
+  if (line.state.load() == LineState::none) {
+    join(name, message.hello, nonce);
+  } else if (message.hello.nonce != line.hello.nonce) {
+    return "its rank is connected already";
+  }
+  if (line.state.load() == LineState::joined) send_head(name, MessageNet::Purpose::plain);
+  return nullptr;
+}
+
+void MessageTransport::join(Name name, const handshake::Hello& hello,
+                            const handshake::Nonce& nonce) noexcept {
+  PeerLine& line = this->line(name);
+  if (!open_group(name)) return failed(name.peer);
+  line.hello = hello;
+  line.own_tag = tag_of(handshake_.prove(handshake::Side::answers_tag, hello, nonce));
+  line.peer_tag = tag_of(handshake_.prove(handshake::Side::asks_tag, hello, nonce));
+  line.state.store(LineState::joined);
+  if (lines_begun_.fetch_add(1) == 0) net_->wake(Sleeper::service);
+}
+
+// Result: whether the receiver took anything.
+bool MessageTransport::deliver(Name name) noexcept {
+  const Lane lane = name.asks ? Lane::replies : Lane::requests;
+  PeerLine& line = this->line(name);
+  bool any = false;
+  for (;;) {
+    const std::span<const std::byte> bytes = line.coming.bytes();
+    if (bytes.empty() || line.state.load() != LineState::joined) break;
+    std::array<Place, places_max> places;
+    const std::size_t wanted = receiver_->places(name.peer, lane, places);
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < wanted; ++i) {
+      const std::size_t part = std::min(places[i].size(), bytes.size() - taken);
+      if (part != 0) std::memcpy(places[i].data(), bytes.data() + taken, part);
+      taken += part;
+    }
+    if (taken == 0) {
+      const std::uint32_t bit = index(name);
+      held_[bit / lines_per_word].fetch_or(std::uint64_t{1} << bit % lines_per_word);
+      break;
+    }
+    any = true;
+    if (Parcel* const parcel = line.coming.taken(taken)) net_->give_back(*parcel);
+    receiver_->received(name.peer, lane, taken);
+  }
+  tell_used(name);
+  return any;
+}
+
+void MessageTransport::tell_used(Name name) noexcept {
+  const PeerLine& line = this->line(name);
+  const bool is_due = line.coming.used() - line.told.load() >= lane_window / 2;
+  if (is_due && line.state.load() == LineState::joined) send_head(name, MessageNet::Purpose::plain);
+}
+
+bool MessageTransport::deliver_held() noexcept {
+  bool any = false;
+  for (std::size_t word = 0; word < held_.size(); ++word) {
+    if (held_[word].load(std::memory_order_relaxed) == 0) continue;
+    for (std::uint64_t lines = held_[word].exchange(0); lines != 0; lines &= lines - 1) {
+      const auto bit = static_cast<std::uint32_t>(word * lines_per_word) +
+                       static_cast<std::uint32_t>(std::countr_zero(lines));
+      any = deliver(name_of(bit)) || any;
+    }
+  }
+  return any;
+}
+
+void MessageTransport::look_at_clock() noexcept {
+  const std::uint64_t now = os::monotonic_ns();
+  if (now < next_tick_ns_) return;
+  next_tick_ns_ = now + tick_ns;
+  for (std::uint32_t i = 0; i < lines_.size(); ++i) look_at_line(name_of(i), now);
+}
+
+void MessageTransport::look_at_line(Name name, std::uint64_t now) noexcept {
+  PeerLine& line = this->line(name);
+  const LineState state = line.state.load();
+  const std::uint64_t called_ns = line.called_ns.load();
+  if (state == LineState::called && called_ns != 0) {
+    if (now > called_ns && now - called_ns > reach_max_ns_) {
+      complaints_.unreachable(name.peer.value, net_->name(), "it does not answer");
+      failed(name.peer);
+    } else if (line.leaving.all_have_left()) {
+      send_to(name.peer, line.leaving, HelloMessage{head_of(MessageForm::hello, true), line.hello});
+    }
+  } else if (state == LineState::joined && !line.has_said_something.exchange(false)) {
+    send_head(name, MessageNet::Purpose::probing);
+  }
+}
+
+void MessageTransport::failed(Rank peer) noexcept {
+  const bool was_there = line({peer, true}).state.load() != LineState::ended;
+  close(peer);
+  if (was_there) receiver_->lost(peer);
+}
+
+void MessageTransport::close(Rank peer) noexcept {
+  for (const bool asks : {true, false}) {
+    PeerLine& line = this->line({peer, asks});
+    line.state.store(LineState::ended);
+    while (Parcel* const parcel = line.coming.drop()) net_->give_back(*parcel);
+  }
+}
+
+}  // namespace musubi::fabric

@@ -1,0 +1,98 @@
+// A transport over a network of messages. Two lines lead to each peer, one on which this rank asks and one on
+// which the peer does; each is opened when it is first used, by a handshake that proves the job's secret both
+// ways. Each lane has a window of messages under way, so that a lane that stands still takes no parcel that
+// another one needs.
+//
+// A rank is lost when the network says so. While nothing else is sent to a peer it is asked once a second
+// (by a message that wants no answer): a rank that is stopped stays, one that has died is noticed.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "fabric/active_messages/transport.h"
+#include "fabric/handshake/complaints.h"
+#include "fabric/handshake/handshake.h"
+#include "fabric/messages/net.h"
+#include "fabric/messages/peer_line.h"
+
+namespace musubi::fabric {
+
+struct MessageOptions {
+  std::span<const std::byte> secret;           // the same at all ranks, known to nobody else; copied
+  std::string_view build;                      // what all ranks must be alike in; copied
+  std::chrono::milliseconds reach_max{20000};  // to reach a peer, whatever it takes
+  handshake::Log* log = nullptr;               // outlives the transport
+};
+
+class MessageTransport final : public Transport, private ParcelReceiver {
+ public:
+  static Result<std::unique_ptr<MessageTransport>> create(std::unique_ptr<MessageNet> net,
+                                                          const MessageOptions& options);
+
+  Rank self() const noexcept override { return net_->self(); }
+  std::uint32_t ranks() const noexcept override { return net_->ranks(); }
+  std::size_t send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept override;
+  Polled poll(Receiver& receiver) noexcept override;
+  void sleep(Sleeper sleeper) noexcept override;
+  void wake(Sleeper sleeper) noexcept override { net_->wake(sleeper); }
+  int rope(Sleeper sleeper) const noexcept override { return net_->rope(sleeper); }
+  void close(Rank peer) noexcept override;
+
+  // Lines that are open. Any thread.
+  std::uint32_t lines() const noexcept;
+
+ private:
+  // A line: which one.
+  struct Name {
+    Rank peer;
+    bool asks = false;  // this rank does
+  };
+
+  MessageTransport(std::unique_ptr<MessageNet> net, const MessageOptions& options);
+  static std::uint32_t index(Name name) noexcept { return 2 * name.peer.value + (name.asks ? 1 : 0); }
+  static Name name_of(std::uint32_t index) noexcept { return {Rank{index / 2}, index % 2 != 0}; }
+  PeerLine& line(Name name) noexcept { return lines_[index(name)]; }
+  bool open_group(Name name) noexcept;
+
+  void call(Rank peer) noexcept;
+  void send_head(Name name, MessageNet::Purpose purpose) noexcept;
+  template <typename Message>
+  void send_to(Rank peer, SendWindow& from, const Message& message) noexcept;
+  MessageHead head_of(MessageForm form, bool asks) const noexcept;
+
+  void arrived(Parcel& parcel, std::size_t bytes) noexcept override;
+  void refused(const char* reason) noexcept override { complaints_.refused_message(net_->name(), reason); }
+  void sent(Parcel& parcel) noexcept override;
+  void failed(Rank peer) noexcept override;
+  const char* use(Parcel& parcel, std::size_t bytes, bool& is_kept) noexcept;
+  const char* use_of_line(Name name, const MessageHead& head, Parcel& parcel, std::size_t bytes,
+                          bool& is_kept) noexcept;
+  const char* take_hello(const HelloMessage& message) noexcept;
+  const char* take_answer(const AnswerMessage& message) noexcept;
+  const char* take_proof(const ProofMessage& message) noexcept;
+  void join(Name name, const handshake::Hello& hello, const handshake::Nonce& nonce) noexcept;
+  bool deliver(Name name) noexcept;
+  bool deliver_held() noexcept;
+  void tell_used(Name name) noexcept;
+  void look_at_clock() noexcept;
+  void look_at_line(Name name, std::uint64_t now) noexcept;
+
+  const std::unique_ptr<MessageNet> net_;
+  const handshake::Handshake handshake_;
+  handshake::Nonces nonces_;
+  handshake::Complaints complaints_;
+  const std::uint64_t reach_max_ns_;
+  std::vector<PeerLine> lines_;
+  SendWindow answers_;                            // of group 0
+  std::vector<std::atomic<std::uint64_t>> held_;  // lines with bytes that were not wanted, a bit each
+  std::atomic<std::uint32_t> lines_begun_{0};
+  std::uint64_t next_tick_ns_ = 0;
+  Receiver* receiver_ = nullptr;  // of the poll() that is going on
+};
+
+}  // namespace musubi::fabric

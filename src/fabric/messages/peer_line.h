@@ -1,0 +1,131 @@
+// A line: what one rank has to do with a peer that it asks, or that asks it. It sends one lane and receives
+// the other, each in a window of messages.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "fabric/messages/message.h"
+#include "fabric/messages/net.h"
+
+namespace musubi::fabric {
+
+enum class LineState : std::uint8_t { none, called, joined, ended };
+
+// What leaves. take(), has_left(): any thread. The rest: the sender of the lane, or the thread that polls, as
+// said.
+class SendWindow {
+ public:
+  void open(Parcel* first) noexcept {
+    first_ = first;
+    free_.store(all);
+  }
+  // A parcel that is free; null: none is.
+  Parcel* take() noexcept {
+    std::uint32_t free = free_.load();
+    while (free != 0) {
+      const std::uint32_t lowest = free & (~free + 1);
+      if (free_.compare_exchange_weak(free, free & ~lowest)) return first_ + std::countr_zero(lowest);
+    }
+    return nullptr;
+  }
+  void has_left(const Parcel& parcel) noexcept { free_.fetch_or(std::uint32_t{1} << parcel.place); }
+  bool all_have_left() const noexcept { return free_.load() == all; }
+
+  // By the sender: a parcel for the next message of the lane; null: full, and becomes_open() will say when
+  // not.
+  Parcel* take_for_lane() noexcept {
+    if (Parcel* const parcel = try_take()) return parcel;
+    starved_.store(true);
+    Parcel* const parcel = try_take();  // what came before the store was told to nobody
+    if (parcel != nullptr) starved_.store(false);
+    return parcel;
+  }
+  std::uint32_t next_sequence() noexcept { return sent_++; }
+
+  // By the thread that polls: the peer has used up so many messages. False: it cannot have.
+  bool peer_used(std::uint32_t used) noexcept {
+    const std::uint32_t before = used_.load();
+    const auto more = static_cast<std::int32_t>(used - before);
+    if (more > static_cast<std::int32_t>(lane_window)) return false;
+    if (more > 0) used_.store(used);  // messages overtake each other
+    return true;
+  }
+  // By the thread that polls, after peer_used() or has_left(): whether the sender waits for it.
+  bool becomes_open() noexcept { return starved_.load() && starved_.exchange(false); }
+
+ private:
+  static constexpr std::uint32_t all = (std::uint32_t{1} << parcels_of_way) - 1;
+
+  Parcel* try_take() noexcept { return sent_ - used_.load() < lane_window ? take() : nullptr; }
+
+  Parcel* first_ = nullptr;
+  std::atomic<std::uint32_t> free_{0};  // a bit per parcel
+  std::uint32_t sent_ = 0;
+  std::atomic<std::uint32_t> used_{0};
+  std::atomic<bool> starved_{false};
+};
+
+// What comes, put into order. By the thread that polls; used(): any thread.
+class ReceiveWindow {
+ public:
+  // False: no such message may come.
+  bool insert(std::uint32_t sequence, Parcel& parcel, std::size_t bytes) noexcept {
+    if (sequence - next_ >= lane_window || held_[sequence % lane_window].parcel != nullptr) return false;
+    held_[sequence % lane_window] = {&parcel, sizeof(MessageHead), bytes};
+    return true;
+  }
+  // The bytes that come next; empty: they have not arrived.
+  std::span<const std::byte> bytes() const noexcept {
+    const Held& held = held_[next_ % lane_window];
+    if (held.parcel == nullptr) return {};
+    return {held.parcel->bytes + held.begin, held.end - held.begin};
+  }
+  // So many are taken. Result: the parcel, if it is used up.
+  Parcel* taken(std::size_t bytes) noexcept {
+    Held& held = held_[next_ % lane_window];
+    held.begin += bytes;
+    if (held.begin != held.end) return nullptr;
+    Parcel* const parcel = held.parcel;
+    held.parcel = nullptr;
+    ++next_;
+    used_.store(next_);
+    return parcel;
+  }
+  // Any parcel that is there, out of order; null: none is left.
+  Parcel* drop() noexcept {
+    for (Held& held : held_) {
+      if (held.parcel != nullptr) return std::exchange(held.parcel, nullptr);
+    }
+    return nullptr;
+  }
+  // Messages that are used up.
+  std::uint32_t used() const noexcept { return used_.load(); }
+
+ private:
+  struct Held {
+    Parcel* parcel = nullptr;
+    std::size_t begin = 0, end = 0;
+  };
+
+  std::array<Held, lane_window> held_;
+  std::uint32_t next_ = 0;
+  std::atomic<std::uint32_t> used_{0};
+};
+
+struct PeerLine {
+  std::atomic<LineState> state{LineState::none};
+  SendWindow leaving;
+  ReceiveWindow coming;
+  Tag own_tag{}, peer_tag{};
+  std::atomic<std::uint32_t> told{0};           // what the peer knows of coming.used()
+  std::atomic<bool> has_said_something{false};  // since the clock's last tick
+  handshake::Hello hello;                       // that opened it
+  std::atomic<std::uint64_t> called_ns{0};      // not 0: by this rank, and `hello` stands
+};
+
+}  // namespace musubi::fabric

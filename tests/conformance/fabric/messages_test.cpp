@@ -1,0 +1,273 @@
+// The port's suite on a transport over messages that overtake each other, and what strangers can do to it.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "fabric/active_messages/engine.h"
+#include "fabric/messages/message_transport.h"
+#include "fabric_suite.h"
+#include "network_ranks.h"
+#include "os/clock.h"
+#include "os/memory.h"
+#include "service_threads.h"
+#include "shuffled_net.h"
+#include "waiting_suite.h"
+
+namespace musubi::fabric::conformance {
+namespace {
+
+using handshake::Side;
+
+MessageOptions options_of_tests(handshake::Log* log = nullptr) {
+  MessageOptions options;
+  options.secret = secret_of_tests;
+  options.build = "test";
+  options.log = log;
+  return options;
+}
+
+struct ShuffledRank {
+  os::Mapping memory;
+  trace::Counters counters;
+  ShuffledNet* net = nullptr;
+  std::unique_ptr<MessageTransport> transport;
+  std::unique_ptr<ActiveMessages> fabric;
+
+  void open(std::shared_ptr<ShuffledNet::Air> air, Rank self, std::size_t region_bytes,
+            const MessageOptions& options, PeerWatcher* watcher = nullptr) {
+    memory = std::move(os::Mapping::anywhere(region_bytes, os::Protection::read_write)).value();
+    auto made = std::make_unique<ShuffledNet>(std::move(air), self, 1 + self.value);
+    net = made.get();
+    transport = std::move(MessageTransport::create(std::move(made), options)).value();
+    const RegionMemory region{RegionId{0}, memory.data(), region_bytes};
+    fabric = std::make_unique<ActiveMessages>(*transport, std::span(&region, 1), counters, WaitingPolicy{},
+                                              watcher);
+  }
+};
+
+class ShuffledWorld final : public ServedWorld {
+ public:
+  ShuffledWorld(std::uint32_t ranks, std::size_t region_bytes) : ServedWorld(ranks), ranks_(ranks) {
+    auto air = std::make_shared<ShuffledNet::Air>(ranks);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      ranks_[rank].open(air, Rank{rank}, region_bytes, options_of_tests());
+    }
+  }
+  Fabric& fabric(Rank rank) override { return *ranks_[rank.value].fabric; }
+  std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
+
+ private:
+  std::vector<ShuffledRank> ranks_;
+};
+
+std::unique_ptr<FabricWorld> make(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<ShuffledWorld>(ranks, region_bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Messages, WaitingSuite, ::testing::Values(Driver{"shuffled", &make}), driver_name);
+INSTANTIATE_TEST_SUITE_P(Messages, FabricSuite, ::testing::Values(Driver{"shuffled", &make, 2}), driver_name);
+
+constexpr RegionId region{0};
+constexpr std::uint64_t patience_ns = 30'000'000'000u;
+
+template <typename Condition>
+bool comes_true(Condition condition) {
+  const std::uint64_t end = os::monotonic_ns() + patience_ns;
+  while (!condition()) {
+    if (os::monotonic_ns() > end) return false;
+    ::usleep(1000);
+  }
+  return true;
+}
+
+class Watcher final : public PeerWatcher {
+ public:
+  void peer_failed(Rank, const char*) noexcept override { failed.fetch_add(1); }
+  std::atomic<unsigned> failed{0};
+};
+
+template <typename Message>
+std::string_view text_of(const Message& message) {
+  return {reinterpret_cast<const char*>(&message), sizeof message};
+}
+
+MessageHead head_of(MessageForm form, std::uint32_t from, bool asks = true) {
+  MessageHead head;
+  head.from = from;
+  head.form = form;
+  head.asks = asks;
+  return head;
+}
+
+}  // namespace
+
+// Two ranks with service threads. A stranger may send both whatever it likes.
+class MessageDoor : public ::testing::Test {
+ protected:
+  static constexpr std::uint32_t ranks = 2;
+
+  void SetUp() override { open(); }
+  void open(MessageOptions options = options_of_tests()) {
+    close();
+    options.log = &lines_;
+    auto air = std::make_shared<ShuffledNet::Air>(ranks);
+    ranks_ = std::vector<ShuffledRank>(ranks);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      ranks_[rank].open(air, Rank{rank}, 4096, options, &watcher_);
+    }
+    services_ = std::make_unique<ServiceThreads>(
+        ranks, [this](Rank rank) -> Fabric& { return *ranks_[rank.value].fabric; });
+  }
+  void close() {
+    services_.reset();
+    ranks_.clear();
+  }
+  void TearDown() override { close(); }
+
+  // Whether rank `from` gets the word of the other's memory.
+  bool ask(std::uint32_t from) {
+    std::uint64_t word = 0;
+    *reinterpret_cast<std::uint64_t*>(ranks_[1 - from].memory.data()) = 4711;
+    const Step step = get(region, 0, &word, sizeof word);
+    Event completion;
+    if (ranks_[from].fabric->post(Rank{1 - from}, {&step, 1}, completion) != Outcome::pending) return false;
+    return comes_true([&] { return completion.is_set(); }) && word == 4711;
+  }
+  bool heard(std::string_view text) {
+    return comes_true([&] {
+      for (const std::string& line : lines_.all()) {
+        if (line.find(text) != std::string::npos) return true;
+      }
+      return false;
+    });
+  }
+  void tell(std::uint32_t rank, std::string_view text) { ranks_[rank].net->say(text); }
+
+  Lines lines_;
+  Watcher watcher_;
+  std::vector<ShuffledRank> ranks_;
+  std::unique_ptr<ServiceThreads> services_;
+};
+
+TEST_F(MessageDoor, RanksMeetWhenTheyAskAndNoSooner) {
+  EXPECT_EQ(ranks_[0].transport->lines(), 0u);
+  EXPECT_TRUE(ask(0));
+  EXPECT_EQ(ranks_[0].transport->lines(), 1u);
+  EXPECT_EQ(ranks_[1].transport->lines(), 1u);
+  EXPECT_TRUE(ask(1));
+  EXPECT_EQ(ranks_[0].transport->lines(), 2u);
+  EXPECT_TRUE(lines_.all().empty());
+}
+
+TEST_F(MessageDoor, WhatIsNoMessageOfOursIsALineAndNothingElse) {
+  tell(0, "GET / HTTP/1.1");
+  EXPECT_TRUE(heard("refused a message by shuffled: it does not speak the language of Musubi's ranks"));
+  tell(0, {});
+  tell(0, std::string(ShuffledNet::parcel_size, '\xff'));
+  EXPECT_TRUE(ask(0));
+  EXPECT_TRUE(ask(1));
+  EXPECT_EQ(watcher_.failed.load(), 0u);
+}
+
+TEST_F(MessageDoor, AMessageWithoutTheTagOfItsLineCountsForNothing) {
+  ASSERT_TRUE(ask(1));
+  for (const MessageForm form : {MessageForm::room, MessageForm::bytes}) {
+    for (const bool asks : {true, false}) {
+      MessageHead head = head_of(form, 1, asks);
+      head.used = 5;
+      tell(0, std::string(text_of(head)) + "12345678");
+    }
+  }
+  EXPECT_TRUE(heard("it does not know the job's secret"));
+  EXPECT_TRUE(ask(1));
+  EXPECT_TRUE(ask(0));
+  EXPECT_EQ(watcher_.failed.load(), 0u);
+}
+
+TEST_F(MessageDoor, AStrangerWithAnotherSecretIsRefused) {
+  const std::array<std::byte, 32> other{std::byte{9}};
+  const handshake::Handshake stranger(Rank{1}, ranks, "test", other);
+  ProofMessage proof{head_of(MessageForm::proof, 1), stranger.hello_to(Rank{0}, {}), {}};
+  tell(0, text_of(HelloMessage{proof.head, proof.hello}));
+  proof.proof = stranger.prove(Side::asks, proof.hello, {});
+  tell(0, text_of(proof));
+  EXPECT_TRUE(heard("it does not know the job's secret"));
+  AnswerMessage answer{head_of(MessageForm::answer, 1, false), {}};
+  tell(0, text_of(answer));
+  EXPECT_EQ(ranks_[0].transport->lines(), 0u);
+  EXPECT_TRUE(ask(1));
+  EXPECT_TRUE(ask(0));
+}
+
+// Not even with the secret: the proof is over a nonce that the rank has told to the real one alone.
+TEST_F(MessageDoor, AProofWithoutTheRanksNonceIsRefused) {
+  const handshake::Handshake knowing(Rank{1}, ranks, "test", secret_of_tests);
+  ProofMessage proof{head_of(MessageForm::proof, 1), knowing.hello_to(Rank{0}, {}), {}};
+  proof.proof = knowing.prove(Side::asks, proof.hello, {});
+  tell(0, text_of(proof));
+  EXPECT_TRUE(heard("it does not know the job's secret"));
+  EXPECT_EQ(ranks_[0].transport->lines(), 0u);
+}
+
+TEST_F(MessageDoor, AnotherBuildOrJobIsRefused) {
+  const handshake::Handshake other(Rank{1}, ranks, "other", secret_of_tests);
+  tell(0, text_of(HelloMessage{head_of(MessageForm::hello, 1), other.hello_to(Rank{0}, {})}));
+  EXPECT_TRUE(heard("it is of another version or build of Musubi"));
+}
+
+// A flood of hellos keeps nobody out, and leaves nothing behind.
+TEST_F(MessageDoor, AFloodOfHellosKeepsNobodyOut) {
+  const handshake::Handshake stranger(Rank{1}, ranks, "test", std::array<std::byte, 32>{});
+  for (unsigned i = 0; i < 2000; ++i) {
+    handshake::Nonce nonce{};
+    std::memcpy(nonce.data(), &i, sizeof i);
+    tell(0, text_of(HelloMessage{head_of(MessageForm::hello, 1), stranger.hello_to(Rank{0}, nonce)}));
+  }
+  EXPECT_TRUE(ask(1));
+  EXPECT_TRUE(ask(0));
+  EXPECT_EQ(watcher_.failed.load(), 0u);
+}
+
+TEST_F(MessageDoor, ADeadPeerIsNoticedWithoutAQuestion) {
+  ASSERT_TRUE(ask(0));
+  ASSERT_TRUE(ask(1));
+  services_.reset();
+  ranks_[1].fabric.reset();
+  ranks_[1].transport.reset();
+  std::atomic<bool> stop{false};
+  std::thread service([&] {
+    Fabric& fabric = *ranks_[0].fabric;
+    while (!stop.load()) {
+      if (!fabric.progress()) fabric.wait_for_service();
+    }
+  });
+  EXPECT_TRUE(comes_true([&] { return watcher_.failed.load() == 1; }));
+  stop.store(true);
+  ranks_[0].fabric->wake_service();
+  service.join();
+}
+
+// It takes no message, but it has not failed: patience ends.
+TEST_F(MessageDoor, APeerThatNeverAnswersIsUnreachable) {
+  MessageOptions options = options_of_tests();
+  options.reach_max = std::chrono::milliseconds(1500);
+  open(options);
+  services_.reset();
+  std::atomic<bool> stop{false};
+  std::thread service([&] {
+    Fabric& fabric = *ranks_[0].fabric;
+    while (!stop.load()) {
+      if (!fabric.progress()) fabric.wait_for_service();
+    }
+  });
+  std::uint64_t word = 0;
+  const Step step = get(region, 0, &word, sizeof word);
+  Event completion;
+  ranks_[0].fabric->post(Rank{1}, {&step, 1}, completion);
+  EXPECT_TRUE(heard("cannot reach rank 1 by shuffled: it does not answer"));
+  EXPECT_TRUE(comes_true([&] { return watcher_.failed.load() == 1; }));
+  stop.store(true);
+  ranks_[0].fabric->wake_service();
+  service.join();
+}
+
+}  // namespace musubi::fabric::conformance
