@@ -158,6 +158,19 @@ TEST_F(MessageDoor, RanksMeetWhenTheyAskAndNoSooner) {
   EXPECT_TRUE(lines_.all().empty());
 }
 
+// What a lane may send travels with requests and replies: a get is one message each way. Once a second a rank
+// that has nothing to say is asked whether it is there.
+TEST_F(MessageDoor, AGetIsOneMessageEachWay) {
+  ASSERT_TRUE(ask(0));
+  constexpr std::size_t gets = 200, others_max = 20;
+  const std::size_t before[] = {ranks_[0].net->sent(), ranks_[1].net->sent()};
+  for (std::size_t i = 0; i < gets; ++i) ASSERT_TRUE(ask(0));
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    EXPECT_GE(ranks_[rank].net->sent() - before[rank], gets);
+    EXPECT_LE(ranks_[rank].net->sent() - before[rank], gets + others_max);
+  }
+}
+
 TEST_F(MessageDoor, WhatIsNoMessageOfOursIsALineAndNothingElse) {
   tell(0, "GET / HTTP/1.1");
   EXPECT_TRUE(heard("refused a message by shuffled: it does not speak the language of Musubi's ranks"));

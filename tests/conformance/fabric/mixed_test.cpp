@@ -1,8 +1,10 @@
 // The port's suite on a job of two hosts, as it were: ranks of one group are joined by shm, those of
-// different groups by tcp. Once with all ranks of the smaller tests on one side, once on different ones.
+// different groups by tcp, or by ofi. Once with all ranks of the smaller tests on one side, once on different
+// ones.
 #include "fabric/mixed/mixed_fabric.h"
 #include "fabric/shm/shm_fabric.h"
 #include "fabric_suite.h"
+#include "ofi_ranks.h"
 #include "os/cpu.h"
 #include "service_threads.h"
 #include "shm_ranks.h"
@@ -14,18 +16,32 @@ namespace {
 
 constexpr std::uint32_t ranks_max = 8;
 
+enum class Far { tcp, ofi };
+
+Result<std::unique_ptr<Transport>> open_transport(Far far, Rank self, std::uint32_t ranks,
+                                                  const Exchange& exchange) {
+  if (far == Far::ofi) {
+    auto joined = open_ofi(self, ranks, ofi_options_of_tests(), exchange);
+    if (!joined) return joined.error();
+    return std::unique_ptr<Transport>(std::move(joined).value());
+  }
+  auto joined = open_tcp(self, ranks, tcp_options_of_tests(), exchange);
+  if (!joined) return joined.error();
+  return std::unique_ptr<Transport>(std::move(joined).value());
+}
+
 struct MixedRank {
   SharedMemory memory;
   trace::Counters counters;
-  std::unique_ptr<SocketTransport> transport;
+  std::unique_ptr<Transport> transport;
   std::unique_ptr<ActiveMessages> far;
   std::unique_ptr<ShmFabric> near;
   std::unique_ptr<MixedFabric> fabric;
 
-  Result<void> open(Rank self, std::uint32_t ranks, std::span<const Rank> group, std::size_t region_bytes,
-                    const Exchange& exchange, WaitingPolicy policy) {
+  Result<void> open(Far kind, Rank self, std::uint32_t ranks, std::span<const Rank> group,
+                    std::size_t region_bytes, const Exchange& exchange, WaitingPolicy policy) {
     if (auto made = memory.make(region_bytes); !made) return made;
-    auto joined = open_tcp(self, ranks, tcp_options_of_tests(), exchange);
+    auto joined = open_transport(kind, self, ranks, exchange);
     if (!joined) return joined.error();
     transport = std::move(joined).value();
     const RegionMemory region = memory.as_region(RegionId{0}, region_bytes);
@@ -43,13 +59,13 @@ using GroupOf = std::uint32_t (*)(std::uint32_t rank);
 
 class MixedWorld final : public ServedWorld {
  public:
-  MixedWorld(std::uint32_t ranks, std::size_t region_bytes, GroupOf group_of, WaitingPolicy policy)
+  MixedWorld(Far far, std::uint32_t ranks, std::size_t region_bytes, GroupOf group_of, WaitingPolicy policy)
       : ServedWorld(ranks), board_(ranks), ranks_(ranks) {
     std::vector<std::vector<Rank>> groups(ranks_max);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) groups[group_of(rank)].push_back(Rank{rank});
     open_all(ranks, [&](Rank rank) {
-      return ranks_[rank.value].open(rank, ranks, groups[group_of(rank.value)], region_bytes, board_.of(rank),
-                                     policy);
+      return ranks_[rank.value].open(far, rank, ranks, groups[group_of(rank.value)], region_bytes,
+                                     board_.of(rank), policy);
     });
   }
 
@@ -68,28 +84,42 @@ std::uint32_t odd_and_even(std::uint32_t rank) {
   return rank % 2;
 }
 
-template <GroupOf group_of, std::uint32_t spin_checks, std::uint32_t yields>
+template <GroupOf group_of, std::uint32_t spin_checks, std::uint32_t yields, Far far = Far::tcp>
 std::unique_ptr<FabricWorld> make(std::uint32_t ranks, std::size_t region_bytes) {
-  return std::make_unique<MixedWorld>(ranks, region_bytes, group_of, WaitingPolicy{spin_checks, yields});
+  return std::make_unique<MixedWorld>(far, ranks, region_bytes, group_of, WaitingPolicy{spin_checks, yields});
 }
 
-INSTANTIATE_TEST_SUITE_P(Mixed, WaitingSuite,
-                         ::testing::Values(Driver{"near_sleepy", &make<pairs, 0, 0>},
-                                           Driver{"near_impatient", &make<pairs, 20, 1>},
-                                           Driver{"far_sleepy", &make<odd_and_even, 0, 0>},
-                                           Driver{"far_impatient", &make<odd_and_even, 20, 1>}),
-                         driver_name);
-INSTANTIATE_TEST_SUITE_P(Mixed, FabricSuite,
-                         ::testing::Values(Driver{"near_yielding", &make<pairs, 0, 50>, 2},
-                                           Driver{"near_sleepy", &make<pairs, 0, 0>, 2},
-                                           Driver{"far_sleepy", &make<odd_and_even, 0, 0>, 2}),
-                         driver_name);
+std::vector<Driver> waiting_drivers() {
+  std::vector<Driver> all{{"near_sleepy", &make<pairs, 0, 0>},
+                          {"near_impatient", &make<pairs, 20, 1>},
+                          {"far_sleepy", &make<odd_and_even, 0, 0>},
+                          {"far_impatient", &make<odd_and_even, 20, 1>}};
+  if (has_provider("tcp;ofi_rxm")) {
+    all.push_back({"near_ofi", &make<pairs, 0, 0, Far::ofi>});
+    all.push_back({"far_ofi", &make<odd_and_even, 0, 0, Far::ofi>});
+  }
+  return all;
+}
+
+std::vector<Driver> drivers() {
+  std::vector<Driver> all{{"near_yielding", &make<pairs, 0, 50>, 2},
+                          {"near_sleepy", &make<pairs, 0, 0>, 2},
+                          {"far_sleepy", &make<odd_and_even, 0, 0>, 2}};
+  if (has_provider("tcp;ofi_rxm")) {
+    all.push_back({"near_ofi", &make<pairs, 0, 0, Far::ofi>, 2});
+    all.push_back({"far_ofi", &make<odd_and_even, 0, 0, Far::ofi>, 2});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Mixed, WaitingSuite, ::testing::ValuesIn(waiting_drivers()), driver_name);
+INSTANTIATE_TEST_SUITE_P(Mixed, FabricSuite, ::testing::ValuesIn(drivers()), driver_name);
 
 }  // namespace
 
 // One thread sleeps for both: messages by either driver end its wait, in whatever order they come.
-TEST(MixedFabric, OneWaitEndsByEitherDriver) {
-  MixedWorld world(3, 4096, pairs, WaitingPolicy{});  // 0 and 1 are near, 2 is far
+static void wait_for_both(Far far) {
+  MixedWorld world(far, 3, 4096, pairs, WaitingPolicy{});  // 0 and 1 are near, 2 is far
   struct Count final : Listener {
     void on_message(Rank from, std::span<const std::byte>) noexcept override { by[from.value].fetch_add(1); }
     std::array<std::atomic<unsigned>, 3> by{};
@@ -120,6 +150,15 @@ TEST(MixedFabric, OneWaitEndsByEitherDriver) {
   stop.store(true);
   world.fabric(Rank{2}).wake_service();
   sender_service.join();
+}
+
+TEST(MixedFabric, OneWaitEndsByEitherDriver) {
+  wait_for_both(Far::tcp);
+}
+
+TEST(MixedFabric, OneWaitEndsByShmOrOfi) {
+  if (!has_provider("tcp;ofi_rxm")) GTEST_SKIP();
+  wait_for_both(Far::ofi);
 }
 
 }  // namespace musubi::fabric::conformance

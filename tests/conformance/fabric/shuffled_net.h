@@ -65,6 +65,7 @@ class ShuffledNet final : public MessageNet {
   Sent send(Rank peer, Parcel& parcel, std::size_t bytes, Purpose) noexcept override {
     const std::lock_guard lock(air_->mutex);
     MUSUBI_CHECK(bytes <= parcel_size);
+    ++sent_;
     ShuffledNet* const there = air_->nets[peer.value];
     if (there == nullptr) {
       failed_.push_back(peer);
@@ -117,7 +118,13 @@ class ShuffledNet final : public MessageNet {
     return bells_[static_cast<std::size_t>(sleeper)].rope();
   }
 
-  // Of whoever knows where the rank is.
+  // Messages that this rank has sent. Any thread.
+  std::size_t sent() const {
+    const std::lock_guard lock(air_->mutex);
+    return sent_;
+  }
+
+  // Of anybody who knows where the rank is.
   void say(std::string_view text) {
     const std::lock_guard lock(air_->mutex);
     arrive({std::string(text), false});
@@ -166,6 +173,7 @@ class ShuffledNet final : public MessageNet {
   std::size_t counting_ = 0;  // of them
   std::vector<Parcel*> free_, leaving_;
   std::vector<Rank> failed_;
+  std::size_t sent_ = 0;
 };
 
 }  // namespace musubi::fabric::conformance

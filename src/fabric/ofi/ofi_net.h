@@ -1,0 +1,144 @@
+// A message network by an endpoint of libfabric: unconnected, reliable (FI_EP_RDM), with messages alone.
+//
+// One thread at a time should sleep for it: each message would wake both sleepers. So the service thread does
+// not watch the queue while a waiter sleeps, nor until what woke the waiter has been received; poll() makes
+// it watch again. Without a descriptor for the queue both take naps.
+#pragma once
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/spin_lock.h"
+#include "fabric/messages/net.h"
+#include "fabric/ofi/call_lock.h"
+#include "fabric/ofi/library.h"
+#include "os/memory.h"
+#include "os/sockets.h"
+
+namespace musubi::fabric::ofi {
+
+struct Closer {
+  template <typename Object>
+  void operator()(Object* object) const {
+    object->fid.ops->close(&object->fid);
+  }
+};
+template <typename Object>
+using Owned = std::unique_ptr<Object, Closer>;
+
+class OfiNet final : public MessageNet {
+ public:
+  // Opens an endpoint. `patience`: how long a message may be refused before its peer counts as gone.
+  static Result<std::unique_ptr<OfiNet>> open(const Library& library, Info info, Rank self,
+                                              std::uint32_t ranks, std::chrono::milliseconds patience);
+  ~OfiNet() override;
+
+  // What peers reach it by.
+  const std::string& address() const noexcept { return address_; }
+  // The addresses of all ranks, by rank; empty: of one that cannot take part. Before anything is sent.
+  Result<void> know(const std::vector<std::string>& addresses);
+
+  Rank self() const noexcept override { return self_; }
+  std::uint32_t ranks() const noexcept override { return ranks_; }
+  std::size_t parcel_bytes() const noexcept override;
+  std::string_view name() const noexcept override { return name_; }
+  Parcel* open_group(std::uint32_t group) noexcept override;
+  Sent send(Rank peer, Parcel& parcel, std::size_t bytes, Purpose purpose) noexcept override;
+  void give_back(Parcel& parcel) noexcept override { post(slots()[parcel.number]); }
+  Polled poll(ParcelReceiver& receiver) noexcept override;
+  void sleep(Sleeper sleeper, int timeout_ms) noexcept override;
+  void wake(Sleeper sleeper) noexcept override { bells_[index(sleeper)].ring(); }
+  int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].rope(); }
+
+ private:
+  // What the library wants of a parcel, by its number. The memory begins as zeros.
+  struct Slot {
+    fi_context2 context;  // first: the library gives its address back
+    Parcel* parcel;
+    void* descriptor;    // of registered memory
+    Slot* next;          // in a list of those that wait
+    std::uint32_t peer;  // of one that leaves
+    std::uint32_t bytes;
+    std::uint64_t gives_up_ns;  // of one that waits
+  };
+  // Slots that the library does not take now.
+  struct Waiting {
+    SpinLock lock;
+    Slot* first MUSUBI_GUARDED_BY(lock) = nullptr;
+    std::atomic<std::uint32_t> count{0};
+
+    void push(Slot& slot) noexcept;
+    Slot* take_all() noexcept;
+  };
+
+  OfiNet(const Library& library, Info info, Rank self, std::uint32_t ranks,
+         std::chrono::milliseconds patience);
+  // In the sets of the sleepers.
+  static constexpr std::uint64_t bell_data = 0, queue_data = 1;
+
+  static std::size_t index(Sleeper sleeper) noexcept { return static_cast<std::size_t>(sleeper); }
+  Slot* slots() noexcept { return reinterpret_cast<Slot*>(slot_memory_.data()); }
+  Parcel* parcels() noexcept { return reinterpret_cast<Parcel*>(parcel_memory_.data()); }
+  Result<void> open_objects();
+  Result<void> open_queue();
+  Result<void> open_sleepers();
+  Error problem(const char* doing, long status) const;
+  bool register_group(std::uint32_t group) noexcept;
+
+  bool inject(const Slot& slot) noexcept;
+  long try_send(Slot& slot) noexcept;
+  long read(std::span<fi_cq_msg_entry> entries) noexcept;
+  void post(Slot& slot) noexcept;
+  void send_waiting(ParcelReceiver& receiver) noexcept;
+  void post_waiting() noexcept;
+  bool take_error(ParcelReceiver& receiver) noexcept;
+  void report_failures(ParcelReceiver& receiver) noexcept;
+  void note_failure(std::uint32_t peer) noexcept;
+  static bool is_to_send(const Slot& slot) noexcept;
+  bool queue_is_quiet() noexcept;
+  enum class Sleep : std::uint8_t { none, until_called, until_something_comes };
+  Sleep kind_of_sleep(Sleeper sleeper) noexcept;
+  Polled poll_some(ParcelReceiver& receiver) noexcept;
+  void watch_again() noexcept;
+  void nap(Sleeper sleeper) noexcept;
+
+  const Library& library_;
+  const Info info_;
+  const Rank self_;
+  const std::uint32_t ranks_;
+  const std::uint64_t patience_ns_;
+  const std::string name_;
+  std::string address_;
+
+  Owned<fid_fabric> fabric_;
+  Owned<fid_domain> domain_;
+  Owned<fid_av> book_;
+  Owned<fid_cq> queue_;
+  std::vector<std::atomic<fid_mr*>> registered_;  // by group
+  Owned<fid_ep> endpoint_;
+  std::vector<fi_addr_t> peers_;
+  os::Mapping slot_memory_, parcel_memory_, bytes_;
+
+  CallLock calls_;  // of the library, once peers are known
+  Waiting to_send_, to_post_;
+  std::vector<std::atomic<std::uint64_t>> failed_;  // a bit per peer
+  std::atomic<bool> any_failed_{false};
+
+  int queue_number_ = -1;  // the queue's descriptor
+  os::ReadySet sets_[2];   // by Sleeper
+  os::Bell bells_[2];      // by Sleeper
+  std::atomic<bool> polling_{false};
+  std::atomic<bool> leaves_to_poll_[2]{};  // by Sleeper: it sleeps though something has come
+  std::atomic<std::uint32_t> waiters_{0};
+  std::atomic<bool> service_is_blind_{false};
+  std::atomic<std::uint32_t> idle_naps_{0};
+};
+
+}  // namespace musubi::fabric::ofi

@@ -1,0 +1,90 @@
+// Opens the driver: an endpoint by the chosen provider, and then the peers' addresses.
+#include <algorithm>
+#include <utility>
+
+#include "fabric/ofi/ofi.h"
+#include "fabric/ofi/ofi_net.h"
+#include "fabric/ofi/provider.h"
+
+namespace musubi::fabric {
+namespace {
+
+// What a rank tells: its build, its provider's name, a zero, its address.
+std::string encode(std::string_view build, const ofi::OfiNet& net) {
+  std::string blob(handshake::build_bytes, '\0');
+  build.copy(blob.data(), blob.size());
+  blob += net.name();
+  blob += '\0';
+  blob += net.address();
+  return blob;
+}
+
+Result<std::string> decode(std::uint32_t rank, std::string_view blob, std::string_view own) {
+  const std::string who = "rank " + std::to_string(rank);
+  const std::string_view build = blob.substr(0, handshake::build_bytes);
+  if (blob.size() <= handshake::build_bytes || build != own.substr(0, handshake::build_bytes)) {
+    return Error{who + " is of another build of Musubi; start all ranks from the same installation"};
+  }
+  const auto provider_of = [](std::string_view text) {
+    text.remove_prefix(handshake::build_bytes);
+    return text.substr(0, text.find('\0'));
+  };
+  const std::string_view theirs = provider_of(blob), ours = provider_of(own);
+  if (theirs != ours) {
+    return Error{who + " has " + std::string(theirs) + " of libfabric where this rank has " +
+                 std::string(ours) + "; set ofi_provider to one that all hosts have"};
+  }
+  const std::size_t begin = handshake::build_bytes + theirs.size() + 1;
+  if (begin > blob.size()) return Error{who + " told no address for libfabric"};
+  return std::string(blob.substr(begin));
+}
+
+Result<std::unique_ptr<ofi::OfiNet>> open_net(Rank self, std::uint32_t ranks, const OfiOptions& options) {
+  auto library = ofi::Library::load();
+  if (!library) return library.error();
+  auto info = ofi::choose_provider(*library.value(), options.provider, options.network);
+  if (!info) return info.error();
+  return ofi::OfiNet::open(*library.value(), std::move(info).value(), self, ranks,
+                           options.messages.reach_max);
+}
+
+Result<std::unique_ptr<MessageTransport>> join(Rank self, std::uint32_t ranks, const OfiOptions& options,
+                                               std::unique_ptr<ofi::OfiNet> net,
+                                               const std::vector<std::string>& blobs) {
+  if (blobs.size() != ranks) {
+    return Error{"the exchange of addresses gave " + std::to_string(blobs.size()) + " answers for " +
+                 std::to_string(ranks) + " ranks; start all ranks by one musubi run"};
+  }
+  std::vector<std::string> addresses(ranks);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    if (blobs[rank].empty()) continue;  // that rank reports its failure itself
+    auto address = decode(rank, blobs[rank], blobs[self.value]);
+    if (!address) return address.error();
+    addresses[rank] = std::move(address).value();
+  }
+  if (auto known = net->know(addresses); !known) return known.error();
+  return MessageTransport::create(std::move(net), options.messages);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MessageTransport>> open_ofi(Rank self, std::uint32_t ranks, const OfiOptions& options,
+                                                   const Exchange& exchange) {
+  auto net = open_net(self, ranks, options);
+  // A failure takes part in the exchanges, with an empty blob: the peers must not hang.
+  auto blobs = exchange(net ? encode(options.messages.build, *net.value()) : std::string{});
+  if (!blobs) return blobs.error();
+  auto transport = net ? join(self, ranks, options, std::move(net).value(), blobs.value())
+                       : Result<std::unique_ptr<MessageTransport>>(net.error());
+  auto agreed = agree(transport ? Result<void>() : Result<void>(transport.error()), exchange);
+  if (!agreed) return agreed.error();
+  return transport;
+}
+
+Result<OfiOnThisHost> ofi_on_this_host() {
+  auto library = ofi::Library::load();
+  if (!library) return library.error();
+  return OfiOnThisHost{library.value()->version_text(), ofi::list_providers(*library.value())};
+}
+
+}  // namespace musubi::fabric

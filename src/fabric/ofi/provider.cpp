@@ -1,0 +1,110 @@
+#include "fabric/ofi/provider.h"
+
+#include <arpa/inet.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <algorithm>
+#include <array>
+
+#include "os/tcp.h"
+
+namespace musubi::fabric::ofi {
+namespace {
+
+// The best first. Others are taken by name only: `net`, `sockets` and `shm` break promises or spin, and
+// udp;ofi_rxd notices no death (docs/decisions/ofi.md).
+constexpr std::array<std::string_view, 7> preference{"cxi",  "opx",           "psm3",       "efa",
+                                                     "psm2", "verbs;ofi_rxm", "tcp;ofi_rxm"};
+
+std::size_t place_of(std::string_view name) {
+  return static_cast<std::size_t>(std::ranges::find(preference, name) - preference.begin());
+}
+
+Info make_hints(const Library& library) {
+  Info hints(library.dupinfo(nullptr), {&library});
+  hints->caps = FI_MSG;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  hints->domain_attr->mr_mode =
+      FI_MR_LOCAL | FI_MR_ENDPOINT | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR;
+  return hints;
+}
+
+// Result: a list, or null.
+Info ask(const Library& library, const std::string& provider, const char* node) {
+  library.enter();
+  const Info hints = make_hints(library);
+  std::string name = provider;
+  if (!name.empty()) hints->fabric_attr->prov_name = name.data();
+  fi_info* found = nullptr;
+  const SignalsKept kept;
+  const int status =
+      library.getinfo(api_version, node, nullptr, node == nullptr ? 0 : FI_SOURCE, hints.get(), &found);
+  hints->fabric_attr->prov_name = nullptr;  // it is not the library's
+  return Info(status == 0 ? found : nullptr, {&library});
+}
+
+bool has_ip_address(const fi_info& info) {
+  return info.addr_format == FI_SOCKADDR || info.addr_format == FI_SOCKADDR_IN ||
+         info.addr_format == FI_SOCKADDR_IN6;
+}
+
+std::string text_of(const os::SocketAddress& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const bool is_v4 = address.any.sa_family == AF_INET;
+  ::inet_ntop(address.any.sa_family,
+              is_v4 ? static_cast<const void*>(&address.v4.sin_addr) : &address.v6.sin6_addr, text,
+              sizeof text);
+  return text;
+}
+
+// The best of both lists: with an IP address, at this one; without, wherever it is.
+const fi_info* best_of(const Info& at_address, const Info& elsewhere, bool any_name) {
+  const fi_info* best = nullptr;
+  for (const fi_info* list : {at_address.get(), elsewhere.get()}) {
+    for (const fi_info* each = list; each != nullptr; each = each->next) {
+      if (has_ip_address(*each) != (list == at_address.get())) continue;
+      const std::size_t place = place_of(name_of(*each));
+      if (!any_name && place == preference.size()) continue;
+      if (best == nullptr || place < place_of(name_of(*best))) best = each;
+    }
+  }
+  return best;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+Result<Info> choose_provider(const Library& library, std::string_view provider, std::string_view network) {
+  auto addresses = os::addresses_of_network(network);
+  if (!addresses) return addresses.error();
+  const std::string name(provider);
+  const Info at_address = ask(library, name, text_of(addresses.value()[0]).c_str());
+  const Info elsewhere = ask(library, name, nullptr);
+  const fi_info* const best = best_of(at_address, elsewhere, !provider.empty());
+  if (best != nullptr) return Info(library.dupinfo(best), {&library});
+  return Error{"libfabric " + library.version_text() + " has no provider " +
+               (name.empty() ? std::string("that can carry messages") : name) + " here; it has: " +
+               joined(list_providers(library)) + ". Set ofi_provider to one of them, or far_fabric=tcp"};
+}
+
+std::vector<std::string> list_providers(const Library& library) {
+  const Info found = ask(library, {}, nullptr);
+  std::vector<std::string> names;
+  for (const fi_info* each = found.get(); each != nullptr; each = each->next) {
+    std::string name(name_of(*each));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  std::ranges::stable_sort(names, {}, [](const std::string& each) { return place_of(each); });
+  return names;
+}
+
+}  // namespace musubi::fabric::ofi

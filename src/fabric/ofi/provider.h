@@ -1,0 +1,25 @@
+// Which of libfabric's providers carries a job's messages.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "fabric/ofi/library.h"
+
+namespace musubi::fabric::ofi {
+
+// Provider as named, or the best of this host. `network` as of os::addresses_of_network: of providers that
+// have IP addresses, the first one. Errors: there is none such.
+Result<Info> choose_provider(const Library& library, std::string_view provider, std::string_view network);
+
+// The providers of this host that can carry messages between ranks, the best first. Empty: none.
+std::vector<std::string> list_providers(const Library& library);
+
+// The name, as setting `ofi_provider` has it.
+inline std::string_view name_of(const fi_info& info) {
+  return info.fabric_attr->prov_name;
+}
+
+}  // namespace musubi::fabric::ofi

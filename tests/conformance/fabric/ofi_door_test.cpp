@@ -1,0 +1,204 @@
+// What the driver ofi does to the process that loads it, what it says when it cannot open, who dies, and
+// what strangers can do to the port where libfabric listens.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/random.h"
+#include "ofi_ranks.h"
+#include "os/clock.h"
+#include "os/signal_calls.h"
+#include "service_threads.h"
+
+namespace musubi::fabric::conformance {
+namespace {
+
+constexpr std::uint64_t patience_ns = 30'000'000'000u;
+constexpr RegionId region{0};
+
+template <typename Condition>
+bool comes_true(Condition condition) {
+  const std::uint64_t end = os::monotonic_ns() + patience_ns;
+  while (!condition()) {
+    if (os::monotonic_ns() > end) return false;
+    ::usleep(1000);
+  }
+  return true;
+}
+
+class Watcher final : public PeerWatcher {
+ public:
+  void peer_failed(Rank, const char*) noexcept override { failed.fetch_add(1); }
+  std::atomic<unsigned> failed{0};
+};
+
+// A service thread of one rank.
+class Service {
+ public:
+  explicit Service(Fabric& fabric)
+      : fabric_(fabric), thread_([this] {
+          while (!stop_.load()) {
+            if (!fabric_.progress()) fabric_.wait_for_service();
+          }
+        }) {}
+  ~Service() {
+    stop_.store(true);
+    fabric_.wake_service();
+    thread_.join();
+  }
+  Service(const Service&) = delete;
+
+ private:
+  Fabric& fabric_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+// Opens ranks with these options, one each. Result: what rank 0 was told.
+std::string opening_fails(const std::vector<OfiOptions>& options) {
+  const auto ranks = static_cast<std::uint32_t>(options.size());
+  ExchangeBoard board(ranks);
+  std::vector<std::string> errors(ranks);
+  std::vector<std::thread> openers;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    openers.emplace_back([&, rank] {
+      OfiRank opened;
+      const auto result =
+          opened.open(Rank{rank}, ranks, 4096, options[rank], board.of(Rank{rank}), WaitingPolicy{});
+      if (!result) errors[rank] = result.error().message;
+    });
+  }
+  for (auto& opener : openers) opener.join();
+  for (const std::string& error : errors) EXPECT_EQ(error, errors[0]);
+  return errors[0];
+}
+
+}  // namespace
+
+class OfiDoor : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_provider("tcp;ofi_rxm")) GTEST_SKIP();
+  }
+  void open(std::uint32_t ranks) {
+    board_ = std::make_unique<ExchangeBoard>(ranks);
+    ranks_ = std::vector<OfiRank>(ranks);
+    open_all(ranks, [&](Rank rank) {
+      const Exchange spied = [this, rank, inner = board_->of(rank)](std::string_view blob) mutable {
+        if (rank == Rank{0} && blob.size() > sizeof door_) {
+          std::memcpy(&door_, blob.data() + blob.size() - sizeof door_, sizeof door_);
+        }
+        return inner(blob);
+      };
+      OfiOptions options = ofi_options_of_tests();
+      options.messages.log = &lines_;
+      return ranks_[rank.value].open(rank, ranks, 4096, options, spied, WaitingPolicy{}, &watcher_);
+    });
+    for (OfiRank& rank : ranks_) services_.push_back(std::make_unique<Service>(*rank.fabric));
+  }
+  // Whether rank `from` gets the word of the other's memory.
+  bool ask(std::uint32_t from, std::uint32_t to) {
+    std::uint64_t word = 0;
+    *reinterpret_cast<std::uint64_t*>(ranks_[to].memory.data()) = 4711;
+    const Step step = get(region, 0, &word, sizeof word);
+    Event completion;
+    if (ranks_[from].fabric->post(Rank{to}, {&step, 1}, completion) != Outcome::pending) return false;
+    return comes_true([&] { return completion.is_set(); }) && word == 4711;
+  }
+
+  Lines lines_;
+  Watcher watcher_;
+  sockaddr_in door_{};
+  std::unique_ptr<ExchangeBoard> board_;
+  std::vector<OfiRank> ranks_;
+  std::vector<std::unique_ptr<Service>> services_;
+};
+
+// The library is loaded by has_provider() at the latest; other tests of this process may have done it.
+TEST_F(OfiDoor, TakesNeitherSignalsNorTheEnvironment) {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGTERM, SIGINT}) {
+    struct sigaction action {};
+    ASSERT_EQ(os::set_signal_action(signal, nullptr, &action), 0);
+    EXPECT_EQ(action.sa_handler, SIG_DFL) << signal;
+  }
+  EXPECT_EQ(::getenv("IPATH_NO_BACKTRACE"), nullptr);
+  EXPECT_EQ(::dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD), nullptr) << "the program would see it";
+}
+
+TEST_F(OfiDoor, AllPairsMeet) {
+  open(4);
+  for (std::uint32_t from = 0; from < 4; ++from) {
+    for (std::uint32_t to = 0; to < 4; ++to) {
+      if (from == to) continue;
+      EXPECT_TRUE(ask(from, to)) << from << " asks " << to;
+    }
+  }
+  EXPECT_EQ(ranks_[0].transport->lines(), 6u);
+  EXPECT_TRUE(lines_.all().empty());
+}
+
+// Both ends of each pair at once, from many fresh starts: their first messages cross.
+TEST_F(OfiDoor, RanksThatAskEachOtherAtOnceMeet) {
+  for (unsigned round = 0; round < 20; ++round) {
+    services_.clear();
+    ranks_.clear();
+    open(2);
+    std::thread other([&] { EXPECT_TRUE(ask(1, 0)); });
+    EXPECT_TRUE(ask(0, 1));
+    other.join();
+  }
+}
+
+// Nothing is asked of it; the others stay.
+TEST_F(OfiDoor, ADeadPeerIsNoticed) {
+  open(3);
+  ASSERT_TRUE(ask(0, 1));
+  ASSERT_TRUE(ask(0, 2));
+  services_[1].reset();
+  ranks_[1].fabric.reset();
+  ranks_[1].transport.reset();
+  EXPECT_TRUE(comes_true([&] { return watcher_.failed.load() == 1; }));
+  EXPECT_TRUE(ask(0, 2));
+  EXPECT_EQ(watcher_.failed.load(), 1u);
+}
+
+// It is libfabric that reads these; ranks go on.
+TEST_F(OfiDoor, NoiseAtThePortChangesNothing) {
+  open(2);
+  ASSERT_TRUE(ask(0, 1));
+  Random random(5);
+  for (unsigned round = 0; round < 200; ++round) {
+    os::FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::connect(socket.number(), reinterpret_cast<sockaddr*>(&door_), sizeof door_), 0);
+    std::string noise(random.below(600), '\0');
+    for (char& each : noise) each = static_cast<char>(random.next());
+    ::send(socket.number(), noise.data(), noise.size(), MSG_NOSIGNAL);
+  }
+  EXPECT_TRUE(ask(0, 1));
+  EXPECT_TRUE(ask(1, 0));
+  EXPECT_EQ(watcher_.failed.load(), 0u);
+}
+
+TEST_F(OfiDoor, AnUnknownProviderIsNamedWithThoseThatThereAre) {
+  const std::string error = opening_fails(std::vector(2, ofi_options_of_tests("carrier-pigeon")));
+  EXPECT_NE(error.find("has no provider carrier-pigeon here; it has: "), std::string::npos) << error;
+  EXPECT_NE(error.find("tcp;ofi_rxm"), std::string::npos) << error;
+}
+
+TEST_F(OfiDoor, RanksWithDifferentProvidersOrBuildsDoNotOpen) {
+  if (!has_provider("udp;ofi_rxd")) GTEST_SKIP();
+  std::string error = opening_fails({ofi_options_of_tests(), ofi_options_of_tests("udp;ofi_rxd")});
+  EXPECT_NE(error.find("set ofi_provider to one that all hosts have"), std::string::npos) << error;
+  OfiOptions other = ofi_options_of_tests();
+  other.messages.build = "other";
+  error = opening_fails({ofi_options_of_tests(), other});
+  EXPECT_NE(error.find("is of another build of Musubi"), std::string::npos) << error;
+}
+
+}  // namespace musubi::fabric::conformance

@@ -1,0 +1,66 @@
+// The port's suite on the driver ofi, over tcp;ofi_rxm, which stands in for networks that this machine has
+// not, and over udp;ofi_rxd: the ranks are of one process, the network is real.
+#include "fabric_suite.h"
+#include "ofi_ranks.h"
+#include "os/cpu.h"
+#include "service_threads.h"
+#include "waiting_suite.h"
+
+namespace musubi::fabric::conformance {
+namespace {
+
+class OfiWorld final : public ServedWorld {
+ public:
+  OfiWorld(std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy, std::string_view provider)
+      : ServedWorld(ranks), board_(ranks), ranks_(ranks) {
+    open_all(ranks, [&](Rank rank) {
+      return ranks_[rank.value].open(rank, ranks, region_bytes, ofi_options_of_tests(provider),
+                                     board_.of(rank), policy);
+    });
+  }
+
+  Fabric& fabric(Rank rank) override { return *ranks_[rank.value].fabric; }
+  std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
+
+ private:
+  ExchangeBoard board_;
+  std::vector<OfiRank> ranks_;
+};
+
+std::unique_ptr<FabricWorld> make_by_cores(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<OfiWorld>(ranks, region_bytes, waiting_policy(ranks, os::allowed_cores()),
+                                    "tcp;ofi_rxm");
+}
+
+std::unique_ptr<FabricWorld> make_sleepy(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<OfiWorld>(ranks, region_bytes, WaitingPolicy{}, "tcp;ofi_rxm");
+}
+
+std::unique_ptr<FabricWorld> make_yielding(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<OfiWorld>(ranks, region_bytes, WaitingPolicy{.spin_checks = 0, .yields = 50},
+                                    "tcp;ofi_rxm");
+}
+
+std::unique_ptr<FabricWorld> make_by_udp(std::uint32_t ranks, std::size_t region_bytes) {
+  return std::make_unique<OfiWorld>(ranks, region_bytes, WaitingPolicy{}, "udp;ofi_rxd");
+}
+
+std::vector<Driver> drivers() {
+  std::vector<Driver> all;
+  if (has_provider("tcp;ofi_rxm")) all = {{"by_cores", &make_by_cores, 2}, {"sleepy", &make_sleepy, 2}};
+  if (has_provider("udp;ofi_rxd")) all.push_back({"by_udp", &make_by_udp, 1});
+  return all;
+}
+
+std::vector<Driver> waiting_drivers() {
+  if (!has_provider("tcp;ofi_rxm")) return {};
+  return {{"sleepy", &make_sleepy}, {"yielding", &make_yielding}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Ofi, WaitingSuite, ::testing::ValuesIn(waiting_drivers()), driver_name);
+INSTANTIATE_TEST_SUITE_P(Ofi, FabricSuite, ::testing::ValuesIn(drivers()), driver_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(WaitingSuite);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FabricSuite);
+
+}  // namespace
+}  // namespace musubi::fabric::conformance
