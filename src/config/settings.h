@@ -26,7 +26,8 @@ enum class Kind {
   names,
   path,
   network,
-  ports
+  ports,
+  word
 };
 enum class Scope { collective, per_rank };
 
@@ -71,6 +72,11 @@ struct FieldOf<Kind::network> {
 template <>
 struct FieldOf<Kind::ports> {
   using Type = std::string;  // as for port_range(), or empty
+};
+
+template <>
+struct FieldOf<Kind::word> {
+  using Type = std::string;  // without spaces, or empty
 };
 
 namespace declaration {

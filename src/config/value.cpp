@@ -97,6 +97,8 @@ std::string_view form_of(Kind kind) {
       return "the name of a network interface, or an IPv4 or IPv6 address";
     case Kind::ports:
       return "a port or the first and the last one, as in 40000-40099, from 1 to 65535";
+    case Kind::word:
+      return "one word of at most 64 bytes";
     case Kind::path:
       return "the path of a file, of at most 4095 bytes and without control characters";
   }
@@ -105,7 +107,7 @@ std::string_view form_of(Kind kind) {
 
 bool has_range(Kind kind) {
   return kind != Kind::boolean && kind != Kind::names && kind != Kind::path && kind != Kind::network &&
-         kind != Kind::ports;
+         kind != Kind::ports && kind != Kind::word;
 }
 
 Error refusal(const Declaration& declaration, std::string_view text) {
@@ -148,6 +150,12 @@ bool is_network(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~' && c != '/'; });
 }
 
+bool is_word(std::string_view text) {
+  constexpr std::size_t text_bytes_max = 64;
+  return text.size() <= text_bytes_max &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
+
 bool is_path(std::string_view text) {
   constexpr std::size_t text_bytes_max = 4095;
   return text.size() <= text_bytes_max &&
@@ -188,6 +196,9 @@ Result<Value> parse_value(const Declaration& declaration, std::string_view text)
       return refusal(declaration, text);
     case Kind::ports:
       if (text.empty() || port_range(text)) return Value(std::string(text));
+      return refusal(declaration, text);
+    case Kind::word:
+      if (is_word(text)) return Value(std::string(text));
       return refusal(declaration, text);
     case Kind::path:
       if (is_path(text)) return Value(std::string(text));
@@ -235,6 +246,7 @@ std::string format_range(const Declaration& declaration) {
   if (declaration.kind == Kind::path) return "path of a file";
   if (declaration.kind == Kind::network) return "interface or address";
   if (declaration.kind == Kind::ports) return "port, or first-last";
+  if (declaration.kind == Kind::word) return "a word";
   if (declaration.kind == Kind::choice) {
     std::string words(declaration.words);
     for (std::size_t at; (at = words.find('|')) != std::string::npos;) words.replace(at, 1, " or ");

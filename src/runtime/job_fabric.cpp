@@ -23,16 +23,20 @@ constexpr std::uint64_t patience_ns = 5'000'000'000;
 Result<void> JobFabric::open(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy) {
   const config::Settings& settings = job_.settings;
   const bootstrap::Hosts& hosts = job_.bootstrap->hosts();
-  const bool by_sockets = settings.near_fabric == "tcp";
-  const bool any_far = job_.ranks > 1 && (by_sockets || hosts.count() > 1);
-  const bool any_near = !any_far || (!by_sockets && hosts.count() < job_.ranks);
+  const bool all_far = settings.near_fabric != "shm";
+  const bool any_far = job_.ranks > 1 && (all_far || hosts.count() > 1);
+  const bool any_near = !any_far || (!all_far && hosts.count() < job_.ranks);
   const fabric::Distance distance{static_cast<std::uint64_t>(settings.fabric_delay.count()),
                                   settings.fabric_bandwidth};
   const bool is_delayed = distance.round_trip_ns != 0 || distance.bits_per_second != 0;
   if (is_delayed && any_far) {
     return Error{
         "fabric_delay and fabric_bandwidth are for ranks that share a host and its memory; leave them "
-        "out with near_fabric=tcp and in jobs of several hosts"};
+        "out with near_fabric=tcp or ofi and in jobs of several hosts"};
+  }
+  if (all_far && hosts.count() > 1 && settings.near_fabric != settings.far_fabric) {
+    return Error{"near_fabric=" + settings.near_fabric + " and far_fabric=" + settings.far_fabric +
+                 " exclude each other: a rank has one network; give both the same word, or near_fabric=shm"};
   }
   if (any_far) {
     if (auto opened = open_far(regions, policy); !opened) return opened;
@@ -57,22 +61,43 @@ Result<void> JobFabric::open_far(std::span<const fabric::RegionMemory> regions,
   const config::Settings& settings = job_.settings;
   const std::string_view secret = job_.bootstrap->secret();
   MUSUBI_CHECK(!secret.empty(), "the bootstrap has no secret for connections between ranks");
+  const bool by_ofi = (settings.near_fabric == "shm" ? settings.far_fabric : settings.near_fabric) == "ofi";
+  auto opened = open_transport(by_ofi, secret);
+  if (!opened) return opened.error();
+  transport_ = std::move(opened).value();
+  far_ = std::make_unique<fabric::ActiveMessages>(*transport_, regions, job_.counters, policy,
+                                                  static_cast<fabric::PeerWatcher*>(this));
+  return {};
+}
+
+Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(bool by_ofi, std::string_view secret) {
+  const config::Settings& settings = job_.settings;
   const std::string build = own_build();
+  const bool is_local = job_.bootstrap->hosts().count() == 1;
+  const std::string_view network =
+      settings.network.empty() && is_local ? "127.0.0.1" : std::string_view(settings.network);
+  const auto exchange = [this](std::string_view blob) { return job_.bootstrap->all_gather(blob); };
+  if (by_ofi) {
+    fabric::OfiOptions options;
+    options.messages.secret = std::as_bytes(std::span(secret));
+    options.messages.build = build;
+    options.messages.log = this;
+    options.provider = settings.ofi_provider;
+    options.network = network;
+    auto opened = fabric::open_ofi(job_.self, job_.ranks, options, exchange);
+    if (!opened) return opened.error();
+    return std::unique_ptr<fabric::Transport>(std::move(opened).value());
+  }
   fabric::TcpOptions options;
   options.secret = std::as_bytes(std::span(secret));
   options.build = build;
-  const bool is_local = job_.bootstrap->hosts().count() == 1;
-  options.network = settings.network.empty() && is_local ? "127.0.0.1" : std::string_view(settings.network);
+  options.network = network;
   if (const auto ports = config::port_range(settings.ports)) options.ports = {ports->first, ports->last};
   options.silence_max = std::chrono::duration_cast<std::chrono::milliseconds>(settings.silence_max);
   options.log = this;
-  const auto exchange = [this](std::string_view blob) { return job_.bootstrap->all_gather(blob); };
   auto opened = fabric::open_tcp(job_.self, job_.ranks, options, exchange);
   if (!opened) return opened.error();
-  sockets_ = std::move(opened).value();
-  far_ = std::make_unique<fabric::ActiveMessages>(*sockets_, regions, job_.counters, policy,
-                                                  static_cast<fabric::PeerWatcher*>(this));
-  return {};
+  return std::unique_ptr<fabric::Transport>(std::move(opened).value());
 }
 
 Result<void> JobFabric::open_near(std::span<const fabric::RegionMemory> regions,

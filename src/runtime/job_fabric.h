@@ -1,5 +1,6 @@
-// The fabric of a rank: shm among the ranks of one host, tcp to those of others, both in a job of several
-// hosts with several ranks each; by settings also tcp on one host, or near peers as if they were far.
+// The fabric of a rank: shm among the ranks of one host, tcp or ofi to those of others, both in a job of
+// several hosts with several ranks each; by settings also these on one host, or near peers as if they were
+// far.
 #pragma once
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include "fabric/active_messages/engine.h"
 #include "fabric/delayed/delayed_fabric.h"
 #include "fabric/mixed/mixed_fabric.h"
+#include "fabric/ofi/ofi.h"
 #include "fabric/shm/shm_fabric.h"
 #include "fabric/tcp/tcp.h"
 #include "runtime/job_context.h"
@@ -43,10 +45,11 @@ class JobFabric final : private fabric::PeerWatcher, private fabric::handshake::
   void peer_failed(Rank peer, const char* reason) noexcept override;
   void say(std::string_view line) noexcept override;
   Result<void> open_far(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy);
+  Result<std::unique_ptr<fabric::Transport>> open_transport(bool by_ofi, std::string_view secret);
   Result<void> open_near(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy);
 
   JobContext& job_;
-  std::unique_ptr<fabric::SocketTransport> sockets_;
+  std::unique_ptr<fabric::Transport> transport_;
   std::unique_ptr<fabric::ActiveMessages> far_;
   std::unique_ptr<fabric::ShmFabric> near_;
   std::unique_ptr<fabric::Fabric> joined_;  // of those above, by settings and hosts

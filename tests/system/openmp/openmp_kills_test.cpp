@@ -1,4 +1,5 @@
 // Ranks and launchers die at random moments; nothing of their jobs is left, and nobody else's job notices.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -11,10 +12,13 @@
 namespace musubi::test {
 namespace {
 
-constexpr int rounds = 5, kills_per_round = 20;
+constexpr int rounds = 5, kills_per_round = 20, kills_over_libfabric = 15;
 
-LaunchedJob::Options churn(int ranks, int work) {
-  return job_of({ranks}, "churn", {std::to_string(work)});
+// `near_fabric` as the setting has it.
+LaunchedJob::Options churn(int ranks, int work, const std::string& near_fabric = "shm") {
+  LaunchedJob::Options options = job_of({ranks}, "churn", {std::to_string(work)});
+  options.environment.push_back("MUSUBI_NEAR_FABRIC=" + near_fabric);
+  return options;
 }
 
 // A process that is just being executed shows no environment.
@@ -24,11 +28,11 @@ std::vector<pid_t> ranks_of(const LaunchedJob& job) {
   return ranks;
 }
 
-void kill_a_rank(Random& random) {
+void kill_a_rank(Random& random, const std::string& near_fabric = "shm") {
   const Moment moment{3, random.between(0, 30)};
   const std::size_t victim = random.below(3);
   SCOPED_TRACE("rank " + std::to_string(victim) + " at " + moment.text());
-  LaunchedJob job(churn(3, 100000));
+  LaunchedJob job(churn(3, 100000, near_fabric));
   ASSERT_TRUE(moment.await(job)) << job.error();
   LeftOvers left;
   left.look_at(job);
@@ -74,6 +78,14 @@ TEST(Kills, LeaveNothingAndDisturbNobody) {
     }
     if (HasFailure()) break;
   }
+}
+
+TEST(Kills, OverLibfabricLeaveNothingEither) {
+  void* const library = ::dlopen("libfabric.so.1", RTLD_NOW);
+  if (library == nullptr) GTEST_SKIP() << "no libfabric: " << ::dlerror();
+  ::dlclose(library);
+  Random random(seed_of_test());
+  for (int i = 0; i < kills_over_libfabric && !HasFailure(); ++i) kill_a_rank(random, "ofi");
 }
 
 }  // namespace
