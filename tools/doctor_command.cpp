@@ -7,6 +7,7 @@
 #include <set>
 
 #include "doctor/report.h"
+#include "fabric/ofi/ofi.h"
 #include "host_facts.h"
 #include "hosts_command.h"
 #include "launch/hosts/hosts_launcher.h"
@@ -58,6 +59,10 @@ Result<doctor::Job> job_of(const config::Settings& settings, std::uint32_t ranks
 doctor::Facts facts_of_this_host() {
   doctor::Facts facts = doctor::gather();
   add_processors(facts);
+  if (auto found = fabric::ofi_on_this_host()) {
+    facts.libfabric_version = found.value().version;
+    facts.libfabric_providers = found.value().providers;
+  }
   auto library = find_preloaded_library();
   if (library) {
     facts.library = library.value();
@@ -117,6 +122,7 @@ Result<std::vector<launch::Fact>> examination_of_this_host(const launch::JobOrde
       {"cores", std::to_string(facts.cores), ""},
       {"memory free", doctor::in_units(facts.memory_bytes_available), ""},
       {"open files", facts.open_files ? std::to_string(*facts.open_files) : "unlimited", ""},
+      {"libfabric", facts.libfabric_providers.empty() ? "none" : facts.libfabric_providers[0], ""},
       {"job", doctor::job_can_run(findings) ? "can run" : "cannot run", ""}};
   for (const doctor::Finding& finding : findings) {
     if (finding.severity == doctor::Severity::ok) continue;

@@ -59,11 +59,14 @@ struct Facts {
   std::optional<std::uint64_t> shared_folder_bytes;  // size of /dev/shm; empty: not mounted
   std::optional<int> traced_scope;                   // kernel.yama.ptrace_scope
 
+  std::string libfabric_version;                 // empty: there is none
+  std::vector<std::string> libfabric_providers;  // that can carry a job, the best first
+
   std::string library;        // path of what is preloaded, or
   std::string library_error;  // why there is none
 };
 
-// Looks at the machine; changes nothing of it. Starts and ends one child process. Not the library and the
+// Looks at the machine; changes nothing of it. Starts and ends one child process. Not the libraries and the
 // processors, of which the caller knows.
 Facts gather();
 

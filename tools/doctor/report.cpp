@@ -55,6 +55,8 @@ nlohmann::json numbers(const Facts& facts) {
       {"huge_page_pools", pools},
       {"shared_folder_bytes", or_null(facts.shared_folder_bytes)},
       {"userfaultfd_features", facts.fault_file.features},
+      {"libfabric", facts.libfabric_version},
+      {"libfabric_providers", facts.libfabric_providers},
   };
 }
 

@@ -17,7 +17,7 @@ std::vector<Finding> examine(const Facts& facts, const Job& job) {
       examine_open_files,    examine_processes,       examine_cores,
       examine_quota,         examine_memory,          examine_memory_limit,
       examine_huge_pages,    examine_huge_page_pools, examine_shared_folder,
-      examine_fault_file,    examine_tracing};
+      examine_libfabric,     examine_fault_file,      examine_tracing};
   std::vector<Finding> findings;
   for (const auto rule : rules) findings.push_back(rule(facts, job));
   return findings;

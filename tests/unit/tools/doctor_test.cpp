@@ -206,6 +206,18 @@ TEST(Doctor, TheJsonHoldsTheSame) {
   EXPECT_EQ((*bad)["subject"], "addresses");
 }
 
+TEST(Doctor, NamesTheProvidersOfLibfabric) {
+  const auto fact = [](const Facts& facts) {
+    const auto findings = examine(facts, small_job());
+    return std::ranges::find(findings, "libfabric", &Finding::subject)->fact;
+  };
+  Facts facts = healthy();
+  EXPECT_EQ(fact(facts), "not installed");
+  facts.libfabric_version = "1.17";
+  facts.libfabric_providers = {"cxi", "tcp;ofi_rxm"};
+  EXPECT_EQ(fact(facts), "1.17: cxi, tcp;ofi_rxm");
+}
+
 TEST(Doctor, UnitsAreReadable) {
   EXPECT_EQ(in_units(0), "0 B");
   EXPECT_EQ(in_units(1023), "1023 B");
