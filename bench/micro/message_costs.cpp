@@ -1,5 +1,6 @@
 // What a get costs over active messages, beside what the same bytes cost over the same kind of sockets with
-// nothing above them: two ranks, or two threads, of one process; by AF_UNIX sockets, and by TCP.
+// nothing above them: two ranks, or two threads, of one process; by AF_UNIX sockets, by TCP, and by libfabric
+// over TCP, where there is one.
 // Usage: message_costs [--csv] [rounds]
 
 #include <netinet/tcp.h>
@@ -19,6 +20,7 @@
 
 #include "base/check.h"
 #include "fabric/loopback/loopback.h"
+#include "fabric/ofi/ofi.h"
 #include "fabric/tcp/tcp.h"
 #include "os/tcp.h"
 #include "rows.h"
@@ -61,7 +63,7 @@ void write_all(int socket, const std::byte* from, std::size_t bytes) {
   }
 }
 
-enum class Kind { unix_sockets, tcp };
+enum class Kind { unix_sockets, tcp, ofi };
 
 std::array<os::FileDescriptor, 2> joined_sockets(Kind kind) {
   int pair[2];
@@ -129,9 +131,9 @@ class UnixJob final : public Job {
   std::unique_ptr<LoopbackJob> job_;
 };
 
-class TcpJob final : public Job {
+class NetworkJob final : public Job {
  public:
-  explicit TcpJob(WaitingPolicy policy) {
+  NetworkJob(Kind kind, WaitingPolicy policy) {
     std::barrier meeting(2);
     std::vector<std::string> blobs(2);
     const auto open = [&](std::uint32_t rank) {
@@ -144,9 +146,7 @@ class TcpJob final : public Job {
       };
       OneRank& own = ranks_[rank];
       own.memory = std::move(os::Mapping::anywhere(region_bytes, os::Protection::read_write)).value();
-      TcpOptions options;
-      options.network = "127.0.0.1";
-      own.transport = std::move(open_tcp(Rank{rank}, 2, options, exchange)).value();
+      own.transport = open_transport(kind, Rank{rank}, exchange);
       const RegionMemory memory{region, own.memory.data(), region_bytes};
       own.fabric =
           std::make_unique<ActiveMessages>(*own.transport, std::span(&memory, 1), own.counters, policy);
@@ -159,10 +159,22 @@ class TcpJob final : public Job {
   std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
 
  private:
+  static std::unique_ptr<Transport> open_transport(Kind kind, Rank self, const Exchange& exchange) {
+    if (kind == Kind::ofi) {
+      OfiOptions options;
+      options.provider = "tcp;ofi_rxm";
+      options.network = "127.0.0.1";
+      return std::move(open_ofi(self, 2, options, exchange)).value();
+    }
+    TcpOptions options;
+    options.network = "127.0.0.1";
+    return std::move(open_tcp(self, 2, options, exchange)).value();
+  }
+
   struct OneRank {
     os::Mapping memory;
     trace::Counters counters;
-    std::unique_ptr<SocketTransport> transport;
+    std::unique_ptr<Transport> transport;
     std::unique_ptr<ActiveMessages> fabric;
   };
   std::array<OneRank, 2> ranks_;
@@ -176,7 +188,7 @@ class TwoRanks {
     if (kind == Kind::unix_sockets) {
       job_ = std::make_unique<UnixJob>(policy);
     } else {
-      job_ = std::make_unique<TcpJob>(policy);
+      job_ = std::make_unique<NetworkJob>(kind, policy);
     }
     std::memset(job_->memory(Rank{1}), 1, region_bytes);
     service_ = std::thread([this, asleep] {
@@ -234,7 +246,7 @@ Row per_item(Row row, std::size_t items) {
 }
 
 void add_rows(Kind kind, bool asleep, std::size_t rounds, std::vector<Row>& rows) {
-  const std::string prefix = kind == Kind::tcp ? "tcp " : "";
+  const std::string prefix = kind == Kind::unix_sockets ? "" : kind == Kind::tcp ? "tcp " : "ofi ";
   const char* const how = asleep ? ", asleep" : ", awake";
   const std::string each = asleep ? "" : ", awake";
   const auto raw = [&](const std::string& name, std::size_t items, std::size_t bytes) {
@@ -243,9 +255,11 @@ void add_rows(Kind kind, bool asleep, std::size_t rounds, std::vector<Row>& rows
                            items * (bytes + reply_header_bytes), asleep, rounds),
                  items));
   };
-  raw(std::string("8 bytes") + how, 1, 8);
-  raw(std::string("32 KiB") + how, 1, block_bytes);
-  raw("64 of 8 bytes, each" + each, window, 8);
+  if (kind != Kind::ofi) {
+    raw(std::string("8 bytes") + how, 1, 8);
+    raw(std::string("32 KiB") + how, 1, block_bytes);
+    raw("64 of 8 bytes, each" + each, window, 8);
+  }
   TwoRanks ranks(kind, asleep);
   const auto gets = [&](const std::string& name, std::size_t bytes, std::size_t count) {
     rows.push_back(ranks.gets((prefix + "get: " + name).c_str(), bytes, count, rounds));
@@ -259,7 +273,13 @@ void add_rows(Kind kind, bool asleep, std::size_t rounds, std::vector<Row>& rows
 std::vector<Row> all_rows(std::size_t rounds) {
   pin(0);
   std::vector<Row> rows;
-  for (const Kind kind : {Kind::unix_sockets, Kind::tcp}) {
+  std::vector<Kind> kinds{Kind::unix_sockets, Kind::tcp};
+  if (auto found = ofi_on_this_host()) {
+    kinds.push_back(Kind::ofi);
+  } else {
+    std::fprintf(stderr, "no rows of ofi: %s\n", found.error().message.c_str());
+  }
+  for (const Kind kind : kinds) {
     for (const bool asleep : {true, false}) add_rows(kind, asleep, rounds, rows);
   }
   return rows;
