@@ -73,7 +73,7 @@ std::optional<std::string> rsh_ending(HostLink& host) {
 
 void hang_up(HostLink& host) {
   host.channel.close();
-  if (host.rsh.process_id > 0) signal_rsh(host.rsh, SIGKILL);
+  if (host.is_called()) signal_rsh(host.rsh, SIGKILL);
 }
 
 }  // namespace musubi::launch

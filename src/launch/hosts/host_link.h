@@ -28,8 +28,9 @@ enum class HostState {
 struct HostLink {
   std::string name;
   RankRange ranks;
+  std::uint16_t place = 0;  // those with equal ones share a host
   HostState state = HostState::called;
-  RshProcess rsh;
+  RshProcess rsh;  // none, when another launcher has started the proxy
   Channel channel;
   std::uint32_t alive = 0;  // ranks whose ends were not told
 
@@ -43,10 +44,12 @@ struct HostLink {
   std::optional<std::uint64_t> closed_ns;          // the channel has ended; the process will
 
   bool used() const { return state != HostState::lost && state != HostState::done; }
+  bool is_called() const { return rsh.process_id > 0; }
   bool serves() const { return state == HostState::starting || state == HostState::running; }
 };
 
-// Reads what the rsh process has printed. Lines that begin as Musubi's own are given back, to be shown.
+// Reads what the rsh process, if there is one, has printed. Lines that begin as Musubi's own are given back,
+// to be shown.
 std::string read_complaints(HostLink& host);
 
 // How the rsh process has ended, and its last words: "exit status 255: ssh: ...". Empty: it runs.

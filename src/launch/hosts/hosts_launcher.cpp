@@ -1,5 +1,6 @@
 #include "launch/hosts/hosts_launcher.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,24 +16,59 @@
 namespace musubi::launch {
 namespace {
 
+HostLink link_to(const HostRanks& host, std::size_t place, os::FileDescriptor in, os::FileDescriptor out,
+                 std::chrono::nanoseconds patience) {
+  HostLink link;
+  link.name = host.name;
+  link.ranks = host.ranks;
+  link.place = static_cast<std::uint16_t>(place);
+  link.channel = Channel(std::move(in), std::move(out), true, static_cast<std::uint64_t>(patience.count()));
+  return link;
+}
+
+// Starts a proxy by `rsh`; on this host when that is empty.
+Result<HostLink> call_host(const HostsPlan& plan, std::size_t index, const std::string& rsh,
+                           const InheritedState& inherited) {
+  const std::uint64_t called_ns = os::monotonic_ns();
+  auto started = start_rsh(rsh, plan.hosts[index].name, plan.musubi_path, inherited);
+  if (!started) return started.error();
+  RshProcess process = std::move(started).value();
+  HostLink link = link_to(plan.hosts[index], index, std::move(process.from_proxy),
+                          std::move(process.to_proxy), plan.order.start_timeout);
+  link.rsh = std::move(process);
+  link.called_ns = called_ns;
+  return link;
+}
+
 Result<std::vector<HostLink>> call_hosts(const HostsPlan& plan, const InheritedState& inherited) {
   std::vector<HostLink> hosts;
-  hosts.reserve(plan.hosts.size());
-  for (const HostRanks& one : plan.hosts) {
-    HostLink host;
-    host.name = one.name;
-    host.ranks = one.ranks;
-    host.called_ns = os::monotonic_ns();
-    const bool by_rsh = plan.rsh_for_all || !is_this_host(one.name);
-    auto started = start_rsh(by_rsh ? plan.rsh : "", one.name, plan.musubi_path, inherited);
-    if (!started) {
+  for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
+    const bool by_rsh = plan.rsh_for_all || !is_this_host(plan.hosts[i].name);
+    auto called = call_host(plan, i, by_rsh ? plan.rsh : "", inherited);
+    if (!called) {
       for (HostLink& other : hosts) hang_up(other);
-      return started.error();
+      return called.error();
     }
-    host.rsh = std::move(started).value();
-    host.channel = Channel(std::move(host.rsh.from_proxy), std::move(host.rsh.to_proxy), true,
-                           static_cast<std::uint64_t>(plan.order.start_timeout.count()));
-    hosts.push_back(std::move(host));
+    hosts.push_back(std::move(called).value());
+  }
+  return hosts;
+}
+
+Result<std::vector<HostLink>> link_proxies(const HostsPlan& plan, StartedProxies proxies,
+                                           const InheritedState& inherited) {
+  std::vector<HostLink> hosts;
+  for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
+    os::FileDescriptor socket = std::move(proxies.sockets[i]);
+    if (socket.number() < 0) {
+      auto called = call_host(plan, i, "", inherited);
+      if (!called) return called.error();
+      hosts.push_back(std::move(called).value());
+    } else {
+      // The two directions of a channel are watched apart, each under a number of its own.
+      os::FileDescriptor out(::fcntl(socket.number(), F_DUPFD_CLOEXEC, 0));
+      hosts.push_back(link_to(plan.hosts[i], i, std::move(socket), std::move(out), plan.order.start_timeout));
+    }
+    hosts.back().place = proxies.places[i];
   }
   return hosts;
 }
@@ -43,6 +79,7 @@ void end_calls(std::vector<HostLink>& hosts) {
   const std::uint64_t deadline_ns = os::monotonic_ns() + patience_ns;
   for (HostLink& host : hosts) host.channel.close();
   for (HostLink& host : hosts) {
+    if (!host.is_called()) continue;
     while (os::monotonic_ns() < deadline_ns) {
       pollfd file{host.rsh.process.number(), POLLIN, 0};
       constexpr int look_again_ms = 100;
@@ -84,6 +121,16 @@ Result<int> HostsLauncher::run(HostsPlan plan) {
   UserSignals signals;
   const InheritedState inherited = prepare_to_start(signals);
   auto hosts = call_hosts(plan, inherited);
+  if (!hosts) return hosts.error();
+  const int status = HostsSupervisor(plan, signals, hosts.value()).run();
+  end_calls(hosts.value());
+  return status;
+}
+
+Result<int> HostsLauncher::run(HostsPlan plan, StartedProxies proxies) {
+  UserSignals signals;
+  const InheritedState inherited = prepare_to_start(signals);
+  auto hosts = link_proxies(plan, std::move(proxies), inherited);
   if (!hosts) return hosts.error();
   const int status = HostsSupervisor(plan, signals, hosts.value()).run();
   end_calls(hosts.value());

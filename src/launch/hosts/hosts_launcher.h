@@ -25,6 +25,9 @@ class HostsLauncher {
   // Errors: out of processes or files. REQUIRES: the calling thread is the only one of the process.
   static Result<int> run(HostsPlan plan);
 
+  // The same, with proxies that run already and know the secret of the order.
+  static Result<int> run(HostsPlan plan, StartedProxies proxies);
+
   // Asks all hosts at once what they have, for the doctor; starts no rank. Blocks until every host has
   // answered, or cannot be used. Errors and REQUIRES: as above.
   static Result<std::vector<HostExamination>> examine(HostsPlan plan);

@@ -7,8 +7,15 @@
 
 #include "launch/hosts/host_list.h"
 #include "launch/hosts/orders.h"
+#include "os/memory.h"
 
 namespace musubi::launch {
+
+// Proxies that another launcher has started: one for each rank, several of which may share a host.
+struct StartedProxies {
+  std::vector<os::FileDescriptor> sockets;  // by entry of the hosts; without one, it is called on this host
+  std::vector<std::uint16_t> places;        // the same; equal ones share a host
+};
 
 struct HostsPlan {
   std::vector<HostRanks> hosts;

@@ -51,6 +51,7 @@ HostsSupervisor::HostsSupervisor(const HostsPlan& plan, UserSignals& signals, st
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     hosts_[i].channel.watch(watcher_, static_cast<std::uint32_t>(Subject::channel),
                             static_cast<std::uint32_t>(i));
+    if (!hosts_[i].is_called()) continue;
     watch(hosts_[i].rsh.process.number(), Subject::process, i);
     watch(hosts_[i].rsh.errors.number(), Subject::errors, i);
   }
@@ -149,6 +150,7 @@ void HostsSupervisor::handle_signal(UserSignal signal) {
   // The ranks are not in the terminal's process group.
   signal.from_terminal = false;
   const bool ends = signal.number == SIGINT || signal.number == SIGTERM || signal.number == SIGHUP;
+  if (ends) signalled_ns_ = os::monotonic_ns();
   if (!started_ && ends) {
     for (HostLink& host : hosts_) hang_up(host);
     std::_Exit(128 + signal.number);
@@ -201,9 +203,14 @@ void HostsSupervisor::start_when_ready() {
     if (!host.refusal.empty()) refusals.push_back(host.refusal);
   }
   for (std::string& line : differences(facts)) refusals.push_back(std::move(line));
-  if (plan_.order.examine || !refusals.empty()) {
+  // Of the proxies of one host each may say the same.
+  std::vector<std::string> lines;
+  for (std::string& line : refusals) {
+    if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
+  }
+  if (plan_.order.examine || !lines.empty()) {
     refused_ = true;
-    for (const std::string& line : refusals) {
+    for (const std::string& line : lines) {
       if (!plan_.order.examine) say("musubi: " + line);
     }
     for (HostLink& host : hosts_) host.channel.close();
@@ -235,6 +242,10 @@ void HostsSupervisor::look_for_silence(std::uint64_t now_ns) {
 void HostsSupervisor::look_at_closed(std::uint64_t now_ns) {
   for (HostLink& host : hosts_) {
     if (!host.used() || !host.closed_ns) continue;
+    if (!host.is_called()) {
+      lose(host, "its proxy has ended");
+      continue;
+    }
     if (std::string shown = read_complaints(host); !shown.empty()) outputs_.error().write(std::move(shown));
     const auto ending = rsh_ending(host);
     if (!ending && now_ns < *host.closed_ns + 500 * ms) continue;
@@ -246,7 +257,7 @@ void HostsSupervisor::lose(HostLink& host, const std::string& why) {
   const HostState before = host.state;
   host.state = HostState::lost;
   hang_up(host);
-  if (before == HostState::called) {
+  if (before == HostState::called && host.is_called()) {
     std::string line = "host " + host.name + " cannot be reached: " + why;
     if (!host.channel.noise().empty()) line += "; it printed: " + host.channel.noise().substr(0, 200);
     host.refusal = line + "; try `" + plan_.rsh + " " + host.name + " " + plan_.musubi_path + " --version`";

@@ -53,7 +53,8 @@ class HostsSupervisor final : private JobControl::Commands {
   void grant_output();
   void write_begun_lines();
 
-  void send_order(HostLink& host, std::size_t index, const Message& message);
+  void send_order(HostLink& host, const Message& message);
+  void take_copy_of_signal(int number);
   void start_when_ready();
   void hold_back(HostLink& host, const Endings& endings);
   void weigh_held_back();
@@ -75,6 +76,7 @@ class HostsSupervisor final : private JobControl::Commands {
   bool started_ = false;  // the order to start was given
   Endings held_back_;
   std::optional<std::uint64_t> weigh_at_ns_, give_up_at_ns_;
+  std::uint64_t signalled_ns_ = 0;  // when a signal to end was last heard of
   bool output_told_closed_ = false, error_told_closed_ = false;
 };
 

@@ -59,7 +59,7 @@ void HostsSupervisor::take_at_start(std::size_t index, const Message& message) {
   HostLink& host = hosts_[index];
   switch (message.kind) {
     case MessageKind::hello:
-      return send_order(host, index, message);
+      return send_order(host, message);
     case MessageKind::facts: {
       auto facts = decode_facts(message.body);
       if (!facts) return lose(host, facts.error().message);
@@ -84,7 +84,7 @@ void HostsSupervisor::take_at_start(std::size_t index, const Message& message) {
   }
 }
 
-void HostsSupervisor::send_order(HostLink& host, std::size_t index, const Message& message) {
+void HostsSupervisor::send_order(HostLink& host, const Message& message) {
   host.answered_ns = os::monotonic_ns();
   auto greeting = decode_greeting(message.body);
   if (!greeting.ok() || greeting.value() != plan_.greeting) {
@@ -98,11 +98,11 @@ void HostsSupervisor::send_order(HostLink& host, std::size_t index, const Messag
   JobOrder order = plan_.order;
   order.host = host.name;
   order.here = host.ranks;
+  // A connection that anybody on the way can read does not carry it; such a proxy knows it.
+  if (!host.is_called()) order.welcome.secret.clear();
   for (const HostLink& other : hosts_) {
-    const auto number = static_cast<std::uint16_t>(&other - hosts_.data());
-    order.welcome.host_of.insert(order.welcome.host_of.end(), other.ranks.count, number);
+    order.welcome.host_of.insert(order.welcome.host_of.end(), other.ranks.count, other.place);
   }
-  (void)index;
   host.state = HostState::ordered;
   host.channel.send(MessageKind::order, 0, encode(order));
 }
@@ -135,6 +135,8 @@ void HostsSupervisor::take_of_ranks(std::size_t index, Message& message) {
       if (!taken) lose(host, taken.error().message);
       return;
     }
+    case MessageKind::told_to_end:
+      return take_copy_of_signal(static_cast<int>(message.number));
     case MessageKind::goodbye:
       host.state = HostState::done;
       return host.channel.close();
@@ -155,6 +157,13 @@ void HostsSupervisor::gather(HostLink& host, std::string& body) {
   for (HostLink& other : hosts_) {
     if (other.serves()) other.channel.send_shared(MessageKind::gathered, all);
   }
+}
+
+// Another launcher sends its signals to all of its processes, this one among them. To the user it is one.
+void HostsSupervisor::take_copy_of_signal(int number) {
+  constexpr std::uint64_t copies_come_within_ns = 5'000'000'000;
+  const std::uint64_t now_ns = os::monotonic_ns();
+  if (now_ns - signalled_ns_ > copies_come_within_ns) handle_signal({number, false});
 }
 
 // A rank that dies is noticed by those that it was connected to; their aborts may be heard of first.

@@ -23,7 +23,8 @@ enum class MessageKind : std::uint32_t {
   output_begun,  // a line that nobody will end
   error,         // the same of stderr
   error_begun,
-  goodbye,  // all ranks have ended, and all that they printed has been sent
+  told_to_end,  // number: the signal that another launcher has sent to the proxy
+  goodbye,      // all ranks have ended, and all that they printed has been sent
   // Both: in one direction the blobs of the proxy's ranks, in the other those of all.
   gathered,
   alive,  // number: milliseconds until the next word is to be expected at the latest; 0: for ever

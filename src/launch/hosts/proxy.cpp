@@ -20,10 +20,10 @@ namespace {
 constexpr int status_of_failure = 125;
 constexpr std::uint64_t patience_at_start_ns = 60'000'000'000;
 
-// The standard files leave the numbers that ranks inherit; a stray line of this process goes to stderr.
-Channel channel_of_standard_files() {
-  os::FileDescriptor in(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  os::FileDescriptor out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+// From these, which leave the numbers that ranks inherit; a stray line of this process goes to stderr.
+Channel channel_of(int from, int to) {
+  os::FileDescriptor in(::fcntl(from, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  os::FileDescriptor out(::fcntl(to, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   const os::FileDescriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   ::dup2(nothing.number(), STDIN_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -44,7 +44,11 @@ Result<void> limit_stacks(std::uint64_t bytes) {
 class Proxy {
  public:
   explicit Proxy(const ProxyServices& services)
-      : services_(services), channel_(channel_of_standard_files()) {}
+      : services_(services), channel_(channel_of(STDIN_FILENO, STDOUT_FILENO)) {}
+  Proxy(const ProxyServices& services, StartedByOther other)
+      : services_(services),
+        channel_(channel_of(other.socket.number(), other.socket.number())),
+        secret_(std::move(other.secret)) {}
 
   int run() {
     channel_.watch(watcher_, static_cast<std::uint32_t>(ProxyLoop::Subject::channel), 0);
@@ -57,6 +61,7 @@ class Proxy {
     auto order = decode_order(asked->body);
     if (!order) return refuse(order.error());
     order_ = std::move(order).value();
+    if (is_started_by_other()) order_.welcome.secret = secret_;
     if (const auto ready = prepare(); !ready) return refuse(ready.error());
     auto facts = services_.examine(order_);
     if (!facts) return refuse(facts.error());
@@ -140,15 +145,18 @@ class Proxy {
     if (!ranks) return refuse(ranks.error());
     channel_.send(MessageKind::started);
     return ProxyLoop(job, order_, channel_, watcher_, signals_, std::move(ranks).value(), boards.value(),
-                     std::move(input))
+                     std::move(input), is_started_by_other())
         .run();
   }
+
+  bool is_started_by_other() const { return !secret_.empty(); }
 
   const ProxyServices& services_;
   UserSignals signals_;
   const InheritedState inherited_ = prepare_to_start(signals_);
   Watcher watcher_;
   Channel channel_;
+  std::string secret_;
   JobOrder order_;
 };
 
@@ -156,6 +164,10 @@ class Proxy {
 
 int run_proxy(const ProxyServices& services) {
   return Proxy(services).run();
+}
+
+int run_proxy(const ProxyServices& services, StartedByOther other) {
+  return Proxy(services, std::move(other)).run();
 }
 
 }  // namespace musubi::launch

@@ -1,5 +1,5 @@
 // `musubi proxy`: the launcher's hand on another host. A child of that host's shell; what it is to do comes
-// by its standard input, what it has to say goes to its standard output.
+// by its standard input, what it has to say goes to its standard output; or both by a socket.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "launch/hosts/orders.h"
 #include "launch/places.h"
+#include "os/memory.h"
 
 namespace musubi::launch {
 
@@ -24,9 +25,18 @@ struct ProxyServices {
   FindPlaces find_places;
 };
 
+// Of a proxy that another launcher (mpirun, srun) has started, beside the process that leads the job.
+struct StartedByOther {
+  os::FileDescriptor socket;  // to the leading process
+  std::string secret;         // of the job, which it knows from that launcher's exchange
+};
+
 // Serves one job; blocks until no rank of it is left on this host. Result: the exit status. The ranks are
 // killed when the launcher closes the channel, is silent for too long, or this process is told to end; and
 // by the kernel when this process dies. REQUIRES: the only thread of the process.
 int run_proxy(const ProxyServices& services);
+// The same, for one rank of another launcher: signals to end go to the leading process, for all ranks get
+// them.
+int run_proxy(const ProxyServices& services, StartedByOther other);
 
 }  // namespace musubi::launch

@@ -9,16 +9,22 @@
 #include "os/clock.h"
 
 namespace musubi::launch {
+namespace {
+
+constexpr const char* launcher_is_gone = "the launcher is gone";
+
+}  // namespace
 
 ProxyLoop::ProxyLoop(const LaunchPlan& plan, const JobOrder& order, Channel& channel, Watcher& watcher,
                      UserSignals& signals, std::vector<RankProcess> ranks, const WaitBoards& boards,
-                     InputPipe input)
+                     InputPipe input, bool started_by_other)
     : plan_(plan),
       order_(order),
       channel_(channel),
       watcher_(watcher),
       signals_(signals),
       boards_(boards),
+      started_by_other_(started_by_other),
       input_(std::move(input)),
       output_(channel, MessageKind::output, MessageKind::output_begun),
       error_(channel, MessageKind::error, MessageKind::error_begun),
@@ -47,7 +53,10 @@ int ProxyLoop::run() {
 }
 
 int ProxyLoop::kill_ranks() {
-  std::fprintf(stderr, "musubi: the ranks on %s are killed: %s\n", order_.host.c_str(), lost_.c_str());
+  // Another launcher names the process that it has lost itself; each rank's proxy need not.
+  if (!started_by_other_ || lost_ != launcher_is_gone) {
+    std::fprintf(stderr, "musubi: the ranks on %s are killed: %s\n", order_.host.c_str(), lost_.c_str());
+  }
   channel_.close();
   guard_.signal_all(SIGKILL);
   while (guard_.any_alive()) {
@@ -90,7 +99,10 @@ void ProxyLoop::handle(const Watcher::Event& event) {
     case Subject::signals:
       while (const auto signal = signals_.next()) {
         const bool ends = signal->number == SIGTERM || signal->number == SIGINT || signal->number == SIGHUP;
-        if (ends) lost_ = "this proxy was ended by " + describe_signal(signal->number);
+        if (ends && started_by_other_)
+          channel_.send(MessageKind::told_to_end, signal->number);
+        else if (ends)
+          lost_ = "this proxy was ended by " + describe_signal(signal->number);
       }
       return;
   }
@@ -106,7 +118,7 @@ void ProxyLoop::read_channel() {
       case Channel::Got::nothing:
         return;
       case Channel::Got::closed:
-        lost_ = "the launcher is gone";
+        lost_ = launcher_is_gone;
         return;
       case Channel::Got::broken:
         lost_ = "what the launcher says is not understood";

@@ -26,9 +26,10 @@ class ProxyLoop final : private RankGuard::Listener {
     input
   };
 
-  // Channel and signals are watched already.
+  // Channel and signals are watched already. `started_by_other`: by a launcher of other people (proxy.h).
   ProxyLoop(const LaunchPlan& plan, const JobOrder& order, Channel& channel, Watcher& watcher,
-            UserSignals& signals, std::vector<RankProcess> ranks, const WaitBoards& boards, InputPipe input);
+            UserSignals& signals, std::vector<RankProcess> ranks, const WaitBoards& boards, InputPipe input,
+            bool started_by_other);
 
   // Until no rank is left here. Result: 0, or 125 when the ranks were killed because nobody leads them.
   int run();
@@ -54,6 +55,7 @@ class ProxyLoop final : private RankGuard::Listener {
   Watcher& watcher_;
   UserSignals& signals_;
   const WaitBoards& boards_;
+  const bool started_by_other_;
   InputPipe input_;
   bool input_told_closed_ = false;
   ChannelSink output_, error_;
