@@ -1,18 +1,13 @@
 #include "host_facts.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
 
 #include "elf_file.h"
 #include "os/memory.h"
+#include "output_of.h"
 #include "program_file.h"
 
 namespace musubi::tools {
@@ -47,40 +42,6 @@ std::string identity_of(const std::string& path) {
   if (!elf) return elf.error().message;
   if (!elf.value().build_id.empty()) return "build id " + elf.value().build_id;
   return "contents " + hexadecimal(hash(contents_of(path)));
-}
-
-// What a program prints on stdout; nothing when it cannot be started, or fails.
-std::string output_of(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
-  const auto pointers = [](const std::vector<std::string>& texts) {
-    std::vector<char*> result;
-    for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
-    result.push_back(nullptr);
-    return result;
-  };
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return "";
-  const os::FileDescriptor read_end(ends[0]);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  pid_t process = -1;
-  const int failure = ::posix_spawn(&process, words[0].c_str(), &actions, nullptr, pointers(words).data(),
-                                    pointers(environment).data());
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::close(ends[1]);
-  if (failure != 0) return "";
-  std::string text;
-  char bytes[4096];
-  ssize_t count = 0;
-  while ((count = ::read(read_end.number(), bytes, sizeof bytes)) != 0) {
-    if (count < 0 && errno != EINTR) break;
-    if (count > 0) text.append(bytes, static_cast<std::size_t>(count));
-  }
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status == 0 ? text : "";
 }
 
 // A line of the dynamic linker's list: "libm.so.6 => /lib/libm.so.6 (0x...)", "/lib64/ld-linux-x86-64.so.2

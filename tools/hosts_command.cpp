@@ -67,8 +67,10 @@ bool goes_to_hosts(const std::string& variable) {
   constexpr std::string_view names[] = {
       "_",        "OLDPWD", "SHLVL", "HOSTNAME",        "DISPLAY",  "XAUTHORITY", "WAYLAND_DISPLAY",
       "WINDOWID", "STY",    "TMUX",  "XDG_RUNTIME_DIR", "XDG_SEAT", "XDG_VTNR",   "DBUS_SESSION_BUS_ADDRESS"};
-  constexpr std::string_view families[] = {"SSH_", "XDG_SESSION_", "SLURM_", "SLURMD_",
-                                           "PMI_", "PMIX_",        "OMPI_"};
+  // Of launchers: a program that uses MPI would take itself for a rank of theirs.
+  constexpr std::string_view families[] = {"SSH_",  "XDG_SESSION_", "SLURM_",    "SLURMD_",
+                                           "SRUN_", "PMI_",         "PMIX_",     "OMPI_",
+                                           "PRTE_", "HYDI_",        "MPI_LOCAL", "MPIR_CVAR_CH3_INTERFACE_"};
   const std::string_view name = std::string_view(variable).substr(0, variable.find('='));
   return std::ranges::find(names, name) == std::end(names) &&
          std::ranges::none_of(families, [&](std::string_view family) { return name.starts_with(family); });
@@ -87,11 +89,10 @@ std::string library_on_hosts(const RunOptions& options, const std::string& libra
   return command.parent_path().parent_path() / "lib" / std::filesystem::path(library).filename();
 }
 
-Result<launch::HostsPlan> plan_on_hosts(const RunOptions& options, const config::Settings& settings) {
-  auto hosts = find_hosts(options);
-  if (!hosts) return hosts.error();
+Result<launch::HostsPlan> plan_of(std::vector<launch::HostRanks> hosts, const RunOptions& options,
+                                  const config::Settings& settings) {
   launch::HostsPlan plan;
-  plan.hosts = std::move(hosts).value();
+  plan.hosts = std::move(hosts);
   plan.rsh = options.rsh.empty() ? "ssh" : options.rsh;
   plan.rsh_for_all = !options.rsh.empty();
   plan.musubi_path = path_of_command(options);
@@ -114,16 +115,26 @@ Result<launch::HostsPlan> plan_on_hosts(const RunOptions& options, const config:
   return plan;
 }
 
+Result<launch::HostsPlan> plan_on_hosts(const RunOptions& options, const config::Settings& settings) {
+  auto hosts = find_hosts(options);
+  if (!hosts) return hosts.error();
+  return plan_of(std::move(hosts).value(), options, settings);
+}
+
+void add_program(launch::HostsPlan& plan, const RunOptions& options, const std::string& program,
+                 std::vector<std::string> environment) {
+  std::erase_if(environment, [](const std::string& variable) { return !goes_to_hosts(variable); });
+  plan.order.program = std::filesystem::absolute(program).lexically_normal();
+  plan.order.arguments = options.command;
+  plan.order.environment = std::move(environment);
+}
+
 int run_on_hosts(const RunOptions& options, const config::Settings& settings, const std::string& program,
                  std::vector<std::string> environment) {
   if (!settings.trace.empty()) return refuse("--trace works for jobs on one host only", status_of_misuse);
   auto plan = plan_on_hosts(options, settings);
   if (!plan) return refuse(plan.error().message, status_of_misuse);
-  std::erase_if(environment, [](const std::string& variable) { return !goes_to_hosts(variable); });
-  launch::JobOrder& order = plan.value().order;
-  order.program = std::filesystem::absolute(program).lexically_normal();
-  order.arguments = options.command;
-  order.environment = std::move(environment);
+  add_program(plan.value(), options, program, std::move(environment));
   auto status = launch::HostsLauncher::run(std::move(plan).value());
   if (!status) return refuse(status.error().message, status_of_failed_start);
   return status.value();

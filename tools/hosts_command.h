@@ -19,10 +19,17 @@ Result<std::uint32_t> ranks_on_hosts(const RunOptions& options);
 // Where the hosts have the library to preload, which is at `library` here.
 std::string library_on_hosts(const RunOptions& options, const std::string& library);
 
-// All but the program. Errors: as above.
+// All but the program. Errors: the working directory cannot be found.
+Result<launch::HostsPlan> plan_of(std::vector<launch::HostRanks> hosts, const RunOptions& options,
+                                  const config::Settings& settings);
+// The same on the hosts of the options. Errors: as above.
 Result<launch::HostsPlan> plan_on_hosts(const RunOptions& options, const config::Settings& settings);
 
-// The exit status. `environment`: the ranks' as it would be here; what means only this host is left out.
+// Adds the program. `environment`: the ranks' as it would be here; what means only this host is left out.
+void add_program(launch::HostsPlan& plan, const RunOptions& options, const std::string& program,
+                 std::vector<std::string> environment);
+
+// The exit status.
 int run_on_hosts(const RunOptions& options, const config::Settings& settings, const std::string& program,
                  std::vector<std::string> environment);
 

@@ -9,6 +9,7 @@
 
 #include "bootstrap/local/invitation.h"
 #include "doctor_command.h"
+#include "exec_command.h"
 #include "program_atomics.h"
 #include "proxy_command.h"
 #include "run_command.h"
@@ -25,8 +26,8 @@ constexpr const char* run_footer =
 // CLI11 does not know of the program that follows the options.
 class RunFormatter : public CLI::Formatter {
  public:
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: musubi run [OPTIONS] program [arguments...]\n";
+  std::string make_usage(const CLI::App* command, std::string) const override {
+    return "Usage: musubi " + command->get_name() + " [OPTIONS] program [arguments...]\n";
   }
 };
 
@@ -63,17 +64,13 @@ void declare_hosts(CLI::App& command, RunOptions& options) {
       ->type_name("PATH");
 }
 
-void declare_run(CLI::App& run, RunOptions& options) {
-  declare_size(run, options);
-  declare_hosts(run, options);
+// The options that say what a job does, wherever it runs.
+void declare_job(CLI::App& run, RunOptions& options) {
   run.add_flag("--stats", options.stats, "Print the counters of the job when it ends");
   run.add_option("--trace", options.trace,
                  "Write what the threads did, and when, as a trace for ui.perfetto.dev")
       ->type_name("FILE");
   run.add_flag("--label-output", options.label_output, "Put the rank before each line of output");
-  run.add_flag("--print-config", options.print_config,
-               "Print every setting, its value and where it came from");
-  run.add_option("--bind", options.bind, "Pin ranks to cores: auto, none or core")->type_name("HOW");
   auto* preload =
       run.add_flag("--preload", options.preload, "Load Musubi's OpenMP even if the program has another one");
   auto* plain = run.add_flag("--plain", options.plain, "Start any program without Musubi's libraries");
@@ -83,7 +80,25 @@ void declare_run(CLI::App& run, RunOptions& options) {
       ->excludes(preload)
       ->excludes(plain);
   run.formatter(std::make_shared<RunFormatter>());
+}
+
+void declare_run(CLI::App& run, RunOptions& options) {
+  declare_size(run, options);
+  declare_hosts(run, options);
+  declare_job(run, options);
+  run.add_flag("--print-config", options.print_config,
+               "Print every setting, its value and where it came from");
+  run.add_option("--bind", options.bind, "Pin ranks to cores: auto, none or core")->type_name("HOW");
   run.footer(run_footer);
+}
+
+void declare_exec(CLI::App& exec, RunOptions& options) {
+  declare_size(exec, options);
+  exec.get_option("--ranks")->description("Number of ranks that the launcher must have started");
+  declare_job(exec, options);
+  exec.footer(
+      "One process of a job, for launchers that speak PMIx or PMI-1: `mpirun -n 4 musubi exec program`,\n"
+      "`srun --mpi=pmi2 -n 4 musubi exec program`. Exit status: the job's on rank 0, else 0.");
 }
 
 void declare_doctor(CLI::App& doctor, RunOptions& options, bool& json, std::string& program) {
@@ -130,6 +145,8 @@ int main(int argc, char** argv) {
   RunOptions options;
   CLI::App* run = app.add_subcommand("run", "Run a program as a job of several ranks");
   declare_run(*run, options);
+  CLI::App* exec = app.add_subcommand("exec", "Run a program as one rank, started by mpirun or srun");
+  declare_exec(*exec, options);
   bool markdown = false;
   CLI::App* settings = app.add_subcommand("settings", "List the settings, their values and sources");
   settings->add_flag("--markdown", markdown, "Print the reference page instead");
@@ -140,14 +157,18 @@ int main(int argc, char** argv) {
   CLI::App* doctor = app.add_subcommand("doctor", "Examine this machine: can jobs run, and how well");
   declare_doctor(*doctor, asked, json, program);
   std::vector<std::string> words(argv + 1, argv + argc);
-  if (!words.empty() && words.front() == run->get_name()) {
+  for (const CLI::App* command : {run, exec}) {
+    if (words.empty() || words.front() != command->get_name()) continue;
     words.erase(words.begin());
-    options.command = cut_off_command(*run, words);
-    words.insert(words.begin(), run->get_name());
+    options.command = cut_off_command(*command, words);
+    options.own_words = words;
+    words.insert(words.begin(), command->get_name());
+    break;
   }
   if (!words.empty() && words.front() == "proxy") return musubi::tools::serve_as_proxy();
   const bool known = words.empty() || words.front()[0] == '-' || words.front() == run->get_name() ||
-                     words.front() == settings->get_name() || words.front() == doctor->get_name();
+                     words.front() == exec->get_name() || words.front() == settings->get_name() ||
+                     words.front() == doctor->get_name();
   if (!known) return misuse("unknown command " + words.front());
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
@@ -157,12 +178,12 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return misuse(error.what());
   }
-  options.ranks_given = run->count("--ranks") > 0;
+  options.ranks_given = (*exec ? exec : run)->count("--ranks") > 0;
   if (*settings) return musubi::tools::show_settings(markdown);
   asked.ranks_given = doctor->count("--ranks") > 0;
   if (*doctor && asked.on_hosts()) return musubi::tools::examine_hosts(asked);
   if (*doctor && !program.empty()) return musubi::tools::examine_program(program, json);
   if (*doctor) return musubi::tools::examine_machine(asked, json);
   if (options.command.empty() && !options.print_config) return misuse("no program to run");
-  return musubi::tools::run(options);
+  return *exec ? musubi::tools::exec(options) : musubi::tools::run(options);
 }

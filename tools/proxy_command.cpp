@@ -2,13 +2,12 @@
 
 #include "doctor_command.h"
 #include "host_facts.h"
-#include "launch/hosts/proxy.h"
 #include "process_places.h"
 #include "topology.h"
 
 namespace musubi::tools {
 
-int serve_as_proxy() {
+launch::ProxyServices proxy_services() {
   launch::ProxyServices services;
   services.greeting = greeting();
   services.examine = [](const launch::JobOrder& order) {
@@ -18,7 +17,11 @@ int serve_as_proxy() {
     return place_on_this_host(order.bind, order.here.count, order.threads_per_rank);
   };
   services.find_places = find_places;
-  return launch::run_proxy(services);
+  return services;
+}
+
+int serve_as_proxy() {
+  return launch::run_proxy(proxy_services());
 }
 
 }  // namespace musubi::tools

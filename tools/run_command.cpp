@@ -11,6 +11,7 @@
 #include "program_file.h"
 #include "runtime/address_plan.h"
 #include "runtime/reservation.h"
+#include "slurm_command.h"
 #include "topology.h"
 #include "trace_file.h"
 
@@ -43,8 +44,16 @@ void make_room_for_thread_locals(std::vector<std::string>& environment) {
   replace_variable(environment, "GLIBC_TUNABLES", others.empty() ? room : others + ":" + room);
 }
 
-// The environment of the ranks: the user's, every setting that is not at its default (in the form that the
-// same parser reads back), and orders to the dynamic linker.
+// Before any rank is started: one line instead of one from each.
+Result<void> check_addresses(const config::Settings& settings, std::uint32_t ranks) {
+  const auto mappers = runtime::Mappers::on_one_host(ranks);
+  auto plan = runtime::AddressPlan::make(settings, mappers, {});
+  if (!plan) return plan.error();
+  return runtime::fits_processor(runtime::reservation_of(plan.value()), mappers);
+}
+
+}  // namespace
+
 std::vector<std::string> environment_of_ranks(const Configuration& configuration, const std::string& library,
                                               bool loads_itself) {
   std::vector<std::string> environment = config::environment_variables();
@@ -67,15 +76,26 @@ std::vector<std::string> environment_of_ranks(const Configuration& configuration
   return environment;
 }
 
-// Before any rank is started: one line instead of one from each.
-Result<void> check_addresses(const config::Settings& settings, std::uint32_t ranks) {
-  const auto mappers = runtime::Mappers::on_one_host(ranks);
-  auto plan = runtime::AddressPlan::make(settings, mappers, {});
-  if (!plan) return plan.error();
-  return runtime::fits_processor(runtime::reservation_of(plan.value()), mappers);
+std::optional<PreparedProgram> prepare(const RunOptions& options, const config::Settings& settings,
+                                       int& status) {
+  const auto refused = [&](const std::string& message, int exit_status) {
+    status = refuse(message, exit_status);
+    return std::nullopt;
+  };
+  const ProgramPath program = find_program(options.command.front());
+  if (program.path.empty()) return refused(program.error.message, program.error.exit_status);
+  Preload preload = options.preload ? Preload::always : Preload::automatic;
+  if (options.plain || options.loads_itself) preload = Preload::never;
+  auto library = library_to_preload(program.path, preload);
+  if (!library) return refused(library.error().message, status_of_cannot_execute);
+  if (const auto fit = check_addresses(settings, options.ranks); !options.plain && !fit) {
+    return refused(fit.error().message, status_of_misuse);
+  }
+  if (const auto writable = check_trace_file(settings.trace); !settings.trace.empty() && !writable) {
+    return refused(writable.error().message, status_of_misuse);
+  }
+  return PreparedProgram{program.path, library.value()};
 }
-
-}  // namespace
 
 Result<void> read_settings(const RunOptions& options, Configuration& configuration) {
   if (auto read = read_environment(configuration); !read) return read;
@@ -105,34 +125,25 @@ int run(RunOptions options) {
     std::fflush(stdout);
     if (options.command.empty()) return 0;
   }
+  if (const auto started = by_another_launcher(options)) return *started;
   if (options.on_hosts()) {
     auto ranks = ranks_on_hosts(options);
     if (!ranks) return refuse(ranks.error().message, status_of_misuse);
     options.ranks = ranks.value();
   }
-  const ProgramPath program = find_program(options.command.front());
-  if (program.path.empty()) return refuse(program.error.message, program.error.exit_status);
-  Preload preload = options.preload ? Preload::always : Preload::automatic;
-  if (options.plain || options.loads_itself) preload = Preload::never;
-  auto library = library_to_preload(program.path, preload);
-  if (!library) return refuse(library.error().message, status_of_cannot_execute);
-
   const config::Settings& settings = configuration.settings();
-  if (const auto fit = check_addresses(settings, options.ranks); !options.plain && !fit) {
-    return refuse(fit.error().message, status_of_misuse);
-  }
-  if (const auto writable = check_trace_file(settings.trace); !settings.trace.empty() && !writable) {
-    return refuse(writable.error().message, status_of_misuse);
-  }
+  int status = 0;
+  const auto program = prepare(options, settings, status);
+  if (!program) return status;
   if (options.on_hosts()) {
-    return run_on_hosts(options, settings, program.path,
-                        environment_of_ranks(configuration, library_on_hosts(options, library.value()),
+    return run_on_hosts(options, settings, program->path,
+                        environment_of_ranks(configuration, library_on_hosts(options, program->library),
                                              options.loads_itself));
   }
   launch::LaunchPlan plan;
-  plan.program = program.path;
+  plan.program = program->path;
   plan.arguments = options.command;
-  plan.environment = environment_of_ranks(configuration, library.value(), options.loads_itself);
+  plan.environment = environment_of_ranks(configuration, program->library, options.loads_itself);
   plan.ranks = options.ranks;
   plan.processors =
       place_on_this_host(settings.bind, options.ranks, static_cast<std::uint32_t>(settings.threads_per_rank));
@@ -145,9 +156,9 @@ int run(RunOptions options) {
     plan.events_per_thread = settings.trace_events;
     plan.write_trace = [&](auto logs, auto zero_ns) { write_trace_file(settings.trace, logs, zero_ns); };
   }
-  auto status = launch::LocalLauncher::run(std::move(plan));
-  if (!status) return refuse(status.error().message, status_of_failed_start);
-  return status.value();
+  auto ended = launch::LocalLauncher::run(std::move(plan));
+  if (!ended) return refuse(ended.error().message, status_of_failed_start);
+  return ended.value();
 }
 
 int show_settings(bool markdown) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "config/configuration.h"
+#include "config/settings.h"
 
 namespace musubi::tools {
 
@@ -30,10 +32,27 @@ struct RunOptions {
   bool plain = false;
   bool loads_itself = false;
   std::vector<std::string> assignments;  // of --set
+  std::vector<std::string> own_words;    // of the command line, before the program
   std::vector<std::string> command;      // the program and its arguments
 
   bool on_hosts() const { return !hosts.empty() || !host_file.empty(); }
 };
+
+// A program with all that its ranks need on this host.
+struct PreparedProgram {
+  std::string path;
+  std::string library;  // to preload; empty: none
+};
+
+// What is to be known before any rank is started, by one line instead of one from each. Result: nothing, when
+// the job cannot start; that was said, and `status` is the exit status.
+std::optional<PreparedProgram> prepare(const RunOptions& options, const config::Settings& settings,
+                                       int& status);
+
+// The environment of the ranks: the user's, every setting that is not at its default (in the form that the
+// same parser reads back), and orders to the dynamic linker.
+std::vector<std::string> environment_of_ranks(const config::Configuration& configuration,
+                                              const std::string& library, bool loads_itself);
 
 // Environment, --set and the other options, in this order. Errors: a setting that is refused.
 Result<void> read_settings(const RunOptions& options, config::Configuration& configuration);

@@ -12,6 +12,9 @@ namespace {
 
 class BootstrapConformance : public testing::TestWithParam<BootstrapWorld> {
  protected:
+  void SetUp() override {
+    if (!GetParam().missing.empty()) GTEST_SKIP() << GetParam().missing;
+  }
   Outcome run(int ranks, const std::vector<std::string>& act) { return GetParam().run(ranks, act); }
   void expect_right(int ranks, const std::vector<std::string>& act) {
     const Outcome outcome = run(ranks, act);
@@ -109,6 +112,7 @@ TEST_P(BootstrapConformance, OutputComesInWholeLines) {
 const auto name_of_world = [](const auto& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(InProcess, BootstrapConformance, testing::ValuesIn(in_process_worlds()),
                          name_of_world);
+INSTANTIATE_TEST_SUITE_P(Exec, BootstrapConformance, testing::ValuesIn(exec_worlds()), name_of_world);
 INSTANTIATE_TEST_SUITE_P(Local, BootstrapConformance, testing::ValuesIn(local_worlds()), name_of_world);
 
 }  // namespace

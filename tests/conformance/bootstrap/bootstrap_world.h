@@ -19,6 +19,7 @@ struct BootstrapWorld {
   std::string name;
   std::string hosts_of_four;  // the host of each of four ranks, a digit each
   bool relays_output = false;
+  std::string missing;  // why it is not to be had here; empty: it is
   // Runs the act (rank_acts.h) on every rank.
   Outcome (*run)(int ranks, const std::vector<std::string>& act) = nullptr;
 };
@@ -28,5 +29,6 @@ inline void PrintTo(const BootstrapWorld& world, std::ostream* out) {
 
 std::vector<BootstrapWorld> in_process_worlds();
 std::vector<BootstrapWorld> local_worlds();
+std::vector<BootstrapWorld> exec_worlds();
 
 }  // namespace musubi::bootstrap

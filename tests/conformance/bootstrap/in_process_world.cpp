@@ -26,7 +26,8 @@ Outcome run_on_two(int ranks, const std::vector<std::string>& words) {
 }  // namespace
 
 std::vector<BootstrapWorld> in_process_worlds() {
-  return {{"in_process", "0000", false, run_on_one}, {"in_process_on_two_hosts", "0101", false, run_on_two}};
+  return {{"in_process", "0000", false, "", run_on_one},
+          {"in_process_on_two_hosts", "0101", false, "", run_on_two}};
 }
 
 }  // namespace musubi::bootstrap

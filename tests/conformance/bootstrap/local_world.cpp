@@ -30,7 +30,7 @@ Outcome run_on_two_hosts(int ranks, const std::vector<std::string>& act) {
 }  // namespace
 
 std::vector<BootstrapWorld> local_worlds() {
-  return {{"local", "0000", true, run}, {"hosts", "0011", true, run_on_two_hosts}};
+  return {{"local", "0000", true, "", run}, {"hosts", "0011", true, "", run_on_two_hosts}};
 }
 
 }  // namespace musubi::bootstrap

@@ -61,7 +61,8 @@ LaunchedJob::LaunchedJob(std::vector<std::string> arguments)
 
 LaunchedJob::LaunchedJob(Options options) : mark_(next_mark()) {
   const Pipe input = make_pipe(), output = make_pipe(), error = make_pipe();
-  std::vector<std::string> command = {MUSUBI_COMMAND};
+  std::vector<std::string> command = options.before;
+  command.emplace_back(MUSUBI_COMMAND);
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   options.environment.push_back(mark_);
   std::vector<char*> arguments, environment;
@@ -78,7 +79,7 @@ LaunchedJob::LaunchedJob(Options options) : mark_(next_mark()) {
     ::dup2(input.read_end, 0);
     ::dup2(output.write_end, 1);
     ::dup2(error.write_end, 2);
-    ::execve(MUSUBI_COMMAND, arguments.data(), environment.data());
+    ::execvpe(arguments[0], arguments.data(), environment.data());
     ::_exit(99);
   }
   for (const int descriptor : {input.read_end, output.write_end, error.write_end}) ::close(descriptor);

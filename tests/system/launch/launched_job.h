@@ -16,6 +16,7 @@ class LaunchedJob {
  public:
   struct Options {
     std::vector<std::string> arguments;         // of musubi, from `run` on
+    std::vector<std::string> before = {};       // another launcher, and its options, which starts musubi
     std::vector<std::string> environment = {};  // added
     bool keep_reading = true;                   // false: nobody reads stdout until read_on()
     bool close_output = false;                  // the reader of stdout goes away at once

@@ -1,0 +1,160 @@
+#include "launch/exec/card.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <climits>
+#include <cstring>
+#include <fstream>
+#include <type_traits>
+
+#include "launch/pmi/key_values.h"
+
+namespace musubi::launch {
+namespace {
+
+constexpr std::size_t mark_bytes = 16;
+constexpr std::size_t addresses_max = 12;  // as many as fit
+
+Error odd() {
+  return Error{"the ranks do not understand each other; install the same Musubi on all hosts"};
+}
+
+std::string hexadecimal(std::string_view bytes) {
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (const char each : bytes) {
+    const auto byte = static_cast<unsigned char>(each);
+    text += digits[byte / 16];
+    text += digits[byte % 16];
+  }
+  return text;
+}
+
+bool from_hexadecimal(std::string_view text, std::string& bytes) {
+  if (text.size() % 2 != 0) return false;
+  bytes.clear();
+  for (std::size_t at = 0; at < text.size(); at += 2) {
+    unsigned byte = 0;
+    const auto [rest, failure] = std::from_chars(text.data() + at, text.data() + at + 2, byte, 16);
+    if (failure != std::errc{} || rest != text.data() + at + 2) return false;
+    bytes += static_cast<char>(byte);
+  }
+  return true;
+}
+
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    parts.push_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+template <class Number>
+bool parse_number(std::string_view text, Number& number) {
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc{} && rest == text.data() + text.size() && number >= 0;
+}
+
+std::string own_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  ::gethostname(name, sizeof name - 1);
+  std::string printable;
+  for (const char letter : std::string_view(name)) {
+    const bool is_plain =
+        std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '.' || letter == '-';
+    printable += is_plain ? letter : '_';
+  }
+  return printable.empty() ? "unnamed" : printable;
+}
+
+std::string own_kernel() {
+  std::string boot = "no-boot-id";
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  char space[64] = {};
+  if (::readlink("/proc/self/ns/pid", space, sizeof space - 1) < 0) return boot;
+  return boot + "-" + space;
+}
+
+static_assert(std::is_trivially_copyable_v<os::SocketAddress>);
+
+}  // namespace
+
+std::string format(const Card& card) {
+  return card.host + "," + card.kernel + "," + std::to_string(card.process) + "," +
+         std::to_string(card.file) + "," + card.mark;
+}
+
+Result<Card> parse_card(std::string_view text) {
+  const auto parts = split(text);
+  Card card;
+  if (parts.size() != 5 || parts[0].empty() || !parse_number(parts[2], card.process) ||
+      !parse_number(parts[3], card.file)) {
+    return odd();
+  }
+  card.host = parts[0];
+  card.kernel = parts[1];
+  card.mark = parts[4];
+  return card;
+}
+
+std::string format(const Door& door) {
+  std::string text =
+      std::to_string(door.refused_status) + "," + std::to_string(door.port) + "," + hexadecimal(door.secret);
+  for (std::size_t i = 0; i < std::min(door.addresses.size(), addresses_max); ++i) {
+    const auto* bytes = reinterpret_cast<const char*>(&door.addresses[i]);
+    text += "," + hexadecimal({bytes, sizeof(os::SocketAddress)});
+  }
+  MUSUBI_CHECK(text.size() <= value_bytes_max, "the addresses of a host in one value");
+  return text;
+}
+
+Result<Door> parse_door(std::string_view text) {
+  const auto parts = split(text);
+  Door door;
+  if (parts.size() < 3 || !parse_number(parts[0], door.refused_status) ||
+      !parse_number(parts[1], door.port) || !from_hexadecimal(parts[2], door.secret)) {
+    return odd();
+  }
+  for (std::size_t i = 3; i < parts.size(); ++i) {
+    std::string bytes;
+    if (!from_hexadecimal(parts[i], bytes) || bytes.size() != sizeof(os::SocketAddress)) return odd();
+    os::SocketAddress address;
+    std::memcpy(static_cast<void*>(&address), bytes.data(), bytes.size());
+    if (address.any.sa_family != AF_INET && address.any.sa_family != AF_INET6) return odd();
+    door.addresses.push_back(address);
+  }
+  return door;
+}
+
+Result<Mark> make_mark() {
+  char bytes[mark_bytes];
+  if (!os::random_bytes(bytes, sizeof bytes)) {
+    return Error{"the kernel gives no random bytes; allow getrandom(2) in the sandbox"};
+  }
+  auto file = os::create_memory_file("musubi-mark", sizeof bytes);
+  if (!file) return file.error();
+  Mark mark;
+  mark.file = std::move(file).value();
+  if (::pwrite(mark.file.number(), bytes, sizeof bytes, 0) != sizeof bytes) {
+    return Error{"cannot write to a memory file; free some memory"};
+  }
+  mark.card = {own_name(), own_kernel(), ::getpid(), mark.file.number(), hexadecimal({bytes, sizeof bytes})};
+  return mark;
+}
+
+bool shares_host(const Card& own, const Card& other) {
+  if (own.kernel != other.kernel) return false;
+  auto file = os::open_file_of_process(other.process, other.file);
+  char bytes[mark_bytes];
+  return file.ok() && ::pread(file.value().number(), bytes, sizeof bytes, 0) == sizeof bytes &&
+         hexadecimal({bytes, sizeof bytes}) == other.mark;
+}
+
+}  // namespace musubi::launch

@@ -1,0 +1,169 @@
+#include "launch/exec/connect.h"
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "fabric/tcp/calls.h"
+#include "fabric/tcp/guests.h"
+#include "os/clock.h"
+#include "os/sockets.h"
+
+namespace musubi::launch {
+namespace {
+
+namespace tcp = fabric::tcp;
+
+constexpr std::uint64_t tick_ns = 50'000'000;
+constexpr std::uint64_t attempt_ns = 2'000'000'000;
+constexpr std::size_t strangers_max = 64;
+// Lost hosts are noticed by the silence of the messages that follow (silence.h).
+constexpr std::chrono::hours silence_max{1};
+constexpr std::uint64_t door = 0, timer = 1, first_other = 2;
+
+// Of strangers at the door.
+class Lines final : public tcp::Log {
+ public:
+  void say(std::string_view line) noexcept override {
+    std::fprintf(stderr, "musubi: %.*s\n", static_cast<int>(line.size()), line.data());
+  }
+};
+
+// An address that leads nowhere matters only when all of them do.
+class LastLine final : public tcp::Log {
+ public:
+  void say(std::string_view said) noexcept override { line = said; }
+  std::string line;
+};
+
+class Sockets final : public fabric::Joined {
+ public:
+  explicit Sockets(std::uint32_t ranks) : sockets(ranks), missing(ranks - 1) {}
+  bool joined(Rank peer, bool, int socket) noexcept override {
+    os::FileDescriptor taken(socket);
+    if (sockets[peer.value].number() >= 0) return false;
+    sockets[peer.value] = std::move(taken);
+    --missing;
+    return true;
+  }
+  void unreachable(Rank) noexcept override { gave_up = true; }
+
+  std::vector<os::FileDescriptor> sockets;
+  std::uint32_t missing;
+  bool gave_up = false;
+};
+
+// The job's secret serves its ranks, too: what is said here must prove nothing there.
+std::string secret_of_launching(const Meeting& meeting) {
+  return meeting.secret + " of the launcher";
+}
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+// A set with a clock that ticks.
+struct Waiting {
+  os::ReadySet set;
+  os::Timer clock;
+};
+Result<Waiting> make_waiting() {
+  auto set = os::ReadySet::create();
+  if (!set) return set.error();
+  auto clock = os::Timer::create();
+  if (!clock) return clock.error();
+  if (!set.value().add(clock.value().number(), EPOLLIN, timer))
+    return Error{"the kernel does not wait for a timer"};
+  clock.value().set(tick_ns);
+  return Waiting{std::move(set).value(), std::move(clock).value()};
+}
+
+Error missing_ranks(const Meeting& meeting, const Sockets& found) {
+  constexpr std::size_t named_max = 8;
+  std::string names;
+  std::size_t named = 0;
+  for (std::uint32_t rank = 1; rank < meeting.ranks && named < named_max; ++rank) {
+    if (found.sockets[rank].number() >= 0) continue;
+    ++named;
+    names += (names.empty() ? "" : ", ") + std::to_string(rank) + " on " + meeting.cards[rank].host;
+  }
+  return Error{"of " + std::to_string(meeting.ranks) + " ranks " + std::to_string(found.missing) +
+               " did not call rank 0 on " + meeting.cards[0].host + " in time: " + names +
+               (found.missing > named ? ", ..." : "") +
+               "; let TCP pass between the hosts (`--set ports=A-B`, `--set network=NAME`), or raise "
+               "start_timeout"};
+}
+
+void let_in(int listening, tcp::Guests& guests) {
+  os::SocketAddress from;
+  for (int socket = 0; (socket = os::accept_next(listening, from)) >= 0;) {
+    guests.enter(socket, from, first_other);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chrono::nanoseconds patience) {
+  const std::string secret = secret_of_launching(meeting);
+  const tcp::Handshake handshake(Rank(0), meeting.ranks, "", bytes_of(secret));
+  Lines lines;
+  tcp::Complaints complaints(&lines);
+  auto waiting = make_waiting();
+  if (!waiting) return waiting.error();
+  const os::ReadySet& set = waiting.value().set;
+  if (!set.add(meeting.listening.number(), EPOLLIN, door))
+    return Error{"the kernel does not wait for connections"};
+  tcp::Guests guests(handshake, complaints, set, meeting.ranks + strangers_max, attempt_ns, silence_max);
+  Sockets found(meeting.ranks);
+  const std::uint64_t deadline_ns = os::monotonic_ns() + static_cast<std::uint64_t>(patience.count());
+  while (found.missing > 0) {
+    if (os::monotonic_ns() > deadline_ns) return missing_ranks(meeting, found);
+    std::array<epoll_event, 64> events;
+    const std::size_t ready = set.sleep(events);
+    for (std::size_t i = 0; i < ready; ++i) {
+      if (events[i].data.u64 == door) let_in(meeting.listening.number(), guests);
+      if (events[i].data.u64 >= first_other) guests.hear(events[i].data.u64 - first_other, found);
+      if (events[i].data.u64 != timer) continue;
+      waiting.value().clock.silence();
+      guests.look_at_clock();
+    }
+  }
+  meeting.listening.close();
+  return std::move(found.sockets);
+}
+
+Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::nanoseconds patience) {
+  LastLine last;
+  const auto failed = [&] {
+    return Error{"rank " + std::to_string(meeting.rank) +
+                 " found no way to rank 0: " + (last.line.empty() ? "its host has no network" : last.line) +
+                 "; let TCP pass between the hosts (`--set ports=A-B`, `--set network=NAME`)"};
+  };
+  if (meeting.addresses.empty()) return failed();
+  const std::string secret = secret_of_launching(meeting);
+  const tcp::Handshake handshake(Rank(meeting.rank), meeting.ranks, "", bytes_of(secret));
+  tcp::Complaints complaints(&last);
+  auto waiting = make_waiting();
+  if (!waiting) return waiting.error();
+  const os::ReadySet& set = waiting.value().set;
+  std::vector<std::vector<os::SocketAddress>> addresses(meeting.ranks);
+  addresses[0] = meeting.addresses;
+  tcp::Calls calls(handshake, complaints, set, std::move(addresses),
+                   {attempt_ns, static_cast<std::uint64_t>(patience.count())}, silence_max);
+  Sockets found(meeting.ranks);
+  calls.begin(Rank(0), first_other);
+  while (found.sockets[0].number() < 0) {
+    if (found.gave_up) return failed();
+    std::array<epoll_event, 4> events;
+    const std::size_t ready = set.sleep(events);
+    for (std::size_t i = 0; i < ready; ++i) {
+      if (events[i].data.u64 == first_other) calls.go_on(Rank(0), events[i].events, found);
+      if (events[i].data.u64 != timer) continue;
+      waiting.value().clock.silence();
+      calls.look_at_clock(found);
+    }
+  }
+  return std::move(found.sockets[0]);
+}
+
+}  // namespace musubi::launch

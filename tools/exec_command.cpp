@@ -1,0 +1,102 @@
+#include "exec_command.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "bootstrap/local/invitation.h"
+#include "config/value.h"
+#include "hosts_command.h"
+#include "launch/exec/connect.h"
+#include "launch/exec/meeting.h"
+#include "launch/hosts/hosts_launcher.h"
+#include "launch/hosts/proxy.h"
+#include "launch/pmi/join_launcher.h"
+#include "proxy_command.h"
+
+namespace musubi::tools {
+namespace {
+
+using config::Configuration;
+
+int refuse(const std::string& message, int status) {
+  std::fprintf(stderr, "musubi: %s\n", message.c_str());
+  return status;
+}
+
+// On rank 0.
+int refusal(const RunOptions& options, const config::Settings& settings, const launch::KeyValues& launcher,
+            std::optional<PreparedProgram>& program) {
+  if (options.ranks_given && options.ranks != launcher.ranks()) {
+    return refuse("the launcher has started " + std::to_string(launcher.ranks()) + " ranks and not " +
+                      std::to_string(options.ranks) + "; leave -n out, or correct it",
+                  status_of_misuse);
+  }
+  if (launcher.ranks() > bootstrap::local::ranks_max) {
+    return refuse("the launcher has started " + std::to_string(launcher.ranks()) +
+                      " ranks; a job has at most " + std::to_string(bootstrap::local::ranks_max),
+                  status_of_misuse);
+  }
+  if (!settings.trace.empty()) return refuse("--trace works for jobs on one host only", status_of_misuse);
+  RunOptions whole = options;
+  whole.ranks = launcher.ranks();
+  int status = 0;
+  program = prepare(whole, settings, status);
+  return status;
+}
+
+int lead(launch::Meeting meeting, const RunOptions& options, const Configuration& configuration,
+         const PreparedProgram& program) {
+  const config::Settings& settings = configuration.settings();
+  auto sockets = launch::await_ranks(meeting, settings.start_timeout);
+  if (!sockets) return refuse(sockets.error().message, status_of_failed_start);
+  std::vector<launch::HostRanks> ranks;
+  for (std::uint32_t rank = 0; rank < meeting.ranks; ++rank)
+    ranks.push_back({meeting.cards[rank].host, {rank, 1}});
+  auto plan = plan_of(std::move(ranks), options, settings);
+  if (!plan) return refuse(plan.error().message, status_of_failed_start);
+  plan.value().order.bind = "none";  // that launcher pins, or does not
+  plan.value().order.welcome.secret = meeting.secret;
+  add_program(plan.value(), options, program.path,
+              environment_of_ranks(configuration, program.library, options.loads_itself));
+  auto status = launch::HostsLauncher::run(std::move(plan).value(),
+                                           {std::move(sockets).value(), std::move(meeting.places)});
+  if (!status) return refuse(status.error().message, status_of_failed_start);
+  return status.value();
+}
+
+int serve(const launch::Meeting& meeting, const config::Settings& settings) {
+  auto socket = launch::call_rank_zero(meeting, settings.start_timeout);
+  if (!socket) return refuse(socket.error().message, status_of_failed_start);
+  return launch::run_proxy(proxy_services(), {std::move(socket).value(), meeting.secret});
+}
+
+}  // namespace
+
+int exec(RunOptions options) {
+  auto launcher = launch::join_launcher();
+  if (!launcher) {
+    // All processes would say the same.
+    const auto by = launch::started_by();
+    if (by && by->rank != 0) return status_of_failed_start;
+    return refuse(launcher.error().message, status_of_failed_start);
+  }
+  launch::KeyValues& values = *launcher.value();
+  Configuration configuration;
+  const auto read = read_settings(options, configuration);
+  const config::Settings& settings = configuration.settings();
+  launch::Lead leading;
+  std::optional<PreparedProgram> program;
+  if (values.rank() == 0) {
+    leading.refused_status =
+        read ? refusal(options, settings, values, program) : refuse(read.error().message, status_of_misuse);
+    leading.network = settings.network;
+    if (const auto ports = config::port_range(settings.ports)) leading.ports = {ports->first, ports->last};
+  }
+  auto meeting = launch::meet(values, leading);
+  if (!meeting) return refuse(meeting.error().message, status_of_failed_start);
+  if (meeting.value().refused_status != 0) return meeting.value().refused_status;
+  if (meeting.value().rank != 0) return serve(meeting.value(), settings);
+  return lead(std::move(meeting).value(), options, configuration, *program);
+}
+
+}  // namespace musubi::tools
