@@ -56,6 +56,7 @@ int lead(launch::Meeting meeting, const RunOptions& options, const Configuration
   if (!plan) return refuse(plan.error().message, status_of_failed_start);
   plan.value().order.bind = "none";  // that launcher pins, or does not
   plan.value().order.welcome.secret = meeting.secret;
+  plan.value().order.started_by_other = true;
   add_program(plan.value(), options, program.path,
               environment_of_ranks(configuration, program.library, options.loads_itself));
   auto status = launch::HostsLauncher::run(std::move(plan).value(),

@@ -92,6 +92,7 @@ std::string encode(const JobOrder& order) {
   json["threads_per_rank"] = order.threads_per_rank;
   json["label_output"] = order.label_output;
   json["plain"] = order.plain;
+  json["started_by_other"] = order.started_by_other;
   json["examine"] = order.examine;
   json["host_timeout"] = order.host_timeout.count();
   json["start_timeout"] = order.start_timeout.count();
@@ -117,6 +118,7 @@ Result<JobOrder> decode_order(std::string_view bytes) {
     json.at("threads_per_rank").get_to(order.threads_per_rank);
     json.at("label_output").get_to(order.label_output);
     json.at("plain").get_to(order.plain);
+    json.at("started_by_other").get_to(order.started_by_other);
     json.at("examine").get_to(order.examine);
     order.host_timeout = std::chrono::nanoseconds(json.at("host_timeout").get<std::int64_t>());
     order.start_timeout = std::chrono::nanoseconds(json.at("start_timeout").get<std::int64_t>());

@@ -46,7 +46,8 @@ struct JobOrder {
   std::uint32_t threads_per_rank = 1;
   bool label_output = false;
   bool plain = false;
-  bool examine = false;  // no job: the facts are what `musubi doctor` says of this host
+  bool started_by_other = false;  // by a launcher that signals all of its processes (proxy.h)
+  bool examine = false;           // no job: the facts are what `musubi doctor` says of this host
   std::chrono::nanoseconds host_timeout{0};
   std::chrono::nanoseconds start_timeout{0};
 };

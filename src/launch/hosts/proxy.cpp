@@ -61,7 +61,7 @@ class Proxy {
     auto order = decode_order(asked->body);
     if (!order) return refuse(order.error());
     order_ = std::move(order).value();
-    if (is_started_by_other()) order_.welcome.secret = secret_;
+    if (!secret_.empty()) order_.welcome.secret = secret_;
     if (const auto ready = prepare(); !ready) return refuse(ready.error());
     auto facts = services_.examine(order_);
     if (!facts) return refuse(facts.error());
@@ -145,18 +145,16 @@ class Proxy {
     if (!ranks) return refuse(ranks.error());
     channel_.send(MessageKind::started);
     return ProxyLoop(job, order_, channel_, watcher_, signals_, std::move(ranks).value(), boards.value(),
-                     std::move(input), is_started_by_other())
+                     std::move(input))
         .run();
   }
-
-  bool is_started_by_other() const { return !secret_.empty(); }
 
   const ProxyServices& services_;
   UserSignals signals_;
   const InheritedState inherited_ = prepare_to_start(signals_);
   Watcher watcher_;
   Channel channel_;
-  std::string secret_;
+  std::string secret_;  // empty: it comes with the order
   JobOrder order_;
 };
 

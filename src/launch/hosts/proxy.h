@@ -35,8 +35,8 @@ struct StartedByOther {
 // killed when the launcher closes the channel, is silent for too long, or this process is told to end; and
 // by the kernel when this process dies. REQUIRES: the only thread of the process.
 int run_proxy(const ProxyServices& services);
-// The same, for one rank of another launcher: signals to end go to the leading process, for all ranks get
-// them.
+// The same, for one rank of another launcher. By the order it hands signals to end on to the leading process,
+// for that launcher sends them to all of its processes.
 int run_proxy(const ProxyServices& services, StartedByOther other);
 
 }  // namespace musubi::launch

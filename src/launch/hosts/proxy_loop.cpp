@@ -17,14 +17,13 @@ constexpr const char* launcher_is_gone = "the launcher is gone";
 
 ProxyLoop::ProxyLoop(const LaunchPlan& plan, const JobOrder& order, Channel& channel, Watcher& watcher,
                      UserSignals& signals, std::vector<RankProcess> ranks, const WaitBoards& boards,
-                     InputPipe input, bool started_by_other)
+                     InputPipe input)
     : plan_(plan),
       order_(order),
       channel_(channel),
       watcher_(watcher),
       signals_(signals),
       boards_(boards),
-      started_by_other_(started_by_other),
       input_(std::move(input)),
       output_(channel, MessageKind::output, MessageKind::output_begun),
       error_(channel, MessageKind::error, MessageKind::error_begun),
@@ -54,7 +53,7 @@ int ProxyLoop::run() {
 
 int ProxyLoop::kill_ranks() {
   // Another launcher names the process that it has lost itself; each rank's proxy need not.
-  if (!started_by_other_ || lost_ != launcher_is_gone) {
+  if (!order_.started_by_other || lost_ != launcher_is_gone) {
     std::fprintf(stderr, "musubi: the ranks on %s are killed: %s\n", order_.host.c_str(), lost_.c_str());
   }
   channel_.close();
@@ -99,7 +98,7 @@ void ProxyLoop::handle(const Watcher::Event& event) {
     case Subject::signals:
       while (const auto signal = signals_.next()) {
         const bool ends = signal->number == SIGTERM || signal->number == SIGINT || signal->number == SIGHUP;
-        if (ends && started_by_other_)
+        if (ends && order_.started_by_other)
           channel_.send(MessageKind::told_to_end, signal->number);
         else if (ends)
           lost_ = "this proxy was ended by " + describe_signal(signal->number);

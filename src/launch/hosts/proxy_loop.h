@@ -26,10 +26,9 @@ class ProxyLoop final : private RankGuard::Listener {
     input
   };
 
-  // Channel and signals are watched already. `started_by_other`: by a launcher of other people (proxy.h).
+  // Channel and signals are watched already.
   ProxyLoop(const LaunchPlan& plan, const JobOrder& order, Channel& channel, Watcher& watcher,
-            UserSignals& signals, std::vector<RankProcess> ranks, const WaitBoards& boards, InputPipe input,
-            bool started_by_other);
+            UserSignals& signals, std::vector<RankProcess> ranks, const WaitBoards& boards, InputPipe input);
 
   // Until no rank is left here. Result: 0, or 125 when the ranks were killed because nobody leads them.
   int run();
@@ -55,7 +54,6 @@ class ProxyLoop final : private RankGuard::Listener {
   Watcher& watcher_;
   UserSignals& signals_;
   const WaitBoards& boards_;
-  const bool started_by_other_;
   InputPipe input_;
   bool input_told_closed_ = false;
   ChannelSink output_, error_;
