@@ -134,6 +134,22 @@ TEST(Exec, ARankThatFindsNoWayIsNamed) {
       << job.error();
 }
 
+TEST(Exec, AnotherProgramUnderTheSamePathIsSaidBeforeTheStart) {
+  if (std::system("unshare --mount true 2>/dev/null") != 0)
+    GTEST_SKIP() << "the caller may not make mount namespaces";
+  LaunchedJob::Options options = exec_by(pmi_launcher(), 4, {"gather", "1", "1"});
+  const std::string other = std::string("mount --bind /bin/ls ") + RANK_PROGRAM + " && exec \"$@\"";
+  options.before.insert(
+      options.before.end(),
+      {"sh", "-c", "[ $PMI_RANK -lt 2 ] && exec \"$@\"; exec unshare --mount sh -c '" + other + "' sh \"$@\"",
+       "sh"});
+  LaunchedJob job(options);
+  EXPECT_EQ(job.wait(), 125);
+  EXPECT_NE(job.error().find(std::string(": program ") + RANK_PROGRAM + " is build id "), std::string::npos)
+      << job.error();
+  EXPECT_EQ(lines_of(job.error()), 1u) << job.error();
+}
+
 TEST(Exec, WithoutALauncherItSaysHowToStart) {
   LaunchedJob job(std::vector<std::string>{"exec", "--plain", RANK_PROGRAM, "gather", "1", "1"});
   EXPECT_EQ(job.wait(), 125);

@@ -4,6 +4,8 @@
 
 #include <condition_variable>
 #include <cstring>
+#include <functional>
+#include <future>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -174,6 +176,31 @@ TEST(Meeting, AStrangerWithAnotherSecretDoesNotGetIn) {
     auto sockets = await_ranks(meeting, std::chrono::milliseconds(800));
     ASSERT_FALSE(sockets.ok());
     EXPECT_NE(sockets.error().message.find("in time: 1 on "), std::string::npos) << sockets.error().message;
+  });
+  other.join();
+}
+
+// A crowd that says nothing, or nonsense, and came first.
+TEST(Meeting, StrangersKeepNobodyOut) {
+  Board board(2);
+  std::vector<os::FileDescriptor> strangers;
+  std::promise<void> crowded;
+  std::thread other(meet_as, std::ref(board), 1, [&](Meeting meeting) {
+    crowded.get_future().wait();
+    auto socket = call_rank_zero(meeting, seconds(20));
+    EXPECT_TRUE(socket.ok()) << socket.error().message;
+  });
+  meet_as(board, 0, [&](Meeting meeting) {
+    for (int i = 0; i < 100; ++i) {
+      strangers.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      const os::SocketAddress& door = meeting.addresses.front();
+      ASSERT_EQ(::connect(strangers.back().number(), &door.any, door.bytes()), 0);
+      const std::string nonsense(static_cast<std::size_t>(i) * 7, 'x');
+      (void)::send(strangers.back().number(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
+    }
+    crowded.set_value();
+    auto sockets = await_ranks(meeting, seconds(20));
+    EXPECT_TRUE(sockets.ok()) << sockets.error().message;
   });
   other.join();
 }
