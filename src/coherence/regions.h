@@ -19,5 +19,6 @@ inline constexpr fabric::RegionId updates_region{5};
 inline constexpr fabric::ProcedureId look_procedure{1};
 inline constexpr fabric::ProcedureId operation_procedure{2};
 inline constexpr fabric::ProcedureId merge_procedure{3};
+inline constexpr fabric::ProcedureId signature_procedure{4};
 
 }  // namespace musubi::coherence

@@ -11,6 +11,17 @@ namespace musubi::remote_lock {
 
 using fabric::Step;
 
+namespace {
+
+std::span<const Step> steps_along(Along* along, Rank holder) {
+  if (along == nullptr) return {};
+  const std::span<const Step> steps = along->steps_for(holder);
+  MUSUBI_CHECK(steps.size() <= Along::steps_max);
+  return steps;
+}
+
+}  // namespace
+
 void Grants::expect(Waiter& waiter) noexcept {
   lock_.lock();
   waiter.next = first_;
@@ -89,7 +100,7 @@ Task<bool> QueueLock::lock_if_home(std::uint64_t index, Rank initial_home) {
   }
 }
 
-Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, std::span<const Step> along) {
+Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, Along* along) {
   const Rank self = fabric_.self();
   OwnerWord before;
   for (unsigned attempt = 0;; ++attempt) {
@@ -121,18 +132,17 @@ Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, std::span<co
 }
 
 // At the initial home the tail is exchanged; if the rank before this one is that home itself, its word, too.
-Task<QueueLock::Joined> QueueLock::join_queue(std::uint64_t index, Rank initial_home,
-                                              std::span<const Step> along) {
-  MUSUBI_CHECK(along.size() <= along_max);
+Task<QueueLock::Joined> QueueLock::join_queue(std::uint64_t index, Rank initial_home, Along* along) {
   if (initial_home == fabric_.self()) {
     const TailWord before{own(index, words_.tail).exchange(TailWord::of(initial_home).raw)};
     co_return Joined{before.rank(initial_home), joining::behind_other};
   }
   const JoinRequest request{offset(index), offset(index) + words_.tail, words_.region.value, {}};
   fabric::Answer<TailWord> before{};
-  std::array<Step, 1 + along_max> steps{fabric::call(join_procedure, request, before)};
+  std::array<Step, 1 + Along::steps_max> steps{fabric::call(join_procedure, request, before)};
   std::size_t count = 1;
-  for (const Step& step : along) steps[count++] = fabric::if_verdict(joining::taken, step);
+  for (const Step& step : steps_along(along, initial_home))
+    steps[count++] = fabric::if_verdict(joining::taken, step);
   co_await fabric::transfer(fabric_, initial_home, std::span<const Step>(steps.data(), count));
   co_return Joined{before.result.rank(initial_home), before.end.verdict};
 }
@@ -141,12 +151,11 @@ Task<QueueLock::Joined> QueueLock::join_queue(std::uint64_t index, Rank initial_
 // the first swap that succeeds the word of `previous` is a link. Or it is locked, because `previous` wants
 // the lock again; then it is not unlocked before this rank has unlocked. Hence the order of the swaps.
 // Result: whether it was free; `along` has been done then.
-Task<bool> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_home,
-                             std::span<const Step> along) {
+Task<bool> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_home, Along* along) {
   const OwnerWord link = OwnerWord::link_to(fabric_.self());
   OwnerWord locked, unlocked;
   OwnerWord untouched = OwnerWord::unlocked();  // of others than the initial home: is never met here
-  std::array<Step, 3 + along_max> steps;
+  std::array<Step, 3 + Along::steps_max> steps;
   std::size_t count = 0;
   const auto add_swap = [&](OwnerWord* seen, OwnerWord expected) {
     steps[count++] = fabric::compare_swap(words_.region, offset(index), &seen->raw, expected.raw, link.raw);
@@ -154,7 +163,7 @@ Task<bool> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_ho
   add_swap(&locked, OwnerWord::locked());
   if (previous == initial_home) add_swap(&untouched, OwnerWord::untouched());
   add_swap(&unlocked, OwnerWord::unlocked());
-  for (const Step& step : along) steps[count++] = step;
+  for (const Step& step : steps_along(along, previous)) steps[count++] = step;
   for (unsigned attempt = 0;; ++attempt) {
     if (attempt != 0) co_await pause(attempt);  // somebody tries
     co_await fabric::transfer(fabric_, previous, std::span<const Step>(steps.data(), count));

@@ -79,6 +79,18 @@ struct WordArray {
   std::byte* own;  // the own region's memory at `offset`
 };
 
+// Gets and calls that ride along when a lock is taken, to the rank that had it before.
+class Along {
+ public:
+  static constexpr std::size_t steps_max = 3;
+  // At most steps_max, which stay as they are until they are asked for again. They cost no operation of their
+  // own; where the lock was not free they bring nothing of use.
+  virtual std::span<const fabric::Step> steps_for(Rank holder) noexcept = 0;
+
+ protected:
+  ~Along() = default;
+};
+
 // How a lock was taken.
 struct Taken {
   Rank previous;   // held it before; this rank: nobody else had it since
@@ -93,10 +105,8 @@ class QueueLock {
   QueueLock(const QueueLock&) = delete;
 
   // Takes lock `index`. At most one task of a rank may be between lock and unlock of one index (the caller's
-  // gate). `along`: at most along_max gets from the rank that holds the lock before. They cost no operation
-  // of their own; where this rank has to wait they bring nothing of use.
-  static constexpr std::size_t along_max = 3;
-  Task<Taken> lock(std::uint64_t index, Rank initial_home, std::span<const fabric::Step> along = {});
+  // gate). `along` may be null.
+  Task<Taken> lock(std::uint64_t index, Rank initial_home, Along* along = nullptr);
   // Takes the lock if it is free, and joins no queue that is not empty: four operations at most, none of
   // which waits for another rank. Nothing: somebody has it, or was faster. As lock(), for the caller's gate.
   Task<std::optional<Taken>> try_lock(std::uint64_t index, Rank initial_home);
@@ -137,9 +147,8 @@ class QueueLock {
     Rank previous;  // joined before this rank
     fabric::Verdict verdict;
   };
-  Task<Joined> join_queue(std::uint64_t index, Rank initial_home, std::span<const fabric::Step> along);
-  Task<bool> follow(std::uint64_t index, Rank previous, Rank initial_home,
-                    std::span<const fabric::Step> along);
+  Task<Joined> join_queue(std::uint64_t index, Rank initial_home, Along* along);
+  Task<bool> follow(std::uint64_t index, Rank previous, Rank initial_home, Along* along);
 
   fabric::Fabric& fabric_;
   Grants& grants_;

@@ -139,7 +139,7 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::evicted_copy_not_told,    InjectedBug::home_moved_unread,
                              InjectedBug::home_change_not_told,     InjectedBug::home_reopened_at_rest,
                              InjectedBug::lease_not_put_down,       InjectedBug::own_version_not_heard,
-                             InjectedBug::sent_with_later_writes};
+                             InjectedBug::sent_with_later_writes,   InjectedBug::news_noted_too_early};
 
 }  // namespace
 

@@ -69,7 +69,7 @@ FlagOrder::FlagOrder(fabric::Fabric& fabric, coherence::Protocol& protocol, Cloc
       clock_(clock),
       own_(reinterpret_cast<std::uint64_t*>(own)),
       offset_(offset),
-      signatures_(fabric, protocol, signature_offset, notices_max),
+      signatures_(fabric, protocol, signature_offset, notices_max, hooks),
       acquired_(new std::atomic<std::uint64_t>[fabric.ranks()] {}),
       hooks_(hooks),
       requests_(new std::uint64_t[fabric.ranks()]{}) {}

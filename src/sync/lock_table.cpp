@@ -13,7 +13,6 @@ namespace musubi::sync {
 namespace {
 
 using coherence::Scope;
-using fabric::Step;
 
 // One lock as the tasks of this rank share it.
 struct LocalLock {
@@ -62,7 +61,7 @@ LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trac
               fabric, grants,
               {coherence::control_region, words_offset, words_bytes(1), sizeof(std::uint64_t), words},
               remote_lock::LockKey::of_user_lock, hooks),
-          count, SignatureReader(fabric, protocol, signature_offset, notices_max),
+          count, SignatureReader(fabric, protocol, signature_offset, notices_max, hooks),
           std::make_unique<std::atomic<LocalLock*>[]>((count + chunk_locks - 1) / chunk_locks)}) {}
 LockTable::~LockTable() = default;
 
@@ -72,8 +71,7 @@ LockTable::~LockTable() = default;
 Task<bool> LockTable::lock_from_elsewhere(LockId lock) {
   Parts& p = *parts_;
   SignatureReader::Look look(p.signatures);
-  std::array<Step, 3> steps = look.steps();
-  const remote_lock::Taken taken = co_await p.queue.lock(lock.value, p.initial_home(lock), steps);
+  const remote_lock::Taken taken = co_await p.queue.lock(lock.value, p.initial_home(lock), &look);
   if (taken.previous == p.fabric.self()) co_return false;
   p.counters.add(trace::Counter::lock_handovers);
   co_await p.signatures.acquire(look, Scope::of_lock(lock, taken.previous), taken.was_along);

@@ -32,7 +32,7 @@ class ReaderWriterLocks {
         protocol_(protocol),
         counters_(counters),
         records_(records),
-        signatures_(fabric, protocol, signature_offset, notices_max),
+        signatures_(fabric, protocol, signature_offset, notices_max, hooks),
         hooks_(hooks) {}
 
   // Not recursive: a reader that asks again while a writer waits would wait for itself.

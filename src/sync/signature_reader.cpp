@@ -14,20 +14,48 @@ using coherence::Notice;
 using coherence::SignatureBoard;
 using fabric::Step;
 
-constexpr std::size_t first_notices = 16;
+constexpr std::size_t end_bytes = sizeof(fabric::CallEnd);
+
+// For an answer, or for a whole signature.
+std::size_t buffer_bytes(std::size_t notices_max) {
+  return end_bytes + coherence::notice_bytes(std::max(notices_max, since_notices_max));
+}
 
 }  // namespace
 
-SignatureReader::Look::Look(SignatureReader& reader)
-    : reader_(reader), buffer_(reader.buffers_), expected_(std::min(reader.notices_max_, first_notices)) {}
+SignatureReader::Look::Look(SignatureReader& reader) : reader_(reader), buffer_(reader.buffers_) {}
 
-std::array<Step, 3> SignatureReader::Look::steps() {
-  return {reader_.sequence_step(before_),
-          fabric::get(control_region, reader_.offset_, buffer_.data(), coherence::signature_bytes(expected_)),
-          reader_.sequence_step(after_)};
+fabric::CallEnd& SignatureReader::Look::end() const {
+  return *reinterpret_cast<fabric::CallEnd*>(buffer_.data());
+}
+
+SignatureBoard& SignatureReader::Look::board() const {
+  return *reinterpret_cast<SignatureBoard*>(buffer_.data() + end_bytes);
+}
+
+std::span<const Step> SignatureReader::Look::steps_for(Rank peer) noexcept {
+  if (expected_ == 0) {
+    request_.stamp = reader_.acquired_[peer.value].load();
+    steps_[0] = fabric::call(coherence::signature_procedure, std::as_bytes(std::span(&request_, 1)), end(),
+                             coherence::notice_bytes(since_notices_max));
+    return std::span(steps_).first(1);
+  }
+  steps_ = {reader_.sequence_step(before_),
+            fabric::get(control_region, reader_.place_.offset, &board(), coherence::notice_bytes(expected_)),
+            reader_.sequence_step(after_)};
+  return steps_;
 }
 
 SignatureReader::Look::Result SignatureReader::Look::result() {
+  if (expected_ == 0) {
+    if (end().verdict == since::changing) return Result::torn;
+    if (end().verdict == since::too_many) {
+      expected_ = board().count;
+      return Result::too_short;
+    }
+    board().count = (end().bytes - sizeof(SignatureBoard)) / sizeof(Notice);
+    return Result::whole;
+  }
   if (before_ != after_ || before_ % 2 != 0) return Result::torn;
   if (board().count <= expected_) return Result::whole;
   expected_ = board().count;
@@ -35,24 +63,22 @@ SignatureReader::Look::Result SignatureReader::Look::result() {
 }
 
 coherence::SignatureView SignatureReader::Look::signature() const {
-  const auto* notices = reinterpret_cast<const Notice*>(buffer_.data() + sizeof(SignatureBoard));
+  const auto* notices = reinterpret_cast<const Notice*>(&board() + 1);
   return {board().minimum, {notices, static_cast<std::size_t>(board().count)}};
 }
 
-const SignatureBoard& SignatureReader::Look::board() const {
-  return *reinterpret_cast<const SignatureBoard*>(buffer_.data());
-}
-
 SignatureReader::SignatureReader(fabric::Fabric& fabric, coherence::Protocol& protocol, std::uint64_t offset,
-                                 std::size_t notices_max)
+                                 std::size_t notices_max, Hooks hooks)
     : fabric_(fabric),
       protocol_(protocol),
-      offset_(offset),
-      notices_max_(notices_max),
-      buffers_(coherence::signature_bytes(notices_max)) {}
+      place_{offset, notices_max, hooks},
+      buffers_(buffer_bytes(notices_max)),
+      acquired_(new std::atomic<std::uint64_t>[fabric.ranks()] {}) {
+  fabric_.offer(coherence::signature_procedure, {&signature_since, &place_});
+}
 
 Step SignatureReader::sequence_step(std::uint64_t& sequence) const {
-  return fabric::get(control_region, offset_, &sequence, sizeof sequence);
+  return fabric::get(control_region, place_.offset, &sequence, sizeof sequence);
 }
 
 Task<std::uint64_t> SignatureReader::acquire_from(Rank peer, coherence::Audience audience) {
@@ -62,12 +88,19 @@ Task<std::uint64_t> SignatureReader::acquire_from(Rank peer, coherence::Audience
   co_return co_await acquire(look, scope, false, audience);
 }
 
+// Only behind the acquire: another thread that looks meanwhile must not go on without what it brings.
+void SignatureReader::note(Rank peer, std::uint64_t stamp) noexcept {
+  std::atomic<std::uint64_t>& acquired = acquired_[peer.value];
+  std::uint64_t known = acquired.load();
+  while (known < stamp && !acquired.compare_exchange_weak(known, stamp)) {
+  }
+}
+
 Task<std::uint64_t> SignatureReader::acquire(Look& look, coherence::Scope scope, bool is_done,
                                              coherence::Audience audience) {
   for (unsigned attempt = 0;; is_done = false) {
     if (!is_done) {
-      std::array<Step, 3> steps = look.steps();
-      co_await fabric::transfer(fabric_, scope.giver, steps);
+      co_await fabric::transfer(fabric_, scope.giver, look.steps_for(scope.giver));
     }
     const Look::Result result = look.result();
     if (result == Look::Result::whole) break;
@@ -76,7 +109,9 @@ Task<std::uint64_t> SignatureReader::acquire(Look& look, coherence::Scope scope,
       co_await pause(attempt);
     }
   }
+  if (place_.hooks.injected(InjectedBug::news_noted_too_early)) note(scope.giver, look.stamp());
   co_await protocol_.acquire(look.signature(), audience, scope);
+  note(scope.giver, look.stamp());
   co_return look.sequence();
 }
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 
 #include "base/buffer_pool.h"
 #include "base/task.h"
@@ -11,39 +14,47 @@
 #include "coherence/protocol.h"
 #include "fabric/fabric.h"
 #include "fabric/transfer.h"
+#include "remote_lock/queue_lock.h"
+#include "sync/signature_since.h"
 
 namespace musubi::sync {
 
 class SignatureReader {
  public:
-  // One look at a signature. The sequence word tells a torn read.
-  class Look {
+  // One look at a signature: what was added since this rank last acquired it, by a call; the whole, by gets,
+  // if that is too much. The sequence word tells a torn read.
+  class Look final : public remote_lock::Along {
    public:
     enum class Result { whole, torn, too_short };
 
     explicit Look(SignatureReader& reader);
 
-    // To be done at the peer, in this order; other steps may stand around them.
-    std::array<fabric::Step, 3> steps();
-    // Of steps() that were done. Where it was too short, the next ones are long enough for what was there.
+    // To be done at the peer, in this order; other steps may stand around them, but no other call.
+    std::span<const fabric::Step> steps_for(Rank peer) noexcept override;
+    // Of steps that were done. Where it was too short, the next ones bring the whole signature.
     Result result();
     // REQUIRES: result() was `whole`.
     coherence::SignatureView signature() const;
-    std::uint64_t sequence() const { return before_; }
+    std::uint64_t sequence() const { return board().sequence; }
+    std::uint64_t stamp() const { return board().stamp; }
 
    private:
-    const coherence::SignatureBoard& board() const;
+    // The place for the answer of a call; the board of a whole signature lies where its result would.
+    fabric::CallEnd& end() const;
+    coherence::SignatureBoard& board() const;
 
     const SignatureReader& reader_;
     BufferPool::Buffer buffer_;
-    std::size_t expected_;
+    std::size_t expected_ = 0;  // notices of the whole signature; 0: only the news are asked for
+    SinceRequest request_{};
+    std::array<fabric::Step, 3> steps_{};
     std::uint64_t before_ = 0;
     std::uint64_t after_ = 0;
   };
 
-  // The signatures lie at `offset` in the control regions.
+  // The signatures lie at `offset` in the control regions. Offers its procedure to other ranks.
   SignatureReader(fabric::Fabric& fabric, coherence::Protocol& protocol, std::uint64_t offset,
-                  std::size_t notices_max);
+                  std::size_t notices_max, Hooks hooks);
 
   // Result: the sequence word of what was acquired: as long as the peer has that, there is nothing new.
   Task<std::uint64_t> acquire_from(Rank peer, coherence::Audience audience = coherence::Audience::unknown);
@@ -54,11 +65,14 @@ class SignatureReader {
   fabric::Step sequence_step(std::uint64_t& sequence) const;
 
  private:
+  // All of `peer` up to the stamp has been acquired.
+  void note(Rank peer, std::uint64_t stamp) noexcept;
+
   fabric::Fabric& fabric_;
   coherence::Protocol& protocol_;
-  std::uint64_t offset_;
-  std::size_t notices_max_;
+  const SignaturePlace place_;
   BufferPool buffers_;
+  std::unique_ptr<std::atomic<std::uint64_t>[]> acquired_;  // by rank: a stamp
 };
 
 }  // namespace musubi::sync

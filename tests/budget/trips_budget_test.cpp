@@ -112,6 +112,29 @@ TEST_P(Trips, ALockThatIsFreeAtItsInitialHomeIsOne) {
   do_now(stage, third, unlock(third, lock_of_rank_0));
 }
 
+// What a rank has acquired from another one does not come again, however much that is.
+TEST_P(Trips, ALockBringsOnlyWhatIsNewToItsTaker) {
+  constexpr std::uint64_t blocks = 100;
+  Stage stage(job(2), 2 * blocks);
+  Node& giver = stage.node(0);
+  Node& taker = stage.node(1);
+  const auto hand_over = [&](std::uint64_t value, std::uint64_t changed) {
+    do_now(stage, giver, lock_alone(giver, lock_of_rank_0));
+    for (std::uint64_t i = 0; i < changed; ++i) do_now(stage, giver, store(giver, 2 * i + 1, value));
+    do_now(stage, giver, unlock(giver, lock_of_rank_0));
+    const std::uint64_t before = taker.counters().get(Counter::remote_bytes);
+    EXPECT_EQ(trips_of(stage, taker, lock_alone(taker, lock_of_rank_0)), 1u);
+    do_now(stage, taker, unlock(taker, lock_of_rank_0));
+    return taker.counters().get(Counter::remote_bytes) - before;
+  };
+  constexpr std::uint64_t notice_bytes = 32, without_notices = 250;
+  hand_over(1, blocks);
+  for (std::uint64_t i = 0; i < blocks; ++i) do_now(stage, taker, read(taker, 2 * i + 1));
+  EXPECT_GE(hand_over(2, blocks), blocks * notice_bytes);
+  EXPECT_LE(hand_over(2, 0), without_notices);
+  EXPECT_LE(hand_over(3, 1), without_notices + notice_bytes);
+}
+
 // All ranks are asked at once: the time is that of two trips where something is new, one where nothing is.
 TEST_P(Trips, AFlushAsksAllRanksAtOnce) {
   constexpr std::uint32_t ranks = 9;

@@ -105,20 +105,37 @@ Task<> stay_and_leave(Job& job, Holder& holder, std::size_t index) {
   co_await holder.lock.unlock(index);
 }
 
+// Some times what the holder before says of the lock.
+class TurnsAlong final : public Along {
+ public:
+  TurnsAlong(std::size_t index, std::size_t count) : turns_(count) {
+    for (std::uint64_t& turn : turns_) {
+      const std::uint64_t offset = index * sizeof(Place) + offsetof(Place, turn);
+      steps_.push_back(fabric::get(region, offset, &turn, sizeof turn));
+    }
+  }
+  std::span<const fabric::Step> steps_for(Rank holder) noexcept override {
+    holder_ = holder;
+    return steps_;
+  }
+  std::span<const std::uint64_t> turns() const { return turns_; }
+  Rank holder() const { return holder_; }
+
+ private:
+  std::vector<std::uint64_t> turns_;
+  std::vector<fabric::Step> steps_;
+  Rank holder_{};
+};
+
 Task<> wait_for(Job& job, Holder& holder, std::size_t index) {
   const Gate::Pass pass = co_await holder.gates[index].enter();
-  std::uint64_t turns[QueueLock::along_max]{};
-  const std::size_t along = job.random().below(QueueLock::along_max + 1);
-  std::vector<fabric::Step> steps;
-  for (std::size_t i = 0; i < along; ++i) {
-    const std::uint64_t offset = index * sizeof(Place) + offsetof(Place, turn);
-    steps.push_back(fabric::get(region, offset, &turns[i], sizeof turns[i]));
-  }
-  const Taken taken = co_await holder.lock.lock(index, holder.initial_home(index), steps);
-  if (taken.was_along && along != 0) {
+  TurnsAlong along(index, job.random().below(Along::steps_max + 1));
+  const Taken taken = co_await holder.lock.lock(index, holder.initial_home(index), &along);
+  if (taken.was_along && !along.turns().empty()) {
     ++job.came_along;
-    for (std::size_t i = 0; i < along; ++i) {
-      EXPECT_EQ(turns[i], job.truths[index].turns) << "lock " << index << ", step " << i;
+    EXPECT_EQ(along.holder(), taken.previous);
+    for (const std::uint64_t turn : along.turns()) {
+      EXPECT_EQ(turn, job.truths[index].turns) << "lock " << index;
     }
   }
   enter(job, holder, index, taken.previous);

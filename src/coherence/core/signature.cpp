@@ -11,7 +11,7 @@ Signature::Signature(std::byte* board, std::size_t notices_max, Hooks hooks)
       notices_(reinterpret_cast<Notice*>(board + sizeof(SignatureBoard))),
       capacity_(notices_max),
       hooks_(hooks),
-      stamps_(notices_max),
+      stamps_(reinterpret_cast<std::uint64_t*>(board + notice_bytes(notices_max))),
       index_(std::bit_ceil(2 * notices_max + 1)),
       slots_(notices_max),
       scratch_(notices_max + 1) {}
@@ -25,7 +25,9 @@ void Signature::begin_change() {
 
 void Signature::end_change() {
   const std::atomic_ref<std::uint64_t> sequence(board_->sequence);
-  if (sequence.load(std::memory_order_relaxed) % 2 != 0) sequence.fetch_add(1);
+  if (sequence.load(std::memory_order_relaxed) % 2 == 0) return;
+  board_->stamp = stamp_;
+  sequence.fetch_add(1);
 }
 
 // The slot where the block stands, or the empty one where it would.
@@ -127,7 +129,7 @@ void Signature::add_all(SignatureView signature) {
 void Signature::forget(std::uint64_t mark) {
   lock_.lock();
   const std::size_t count = board_->count;
-  if (std::any_of(stamps_.data(), stamps_.data() + count, [=](std::uint64_t s) { return s <= mark; })) {
+  if (std::any_of(stamps_, stamps_ + count, [=](std::uint64_t s) { return s <= mark; })) {
     begin_change();
     empty_index();
     std::size_t kept = 0;

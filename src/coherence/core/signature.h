@@ -1,6 +1,7 @@
 // The own signature of a rank: a bounded set of write notices, at most one per block, and the minimum write
 // timestamp (paper TS, section 3.3). It lies in registered memory: a rank that takes a lock from this one
-// reads it with one-sided gets. A sequence word tells the reader whether it saw one state of the signature.
+// reads it, as a whole by one-sided gets, or what was added since it last did by a call
+// (sync/signature_since.h). A sequence word tells the reader whether it saw one state of the signature.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +14,22 @@
 
 namespace musubi::coherence {
 
-// As it lies in registered memory; the notices follow.
+// As it lies in registered memory; room for notices follows, then for a stamp of each.
 struct SignatureBoard {
   std::uint64_t sequence;  // odd while being changed
   LogicalTime minimum;
   std::uint64_t count;
-  std::uint64_t reserved;
+  std::uint64_t stamp;  // as of the last change: no notice has a later one
 };
 static_assert(sizeof(SignatureBoard) == 32);
 
+// The front of a board, with so many notices.
+inline constexpr std::size_t notice_bytes(std::size_t notices) {
+  return sizeof(SignatureBoard) + notices * sizeof(Notice);
+}
+// A whole board.
 inline constexpr std::size_t signature_bytes(std::size_t notices_max) {
-  return sizeof(SignatureBoard) + notices_max * sizeof(Notice);
+  return notice_bytes(notices_max) + notices_max * sizeof(std::uint64_t);
 }
 
 class Signature {
@@ -76,9 +82,9 @@ class Signature {
   [[no_unique_address]] Hooks hooks_;
   std::uint64_t stamp_ = 0;
   std::uint64_t minimum_stamp_ = 0;
-  std::vector<std::uint64_t> stamps_;  // when each notice was added
-  std::vector<std::size_t> index_;     // open addressing: 1 + position of the block's notice
-  std::vector<std::size_t> slots_;     // where in the index each notice stands
+  std::uint64_t* stamps_;           // when each notice was added
+  std::vector<std::size_t> index_;  // open addressing: 1 + position of the block's notice
+  std::vector<std::size_t> slots_;  // where in the index each notice stands
   std::uint64_t index_writes_ = 0;
   std::vector<LogicalTime> scratch_;  // for the choice of what to drop
 };

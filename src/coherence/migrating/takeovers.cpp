@@ -15,14 +15,29 @@ namespace musubi::coherence::migrating {
 
 using fabric::Step;
 
+namespace {
+
+// The words of the block, and its public copy if there is a place for it.
+class WordsAlong final : public remote_lock::Along {
+ public:
+  WordsAlong(const Block& b, Lock& lock)
+      : steps_{fabric::get(words_region, word_offset(b.id, 0), &lock.words, sizeof lock.words),
+               fabric::get(published_region, b.extent.offset, lock.place, b.extent.bytes)},
+        count_(lock.place != nullptr ? 2 : 1) {}
+  std::span<const Step> steps_for(Rank) noexcept override { return std::span(steps_).first(count_); }
+
+ private:
+  const std::array<Step, 2> steps_;
+  const std::size_t count_;
+};
+
+}  // namespace
+
 Task<Lock> Takeovers::lock(const Block& b, std::byte* place) {
   Lock lock{};
   lock.place = place;
-  const std::array<Step, 2> steps{
-      fabric::get(words_region, word_offset(b.id, 0), &lock.words, sizeof lock.words),
-      fabric::get(published_region, b.extent.offset, place, b.extent.bytes)};
-  const remote_lock::Taken taken = co_await ground_.locks.lock(
-      b.id.value, b.initial_home, std::span<const Step>(steps).first(place != nullptr ? 2 : 1));
+  WordsAlong along(b, lock);
+  const remote_lock::Taken taken = co_await ground_.locks.lock(b.id.value, b.initial_home, &along);
   lock.previous = taken.previous;
   lock.knows_words = taken.was_along;
   co_return lock;
