@@ -381,8 +381,8 @@ class Suite:
         return Group(f"far_{key}", candidates, rows, [self.program(name)])
 
     def network(self, key, title, name, arguments, bound):
-        """By two hosts, namespaces of this one: over the driver tcp, and over MPI by tcp. `bound` is that against
-        MPI; without it the peer is libgomp on one host."""
+        """By two hosts, namespaces of this one: over the driver tcp, and over MPI by tcp. `bound` is that
+        against MPI; without it the peer is libgomp on one host."""
         ours, mpi = "musubi, 2 hosts", "Open MPI, 2 hosts"
         plain = f"{shlex.quote(str(self.program(name)))} {arguments}"
         read = program_times("time")
