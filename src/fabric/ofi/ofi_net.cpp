@@ -22,6 +22,7 @@ constexpr std::uint32_t short_naps = 64;
 constexpr std::uint64_t short_nap_ns = 50'000, idle_nap_ns = 1'000'000;
 // ofi_rxm tries for ever to reach again a peer that it was connected to.
 constexpr std::uint64_t probe_patience_ns = 3'000'000'000;
+constexpr std::uint64_t call_max_ns = 1'000'000;
 constexpr int retry_ms = 1;  // while something waits, the library may not tell when to try again
 
 }  // namespace
@@ -149,6 +150,7 @@ bool OfiNet::is_to_send(const Slot& slot) noexcept {
 Polled OfiNet::poll(ParcelReceiver& receiver) noexcept {
   library_.enter();
   polling_.store(true);
+  polls_.fetch_add(1);
   const Polled polled = poll_some(receiver);
   polling_.store(false);
   for (const Sleeper sleeper : {Sleeper::waiter, Sleeper::service}) {
@@ -230,15 +232,19 @@ bool OfiNet::queue_is_quiet() noexcept {
   return status == 0;
 }
 
-// Where something has come and another thread is about to receive it, looking again and again would help
-// nobody: that thread may have lost its processor. It calls this one, should it have been too late.
+// Where something has come this thread is to receive it. If it could not, another one is about to do so, and
+// may have lost its processor: looking again and again would help nobody. That one calls it.
 OfiNet::Sleep OfiNet::kind_of_sleep(Sleeper sleeper) noexcept {
   const bool is_blind =
       sleeper == Sleeper::service && service_is_blind_.load();  // watch_again() looks for it
   if (is_blind || queue_is_quiet()) return Sleep::until_something_comes;
-  if (!polling_.load()) return Sleep::none;
-  leaves_to_poll_[index(sleeper)].store(true);
-  return polling_.load() ? Sleep::until_called : Sleep::none;
+  const std::size_t i = index(sleeper);
+  leaves_to_poll_[i].store(true);
+  const std::uint64_t polls = polls_.load();
+  if (polling_.load() || sent_to_poll_[i] == polls) return Sleep::until_called;
+  leaves_to_poll_[i].store(false);
+  sent_to_poll_[i] = polls;
+  return Sleep::none;
 }
 
 void OfiNet::sleep(Sleeper sleeper, int timeout_ms) noexcept {
@@ -254,10 +260,7 @@ void OfiNet::sleep(Sleeper sleeper, int timeout_ms) noexcept {
   const Sleep kind = kind_of_sleep(sleeper);
   const os::Bell& bell = bells_[index(sleeper)];
   if (kind == Sleep::until_called) {
-    constexpr std::uint64_t for_long_ns = 3'600'000'000'000, ns_per_ms = 1'000'000;
-    if (bell.await(timeout_ms < 0 ? for_long_ns : static_cast<std::uint64_t>(timeout_ms) * ns_per_ms)) {
-      bell.silence();
-    }
+    if (bell.await(call_max_ns)) bell.silence();
   } else if (kind == Sleep::until_something_comes) {
     std::array<epoll_event, 2> events;
     const std::size_t ready = sets_[index(sleeper)].sleep(events, timeout_ms);

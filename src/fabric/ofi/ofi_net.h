@@ -135,6 +135,8 @@ class OfiNet final : public MessageNet {
   os::ReadySet sets_[2];   // by Sleeper
   os::Bell bells_[2];      // by Sleeper
   std::atomic<bool> polling_{false};
+  std::atomic<std::uint64_t> polls_{0};
+  std::uint64_t sent_to_poll_[2]{};        // by Sleeper: when so many had been, it was last sent to poll
   std::atomic<bool> leaves_to_poll_[2]{};  // by Sleeper: it sleeps though something has come
   std::atomic<std::uint32_t> waiters_{0};
   std::atomic<bool> service_is_blind_{false};
