@@ -6,6 +6,8 @@
 #include <array>
 #include <optional>
 
+#include "atomics/x86_64_places.h"
+
 namespace musubi::atomics::x86_64 {
 namespace {
 
@@ -274,6 +276,7 @@ bool orders(const std::uint8_t* code, std::size_t bytes, std::size_t at, const I
     return true;
   switch (instruction.mnemonic) {
     case Mnemonic::xadd:
+      return instruction.bytes < 4 || !only_takes_a_place(code, bytes, next, instruction.source_register);
     case Mnemonic::xchg:
     case Mnemonic::cmpxchg_pair:
       return true;

@@ -156,22 +156,13 @@ Result<atomics::Scan> scan_object(const link_map& object) {
   return atomics::find_sites(code.value());
 }
 
-// How threads of an object's code may meet without a call.
-struct Meetings {
-  bool by_fences = false;
-  bool by_atomics = false;
-};
-
-Meetings meetings_in(const atomics::Scan& scan, const atomics::PatchReport& report) {
-  return {report.fences != 0, std::ranges::any_of(scan.sites, &atomics::Site::orders)};
-}
-
-Result<Meetings> patch_object(const link_map& object) {
+// Result: whether the object has fences.
+Result<bool> patch_object(const link_map& object) {
   auto scan = scan_object(object);
   if (!scan) return scan.error();
   auto patched = atomics::patch(scan.value());
   if (!patched) return patched.error();
-  return meetings_in(scan.value(), patched.value());
+  return patched.value().fences != 0;
 }
 
 constexpr std::string_view functions_of_waits[] = {"sched_yield",     "usleep",     "nanosleep",
@@ -195,14 +186,13 @@ Result<void> patch_all(Job& job) {
   auto& sink = *new RuntimeSink(job.runtime);
   if (const auto attached = atomics::attach(sink, ranges.value()); !attached) return attached.error();
   serve_signals(job.runtime, ranges.value());
-  const bool meets_by_atomics = job.runtime.settings().atomic_order != "relaxed";
   bool has_fences = false, has_waits = false;
   for (const link_map* object : linked_objects()) {
     if (!job.choice.is_shared(*object)) continue;
     auto patched = patch_object(*object);
     if (!patched) return patched.error();
-    has_fences = has_fences || patched.value().by_fences;
-    has_waits = has_waits || (meets_by_atomics && patched.value().by_atomics) || waits_for_words(*object);
+    has_fences = has_fences || patched.value();
+    has_waits = has_waits || waits_for_words(*object);
   }
   if (has_fences) {
     job.runtime.synchronization().expect_flags();

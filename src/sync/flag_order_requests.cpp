@@ -127,7 +127,7 @@ Task<> FlagOrder::answer(bool siblings) {
   if (request == 0) co_return;
   co_await settle();
   announce();
-  co_await release_all(siblings);
+  if (!hooks_.injected(InjectedBug::answered_without_release)) co_await release_all(siblings);
   note_end();
   note_answer(request);
 }

@@ -295,6 +295,55 @@ TEST(AtomicsLitmus, OrderMayBeginWithAnyOperation) {
   }
 }
 
+// A sum that orders nothing by itself, and a thread that looks at it by the operation with which order
+// begins.
+Task<> write_and_count(LateOrder& late, Node& node, std::uint64_t data) {
+  co_await idle(late.stage, 4000);
+  co_await store(node, data, 1);
+  Raise count(0, 1, true);
+  co_await node.modify(BlockId{data + 1}, count);
+  --late.at_work;
+}
+
+Task<> begin_and_look(LateOrder& late, Node& node, std::uint64_t data) {
+  (void)co_await load(node, data);
+  co_await idle(late.stage, 8000);
+  co_await node.renew_order();
+  Raise look(0, 0, true);
+  co_await node.modify(BlockId{data + 1}, look);
+  const std::uint64_t found = co_await load(node, data);
+  if (look.before() == 1 && found == 0) ++late.failures;
+  --late.at_work;
+}
+
+unsigned failures_of_sums_before_order(std::uint64_t seed, InjectedBug bug) {
+  constexpr std::uint32_t nodes = 3;
+  Configuration configuration = hostile(seed, nodes);
+  configuration.threads = 2;
+  configuration.background = 1;
+  configuration.bug = bug;
+  Stage stage(configuration, blocks, block_bytes);
+  LateOrder late{stage};
+  late.at_work = nodes;
+  stage.play(0, write_and_count(late, stage.node(0), 0));
+  for (std::uint32_t rank = 1; rank < nodes; ++rank)
+    stage.play(rank, begin_and_look(late, stage.node(rank), 0));
+  for (std::uint32_t rank = 0; rank < nodes; ++rank) stage.play(rank, answer_others(late, stage.node(rank)));
+  stage.finish();
+  return late.failures;
+}
+
+TEST(AtomicsLitmus, WhatWasWrittenBeforeOrderBeganIsFound) {
+  for (std::uint64_t seed = 1; seed <= 10 * worlds; ++seed) {
+    ASSERT_EQ(failures_of_sums_before_order(seed, InjectedBug::none), 0u) << "seed " << seed;
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  unsigned failures = 0;
+  for (std::uint64_t seed = 1; seed <= 10 * worlds && failures == 0; ++seed)
+    failures = failures_of_sums_before_order(seed, InjectedBug::answered_without_release);
+  EXPECT_NE(failures, 0u);
+}
+
 // One rank has credit already, and asks another one, which has none yet: whoever gives it is under way.
 TEST(AtomicsLitmus, RanksThatAnswerHaveCredit) {
   for (const std::uint64_t seed :

@@ -37,6 +37,41 @@ void FUNCTION(add_to_int)(int value) {
   count_of_ints += value;
 }
 
+int FUNCTION(take_place)(long* list, long value) {
+  list[__atomic_fetch_add(&word, 1, __ATOMIC_RELAXED)] = value;
+  return 0;
+}
+int FUNCTION(take_places)(long* list, const int* values, long count) {
+  for (long i = 0; i < count; i++)
+    list[__atomic_fetch_add(&count_of_ints, 2, __ATOMIC_RELAXED) + 5] = values[i];
+  return 0;
+}
+// It may be what the function returns.
+void FUNCTION(take_place_at_the_end)(long* list, long value) {
+  list[__atomic_fetch_add(&word, 1, __ATOMIC_RELAXED)] = value;
+}
+long FUNCTION(take_last_place)(long* list, long value) {
+  const long place = __atomic_fetch_add(&word, 1, __ATOMIC_RELAXED);
+  list[place] = value;
+  return place;
+}
+void FUNCTION(take_place_if_room)(long* list, long value) {
+  const long place = __atomic_fetch_add(&word, 1, __ATOMIC_RELAXED);
+  if (place < 100) list[place] = value;
+}
+void FUNCTION(take_place_of_other)(long* list, long value) {
+  const long place = __atomic_fetch_add(&word, 1, __ATOMIC_RELAXED);
+  list[place] += value;
+}
+void note_place(long* place, long value);
+void FUNCTION(take_place_and_tell)(long* list, long value) {
+  note_place(&list[__atomic_fetch_add(&word, 1, __ATOMIC_RELAXED)], value);
+}
+void FUNCTION(take_place_and_note)(long* list, long* place, long value) {
+  *place = __atomic_fetch_add(&word, 1, __ATOMIC_RELAXED);
+  list[*place] = value;
+}
+
 long FUNCTION(take_ticket)(void) {
   return __atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST);
 }

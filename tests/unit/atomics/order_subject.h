@@ -1,4 +1,5 @@
-// Whether threads may meet by the one atomic instruction of each function: X(name, orders).
+// Whether threads may meet by the one atomic instruction of each function: X(name, orders); 2: as far as one
+// can tell from unoptimised code.
 #pragma once
 
 #define MUSUBI_ORDER_SUBJECTS(X) \
@@ -8,6 +9,14 @@
   X(multiply_int, 0)             \
   X(shift_short, 0)              \
   X(add_to_int, 0)               \
+  X(take_place, 2)               \
+  X(take_places, 2)              \
+  X(take_place_at_the_end, 1)    \
+  X(take_last_place, 1)          \
+  X(take_place_if_room, 1)       \
+  X(take_place_of_other, 1)      \
+  X(take_place_and_tell, 1)      \
+  X(take_place_and_note, 1)      \
   X(take_ticket, 1)              \
   X(is_last, 1)                  \
   X(spin_for_lock, 1)            \
