@@ -28,6 +28,8 @@ class Fetches {
 
   // Where a look for the newest version begins, if no notice gives it.
   Rank first_place_to_look(const Block& b) const;
+  // What a look at the home asks for.
+  LookRequest request_for(const Block& b) const;
 
  private:
   enum class Outcome { accepted, elsewhere, changed };
@@ -35,7 +37,6 @@ class Fetches {
   Task<> fetch_into(Block& b, std::byte* target);
   Task<bool> fetch_by_hint(Block& b, std::byte* target);
   Task<Outcome> fetch_from(Block& b, std::byte* target, Rank* peer);
-  LookRequest request_for(const Block& b) const;
   Task<> fetch_under_lock(Block& b, std::byte* target);
   Rank place_after(const Block& b, Rank asked, Rank linked) const;
 

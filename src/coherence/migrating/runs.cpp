@@ -15,11 +15,8 @@
 
 #include "base/check.h"
 #include "base/task_group.h"
-#include "coherence/migrating/visits.h"
 #include "coherence/regions.h"
 #include "coherence/rules/faults.h"
-#include "coherence/rules/leases.h"
-#include "coherence/rules/looks.h"
 #include "fabric/transfer.h"
 
 namespace musubi::coherence::migrating {
@@ -28,20 +25,19 @@ using fabric::Step;
 using remote_lock::Ownership;
 using remote_lock::OwnerWord;
 
-// What two batches bring from the home of a run. Words of several blocks may be torn against each other; each
-// word is whole. Where the order of two words matters, one is brought after the other.
+// What one batch brings from the home of a run: a look at each block, its bytes if they are wanted, and then
+// what tells whether the home was still the home, for all.
 struct Runs::Look {
-  std::array<BlockWords, Run::blocks_max> versions_before;
-  std::array<BlockWords, Run::blocks_max> before;
+  std::array<LookRequest, Run::blocks_max> requests;
+  std::array<fabric::Answer<LookResult>, Run::blocks_max> answers{};
   std::array<BlockWords, Run::blocks_max> owners_after;
   std::array<BlockWords, Run::blocks_max> versions_after;
-  std::array<std::uint64_t, Run::blocks_max> granted;   // read_ts that the home had
-  std::array<std::uint64_t, Run::blocks_max> wanted{};  // read_ts that was asked for, 0: none
-  std::uint64_t epoch_before, epoch_after, visits_before;
-  std::array<Step, Run::blocks_max + mark_steps + 4> steps;
+  std::array<Step, 3 * Run::blocks_max + 2> steps;
 
-  // Releases of the home pass what sleeps: whether one has begun meanwhile.
-  bool missed(std::size_t i) const { return before[i].sleeps() && epoch_after != epoch_before; }
+  bool brings_bytes(std::size_t i) const {
+    const fabric::Verdict verdict = answers[i].end.verdict;
+    return verdict == looks::in_copy || verdict == looks::in_use;
+  }
 };
 
 bool Runs::comes_along(const Block& b, vm::Access wanted, bool in_stream) const {
@@ -170,87 +166,53 @@ Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t e
   co_return valid;
 }
 
-// Two looks at the words, with the data and the new leases between them. Result: as above.
+// One trip. Words of several blocks may be torn against each other; each word is whole. So all owner words
+// are brought, and then the versions. Result: as above.
 Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t end, Rank peer) {
   if (peer == ground_.self()) co_return 0;
+  const std::size_t length = end - begin;
   Look look;
-  const Block first = ground_.block(run.id(begin));
-  const auto get_words = [&](std::size_t blocks, std::array<BlockWords, Run::blocks_max>& to) {
-    return fabric::get(words_region, word_offset(first.id, 0), to.data(), blocks * sizeof(BlockWords));
+  std::size_t steps = 0;
+  for (std::size_t i = 0; i < length; ++i) {
+    const Block b = ground_.block(run.id(begin + i));
+    look.requests[i] = fetches_.request_for(b);
+    const auto get_bytes = [&](fabric::RegionId region) {
+      return fabric::get(region, b.extent.offset, b.own, b.extent.bytes);
+    };
+    look.steps[steps++] = fabric::call(look_procedure, look.requests[i], look.answers[i]);
+    look.steps[steps++] = fabric::if_verdict(looks::in_copy, get_bytes(published_region));
+    look.steps[steps++] = fabric::if_verdict(looks::in_use, get_bytes(private_region));
+  }
+  const auto get_words = [&](std::array<BlockWords, Run::blocks_max>& to) {
+    return fabric::get(words_region, word_offset(run.id(begin), 0), to.data(), length * sizeof(BlockWords));
   };
-  const auto get_epoch = [&](std::uint64_t* to) {
-    return fabric::get(words_region, ground_.visits.layout().epoch(), to, sizeof *to);
-  };
-  look.steps[0] = get_epoch(&look.epoch_before);
-  look.steps[1] = get_words(end - begin, look.versions_before);
-  look.steps[2] = get_words(end - begin, look.before);
-  co_await fabric::transfer(ground_.fabric, peer, std::span<const Step>(look.steps.data(), 3));
-  const bool live = look.before[0].unpublished();
-  const bool moves = rules::needs_data(first.entry, look.before[0]);
-  std::size_t steps = moves ? 1 : 0;
-  std::size_t bytes = 0;
-  std::size_t taken = 0;
-  bool visits = false;
-  for (; begin + taken < end; ++taken) {
-    const Block b = ground_.block(run.id(begin + taken));
-    const BlockWords& words = look.before[taken];
-    if (!is_home(b, peer, words.owner) || words.unpublished() != live ||
-        rules::needs_data(b.entry, words) != moves)
-      break;
-    bytes += b.extent.bytes;
-    if (moves) b.entry.bytes_lost = true;
-    visits = visits || (moves && words.sleeps());
-    look.granted[taken] = words.read_ts;
-    const LogicalTime write_ts{words.write_ts};
-    if (rules::is_leased_until({write_ts, LogicalTime{words.read_ts}}, ground_.times.acquired())) continue;
-    look.wanted[taken] =
-        rules::wanted_lease(rules::asked_for(write_ts, b.entry.write_ts), write_ts, ground_.times.acquired(),
-                            rules::shortest_lease(ground_.parameters))
-            .value;
-    look.steps[steps++] = fabric::compare_swap(words_region, word_offset(b.id, offsetof(BlockWords, read_ts)),
-                                               &look.granted[taken], words.read_ts, look.wanted[taken]);
-  }
-  if (taken == 0) co_return 0;
-  if (moves) {
-    look.steps[0] =
-        fabric::get(live ? private_region : published_region, first.extent.offset, first.own, bytes);
-  }
-  if (visits && !ground_.injected(InjectedBug::reader_without_mark)) {
-    mark(ground_.visits.layout(), {first.id, taken}, &look.steps[steps], &look.visits_before);
-    steps += mark_steps;
-  }
-  look.steps[steps++] = get_words(taken, look.owners_after);
-  look.steps[steps++] = get_words(taken, look.versions_after);
-  look.steps[steps++] = get_epoch(&look.epoch_after);
-  MUSUBI_CHECK(steps <= look.steps.size());
+  look.steps[steps++] = get_words(look.owners_after);
+  look.steps[steps++] = get_words(look.versions_after);
   co_await fabric::transfer(ground_.fabric, peer, std::span<const Step>(look.steps.data(), steps));
+  for (std::size_t i = 0; i < length; ++i) {
+    if (look.brings_bytes(i)) ground_.store.entry(run.id(begin + i)).bytes_lost = true;
+  }
   std::size_t valid = 0;
-  while (valid < taken && accept_from_home(ground_.block(run.id(begin + valid)), peer, look, valid, moves))
-    ++valid;
+  while (valid < length && accept_from_home(ground_.block(run.id(begin + valid)), peer, look, valid)) ++valid;
   co_return valid;
 }
 
-bool Runs::accept_from_home(Block b, Rank peer, const Look& look, std::size_t i, bool moved) {
-  const BlockWords& before = look.before[i];
+bool Runs::accept_from_home(Block b, Rank peer, const Look& look, std::size_t i) {
+  const fabric::Verdict verdict = look.answers[i].end.verdict;
+  if (verdict == looks::elsewhere || verdict == looks::changing) return false;
+  const LookResult& found = look.answers[i].result;
   if (!is_home(b, peer, look.owners_after[i].owner)) return false;
-  if (look.versions_after[i].version != look.versions_before[i].version) return false;
-  if (moved && look.missed(i)) return false;
-  std::uint64_t read_ts = look.granted[i];
-  if (look.wanted[i] != 0) {  // a lease was asked for; what it was before is in `granted`
-    if (read_ts == before.read_ts) {
-      read_ts = look.wanted[i];
-    } else if (read_ts < look.wanted[i]) {
-      return false;
-    }
-  }
+  if (look.versions_after[i].version != found.words.version) return false;
   ground_.note_home(b, peer);
+  const bool moved = look.brings_bytes(i);
   if (moved) {
     ground_.count_fetch(b);
   } else {
     ground_.count(Counter::renewals);
   }
-  arrivals_.accept(b, {LogicalTime{before.write_ts}, LogicalTime{read_ts}}, moved ? b.own : nullptr,
-                   giver_of(peer, before));
+  b.entry.bytes_lost = false;  // those of the same version have come
+  arrivals_.accept(b, {LogicalTime{found.words.write_ts}, LogicalTime{found.leased_until}},
+                   moved ? b.own : nullptr, giver_of(peer, found.words));
   return true;
 }
 

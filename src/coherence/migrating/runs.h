@@ -53,7 +53,7 @@ class Runs {
   Task<> touch_member(BlockId id);
   Task<std::size_t> fetch_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer);
   Task<std::size_t> fetch_from_home(Run& run, std::size_t begin, std::size_t end, Rank peer);
-  bool accept_from_home(Block b, Rank peer, const Look& look, std::size_t i, bool moved);
+  bool accept_from_home(Block b, Rank peer, const Look& look, std::size_t i);
   void set_open(const Block& b, vm::Access wanted);
   void list_all(BlockId leader, const Run& run);
 

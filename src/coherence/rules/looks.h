@@ -7,10 +7,6 @@
 
 namespace musubi::coherence::rules {
 
-constexpr bool needs_data(const Entry& e, const BlockWords& home) {
-  return home.write_ts != e.write_ts.value || e.bytes_lost;
-}
-
 // The twin here came from the version that the home has, which can be had again.
 constexpr bool twin_is_of(const Entry& e, const BlockWords& home) {
   return home.write_ts == e.write_ts.value && !home.unpublished();

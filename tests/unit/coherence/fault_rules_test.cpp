@@ -8,18 +8,13 @@
 namespace musubi::coherence::rules {
 namespace {
 
-TEST(Looks, TellWhetherDataMustMove) {
+TEST(Looks, TellWhetherTheTwinIsOfTheHomesVersion) {
   BlockWords home{};
   home.write_ts = home.public_ts = 5;
-  Entry e = holding(5, 9);
-  EXPECT_FALSE(needs_data(e, home));
-  EXPECT_TRUE(twin_is_of(e, home));
+  EXPECT_TRUE(twin_is_of(holding(5, 9), home));
   home.public_ts = 0;
-  EXPECT_FALSE(twin_is_of(e, home)) << "live bytes have no second look";
-  e.bytes_lost = true;
-  EXPECT_TRUE(needs_data(e, home));
+  EXPECT_FALSE(twin_is_of(holding(5, 9), home)) << "live bytes have no second look";
   home.write_ts = home.public_ts = 6;
-  EXPECT_TRUE(needs_data(holding(5, 9), home));
   EXPECT_FALSE(twin_is_of(holding(5, 9), home));
 }
 
