@@ -64,7 +64,7 @@ void JobRoom::press() noexcept {
 void JobRoom::before_opening(std::size_t bytes) noexcept {
   if (makes_room) return;
   MemoryWatch& watch = devices_.memory_watch();
-  for (;;) {
+  while (!stopping_.load()) {
     const std::uint32_t round = rounds_.load();
     switch (watch.opening(bytes)) {
       case MemoryWatch::Verdict::go_on:

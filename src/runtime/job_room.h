@@ -25,8 +25,8 @@ class JobRoom final : private sync::MemoryBudget, private sync::RoomKeeper::Wake
   // Before any other thread of the runtime ends.
   void stop() noexcept;
 
-  // A fault is about to open `bytes` at most: waits until there is room, or ends the job. Any thread that
-  // holds no gate, also inside a fault handler.
+  // A fault is about to open `bytes` at most: waits until there is room, or ends the job. After stop() it
+  // waits no more. Any thread that holds no gate, also inside a fault handler.
   void before_opening(std::size_t bytes) noexcept;
 
  private:
