@@ -37,6 +37,13 @@ std::size_t RoomKeeper::free_bytes() const noexcept {
   return allowed > held ? allowed - held : 0;
 }
 
+// What must go before `bytes` come. The rank may hold more than it is allowed already: what a barrier has
+// published.
+std::size_t RoomKeeper::missing_for(std::size_t bytes) const noexcept {
+  const std::size_t wanted = budget_.held() + bytes, allowed = budget_.allowed();
+  return wanted > allowed ? wanted - allowed : 0;
+}
+
 void RoomKeeper::publish() noexcept {
   word(own().room).store(free_bytes() + room_.copy_bytes());
 }
@@ -56,8 +63,8 @@ Task<std::size_t> RoomKeeper::make(std::size_t bytes) {
 
 // For homes of others.
 Task<> RoomKeeper::make_room_for(std::size_t bytes) {
-  if (free_bytes() < bytes) (void)co_await room_.throw_out(bytes - free_bytes());
-  if (free_bytes() < bytes) (void)co_await sift_homes(bytes - free_bytes());
+  if (const std::size_t missing = missing_for(bytes); missing != 0) (void)co_await room_.throw_out(missing);
+  if (const std::size_t missing = missing_for(bytes); missing != 0) (void)co_await sift_homes(missing);
 }
 
 // Brings homes to rest that stay here: they need no public copies. It also finds what stands among the homes

@@ -73,6 +73,7 @@ class RoomKeeper final : private fabric::Listener {
     return std::atomic_ref<std::uint64_t>(word);
   }
   std::size_t free_bytes() const noexcept;
+  std::size_t missing_for(std::size_t bytes) const noexcept;
   Task<> serve_one(Rank from);
   Task<> make_room_for(std::size_t bytes);
   Task<std::size_t> sift_homes(std::size_t bytes);
