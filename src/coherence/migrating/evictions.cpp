@@ -91,6 +91,7 @@ Task<bool> Evictions::evict(Block& b) {
   Entry& e = b.entry;
   e.state = State::invalid_clean;
   e.came_in = 0;
+  e.was_invalidated = false;  // a thread that comes back to it does not wait for a change
   e.published_equals = false;
   e.gave_up_copy = false;  // what this rank wrote is released
   forget_public_copy(b);
