@@ -130,8 +130,9 @@ void Evictions::forget_public_copy(Block& b) {
     ground_.shared(b.words.version).fetch_add(one_copy_given_back);
     ground_.others_may_act();
   }
-  if (ground_.store.memory().pages->give_back(b.extent.offset, b.extent.bytes))
-    ground_.count(Counter::given_back_bytes, b.extent.bytes);
+  if (!ground_.store.memory().pages->give_back(b.extent.offset, b.extent.bytes)) return;
+  b.entry.copy_given_back = true;
+  ground_.count(Counter::given_back_bytes, b.extent.bytes);
 }
 
 }  // namespace musubi::coherence::migrating

@@ -98,12 +98,18 @@ void Homes::release_closed(Block& b) {
 
 // From now on readers take the live bytes. Result: the bytes that are free now.
 std::size_t Homes::give_up_copy(Block& b) {
-  if (b.words.unpublished()) return 0;
-  if (!ground_.may_be_unpublished(b.entry)) return 0;
-  versions_.give_up_public_copy(b);
+  Entry& e = b.entry;
+  if (!b.words.unpublished()) {
+    if (!ground_.may_be_unpublished(e)) return 0;
+    versions_.give_up_public_copy(b);
+  } else if (!e.has_copy || e.copy_given_back || !e.gave_up_copy) {
+    return 0;
+  }
   ground_.shared(b.words.version).fetch_add(one_copy_given_back);
   ground_.others_may_act();
   if (!ground_.store.memory().pages->give_back(b.extent.offset, b.extent.bytes)) return 0;
+  e.copy_given_back = true;
+  e.published_equals = false;
   ground_.count(Counter::given_back_bytes, b.extent.bytes);
   return b.extent.bytes;
 }

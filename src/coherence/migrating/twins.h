@@ -31,6 +31,7 @@ class Twins {
   void note_copy(const Block& b) {
     Entry& e = b.entry;
     e.copy_used = true;
+    e.copy_given_back = false;
     if (e.has_copy || e.pinned || ground_.store.memory().pages == nullptr) return;
     e.has_copy = true;
     copies_.add(b.id);
