@@ -17,13 +17,13 @@ thread_local bool makes_room = false;  // what it touches itself is opened at on
 
 }  // namespace
 
-JobRoom::JobRoom(JobContext& job, JobDevices& devices, coherence::Protocol& protocol)
+JobRoom::JobRoom(JobContext& job, JobDevices& devices, coherence::Protocol& protocol, sync::FlagOrder& flags)
     : job_(job), devices_(devices) {
   coherence::Room* const room = protocol.room();
   if (job.ranks == 1 || room == nullptr) return;
   const sync::MemoryBudget& budget = *this;
   sync::RoomKeeper::Waker& waker = *this;
-  keeper_ = std::make_unique<sync::RoomKeeper>(devices.fabric(), *room, budget, waker,
+  keeper_ = std::make_unique<sync::RoomKeeper>(devices.fabric(), *room, flags, budget, waker,
                                                devices.files().control() + job.control.room_words,
                                                job.control.room_words);
 }

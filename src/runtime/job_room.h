@@ -16,7 +16,7 @@ namespace musubi::runtime {
 
 class JobRoom final : private sync::MemoryBudget, private sync::RoomKeeper::Waker {
  public:
-  JobRoom(JobContext& job, JobDevices& devices, coherence::Protocol& protocol);
+  JobRoom(JobContext& job, JobDevices& devices, coherence::Protocol& protocol, sync::FlagOrder& flags);
   ~JobRoom();
   JobRoom(const JobRoom&) = delete;
 

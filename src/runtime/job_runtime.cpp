@@ -53,7 +53,7 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
       ending(job, devices.fabric(), statistics),
       global_memory(devices.fabric(), devices.files().global(), job.plan.global_bytes),
       segments(job, devices, synchronization, page_managers),
-      room(job, devices, protocol),
+      room(job, devices, protocol, synchronization.flags()),
       service(job, devices, messages, calls, ending) {}
 
 JobRuntime::~JobRuntime() {

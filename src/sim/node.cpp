@@ -104,8 +104,9 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       room_waker_(*this),
       background_(flags_, protocol_->ordering(), stand_, fabric.counters()) {
   if (options_.room_bytes != 0 && protocol_->room() != nullptr) {
-    room_keeper_ = std::make_unique<sync::RoomKeeper>(fabric, *protocol_->room(), budget_, room_waker_,
-                                                      control(layout_.room_words), layout_.room_words);
+    room_keeper_ =
+        std::make_unique<sync::RoomKeeper>(fabric, *protocol_->room(), flags_, budget_, room_waker_,
+                                           control(layout_.room_words), layout_.room_words);
   }
   fabric.attach({words_region, reinterpret_cast<std::byte*>(words_.data()),
                  words_.size() * sizeof(coherence::BlockWords)});

@@ -9,7 +9,7 @@
 //   after they had come. It waits for the releases announced until then, lest the flag be there and the data
 //   not, and acquires the signatures of all other ranks. (The clock covers them, too, but by its time alone:
 //   every copy would have to be looked at.)
-// - all blocks are published: nobody takes bytes that their home has not released.
+// - all blocks are published, but for those at rest: nobody takes bytes that their home has not released.
 // In a program with fences that is so from the beginning. In others the first background turn that closes
 // what a thread reads again at once begins it (background.h), and some barriers without such a turn end it.
 #pragma once
@@ -111,6 +111,10 @@ class FlagOrder {
   // ask_all() in two parts: between two looks the caller may answer. `look`: how often it has looked.
   Task<> request_releases();
   Task<bool> have_answered(unsigned look);
+  // Asks the background of this rank for a release. Result: for has_released(), `look`: how often it was
+  // asked before. Without a bell nobody answers, and it counts as released.
+  Task<std::uint64_t> request_own_release();
+  bool has_released(std::uint64_t request, unsigned look) const noexcept;
   // The newest request that has no answer, or 0.
   std::uint64_t unanswered() const noexcept;
   Task<> answer(bool siblings);

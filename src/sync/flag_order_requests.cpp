@@ -105,6 +105,15 @@ Task<bool> FlagOrder::have_answered(unsigned look) {
   co_return true;
 }
 
+Task<std::uint64_t> FlagOrder::request_own_release() {
+  if (bell_ == nullptr) co_return 0;
+  co_return co_await request(fabric_.self());
+}
+
+bool FlagOrder::has_released(std::uint64_t request, unsigned look) const noexcept {
+  return word(answered).load() >= request || look >= looks_max;
+}
+
 Task<> FlagOrder::nudge() {
   if (bell_ == nullptr) co_return;
   for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {

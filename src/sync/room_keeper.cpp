@@ -12,10 +12,11 @@ namespace musubi::sync {
 using coherence::control_region;
 using fabric::Step;
 
-RoomKeeper::RoomKeeper(fabric::Fabric& fabric, coherence::Room& room, const MemoryBudget& budget,
-                       Waker& waker, std::byte* own, std::uint64_t offset)
+RoomKeeper::RoomKeeper(fabric::Fabric& fabric, coherence::Room& room, FlagOrder& flags,
+                       const MemoryBudget& budget, Waker& waker, std::byte* own, std::uint64_t offset)
     : fabric_(fabric),
       room_(room),
+      flags_(flags),
       budget_(budget),
       waker_(waker),
       own_(own),
@@ -51,6 +52,7 @@ void RoomKeeper::publish() noexcept {
 Task<std::size_t> RoomKeeper::make(std::size_t bytes) {
   auto pass = co_await making_.enter();
   std::size_t freed = co_await room_.throw_out(bytes);
+  if (freed < bytes) co_await release_in_order();
   while (freed < bytes) {
     const std::size_t moved = co_await move_homes(bytes - freed);
     if (moved == 0) break;
@@ -65,6 +67,17 @@ Task<std::size_t> RoomKeeper::make(std::size_t bytes) {
 Task<> RoomKeeper::make_room_for(std::size_t bytes) {
   if (const std::size_t missing = missing_for(bytes); missing != 0) (void)co_await room_.throw_out(missing);
   if (const std::size_t missing = missing_for(bytes); missing != 0) (void)co_await sift_homes(missing);
+}
+
+// While order is kept, no block is released alone. Then all are, as of one moment: what is not written again
+// at once may go.
+Task<> RoomKeeper::release_in_order() {
+  if (!flags_.in_use()) co_return;
+  const std::uint64_t request = co_await flags_.request_own_release();
+  for (unsigned look = 0; !asks_nobody_.load() && !flags_.has_released(request, look); ++look) {
+    if (is_asked()) co_await serve();
+    co_await pause(look);
+  }
 }
 
 // Brings homes to rest that stay here: they need no public copies. It also finds what stands among the homes

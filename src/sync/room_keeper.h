@@ -15,6 +15,7 @@
 #include "base/task.h"
 #include "coherence/room.h"
 #include "fabric/fabric.h"
+#include "sync/flag_order.h"
 
 namespace musubi::sync {
 
@@ -50,8 +51,8 @@ class RoomKeeper final : private fabric::Listener {
 
   // The words lie at `offset` in the control region of each rank, and the own ones, zero at start, at `own`.
   // All outlive the keeper.
-  RoomKeeper(fabric::Fabric& fabric, coherence::Room& room, const MemoryBudget& budget, Waker& waker,
-             std::byte* own, std::uint64_t offset);
+  RoomKeeper(fabric::Fabric& fabric, coherence::Room& room, FlagOrder& flags, const MemoryBudget& budget,
+             Waker& waker, std::byte* own, std::uint64_t offset);
   // The listener belongs to the fabric from now on.
   RoomKeeper(const RoomKeeper&) = delete;
 
@@ -76,6 +77,7 @@ class RoomKeeper final : private fabric::Listener {
   std::size_t missing_for(std::size_t bytes) const noexcept;
   Task<> serve_one(Rank from);
   Task<> make_room_for(std::size_t bytes);
+  Task<> release_in_order();
   Task<std::size_t> sift_homes(std::size_t bytes);
   Task<std::size_t> move_homes(std::size_t bytes);
   Task<std::size_t> ask(Rank taker);
@@ -85,6 +87,7 @@ class RoomKeeper final : private fabric::Listener {
 
   fabric::Fabric& fabric_;
   coherence::Room& room_;
+  FlagOrder& flags_;
   const MemoryBudget& budget_;
   Waker& waker_;
   std::byte* const own_;

@@ -82,7 +82,8 @@ Task<bool> Acquires::apply_notice(Notice notice, std::size_t& bytes_ahead) {
   Entry& e = b.entry;
   rules::hear(e, notice);
   // A rank that took the lock of an unpublished block has made a copy here.
-  if ((!e.has_copy || e.copy_given_back) && ground_.shared(b.words.public_ts).load() != 0) twins_.note_copy(b);
+  if ((!e.has_copy || e.copy_given_back) && ground_.shared(b.words.public_ts).load() != 0)
+    twins_.note_copy(b);
   if (!rules::ends_copy(e, notice, ground_.parameters)) co_return false;
   if (e.pinned) co_return true;
   const bool stays_open = ground_.may_change_in_place(e) && is_fetched_ahead(b, bytes_ahead);

@@ -27,9 +27,13 @@ void Arrivals::accept(Block& b, Version version, const std::byte* data, Giver gi
     }
     ground_.note_resident(b);
     e.bytes_lost = false;
+    e.rested = false;
   } else {
     MUSUBI_CHECK(!e.bytes_lost);
   }
+  // A rank that took live bytes here has done so: a home behind it was free. All that was written is
+  // released.
+  if (ground_.keeps_order() && !rules::is_dirty(e)) e.gave_up_copy = false;
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;
   e.idle_releases = 0;
@@ -90,7 +94,7 @@ void Arrivals::end_rest(Block& b) {
 
 bool Arrivals::holds_what_came(Block& b) {
   Entry& e = b.entry;
-  if (!rules::has_arrived(e) || e.rested) return false;
+  if (!rules::has_arrived(e)) return false;
   leases_.watch(b.id, e);
   return rules::may_be_opened(e, ground_.times.acquired());
 }

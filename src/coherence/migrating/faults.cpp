@@ -45,22 +45,35 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
   runs_.gather(b, wanted, run);
   if (run.count != 0) co_await runs_.make_valid(run, wanted);
   if (wanted == vm::Access::write) {
-    co_await make_writable(b);
+    const bool may_be_written = co_await make_writable(b);
+    if (!may_be_written) {
+      if (rules::is_valid(e)) leases_.end_copy(b);
+      e.came_in = 0;  // what is here is fetched again, from the rank that has it now
+      co_return FaultOutcome::held;
+    }
     for (std::size_t i = 0; i < run.count; ++i) {
       Block member = ground_.block(run.id(i));
-      co_await make_writable(member);
+      const bool made = co_await make_writable(member);
+      if (!made) twins_.make(member);  // order has begun just now: it does not cover this yet
     }
   }
   runs_.open(b, was_valid, wanted, run);
   co_return FaultOutcome::open;
 }
 
-// The block is valid, and about to be opened for writing.
-Task<> Faults::make_writable(Block& b) {
-  if (rules::is_dirty(b.entry)) co_return;
-  MUSUBI_CHECK(!b.entry.bytes_lost);
+// The block is valid, and about to be opened for writing. Result: false while order is kept, and the rank
+// that became its home just now may still be taking the live bytes here: what is written would go out with
+// them.
+Task<bool> Faults::make_writable(Block& b) {
+  const Entry& e = b.entry;
+  if (rules::is_dirty(e)) co_return true;
+  MUSUBI_CHECK(!e.bytes_lost);
   const bool without_twin = co_await unpublished_.leave_unpublished(b);
-  if (!without_twin) twins_.make(b);
+  if (without_twin) co_return true;
+  const bool may_be_taken = e.gave_up_copy && ground_.keeps_order() && !ground_.is_home(b);
+  if (may_be_taken && !ground_.injected(InjectedBug::written_while_taken)) co_return false;
+  twins_.make(b);
+  co_return true;
 }
 
 // A thread is back at a block that was closed, and waits. The bytes come now, and stay closed. Where the

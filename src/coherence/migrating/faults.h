@@ -11,11 +11,12 @@ namespace musubi::coherence::migrating {
 // No caller holds a gate. Any thread.
 class Faults {
  public:
-  Faults(Ground& ground, FaultHolds& holds, Twins& twins, Arrivals& arrivals, Fetches& fetches, Runs& runs,
-         Unpublished& unpublished)
+  Faults(Ground& ground, FaultHolds& holds, Twins& twins, Leases& leases, Arrivals& arrivals,
+         Fetches& fetches, Runs& runs, Unpublished& unpublished)
       : ground_(ground),
         holds_(holds),
         twins_(twins),
+        leases_(leases),
         arrivals_(arrivals),
         fetches_(fetches),
         runs_(runs),
@@ -27,13 +28,14 @@ class Faults {
 
  private:
   Task<FaultOutcome> fault_once(BlockId block, Touch touch, bool in_order);
-  Task<> make_writable(Block& b);
+  Task<bool> make_writable(Block& b);
   Task<> look_while_held(Block& b, std::uintptr_t address);
   Task<> end_of_holding();
 
   Ground& ground_;
   FaultHolds& holds_;
   Twins& twins_;
+  Leases& leases_;
   Arrivals& arrivals_;
   Fetches& fetches_;
   Runs& runs_;

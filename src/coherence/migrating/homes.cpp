@@ -50,7 +50,6 @@ Task<bool> Homes::bring_to_rest(BlockId id) {
     if (rules::is_valid(e)) ground_.vm.close({id, 1});
     if (rules::is_dirty(e)) release_closed(b);
     e.state = State::invalid_clean;
-    e.came_in = 0;
     copies_given_up_ += give_up_copy(b);
     ground_.let_rest(b);
     versions_.end_critical_section(b);
@@ -71,12 +70,25 @@ Task<> Homes::release_from_elsewhere(Block& b) {
   e.state = State::invalid_clean;
 }
 
-// While order is kept, nothing may go out that is not released as of one moment. Zeros need not move.
-bool Homes::may_rest(const Block& b) const {
+// Under the lock. Zeros need not move.
+bool Homes::may_rest(Block& b) {
   const Entry& e = b.entry;
   if (e.pinned || e.bytes_lost || ground_.store.has_private_parts(b)) return false;
   if (ground_.shared(b.words.write_ts).load() == 0) return false;
-  return !rules::is_dirty(e) || !ground_.keeps_order();
+  return !rules::is_dirty(e) || !ground_.keeps_order() || has_nothing_unreleased(b);
+}
+
+// While order is kept, nothing may go out that is not released as of one moment. So threads are stopped
+// before the comparison. What they wrote since the last release stays until the next one.
+bool Homes::has_nothing_unreleased(Block& b) {
+  Entry& e = b.entry;
+  if (b.words.unpublished() || versions_.must_name_anew(e)) return false;
+  if (e.state == State::writable) {
+    ground_.vm.downgrade({b.id, 1});
+    e.state = State::readable_dirty;
+  }
+  ground_.count(Counter::comparisons);
+  return !twins_.differs(b) || ground_.injected(InjectedBug::home_moved_unreleased);
 }
 
 // Under the lock; the block is closed, and its bytes hold still. A release of this block alone.
@@ -100,7 +112,7 @@ void Homes::release_closed(Block& b) {
 std::size_t Homes::give_up_copy(Block& b) {
   Entry& e = b.entry;
   if (!b.words.unpublished()) {
-    if (!ground_.may_be_unpublished(e)) return 0;
+    if (!rules::may_rest_unpublished(e, ground_.parameters)) return 0;
     versions_.give_up_public_copy(b);
   } else if (!e.has_copy || e.copy_given_back || !e.gave_up_copy) {
     return 0;
@@ -172,8 +184,8 @@ Task<bool> Homes::take_over_one(Block& b) {
   ground_.times.raise_clock(version.write_ts);
   e.bytes_lost = true;  // until they are accepted
   arrivals_.accept(b, version, b.own, giver_of(taken.previous, words));
-  e.came_in = 0;
-  const bool stays_live = ground_.may_be_unpublished(e) && version.write_ts != LogicalTime{};
+  const bool stays_live =
+      rules::may_rest_unpublished(e, ground_.parameters) && version.write_ts != LogicalTime{};
   if (!stays_live) {
     twins_.publish_changes(b);
     e.published_equals = true;
@@ -181,6 +193,10 @@ Task<bool> Homes::take_over_one(Block& b) {
   versions_.store(b, version, stays_live ? PublicCopy::none : PublicCopy::holds_it);
   e.gave_up_copy = stays_live;
   ground_.let_rest(b);
+  if (ground_.injected(InjectedBug::home_shown_before_acquired)) {
+    e.came_in = 0;
+    e.rested = false;
+  }
   versions_.end_critical_section(b);
   co_await ground_.locks.unlock(b.id.value);
   co_return true;

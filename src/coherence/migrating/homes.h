@@ -30,7 +30,8 @@ class Homes {
 
  private:
   Task<bool> bring_to_rest(BlockId id);
-  bool may_rest(const Block& b) const;
+  bool may_rest(Block& b);
+  bool has_nothing_unreleased(Block& b);
   Task<> release_from_elsewhere(Block& b);
   void release_closed(Block& b);
   std::size_t give_up_copy(Block& b);

@@ -72,7 +72,7 @@ struct Migrating::Parts {
   Publications publications{ground, versions, twins, arrivals, takeovers, home_atomics};
   Fetches fetches{ground, versions, leases, arrivals, takeovers};
   Runs runs{ground, leases, arrivals, fetches};
-  Faults faults{ground, holds, twins, arrivals, fetches, runs, unpublished};
+  Faults faults{ground, holds, twins, leases, arrivals, fetches, runs, unpublished};
   Releases releases{ground,      versions,     twins,       downgrades, stacks,
                     home_merges, publications, unpublished, copies};
   Acquires acquires{ground, held_back, twins, leases, fetches, stacks};

@@ -221,6 +221,7 @@ void Runs::set_open(const Block& b, vm::Access wanted) {
   MUSUBI_CHECK(!e.pinned && !e.bytes_lost);
   ground_.note_resident(b);
   e.came_in = 0;
+  e.rested = false;
   e.state = rules::when_opened(e.state, wanted);
   if (wanted == vm::Access::read) return;
   e.idle_releases = 0;

@@ -37,9 +37,9 @@ constexpr bool looks_untouched(const Entry& e) {
 }
 
 // While order is kept, bytes may come and stay closed: whether some have come, and whether they may still be
-// held.
+// held. What has rested at its home may be held there alone: its next home may change it and tell nobody.
 constexpr bool has_arrived(const Entry& e) {
-  return e.came_in != 0 && !e.bytes_lost;
+  return e.came_in != 0 && !e.bytes_lost && !e.rested;
 }
 constexpr bool may_be_opened(const Entry& e, LogicalTime acquired) {
   return e.read_ts >= later(acquired, e.hint_write_ts);

@@ -21,6 +21,12 @@ constexpr bool may_be_unpublished(const Entry& e, bool keeps_order, const Parame
   return parameters.leave_unpublished && !e.pinned && !keeps_order && !e.visited;
 }
 
+// The same for a block that its home has closed, and of which nothing is unreleased. Its live bytes hold
+// still: the next write makes a public copy again before it (first_write_of()), and a version.
+constexpr bool may_rest_unpublished(const Entry& e, const Parameters& parameters) {
+  return may_be_unpublished(e, false, parameters);
+}
+
 // A public copy whose block has its home elsewhere: whether it is not needed. It is no twin, and the rank
 // that took the last version of which this rank was home, `named_here`, has read it. A rank with an old
 // notice of the copy asks the home. `public_ts` 0: there is no copy.

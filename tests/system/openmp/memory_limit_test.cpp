@@ -47,6 +47,16 @@ TEST(MemoryLimit, DataOfTheWholeJobIsSorted) {
     EXPECT_TRUE(contains(job.error(), told)) << job.error();
 }
 
+// While order is kept all blocks that their homes use have public copies: twice the data, more than there is.
+TEST(MemoryLimit, DataOfTheWholeJobIsSortedInOrder) {
+  LaunchedJob job({"run", "-n", "4", "--stats", "--set", "memory_max=16MiB",
+                   PROGRAM_FOLDER "beyond_memory_in_order", "sort", "40"});
+  EXPECT_EQ(job.wait(), 0) << job.error();
+  EXPECT_TRUE(contains(job.output(), "verified"));
+  for (const char* told : {"homes_moved_away", "given_back_bytes"})
+    EXPECT_TRUE(contains(job.error(), told)) << job.error();
+}
+
 TEST(MemoryLimit, DataOfTheWholeJobIsMultiplied) {
   LaunchedJob job({"run", "-n", "8", "--stats", "--set", "memory_max=12MiB", PROGRAM_FOLDER "beyond_memory",
                    "product", "36"});
