@@ -75,6 +75,12 @@ static void sort_all(Key* keys, size_t count) {
   CHECK(parts >= 1);
 }
 
+// For tests that do something at that moment.
+static void say(const char* what) {
+  printf("%s\n", what);
+  fflush(stdout);
+}
+
 static void run_sort(size_t bytes) {
   const size_t count = bytes / sizeof(Key);
   Key* keys = malloc(count * sizeof *keys);
@@ -85,6 +91,7 @@ static void run_sort(size_t bytes) {
     sum_before += keys[i];
     mix_before ^= keys[i];
   }
+  say("initialised");
   size_t wrong = 0;
   for (int sweep = 0; sweep < 2; ++sweep) {
 #pragma omp parallel for schedule(static) reduction(+ : wrong)
@@ -92,6 +99,7 @@ static void run_sort(size_t bytes) {
       wrong += keys[i] != (sweep == 0 ? key_of(i) : ~key_of(i));
       keys[i] = ~keys[i];
     }
+    say("swept");
   }
   CHECK(wrong == 0);
   sort_all(keys, count);

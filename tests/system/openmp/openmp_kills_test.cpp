@@ -88,5 +88,29 @@ TEST(Kills, OverLibfabricLeaveNothingEither) {
   for (int i = 0; i < kills_over_libfabric && !HasFailure(); ++i) kill_a_rank(random, "ofi");
 }
 
+// Four ranks share data that none may hold: homes move and copies are thrown out all the time.
+TEST(Kills, LeaveNothingWhileHomesMove) {
+  constexpr unsigned ranks = 4;
+  Random random(seed_of_test());
+  for (int i = 0; i < 6; ++i) {
+    const Moment moment{ranks, random.between(1, 3)};
+    const std::size_t victim = random.below(ranks);
+    SCOPED_TRACE("rank " + std::to_string(victim) + " at " + moment.text());
+    LaunchedJob job({"run", "-n", std::to_string(ranks), "--set", "memory_max=64MiB",
+                     PROGRAM_FOLDER "beyond_memory", "sort", "192"});
+    ASSERT_TRUE(moment.await(job)) << job.error();
+    LeftOvers left;
+    left.look_at(job);
+    const pid_t process = ranks_of(job)[victim];
+    ::kill(process, SIGKILL);
+    EXPECT_EQ(job.wait(), 128 + SIGKILL) << job.error();
+    const std::string said = "(pid " + std::to_string(process) + ") was killed by signal 9 (SIGKILL)";
+    EXPECT_TRUE(contains(job.error(), said)) << said << "\n" << job.error();
+    EXPECT_EQ(std::ranges::count(job.error(), '\n'), 1) << job.error();
+    EXPECT_EQ(left.of(job), "");
+    if (HasFailure()) break;
+  }
+}
+
 }  // namespace
 }  // namespace musubi::test
