@@ -31,15 +31,24 @@ TEST(Scale, RemoteOperationsOfABarrierGrowNoFasterThanTheLogarithm) {
   for (std::uint32_t nodes = 2; nodes <= nodes_max; nodes *= 2) {
     const ScaleResult r = cost(Policy::migrating, WorkloadKind::stencil, nodes);
     EXPECT_EQ(r.messages, rounds(nodes)) << nodes;  // one per round, nothing else
-    // The neighbours' rows; all notices fit into the messages of the rounds. Where some were dropped, the
-    // rows of the other grid have to be renewed, too.
-    EXPECT_LE(r.remote_operations, 2 + rounds(nodes)) << nodes;
-    EXPECT_LE(r.busiest_operations, 2 + 2 * rounds(nodes)) << nodes;
+    // The neighbours' rows, by a notice or because the copy has lapsed; now and then one of them is missed.
+    // Rows that nobody has changed cost nothing.
+    EXPECT_LE(r.remote_operations, 3) << nodes;
+    EXPECT_EQ(r.renewals, 0) << nodes;
+    EXPECT_LE(r.busiest_operations, 3 + rounds(nodes)) << nodes;
+  }
+}
+
+TEST(Scale, CopiesLapseOnlyIfTheyHaveChanged) {
+  for (const std::uint32_t nodes : {16u, 64u, 256u}) {
+    const ScaleResult r = cost(Policy::migrating, WorkloadKind::all_to_all, nodes);
+    EXPECT_EQ(r.renewals, 0) << nodes;
+    EXPECT_LE(r.remote_operations, 32) << nodes;  // at most as many blocks change that a node reads
   }
 }
 
 TEST(Scale, NoticesThatANodeReadsAreBoundedInMigratingAlone) {
-  constexpr std::uint32_t few_nodes = 16;
+  constexpr std::uint32_t few_nodes = 8;
   constexpr std::uint32_t nodes = 64;
   // Each node changes four blocks, of which two have a reader: only those are named, and no more than fit.
   EXPECT_EQ(cost(Policy::migrating, WorkloadKind::stencil, few_nodes).notices, few_nodes * 2.0);
@@ -139,7 +148,7 @@ TEST(Scale, ASmallRegionCostsNoMoreInLargerJobsButForTheBarrier) {
   constexpr double regions = 8;
   // A piece lies in 1.25 blocks in the mean, which two to three others write. As long as all notices fit each
   // block is brought once by the notice, and once with its lock; otherwise copies of all four vectors lapse.
-  constexpr std::uint32_t all_notices_fit = 64;
+  constexpr std::uint32_t all_notices_fit = 16;
   for (std::uint32_t nodes = 4; nodes <= nodes_max; nodes *= 4) {
     const ScaleResult r = cost(Policy::migrating, WorkloadKind::small_regions, nodes);
     EXPECT_LE(r.messages, regions * (rounds(nodes) + 0.6)) << nodes;

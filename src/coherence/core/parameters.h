@@ -13,7 +13,7 @@ namespace musubi::coherence {
 // Readers of blocks without a notice look for new versions themselves, at the same cost in a job of any size.
 constexpr std::size_t signature_notices_for(std::uint32_t ranks) {
   constexpr std::uint32_t few_ranks = 8;
-  return ranks <= few_ranks ? 4096 : 56;
+  return ranks <= few_ranks ? 4096 : 16;
 }
 
 struct Parameters {
