@@ -20,5 +20,6 @@ inline constexpr fabric::ProcedureId look_procedure{1};
 inline constexpr fabric::ProcedureId operation_procedure{2};
 inline constexpr fabric::ProcedureId merge_procedure{3};
 inline constexpr fabric::ProcedureId signature_procedure{4};
+inline constexpr fabric::ProcedureId copy_procedure{5};
 
 }  // namespace musubi::coherence

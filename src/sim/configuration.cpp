@@ -58,6 +58,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("cached_bytes", c.protocol.cached_bytes);
   visit("run_bytes", c.protocol.run_bytes_max);
   visit("lease_probe", c.protocol.lease_probe_releases);
+  visit("relay_places", c.protocol.relay_places);
   visit("give_back", c.protocol.give_back_after_releases);
   visit("bug", c.bug);
   visit("latency_ns", c.model.latency_ns);
@@ -139,7 +140,8 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::evicted_copy_not_told,    InjectedBug::home_moved_unread,
                              InjectedBug::home_change_not_told,     InjectedBug::home_reopened_at_rest,
                              InjectedBug::lease_not_put_down,       InjectedBug::own_version_not_heard,
-                             InjectedBug::sent_with_later_writes,   InjectedBug::news_noted_too_early};
+                             InjectedBug::sent_with_later_writes,   InjectedBug::news_noted_too_early,
+                             InjectedBug::relay_gives_what_it_has,  InjectedBug::relay_tells_first};
 
 }  // namespace
 
@@ -186,6 +188,7 @@ Configuration draw(std::uint64_t seed) {
   c.moves_percent = one_of(random, std::array{0u, 0u, 20u});
   c.whole_cells = static_cast<std::uint32_t>(random.below(2));
   c.protocol.entry_unused_barriers = one_of(random, std::array<std::uint64_t, 4>{0, 1, 1, 2});
+  c.protocol.relay_places = one_of(random, std::array{0u, 1u, 2u, 8u});
   return c;
 }
 

@@ -141,8 +141,8 @@ TEST(Budget, AReadMissWithAValidHintIsOneOperation) {
   const Meter meter(reader);
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(meter.cost(), 1, 1, stage_block_bytes);
-  EXPECT_EQ(meter.cost().bytes,
-            stage_block_bytes + 3 * 8);  // and the copy's timestamp, and its version twice
+  // And the call, its answer, and the copy's version behind the bytes.
+  EXPECT_EQ(meter.cost().bytes, stage_block_bytes + 24 + 24 + 8);
 }
 
 // Of a block that is at its home unpublished, and of which no notice has told.
@@ -157,7 +157,7 @@ TEST(Budget, AReadMissBringsLeaseAndLiveBytesInOneTrip) {
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(meter.cost(), 1, 1, stage_block_bytes);
   // What is asked, the words, the lease; owner word and version once more.
-  EXPECT_EQ(meter.cost().bytes, stage_block_bytes + 40 + sizeof(coherence::BlockWords) + 8 + 2 * 8);
+  EXPECT_EQ(meter.cost().bytes, stage_block_bytes + 48 + sizeof(coherence::BlockWords) + 2 * 8 + 2 * 8);
 }
 
 // The first release tells those who acquire it that there are live bytes only.
@@ -184,7 +184,7 @@ TEST(Budget, AReadMissOnALapsedLeaseOfUnchangedDataMovesNone) {
   const Meter meter(reader);
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(meter.cost(), 1, 1, 0);
-  EXPECT_EQ(meter.cost().bytes, 40 + sizeof(coherence::BlockWords) + 8 + 2 * 8);
+  EXPECT_EQ(meter.cost().bytes, 48 + sizeof(coherence::BlockWords) + 2 * 8 + 2 * 8);
   EXPECT_EQ(reader.counters().get(Counter::renewals), 1u);
 }
 

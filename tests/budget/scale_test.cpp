@@ -84,11 +84,24 @@ TEST(Scale, TimestampsAloneRenewWhatNobodyChanged) {
   EXPECT_EQ(alone.notices, 0);
 }
 
-TEST(Scale, AWriterWithManyReadersFindsThemOneAfterTheOther) {
+TEST(Scale, ReadersOfABlockServeEachOther) {
+  constexpr std::uint32_t few_nodes = 64;
+  constexpr double written = 4;
+  const ScaleResult few = cost(Policy::migrating, WorkloadKind::read_mostly, few_nodes);
+  for (const std::uint32_t nodes : {256u, nodes_max}) {
+    const ScaleResult r = cost(Policy::migrating, WorkloadKind::read_mostly, nodes);
+    EXPECT_LE(r.fetches, written) << nodes;
+    EXPECT_LE(r.remote_operations, written * 6) << nodes;  // a reader asks until the copy is there
+    EXPECT_LE(r.busiest_served, 2 * few.busiest_served) << nodes;
+    EXPECT_LE(r.virtual_ns, 2 * few.virtual_ns) << nodes;
+  }
+}
+
+TEST(Scale, AWriterWithManyReadersFindsThemOneAfterTheOtherWhereTheyDoNot) {
   // The network is the same for all: what a home gives to each node takes its time at the home's link.
   const auto model = fabric::sim::LatencyModel::tcp_25_gbe();
-  const ScaleResult few = cost(Policy::migrating, WorkloadKind::read_mostly, 16, 1, model);
-  const ScaleResult many = cost(Policy::migrating, WorkloadKind::read_mostly, 256, 1, model);
+  const ScaleResult few = cost(Policy::timestamps, WorkloadKind::read_mostly, 16, 1, model);
+  const ScaleResult many = cost(Policy::timestamps, WorkloadKind::read_mostly, 256, 1, model);
   const double block_ns = Workload::block_bytes * static_cast<double>(model.link_ns_per_256_bytes) / 256;
   EXPECT_GE(many.virtual_ns - few.virtual_ns, (256 - 16) * block_ns);
 }

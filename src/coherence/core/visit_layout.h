@@ -1,11 +1,13 @@
 // Where visitors leave their marks, in registered memory behind the words of the blocks
-// (docs/decisions/releases.md). Zero at start, sparse, at the same place on every rank.
+// (docs/decisions/releases.md), and behind these the board of relays. Zero at start, sparse, at the same
+// place on every rank.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "coherence/core/block_words.h"
+#include "coherence/core/relay_board.h"
 
 namespace musubi::coherence {
 
@@ -25,7 +27,8 @@ class VisitLayout {
       count_[level] = level == 0 ? blocks : (count_[level - 1] + fanout - 1) / fanout;
       at += (count_[level] + line - 1) / line * line;
     }
-    end_ = at;
+    relays_ = at;
+    end_ = at + RelayLayout::bytes();
   }
 
   // How many releases of the rank have begun.
@@ -41,6 +44,7 @@ class VisitLayout {
   // How many visitors have marked something at the rank.
   constexpr std::uint64_t visits() const { return begin_ + line; }
   constexpr std::uint64_t mark(unsigned level, std::uint64_t index) const { return level_[level] + index; }
+  constexpr RelayLayout relays() const { return RelayLayout(relays_); }
   // How many marks the level has; bytes behind them, up to a whole line, are never set.
   constexpr std::uint64_t count(unsigned level) const { return count_[level]; }
   // Of the region that holds the words of the blocks, too; a multiple of their size.
@@ -50,6 +54,7 @@ class VisitLayout {
   static constexpr std::uint64_t line = 64;
 
   std::uint64_t begin_;
+  std::uint64_t relays_ = 0;
   std::uint64_t end_ = 0;
   std::uint64_t level_[levels]{};
   std::uint64_t count_[levels]{};

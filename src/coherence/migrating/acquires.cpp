@@ -8,11 +8,12 @@ namespace musubi::coherence::migrating {
 
 Task<> Acquires::acquire(SignatureView signature, Audience audience) {
   ground_.count(Counter::notices_received, signature.notices.size());
+  const bool known = audience == Audience::everyone || audience == Audience::all_ranks_soon;
+  relays_.set_in_crowd(known);
   LogicalTime newest = signature.minimum;
   TaskGroup fetches(ground_.parameters.release_window);
   std::size_t bytes_ahead = ground_.parameters.cached_bytes;
   const bool in_order = ground_.keeps_order() && !ground_.quiescence;
-  const bool known = audience == Audience::everyone || audience == Audience::all_ranks_soon;
   for (const Notice& notice : signature.notices) {
     newest = later(newest, notice.write_ts);
     if (notice.writer == ground_.self()) continue;

@@ -13,12 +13,13 @@ namespace musubi::coherence::migrating {
 
 class Acquires {
  public:
-  Acquires(Ground& ground, HeldBackStore& held_back, Twins& twins, Leases& leases, Fetches& fetches,
-           Stacks& stacks)
+  Acquires(Ground& ground, HeldBackStore& held_back, Twins& twins, Leases& leases, Relays& relays,
+           Fetches& fetches, Stacks& stacks)
       : ground_(ground),
         held_back_(held_back),
         twins_(twins),
         leases_(leases),
+        relays_(relays),
         fetches_(fetches),
         stacks_(stacks) {}
 
@@ -42,6 +43,7 @@ class Acquires {
   HeldBackStore& held_back_;
   Twins& twins_;
   Leases& leases_;
+  Relays& relays_;
   Fetches& fetches_;
   Stacks& stacks_;
   Gate expire_gate_;

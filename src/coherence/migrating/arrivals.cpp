@@ -12,7 +12,7 @@ void Arrivals::accept(Block& b, Version version, const std::byte* data, Giver gi
   MUSUBI_CHECK(version.read_ts >= version.write_ts, "block %lu: a version of %lu that ends at %lu",
                static_cast<unsigned long>(b.id.value), static_cast<unsigned long>(version.write_ts.value),
                static_cast<unsigned long>(version.read_ts.value));
-  bool twin_is_old = false;
+  bool copy_is_old = false;  // and is a twin, or wanted by other readers
   if (data != nullptr) {
     ground_.learn_atomic_words(b.words, giver.atomic_words);
     if (e.pinned && hold_back(b, data, giver.rank)) {
@@ -23,7 +23,7 @@ void Arrivals::accept(Block& b, Version version, const std::byte* data, Giver gi
     } else {
       if (data != b.own) ground_.store.copy_from(b, data);
       e.published_equals = false;
-      twin_is_old = e.state == State::writable;
+      copy_is_old = e.state == State::writable || may_pass_on(b, version);
     }
     ground_.note_resident(b);
     e.bytes_lost = false;
@@ -37,7 +37,16 @@ void Arrivals::accept(Block& b, Version version, const std::byte* data, Giver gi
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;
   e.idle_releases = 0;
-  if (twin_is_old) twins_.make(b);
+  if (!copy_is_old) return;
+  if (ground_.injected(InjectedBug::relay_tells_first))
+    ground_.shared(b.words.public_ts).store(version.write_ts.value);
+  twins_.make(b);
+}
+
+// A reader makes a public copy for those that ask it.
+bool Arrivals::may_pass_on(const Block& b, Version version) const {
+  return relays_.has_readers(b, version.write_ts) &&
+         ground_.own_word(b).tag() == remote_lock::Ownership::link;
 }
 
 void Arrivals::take_over(Block& b, const std::byte* remote, Giver giver) {

@@ -10,6 +10,7 @@
 #include "coherence/migrating/acquires_in_order.h"
 #include "coherence/migrating/held_back.h"
 #include "coherence/migrating/leases.h"
+#include "coherence/migrating/relays.h"
 #include "coherence/migrating/twins.h"
 #include "coherence/protocol.h"
 
@@ -17,8 +18,14 @@ namespace musubi::coherence::migrating {
 
 class Arrivals {
  public:
-  Arrivals(Ground& ground, AcquiresInOrder& acquires, HeldBackStore& held_back, Twins& twins, Leases& leases)
-      : ground_(ground), acquires_(acquires), held_back_(held_back), twins_(twins), leases_(leases) {}
+  Arrivals(Ground& ground, AcquiresInOrder& acquires, HeldBackStore& held_back, Twins& twins, Leases& leases,
+           Relays& relays)
+      : ground_(ground),
+        acquires_(acquires),
+        held_back_(held_back),
+        twins_(twins),
+        leases_(leases),
+        relays_(relays) {}
 
   // The version that `data` (null: the private bytes) holds is here now.
   void accept(Block& b, Version version, const std::byte* data, Giver giver);
@@ -43,6 +50,7 @@ class Arrivals {
 
  private:
   bool must_hold_back(const Entry& e) const;
+  bool may_pass_on(const Block& b, Version version) const;
   bool hold_back(Block& b, const std::byte* remote, Rank giver);
 
   Ground& ground_;
@@ -50,6 +58,7 @@ class Arrivals {
   HeldBackStore& held_back_;
   Twins& twins_;
   Leases& leases_;
+  Relays& relays_;
   std::atomic<std::uint32_t> came_open_in_{0};  // acquires in order begun when bytes came into open pages
 };
 

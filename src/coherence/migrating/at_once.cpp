@@ -30,6 +30,7 @@ bool Acquires::acquire_at_once(SignatureView signature, Audience audience) {
   }
   if (!signature.notices.empty()) ground_.count(Counter::notices_received, signature.notices.size());
   ground_.times.raise_clock(newest);
+  relays_.set_in_crowd(true);
   ground_.quiescence.end_barrier();
   return true;
 }

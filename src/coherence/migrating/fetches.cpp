@@ -1,6 +1,7 @@
 #include "coherence/migrating/fetches.h"
 
 #include <array>
+#include <optional>
 
 #include "base/check.h"
 #include "coherence/regions.h"
@@ -54,6 +55,7 @@ Task<> Fetches::fetch_into(Block& b, std::byte* target) {
   }
   Rank peer = first_place_to_look(b);
   unsigned links = 0;
+  bool relayed_in_vain = false;
   for (unsigned attempt = 0;;) {
     if (ground_.is_home(b)) {
       const bool valid = co_await leases_.redate_at_home(b);
@@ -62,7 +64,7 @@ Task<> Fetches::fetch_into(Block& b, std::byte* target) {
     }
     if (peer == ground_.self()) peer = ground_.own_word(b).target();
     const Rank asked = peer;
-    const Outcome result = co_await fetch_from(b, target, &peer);
+    const Outcome result = co_await fetch_from(b, target, &peer, relayed_in_vain);
     if (result == Outcome::accepted) co_return;
     if (result == Outcome::elsewhere && ++links > 1) {
       // A home that is always gone when a look arrives is stopped by its lock.
@@ -72,7 +74,8 @@ Task<> Fetches::fetch_into(Block& b, std::byte* target) {
       }
       peer = place_after(b, asked, peer);
     }
-    if (result == Outcome::changed) {
+    relayed_in_vain = result == Outcome::not_at_readers;
+    if (result == Outcome::changed || result == Outcome::not_at_readers) {
       if (++attempt > ground_.parameters.read_retries_max) {
         co_await fetch_under_lock(b, target);
         co_return;
@@ -99,46 +102,38 @@ Rank Fetches::place_after(const Block& b, Rank asked, Rank linked) const {
 
 Task<bool> Fetches::fetch_by_hint(Block& b, std::byte* target) {
   Entry& e = b.entry;
-  std::uint64_t version_before = 0, version_after = 0;
-  BlockWords words{};
-  const std::uint64_t version = word_offset(b.id, offsetof(BlockWords, version));
-  // The timestamp first: bytes of a newer version may come along, but never older ones than it says.
-  const std::size_t word_bytes = sizeof words.public_ts + (e.pinned ? sizeof words.atomic_words : 0);
-  static_assert(offsetof(BlockWords, atomic_words) ==
-                offsetof(BlockWords, public_ts) + sizeof words.public_ts);
-  std::array<Step, 4> steps{fabric::get(words_region, version, &version_before, sizeof version_before),
-                            fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, public_ts)),
-                                        &words.public_ts, word_bytes),
-                            fabric::get(published_region, b.extent.offset, target, b.extent.bytes),
-                            fabric::get(words_region, version, &version_after, sizeof version_after)};
-  co_await fabric::transfer(ground_.fabric, e.hint_writer, steps);
-  if (target == b.own) e.bytes_lost = true;
-  if (words.public_ts < e.hint_write_ts.value || ground_.is_given_back(version_before, version_after)) {
-    co_return false;
-  }
+  const std::optional<Giver> giver = co_await relays_.fetch(b, e.hint_write_ts, e.hint_writer, target);
+  if (!giver) co_return false;
   ground_.count_fetch(b);
   // The version is called by the notice's name even if the bytes are newer. A newer version may be one
   // without leases, which its home changes silently: it must not be taken for the one that we hold.
-  arrivals_.accept(b, {e.hint_write_ts, e.hint_read_ts}, target, giver_of(e.hint_writer, words));
+  arrivals_.accept(b, {e.hint_write_ts, e.hint_read_ts}, target, *giver);
   co_return true;
 }
 
-LookRequest Fetches::request_for(const Block& b) const {
+BytesFrom Fetches::bytes_from(const Block& b, bool relayed_in_vain) const {
+  if (relayed_in_vain || !relays_.is_in_crowd()) return BytesFrom::home;
+  return relays_.parent(b.id) ? BytesFrom::reader : BytesFrom::home_or_reader;
+}
+
+LookRequest Fetches::request_for(const Block& b, BytesFrom from) const {
   const Entry& e = b.entry;
   return {b.id.value,
           e.write_ts.value,
           ground_.times.acquired().value,
           rules::shortest_lease(ground_.parameters),
           b.initial_home.value,
-          e.bytes_lost ? 0u : 1u};
+          e.bytes_lost ? 0u : 1u,
+          from,
+          0};
 }
 
 // One look at `*next`, one trip: takes the version there if it is the home and nobody is in the critical
 // section.
-Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* next) {
+Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* next, bool relayed_in_vain) {
   Entry& e = b.entry;
   const Rank peer = *next;
-  const LookRequest request = request_for(b);
+  const LookRequest request = request_for(b, bytes_from(b, relayed_in_vain));
   fabric::Answer<LookResult> answer{};
   std::uint64_t owner_after = 0, version_after = 0;
   const auto get_word = [&](std::size_t member, std::uint64_t* to) {
@@ -172,14 +167,23 @@ Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* ne
     co_return Outcome::changed;
   }
   ground_.note_home(b, peer);
-  if (takes_data) {
+  const Version version{LogicalTime{words.write_ts}, read_ts};
+  Giver giver = giver_of(peer, words);
+  if (verdict == looks::relayed) {
+    std::optional<Rank> relay;
+    if (answer.result.relay != 0) relay = Rank{static_cast<std::uint32_t>(answer.result.relay - 1)};
+    const std::optional<Giver> found = co_await relays_.fetch(b, version.write_ts, peer, target, relay);
+    if (!found) co_return Outcome::not_at_readers;
+    giver = *found;
+  }
+  const bool has_moved = takes_data || verdict == looks::relayed;
+  if (has_moved) {
     ground_.count_fetch(b);
   } else {
     ground_.count(Counter::renewals);
   }
   e.bytes_lost = false;  // those of the same version have come
-  arrivals_.accept(b, {LogicalTime{words.write_ts}, read_ts}, takes_data ? target : nullptr,
-                   giver_of(peer, words));
+  arrivals_.accept(b, version, has_moved ? target : nullptr, giver);
   co_return Outcome::accepted;
 }
 

@@ -9,14 +9,21 @@
 #include "base/task.h"
 #include "coherence/migrating/leases.h"
 #include "coherence/migrating/looks.h"
+#include "coherence/migrating/relays.h"
 #include "coherence/migrating/takeovers.h"
 
 namespace musubi::coherence::migrating {
 
 class Fetches {
  public:
-  Fetches(Ground& ground, Versions& versions, Leases& leases, Arrivals& arrivals, Takeovers& takeovers)
-      : ground_(ground), versions_(versions), leases_(leases), arrivals_(arrivals), takeovers_(takeovers) {}
+  Fetches(Ground& ground, Versions& versions, Leases& leases, Relays& relays, Arrivals& arrivals,
+          Takeovers& takeovers)
+      : ground_(ground),
+        versions_(versions),
+        leases_(leases),
+        relays_(relays),
+        arrivals_(arrivals),
+        takeovers_(takeovers) {}
 
   // Makes the private bytes valid up to Times::acquired(), and watches over their lease.
   Task<> fetch(Block& b);
@@ -29,20 +36,22 @@ class Fetches {
   // Where a look for the newest version begins, if no notice gives it.
   Rank first_place_to_look(const Block& b) const;
   // What a look at the home asks for.
-  LookRequest request_for(const Block& b) const;
+  LookRequest request_for(const Block& b, BytesFrom from) const;
 
  private:
-  enum class Outcome { accepted, elsewhere, changed };
+  enum class Outcome { accepted, elsewhere, changed, not_at_readers };
   Task<> fetch_once(Block& b);
   Task<> fetch_into(Block& b, std::byte* target);
   Task<bool> fetch_by_hint(Block& b, std::byte* target);
-  Task<Outcome> fetch_from(Block& b, std::byte* target, Rank* peer);
+  Task<Outcome> fetch_from(Block& b, std::byte* target, Rank* peer, bool relayed_in_vain);
+  BytesFrom bytes_from(const Block& b, bool relayed_in_vain) const;
   Task<> fetch_under_lock(Block& b, std::byte* target);
   Rank place_after(const Block& b, Rank asked, Rank linked) const;
 
   Ground& ground_;
   Versions& versions_;
   Leases& leases_;
+  Relays& relays_;
   Arrivals& arrivals_;
   Takeovers& takeovers_;
 };

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 
+#include "coherence/migrating/copy_requests.h"
 #include "coherence/migrating/home_changes.h"
 #include "coherence/migrating/home_operations.h"
 #include "coherence/regions.h"
+#include "coherence/rules/relays.h"
 
 namespace musubi::coherence::migrating {
 
@@ -27,10 +29,12 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
       sleepers(space.blocks_max()),
       residents(space.blocks_max()),
       visits(reinterpret_cast<std::byte*>(memory.words), VisitLayout(space.blocks_max()), parameters.hooks),
-      home_side{visits.layout(), parameters.hooks, &parameters, &store} {
+      home_side{visits.layout(), rules::relay_places(fabric.ranks(), parameters.relay_places),
+                parameters.hooks, &parameters, &store} {
   fabric.offer(look_procedure, {&look_at_home, &home_side});
   fabric.offer(operation_procedure, {&operate_at_home, &home_side});
   fabric.offer(merge_procedure, {&merge_changes_at_home, &home_side});
+  fabric.offer(copy_procedure, {&give_copy, &home_side});
 }
 
 }  // namespace musubi::coherence::migrating

@@ -5,6 +5,7 @@
 #include "coherence/migrating/home_looks.h"
 
 #include <atomic>
+#include <optional>
 
 #include "coherence/regions.h"
 #include "coherence/rules/leases.h"
@@ -73,6 +74,21 @@ Verdict wanted_bytes(const BlockWords& home, const LookRequest& request) noexcep
   return home.unpublished() ? looks::in_use : looks::in_copy;
 }
 
+// The bytes are wanted from the public copy: whether they come from this rank, or from another reader.
+Verdict giver_of_copy(const Call& call, const HomeSide& side, const LookRequest& request,
+                      LookResult& result) noexcept {
+  if (side.places == 0 || request.bytes_from == BytesFrom::home) return looks::in_copy;
+  if (request.bytes_from == BytesFrom::reader) return looks::relayed;
+  const BlockId block{request.block};
+  auto* const record = call.object_at<RelayRecord>(words_region, side.layout.relays().record(block));
+  if (record == nullptr) return fabric::malformed;
+  const std::optional<Rank> relay =
+      RelayBoard(*record).place(block, LogicalTime{result.words.write_ts}, call.caller(), side.places, 0);
+  if (!relay) return looks::in_copy;
+  result.relay = relay->value + 1;
+  return looks::relayed;
+}
+
 }  // namespace
 
 Verdict look_at_home(Call& call, const void* data) noexcept {
@@ -82,7 +98,7 @@ Verdict look_at_home(Call& call, const void* data) noexcept {
   auto* const words = call.object_at<BlockWords>(words_region, word_offset(BlockId{request.block}, 0));
   if (words == nullptr || request.block >= side.layout.count(0)) return fabric::malformed;
   for (unsigned attempt = 0; attempt < attempts_max; ++attempt) {
-    LookResult result{load_words(*words), 0};
+    LookResult result{load_words(*words), 0, 0};
     const OwnerWord owner = OwnerWord{result.words.owner}.resolved(call.target(), Rank{request.initial_home});
     if (owner.tag() == Ownership::link) return call.add(result) ? looks::elsewhere : fabric::malformed;
     if (owner.tag() != Ownership::unlocked) return looks::changing;
@@ -92,7 +108,9 @@ Verdict look_at_home(Call& call, const void* data) noexcept {
     const bool was_leased = result.leased_until == result.words.read_ts;
     const InjectedBug unmarked =
         was_leased ? InjectedBug::leased_without_mark : InjectedBug::reader_without_mark;
-    const Verdict verdict = wanted_bytes(result.words, request);
+    Verdict verdict = wanted_bytes(result.words, request);
+    if (verdict == looks::in_copy) verdict = giver_of_copy(call, side, request, result);
+    if (verdict == fabric::malformed) return verdict;
     side.hooks.others_may_act();
     const bool visits = verdict == looks::in_use && result.words.sleeps();
     if (visits && !side.hooks.injected(unmarked) && !mark(call, side.layout, request.block)) {

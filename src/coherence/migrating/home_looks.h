@@ -16,9 +16,17 @@ namespace musubi::coherence::migrating {
 // What the calls of this policy know of the rank where they are carried out.
 struct HomeSide {
   VisitLayout layout;
+  std::uint32_t places;  // readers of a block that a rank serves itself; 0: all
   Hooks hooks;
   const Parameters* parameters;  // of the rank that carries the call out, as is the store
   BlockStore* store;
+};
+
+// From which rank the caller of a look takes the bytes of a public copy.
+enum class BytesFrom : std::uint32_t {
+  home_or_reader,  // as the home says
+  home,
+  reader,  // one that it knows
 };
 
 struct LookRequest {
@@ -28,14 +36,17 @@ struct LookRequest {
   std::uint64_t shortest_lease;  // in ticks
   std::uint32_t initial_home;    // of the block
   std::uint32_t has_bytes;       // whether the caller has the bytes of its version
+  BytesFrom bytes_from;
+  std::uint32_t reserved;
 };
 
 struct LookResult {
   BlockWords words;
   std::uint64_t leased_until;  // of the version that the words name, unless it has changed since
+  std::uint64_t relay;         // with looks::relayed: a rank and 1; 0: the reader that the caller knows
 };
 
-// The verdicts. The last three: the rank is the home, nobody has the lock, the lease is there. The caller
+// The verdicts. The last four: the rank is the home, nobody has the lock, the lease is there. The caller
 // must see afterwards, by owner word and version, that this is still so.
 namespace looks {
 inline constexpr fabric::Verdict elsewhere = 1;     // the home has moved on
@@ -43,6 +54,7 @@ inline constexpr fabric::Verdict changing = 2;      // somebody has the lock, or
 inline constexpr fabric::Verdict same_version = 3;  // as the caller has
 inline constexpr fabric::Verdict in_copy = 4;       // the bytes are wanted, from the public copy
 inline constexpr fabric::Verdict in_use = 5;        // the same; there is none: the live bytes
+inline constexpr fabric::Verdict relayed = 6;       // the same, from the public copy of another reader
 }  // namespace looks
 
 // A fabric::Procedure; `data`: a HomeSide.

@@ -60,22 +60,23 @@ struct Migrating::Parts {
   Versions versions{ground};
   Twins twins{ground, held_back};
   Leases leases{ground, versions};
+  Relays relays{ground};
   Downgrades downgrades{ground, twins};
   Unpublished unpublished{ground, versions, twins, downgrades};
   Copies copies{ground, versions, twins};
-  Arrivals arrivals{ground, acquires_in_order, held_back, twins, leases};
+  Arrivals arrivals{ground, acquires_in_order, held_back, twins, leases, relays};
   Evictions evictions{ground, arrivals};
   FarMerges far_merges{ground, versions, twins, leases};
   HomeMerges home_merges{ground, versions, twins, arrivals, leases, far_merges};
   Takeovers takeovers{ground, versions, twins, arrivals};
   HomeAtomics home_atomics{ground, versions, arrivals, leases};
   Publications publications{ground, versions, twins, arrivals, takeovers, home_atomics};
-  Fetches fetches{ground, versions, leases, arrivals, takeovers};
+  Fetches fetches{ground, versions, leases, relays, arrivals, takeovers};
   Runs runs{ground, leases, arrivals, fetches};
   Faults faults{ground, holds, twins, leases, arrivals, fetches, runs, unpublished};
   Releases releases{ground,      versions,     twins,       downgrades, stacks,
                     home_merges, publications, unpublished, copies};
-  Acquires acquires{ground, held_back, twins, leases, fetches, stacks};
+  Acquires acquires{ground, held_back, twins, leases, relays, fetches, stacks};
   Homes homes{ground, versions, twins, arrivals, evictions, takeovers, publications};
   RoomOfParts room{ground, evictions, homes};
   Order order{ground, acquires_in_order, holds, held_back, twins, stacks, arrivals, faults, releases};

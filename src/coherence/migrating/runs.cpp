@@ -175,7 +175,7 @@ Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t
   std::size_t steps = 0;
   for (std::size_t i = 0; i < length; ++i) {
     const Block b = ground_.block(run.id(begin + i));
-    look.requests[i] = fetches_.request_for(b);
+    look.requests[i] = fetches_.request_for(b, BytesFrom::home);
     const auto get_bytes = [&](fabric::RegionId region) {
       return fabric::get(region, b.extent.offset, b.own, b.extent.bytes);
     };

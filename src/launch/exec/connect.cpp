@@ -12,6 +12,7 @@
 namespace musubi::launch {
 namespace {
 
+namespace handshake = fabric::handshake;
 namespace tcp = fabric::tcp;
 
 constexpr std::uint64_t tick_ns = 50'000'000;
@@ -22,7 +23,7 @@ constexpr std::chrono::hours silence_max{1};
 constexpr std::uint64_t door = 0, timer = 1, first_other = 2;
 
 // Of strangers at the door.
-class Lines final : public tcp::Log {
+class Lines final : public handshake::Log {
  public:
   void say(std::string_view line) noexcept override {
     std::fprintf(stderr, "musubi: %.*s\n", static_cast<int>(line.size()), line.data());
@@ -30,7 +31,7 @@ class Lines final : public tcp::Log {
 };
 
 // An address that leads nowhere matters only when all of them do.
-class LastLine final : public tcp::Log {
+class LastLine final : public handshake::Log {
  public:
   void say(std::string_view said) noexcept override { line = said; }
   std::string line;
@@ -105,9 +106,9 @@ void let_in(int listening, tcp::Guests& guests) {
 
 Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chrono::nanoseconds patience) {
   const std::string secret = secret_of_launching(meeting);
-  const tcp::Handshake handshake(Rank(0), meeting.ranks, "", bytes_of(secret));
+  const handshake::Handshake handshake(Rank(0), meeting.ranks, "", bytes_of(secret));
   Lines lines;
-  tcp::Complaints complaints(&lines);
+  handshake::Complaints complaints(&lines);
   auto waiting = make_waiting();
   if (!waiting) return waiting.error();
   const os::ReadySet& set = waiting.value().set;
@@ -141,8 +142,8 @@ Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::n
   };
   if (meeting.addresses.empty()) return failed();
   const std::string secret = secret_of_launching(meeting);
-  const tcp::Handshake handshake(Rank(meeting.rank), meeting.ranks, "", bytes_of(secret));
-  tcp::Complaints complaints(&last);
+  const handshake::Handshake handshake(Rank(meeting.rank), meeting.ranks, "", bytes_of(secret));
+  handshake::Complaints complaints(&last);
   auto waiting = make_waiting();
   if (!waiting) return waiting.error();
   const os::ReadySet& set = waiting.value().set;

@@ -1,0 +1,25 @@
+// Rules of relays: how long a reader looks for a copy at other readers (docs/decisions/relays.md).
+#pragma once
+
+#include <cstdint>
+
+namespace musubi::coherence::rules {
+
+// A tree of four thousand readers has four floors.
+inline constexpr std::uint32_t relay_links_max = 6;
+
+// How often a reader asks one that has no copy yet. One that is not bringing it may be a little later than
+// this reader, where it gave copies before; one to which the reader was sent just now has made none.
+constexpr unsigned relay_waits_max(bool is_coming, bool was_sent) {
+  if (is_coming) return 32;
+  return was_sent ? 0 : 3;
+}
+// Between two of these: a trip or so.
+inline constexpr unsigned relay_pause_max = 2;
+
+// How many readers of a block a rank serves itself; 0: all, since it has no more of them.
+constexpr std::uint32_t relay_places(std::uint32_t ranks, std::uint32_t places) {
+  return ranks > places + 1 ? places : 0;
+}
+
+}  // namespace musubi::coherence::rules
