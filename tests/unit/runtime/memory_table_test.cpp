@@ -87,6 +87,8 @@ TEST(MemoryTable, BytesPerRank) {
           "locks, notices, conditions and team words are used"),
       row("control words, job of 1024 ranks", at_most(2, control_bytes(1024)),
           "locks, notices, conditions and team words are used"),
+      row("readers that others ask", at_most(1, coherence::RelayLayout::bytes()),
+          "many ranks read a block, in a job of more than nine"),
   });
 }
 
@@ -100,7 +102,7 @@ TEST(MemoryTable, AReservationIsTheSumOfItsParts) {
   EXPECT_EQ(reservation.file_bytes, space.bytes());
   EXPECT_EQ(reservation.table_bytes, space.blocks() * (64 + 16 + 16 + 16 + 16 + 16 + 8 + 1));
   const std::uint64_t words = coherence::VisitLayout(space.blocks()).region_bytes();
-  EXPECT_LE(words, space.blocks() * (64 + 1) + space.blocks() / 60);
+  EXPECT_LE(words, space.blocks() * (64 + 1) + space.blocks() / 60 + coherence::RelayLayout::bytes());
   EXPECT_EQ(reservation.mapped_bytes, space.bytes() * (3 + 2 * 3) + words * 4 + reservation.table_bytes +
                                           4 * plan.value().global_bytes);
 }
