@@ -46,6 +46,7 @@ struct Entry {
   bool changes : 1;              // looks at the home without a notice find new versions
   bool held_back : 1;            // pinned: what came last is not shown to the program yet
   bool gave_up_copy : 1;         // this rank gave up its public copy, and has not released a version since
+  bool rested : 1;               // at its home, since it was last open: others may have operated on it here
   std::uint8_t silent_releases;  // in a row, with a change
   std::uint8_t fetches_ahead;    // in a row without a fault in between
   std::uint8_t lease_doublings;  // of fixed homes: renewals in a row that found nothing changed
@@ -53,9 +54,8 @@ struct Entry {
   std::uint8_t releases_alone;   // in a row at a home elsewhere, where no other rank had written meanwhile
   bool visited : 1;              // at home: another rank has named the version, this one has told nobody
   Residence residence : 2;
-  bool was_evicted : 1;      // since it was last used, because memory was short
-  bool copy_given_back : 1;  // the memory of its public copy, and nothing was written there since
-  bool rested : 1;           // at its home, since it was last open: others may have operated on it here
+  bool was_evicted : 1;             // since it was last used, because memory was short
+  bool copy_given_back : 1;         // the memory of its public copy, and nothing was written there since
   std::uint8_t rests_left_out : 3;  // how often an atomic operation that brings the block here leaves it open
   std::uint16_t idle_releases;      // in a row without a change
   std::uint32_t compared_in;  // the quiescence in which private bytes and twin were found equal; 0: none
