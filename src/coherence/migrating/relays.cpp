@@ -38,7 +38,8 @@ Task<std::optional<Giver>> Relays::fetch(Block& b, LogicalTime wanted, Rank writ
       remember(b.id, rank, writer);
       if (rank == writer) co_return std::nullopt;
       if (waits < rules::relay_waits_max(verdict == copies::coming, was_sent)) {
-        co_await pause(std::min(++waits, rules::relay_pause_max));
+        ++waits;
+        co_await pause(std::min(waits, rules::relay_pause_max));
         continue;
       }
     }
