@@ -205,7 +205,7 @@ TEST(AtomicsLitmus, OperationsFromElsewhereStayHiddenAtTheHome) {
        {std::tuple{InjectedBug::rest_ended_unordered, 2u, Looks::by_loads},
         {InjectedBug::atomic_beside_order, 2u, Looks::by_loads},
         {InjectedBug::atomic_shown_to_siblings, 2u, Looks::mixed}}) {
-    EXPECT_NE(worlds_with_failures({3, threads, false, looks, bug, false, 8}), 0u) << name_of(bug);
+    EXPECT_NE(worlds_with_failures({3, threads, false, looks, bug, false, 200}), 0u) << name_of(bug);
   }
 }
 
