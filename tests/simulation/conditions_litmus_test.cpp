@@ -95,7 +95,8 @@ TEST(ConditionsLitmus, EverythingMadeIsUsed) {
 
 TEST(ConditionsLitmus, AThreadThatJoinsLateIsFound) {
   std::uint64_t seed = 1;
-  for (Trade trade; seed <= hunted_worlds && all_is_traded(seed, InjectedBug::condition_joined_late, trade); ++seed) {
+  for (Trade trade; seed <= hunted_worlds && all_is_traded(seed, InjectedBug::condition_joined_late, trade);
+       ++seed) {
     trade = {};
   }
   EXPECT_LE(seed, hunted_worlds);

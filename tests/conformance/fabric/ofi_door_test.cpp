@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "base/random.h"
 #include "ofi_ranks.h"
@@ -120,13 +121,24 @@ class OfiDoor : public ::testing::Test {
   std::vector<std::unique_ptr<Service>> services_;
 };
 
+constexpr int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGTERM, SIGINT};
+
+std::vector<sighandler_t> handlers() {
+  std::vector<sighandler_t> result;
+  for (const int signal : signals) {
+    struct sigaction action {};
+    EXPECT_EQ(os::set_signal_action(signal, nullptr, &action), 0);
+    result.push_back(action.sa_handler);
+  }
+  return result;
+}
+// Before any test: those of a sanitizer, if it has some.
+const std::vector<sighandler_t> handlers_at_start = handlers();
+
 // The library is loaded by has_provider() at the latest; other tests of this process may have done it.
 TEST_F(OfiDoor, TakesNeitherSignalsNorTheEnvironment) {
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGTERM, SIGINT}) {
-    struct sigaction action {};
-    ASSERT_EQ(os::set_signal_action(signal, nullptr, &action), 0);
-    EXPECT_EQ(action.sa_handler, SIG_DFL) << signal;
-  }
+  open(2);
+  EXPECT_EQ(handlers(), handlers_at_start);
   EXPECT_EQ(::getenv("IPATH_NO_BACKTRACE"), nullptr);
   EXPECT_EQ(::dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD), nullptr) << "the program would see it";
 }
