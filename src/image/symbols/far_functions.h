@@ -1,7 +1,7 @@
 // The functions of system_calls.def as calls that other hosts may ask for (image/far_calls.h).
 #pragma once
 
-#include <bit>
+#include <cerrno>
 #include <concepts>
 #include <span>
 #include <string_view>
