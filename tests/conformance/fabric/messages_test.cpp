@@ -25,22 +25,16 @@ MessageOptions options_of_tests(handshake::Log* log = nullptr) {
   return options;
 }
 
-struct ShuffledRank {
-  os::Mapping memory;
-  trace::Counters counters;
+struct ShuffledRank : NetworkRank<MessageTransport> {
   ShuffledNet* net = nullptr;
-  std::unique_ptr<MessageTransport> transport;
-  std::unique_ptr<ActiveMessages> fabric;
 
   void open(std::shared_ptr<ShuffledNet::Air> air, Rank self, std::size_t region_bytes,
             const MessageOptions& options, PeerWatcher* watcher = nullptr) {
-    memory = std::move(os::Mapping::anywhere(region_bytes, os::Protection::read_write)).value();
     auto made = std::make_unique<ShuffledNet>(std::move(air), self, 1 + self.value);
     net = made.get();
-    transport = std::move(MessageTransport::create(std::move(made), options)).value();
-    const RegionMemory region{RegionId{0}, memory.data(), region_bytes};
-    fabric = std::make_unique<ActiveMessages>(*transport, std::span(&region, 1), counters, WaitingPolicy{},
-                                              watcher);
+    const Result<void> opened = open_by([&] { return MessageTransport::create(std::move(made), options); },
+                                        region_bytes, WaitingPolicy{}, watcher);
+    MUSUBI_CHECK(opened.ok(), "%s", opened.error().message.c_str());
   }
 };
 
@@ -65,25 +59,6 @@ std::unique_ptr<FabricWorld> make(std::uint32_t ranks, std::size_t region_bytes)
 
 INSTANTIATE_TEST_SUITE_P(Messages, WaitingSuite, ::testing::Values(Driver{"shuffled", &make}), driver_name);
 INSTANTIATE_TEST_SUITE_P(Messages, FabricSuite, ::testing::Values(Driver{"shuffled", &make, 2}), driver_name);
-
-constexpr RegionId region{0};
-constexpr std::uint64_t patience_ns = 30'000'000'000u;
-
-template <typename Condition>
-bool comes_true(Condition condition) {
-  const std::uint64_t end = os::monotonic_ns() + patience_ns;
-  while (!condition()) {
-    if (os::monotonic_ns() > end) return false;
-    ::usleep(1000);
-  }
-  return true;
-}
-
-class Watcher final : public PeerWatcher {
- public:
-  void peer_failed(Rank, const char*) noexcept override { failed.fetch_add(1); }
-  std::atomic<unsigned> failed{0};
-};
 
 template <typename Message>
 std::string_view text_of(const Message& message) {
@@ -125,12 +100,7 @@ class MessageDoor : public ::testing::Test {
 
   // Whether rank `from` gets the word of the other's memory.
   bool ask(std::uint32_t from) {
-    std::uint64_t word = 0;
-    *reinterpret_cast<std::uint64_t*>(ranks_[1 - from].memory.data()) = 4711;
-    const Step step = get(region, 0, &word, sizeof word);
-    Event completion;
-    if (ranks_[from].fabric->post(Rank{1 - from}, {&step, 1}, completion) != Outcome::pending) return false;
-    return comes_true([&] { return completion.is_set(); }) && word == 4711;
+    return gets_word(*ranks_[from].fabric, Rank{1 - from}, ranks_[1 - from].memory.data());
   }
   bool heard(std::string_view text) {
     return comes_true([&] {
@@ -143,7 +113,7 @@ class MessageDoor : public ::testing::Test {
   void tell(std::uint32_t rank, std::string_view text) { ranks_[rank].net->say(text); }
 
   Lines lines_;
-  Watcher watcher_;
+  LossCounter watcher_;
   std::vector<ShuffledRank> ranks_;
   std::unique_ptr<ServiceThreads> services_;
 };
@@ -273,7 +243,7 @@ TEST_F(MessageDoor, APeerThatNeverAnswersIsUnreachable) {
     }
   });
   std::uint64_t word = 0;
-  const Step step = get(region, 0, &word, sizeof word);
+  const Step step = get(region_of_tests, 0, &word, sizeof word);
   Event completion;
   ranks_[0].fabric->post(Rank{1}, {&step, 1}, completion);
   EXPECT_TRUE(heard("cannot reach rank 1 by shuffled: it does not answer"));

@@ -20,47 +20,6 @@
 namespace musubi::fabric::conformance {
 namespace {
 
-constexpr std::uint64_t patience_ns = 30'000'000'000u;
-constexpr RegionId region{0};
-
-template <typename Condition>
-bool comes_true(Condition condition) {
-  const std::uint64_t end = os::monotonic_ns() + patience_ns;
-  while (!condition()) {
-    if (os::monotonic_ns() > end) return false;
-    ::usleep(1000);
-  }
-  return true;
-}
-
-class Watcher final : public PeerWatcher {
- public:
-  void peer_failed(Rank, const char*) noexcept override { failed.fetch_add(1); }
-  std::atomic<unsigned> failed{0};
-};
-
-// A service thread of one rank.
-class Service {
- public:
-  explicit Service(Fabric& fabric)
-      : fabric_(fabric), thread_([this] {
-          while (!stop_.load()) {
-            if (!fabric_.progress()) fabric_.wait_for_service();
-          }
-        }) {}
-  ~Service() {
-    stop_.store(true);
-    fabric_.wake_service();
-    thread_.join();
-  }
-  Service(const Service&) = delete;
-
- private:
-  Fabric& fabric_;
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
-};
-
 // Opens ranks with these options, one each. Result: what rank 0 was told.
 std::string opening_fails(const std::vector<OfiOptions>& options) {
   const auto ranks = static_cast<std::uint32_t>(options.size());
@@ -101,24 +60,20 @@ class OfiDoor : public ::testing::Test {
       options.messages.log = &lines_;
       return ranks_[rank.value].open(rank, ranks, 4096, options, spied, WaitingPolicy{}, &watcher_);
     });
-    for (OfiRank& rank : ranks_) services_.push_back(std::make_unique<Service>(*rank.fabric));
+    services_ = std::make_unique<ServiceThreads>(
+        ranks, [this](Rank rank) -> Fabric& { return *ranks_[rank.value].fabric; });
   }
   // Whether rank `from` gets the word of the other's memory.
   bool ask(std::uint32_t from, std::uint32_t to) {
-    std::uint64_t word = 0;
-    *reinterpret_cast<std::uint64_t*>(ranks_[to].memory.data()) = 4711;
-    const Step step = get(region, 0, &word, sizeof word);
-    Event completion;
-    if (ranks_[from].fabric->post(Rank{to}, {&step, 1}, completion) != Outcome::pending) return false;
-    return comes_true([&] { return completion.is_set(); }) && word == 4711;
+    return gets_word(*ranks_[from].fabric, Rank{to}, ranks_[to].memory.data());
   }
 
   Lines lines_;
-  Watcher watcher_;
+  LossCounter watcher_;
   sockaddr_in door_{};
   std::unique_ptr<ExchangeBoard> board_;
   std::vector<OfiRank> ranks_;
-  std::vector<std::unique_ptr<Service>> services_;
+  std::unique_ptr<ServiceThreads> services_;
 };
 
 constexpr int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGABRT, SIGTERM, SIGINT};
@@ -158,7 +113,7 @@ TEST_F(OfiDoor, AllPairsMeet) {
 // Both ends of each pair at once, from many fresh starts: their first messages cross.
 TEST_F(OfiDoor, RanksThatAskEachOtherAtOnceMeet) {
   for (unsigned round = 0; round < 20; ++round) {
-    services_.clear();
+    services_.reset();
     ranks_.clear();
     open(2);
     std::thread other([&] { EXPECT_TRUE(ask(1, 0)); });
@@ -172,7 +127,7 @@ TEST_F(OfiDoor, ADeadPeerIsNoticed) {
   open(3);
   ASSERT_TRUE(ask(0, 1));
   ASSERT_TRUE(ask(0, 2));
-  services_[1].reset();
+  services_->end(Rank{1});
   ranks_[1].fabric.reset();
   ranks_[1].transport.reset();
   EXPECT_TRUE(comes_true([&] { return watcher_.failed.load() == 1; }));

@@ -5,10 +5,8 @@
 #include <memory>
 
 #include "exchange_board.h"
-#include "fabric/active_messages/engine.h"
 #include "fabric/ofi/ofi.h"
 #include "network_ranks.h"
-#include "os/memory.h"
 
 namespace musubi::fabric::conformance {
 
@@ -22,24 +20,10 @@ inline OfiOptions ofi_options_of_tests(std::string_view provider = "tcp;ofi_rxm"
   return options;
 }
 
-// One rank: some memory as its one region, the transport, and the fabric over it.
-struct OfiRank {
-  os::Mapping memory;
-  trace::Counters counters;
-  std::unique_ptr<MessageTransport> transport;
-  std::unique_ptr<ActiveMessages> fabric;
-
+struct OfiRank : NetworkRank<MessageTransport> {
   Result<void> open(Rank self, std::uint32_t ranks, std::size_t region_bytes, const OfiOptions& options,
                     const Exchange& exchange, WaitingPolicy policy, PeerWatcher* watcher = nullptr) {
-    auto mapped = os::Mapping::anywhere(region_bytes, os::Protection::read_write);
-    if (!mapped) return mapped.error();
-    memory = std::move(mapped).value();
-    auto opened = open_ofi(self, ranks, options, exchange);
-    if (!opened) return opened.error();
-    transport = std::move(opened).value();
-    const RegionMemory region{RegionId{0}, memory.data(), region_bytes};
-    fabric = std::make_unique<ActiveMessages>(*transport, std::span(&region, 1), counters, policy, watcher);
-    return {};
+    return open_by([&] { return open_ofi(self, ranks, options, exchange); }, region_bytes, policy, watcher);
   }
 };
 

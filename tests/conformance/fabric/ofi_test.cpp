@@ -1,48 +1,36 @@
 // The port's suite on the driver ofi, over tcp;ofi_rxm, which stands in for networks that this machine has
 // not, and over udp;ofi_rxd: the ranks are of one process, the network is real.
 #include "fabric_suite.h"
+#include "network_world.h"
 #include "ofi_ranks.h"
 #include "os/cpu.h"
-#include "service_threads.h"
 #include "waiting_suite.h"
 
 namespace musubi::fabric::conformance {
 namespace {
 
-class OfiWorld final : public ServedWorld {
- public:
-  OfiWorld(std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy, std::string_view provider)
-      : ServedWorld(ranks), board_(ranks), ranks_(ranks) {
-    open_all(ranks, [&](Rank rank) {
-      return ranks_[rank.value].open(rank, ranks, region_bytes, ofi_options_of_tests(provider),
-                                     board_.of(rank), policy);
-    });
-  }
-
-  Fabric& fabric(Rank rank) override { return *ranks_[rank.value].fabric; }
-  std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
-
- private:
-  ExchangeBoard board_;
-  std::vector<OfiRank> ranks_;
-};
+std::unique_ptr<FabricWorld> make_world(std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy,
+                                        std::string_view provider) {
+  return std::make_unique<NetworkWorld<OfiRank>>(
+      ranks, [&](OfiRank& one, Rank rank, const Exchange& exchange) {
+        return one.open(rank, ranks, region_bytes, ofi_options_of_tests(provider), exchange, policy);
+      });
+}
 
 std::unique_ptr<FabricWorld> make_by_cores(std::uint32_t ranks, std::size_t region_bytes) {
-  return std::make_unique<OfiWorld>(ranks, region_bytes, waiting_policy(ranks, os::allowed_cores()),
-                                    "tcp;ofi_rxm");
+  return make_world(ranks, region_bytes, waiting_policy(ranks, os::allowed_cores()), "tcp;ofi_rxm");
 }
 
 std::unique_ptr<FabricWorld> make_sleepy(std::uint32_t ranks, std::size_t region_bytes) {
-  return std::make_unique<OfiWorld>(ranks, region_bytes, WaitingPolicy{}, "tcp;ofi_rxm");
+  return make_world(ranks, region_bytes, WaitingPolicy{}, "tcp;ofi_rxm");
 }
 
 std::unique_ptr<FabricWorld> make_yielding(std::uint32_t ranks, std::size_t region_bytes) {
-  return std::make_unique<OfiWorld>(ranks, region_bytes, WaitingPolicy{.spin_checks = 0, .yields = 50},
-                                    "tcp;ofi_rxm");
+  return make_world(ranks, region_bytes, WaitingPolicy{.spin_checks = 0, .yields = 50}, "tcp;ofi_rxm");
 }
 
 std::unique_ptr<FabricWorld> make_by_udp(std::uint32_t ranks, std::size_t region_bytes) {
-  return std::make_unique<OfiWorld>(ranks, region_bytes, WaitingPolicy{}, "udp;ofi_rxd");
+  return make_world(ranks, region_bytes, WaitingPolicy{}, "udp;ofi_rxd");
 }
 
 std::vector<Driver> drivers() {

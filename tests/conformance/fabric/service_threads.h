@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -14,32 +15,40 @@
 
 namespace musubi::fabric::conformance {
 
+// That of one rank, for as long as this lives.
+class ServiceOfRank {
+ public:
+  explicit ServiceOfRank(Fabric& fabric)
+      : fabric_(fabric), thread_([this] {
+          while (!stop_.load()) {
+            if (!fabric_.progress()) fabric_.wait_for_service();
+          }
+        }) {}
+  ~ServiceOfRank() {
+    stop_.store(true);
+    fabric_.wake_service();
+    thread_.join();
+  }
+  ServiceOfRank(const ServiceOfRank&) = delete;
+
+ private:
+  Fabric& fabric_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
 // One for each rank, for as long as this lives.
 class ServiceThreads {
  public:
-  ServiceThreads(std::uint32_t ranks, std::function<Fabric&(Rank)> fabric_of)
-      : ranks_(ranks), fabric_of_(std::move(fabric_of)) {
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      threads_.emplace_back([this, rank] {
-        Fabric& fabric = fabric_of_(Rank{rank});
-        while (!stop_.load()) {
-          if (!fabric.progress()) fabric.wait_for_service();
-        }
-      });
-    }
+  ServiceThreads(std::uint32_t ranks, const std::function<Fabric&(Rank)>& fabric_of) {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      services_.push_back(std::make_unique<ServiceOfRank>(fabric_of(Rank{rank})));
   }
-  ~ServiceThreads() {
-    stop_.store(true);
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) fabric_of_(Rank{rank}).wake_service();
-    for (auto& thread : threads_) thread.join();
-  }
-  ServiceThreads(const ServiceThreads&) = delete;
+  // Ends that of one rank, as if the rank were gone.
+  void end(Rank rank) { services_[rank.value].reset(); }
 
  private:
-  const std::uint32_t ranks_;
-  const std::function<Fabric&(Rank)> fabric_of_;
-  std::atomic<bool> stop_{false};
-  std::vector<std::thread> threads_;
+  std::vector<std::unique_ptr<ServiceOfRank>> services_;
 };
 
 // A world whose ranks have service threads while actors run, a thread each.

@@ -17,29 +17,6 @@ namespace {
 using handshake::Side;
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t patience_ns = 30'000'000'000u;
-constexpr RegionId region{0};
-
-class Watcher final : public PeerWatcher {
- public:
-  void peer_failed(Rank, const char* text) noexcept override {
-    reason.store(text);
-    failed.fetch_add(1);
-  }
-  std::atomic<unsigned> failed{0};
-  std::atomic<const char*> reason{""};
-};
-
-template <typename Condition>
-bool comes_true(Condition condition) {
-  const std::uint64_t end = os::monotonic_ns() + patience_ns;
-  while (!condition()) {
-    if (os::monotonic_ns() > end) return false;
-    ::usleep(1000);
-  }
-  return true;
-}
-
 bool has(const std::string& line, std::string_view text) {
   return line.find(text) != std::string::npos;
 }
@@ -104,16 +81,7 @@ class TcpDoor : public ::testing::Test {
   }
   // Whether rank `from` gets the word of the other's memory.
   bool ask(std::uint32_t from) {
-    std::uint64_t word = 0;
-    *reinterpret_cast<std::uint64_t*>(ranks_[1 - from].memory.data()) = 4711;
-    const Step step = get(region, 0, &word, sizeof word);
-    Event completion;
-    if (ranks_[from].fabric->post(Rank{1 - from}, {&step, 1}, completion) != Outcome::pending) return false;
-    const auto is_there = [&] {
-      ranks_[from].fabric->progress();
-      return completion.is_set();
-    };
-    return comes_true(is_there) && word == 4711;
+    return gets_word(*ranks_[from].fabric, Rank{1 - from}, ranks_[1 - from].memory.data(), true);
   }
   bool heard(const char* text) {
     return comes_true([&] { return said(text); });
@@ -143,7 +111,7 @@ class TcpDoor : public ::testing::Test {
   }
 
   Lines lines_;
-  Watcher watcher_;
+  LossCounter watcher_;
   os::SocketAddress door_;
   std::unique_ptr<ExchangeBoard> board_;
   std::vector<TcpRank> ranks_;

@@ -1,46 +1,35 @@
 // The port's suite on the driver tcp, over IPv4 and IPv6: the ranks are of one process, the sockets are real.
 #include "fabric_suite.h"
+#include "network_world.h"
 #include "os/cpu.h"
-#include "service_threads.h"
 #include "tcp_ranks.h"
 #include "waiting_suite.h"
 
 namespace musubi::fabric::conformance {
 namespace {
 
-class TcpWorld final : public ServedWorld {
- public:
-  TcpWorld(std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy,
-           std::string_view network = "127.0.0.1")
-      : ServedWorld(ranks), board_(ranks), ranks_(ranks) {
-    open_all(ranks, [&](Rank rank) {
-      return ranks_[rank.value].open(rank, ranks, region_bytes, tcp_options_of_tests(network),
-                                     board_.of(rank), policy);
-    });
-  }
-
-  Fabric& fabric(Rank rank) override { return *ranks_[rank.value].fabric; }
-  std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
-
- private:
-  ExchangeBoard board_;
-  std::vector<TcpRank> ranks_;
-};
+std::unique_ptr<FabricWorld> make_world(std::uint32_t ranks, std::size_t region_bytes, WaitingPolicy policy,
+                                        std::string_view network = "127.0.0.1") {
+  return std::make_unique<NetworkWorld<TcpRank>>(
+      ranks, [&](TcpRank& one, Rank rank, const Exchange& exchange) {
+        return one.open(rank, ranks, region_bytes, tcp_options_of_tests(network), exchange, policy);
+      });
+}
 
 std::unique_ptr<FabricWorld> make_by_cores(std::uint32_t ranks, std::size_t region_bytes) {
-  return std::make_unique<TcpWorld>(ranks, region_bytes, waiting_policy(ranks, os::allowed_cores()));
+  return make_world(ranks, region_bytes, waiting_policy(ranks, os::allowed_cores()));
 }
 
 std::unique_ptr<FabricWorld> make_sleepy(std::uint32_t ranks, std::size_t region_bytes) {
-  return std::make_unique<TcpWorld>(ranks, region_bytes, WaitingPolicy{});
+  return make_world(ranks, region_bytes, WaitingPolicy{});
 }
 
 std::unique_ptr<FabricWorld> make_yielding(std::uint32_t ranks, std::size_t region_bytes) {
-  return std::make_unique<TcpWorld>(ranks, region_bytes, WaitingPolicy{.spin_checks = 0, .yields = 50});
+  return make_world(ranks, region_bytes, WaitingPolicy{.spin_checks = 0, .yields = 50});
 }
 
 std::unique_ptr<FabricWorld> make_by_ipv6(std::uint32_t ranks, std::size_t region_bytes) {
-  return std::make_unique<TcpWorld>(ranks, region_bytes, WaitingPolicy{}, "::1");
+  return make_world(ranks, region_bytes, WaitingPolicy{}, "::1");
 }
 
 bool has_ipv6() {
