@@ -28,6 +28,7 @@ class Group:
     rows: list
     programs: list  # files without which nothing can be run
     rounds_factor: int = 1
+    needs_hosts: bool = False  # bench/between_hosts must be able to make them
 
 
 def program_times(*names):
@@ -103,7 +104,7 @@ class Suite:
     def bound(self, text):
         return "" if self.quick else text
 
-    def size(self, full, quick):
+    def size(self, full, quick="S"):
         return quick if self.quick else full
 
     def cost(self, key, measure, ours, peer, bound="", beside=None):
@@ -397,16 +398,10 @@ class Suite:
         return Group(f"network_{key}", candidates, [
             Row(f"network_{key}", f"{title}, 2 hosts by tcp", "speed", "s", Value(ours, "time"),
                 Value(mpi if has_mpi else LIBGOMP, "time"), self.bound(bound if has_mpi else ""),
-                Value(LIBGOMP, "time") if has_mpi else None)], [self.program(name)])
+                Value(LIBGOMP, "time") if has_mpi else None)], [self.program(name)], needs_hosts=True)
 
     def networks(self):
-        def size(full, quick="S"):
-            return self.size(full, quick)
-        tried = subprocess.run(f"{BETWEEN_HOSTS} 1 nothing", shell=True, check=False, capture_output=True,
-                               text=True)
-        if tried.returncode != 0:
-            print(f"rows between hosts are left out: {tried.stderr.strip()}")
-            return []
+        size = self.size
         return [
             self.network("ep_a", "EP class A", "ep", size("A"), ">= 0.97"),
             self.network("heat", "heat on 4096 x 4096", "heat", size("4096 200", "256 20"), ">= 0.9"),
@@ -439,8 +434,7 @@ class Suite:
         return groups
 
     def full_groups(self):
-        def size(full, quick="S"):
-            return self.size(full, quick)
+        size = self.size
         return [
             self.faults(),
             self.barrier(2, "spin_barrier", {
@@ -494,6 +488,18 @@ class Suite:
             *self.networks(),
             self.start(),
         ]
+
+
+def without_missing_hosts(groups):
+    """The groups that can be run as far as hosts go; says why the others are left out."""
+    if not any(group.needs_hosts for group in groups):
+        return groups
+    tried = subprocess.run(f"{BETWEEN_HOSTS} 1 nothing", shell=True, check=False, capture_output=True,
+                           text=True)
+    if tried.returncode == 0:
+        return groups
+    print(f"rows between hosts are left out: {tried.stdout.strip()}")
+    return [group for group in groups if not group.needs_hosts]
 
 
 def missing_program(group):
