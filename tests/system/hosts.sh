@@ -1,6 +1,6 @@
-# Hosts that tests and bench/between_hosts make on this machine: for bash scripts, which include it. Namespaces
-# of networks, of processes and of the host's name, joined by a bridge, are hosts as far as programs can tell.
-# Host 0 holds the bridge.
+# Hosts on this machine, for tests and bench/between_hosts: bash scripts include it. Namespaces of networks,
+# of processes and of the host's name, joined by a bridge, are hosts as far as programs can tell. Host 0
+# holds the bridge.
 
 skip() {
   echo "skipped: $*"
