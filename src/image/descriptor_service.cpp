@@ -81,8 +81,7 @@ int Descriptors::adopt(Rank caller, int number) noexcept {
   const int received = receive_from(caller, number, &flags);
   if (received == of_other_host) {
     // The C library's own stream of that number goes on to write to the launcher.
-    if (owner(number) == caller)
-      set_state(number, (flags & given_regular) != 0 ? State::far_regular : State::far);
+    if (owner(number) == caller) note_far(number, flags);
     return 0;
   }
   if (received < 0) {

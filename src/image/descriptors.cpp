@@ -147,7 +147,7 @@ bool Descriptors::fetch(int number) noexcept {
   int flags = 0;
   const int received = receive_from(owner(number), number, &flags);
   if (received == of_other_host) {
-    set_state(number, (flags & given_regular) != 0 ? State::far_regular : State::far);
+    note_far(number, flags);
     return true;
   }
   if (received < 0) return false;
@@ -155,6 +155,10 @@ bool Descriptors::fetch(int number) noexcept {
   bare_close(received);
   set_state(number, State::held);
   return true;
+}
+
+void Descriptors::note_far(int number, int given) noexcept {
+  set_state(number, (given & given_regular) != 0 ? State::far_regular : State::far);
 }
 
 // A new number for what `number` is at `rank`, of_other_host, or -1. Under the lock.

@@ -86,6 +86,8 @@ class Descriptors final : private runtime::Procedure {
   bool fetch(int number) noexcept;
   int receive_from(Rank rank, int number, int* flags) noexcept;
   int duplicate_far(int from, int to, int flags) noexcept;
+  // `given`: what its opener, on another host, has answered.
+  void note_far(int number, int given) noexcept;
   void set_state(int number, State state) noexcept { states_[static_cast<std::size_t>(number)].store(state); }
   void drop_here(int number) noexcept;
   void drop_elsewhere(int number, Rank but) noexcept;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "image/refused_call.h"
@@ -15,9 +16,10 @@ namespace {
 // Results of so few bytes travel both ways: they may be arguments, too (the length of an address, a list of
 // poll).
 constexpr std::size_t two_way_bytes_max = 256;
+constexpr std::size_t data_bytes_max = 1808;  // in each direction
 
-bool is_sent(const FarCall::Area& area) {
-  return !area.is_result || area.bytes <= two_way_bytes_max;
+bool is_sent(std::size_t bytes, bool is_result) {
+  return !is_result || bytes <= two_way_bytes_max;
 }
 
 std::int64_t fail(int error) {
@@ -41,19 +43,12 @@ struct FarCalls::Request {
     std::uint32_t bytes;
     std::uint8_t argument;
     bool is_result;
-    bool is_sent;
   };
   std::uint16_t number;
   std::uint16_t area_count;
   std::array<std::uint64_t, FarCall::arguments_max> arguments;
   std::array<Area, FarCall::areas_max> areas;
 };
-
-namespace {
-
-constexpr std::size_t data_bytes_max = 1808;
-
-}  // namespace
 
 FarCall::FarCall(std::uint16_t number, std::span<const std::uint64_t> arguments) noexcept
     : number_(number), argument_count_(arguments.size()) {
@@ -97,30 +92,30 @@ std::int64_t FarCalls::run_parts(Rank rank, const FarCall& call, bool is_regular
   std::size_t bytes = 0;
   for (const iovec& part : call.parts_) bytes += part.iov_len;
   if (number == call.number_ || bytes > SSIZE_MAX) return refuse_far_call();
-  auto* const piece = static_cast<char*>(::operator new(std::max<std::size_t>(bytes, 1), std::nothrow));
+  const std::unique_ptr<char[]> piece(new (std::nothrow) char[bytes]);
   if (piece == nullptr) return fail(ENOMEM);
   std::size_t at = 0;
   for (const iovec& part : call.parts_) {
-    if (!call.parts_are_results_ && part.iov_len > 0) std::memcpy(piece + at, part.iov_base, part.iov_len);
+    if (!call.parts_are_results_ && part.iov_len > 0)
+      std::memcpy(piece.get() + at, part.iov_base, part.iov_len);
     at += part.iov_len;
   }
   FarCall flat = call;
   flat.number_ = number;
   flat.parts_ = {};
   flat.area_count_ = 0;
-  flat.arguments_[1] = reinterpret_cast<std::uint64_t>(piece);
+  flat.arguments_[1] = reinterpret_cast<std::uint64_t>(piece.get());
   flat.arguments_[2] = bytes;
-  flat.add(piece, bytes, call.parts_are_results_);
+  flat.add(piece.get(), bytes, call.parts_are_results_);
   const std::int64_t result = run_whole(rank, flat, is_regular);
   std::size_t left = call.parts_are_results_ && result > 0 ? static_cast<std::size_t>(result) : 0;
   at = 0;
   for (const iovec& part : call.parts_) {
     const std::size_t taken = std::min(left, part.iov_len);
-    if (taken > 0) std::memcpy(part.iov_base, piece + at, taken);
+    if (taken > 0) std::memcpy(part.iov_base, piece.get() + at, taken);
     at += taken;
     left -= taken;
   }
-  ::operator delete(piece);
   return result;
 }
 
@@ -159,14 +154,13 @@ std::int64_t FarCalls::run_once(Rank rank, const FarCall& call) noexcept {
     const auto* const argument = std::find(call.arguments_.begin(), end, area.place);
     if (argument == end || area.bytes > data_bytes_max) return refuse_far_call();
     if (area.is_result) returned += area.bytes;
-    if (is_sent(area)) {
+    if (is_sent(area.bytes, area.is_result)) {
       if (sent + area.bytes > message.size()) return refuse_far_call();
       std::memcpy(message.data() + sent, reinterpret_cast<const void*>(area.place), area.bytes);
       sent += area.bytes;
     }
     request.areas[i] = {static_cast<std::uint32_t>(area.bytes),
-                        static_cast<std::uint8_t>(argument - call.arguments_.begin()), area.is_result,
-                        is_sent(area)};
+                        static_cast<std::uint8_t>(argument - call.arguments_.begin()), area.is_result};
   }
   if (returned > data_bytes_max) return refuse_far_call();
   std::memcpy(message.data(), &request, sizeof request);
@@ -199,7 +193,7 @@ runtime::Answer FarCalls::run(Rank, std::span<const std::byte> bytes, std::span<
   for (std::size_t i = 0; i < request.area_count; ++i) {
     const Request::Area& area = request.areas[i];
     MUSUBI_CHECK(area.argument < FarCall::arguments_max && at + area.bytes <= memory.size());
-    if (area.is_sent) {
+    if (is_sent(area.bytes, area.is_result)) {
       MUSUBI_CHECK(from + area.bytes <= bytes.size());
       std::memcpy(memory.data() + at, bytes.data() + from, area.bytes);
       from += area.bytes;

@@ -152,16 +152,16 @@ void* Mappings::map_fixed(const MapRequest& request) noexcept {
   if (is_shared(request.wanted)) return map_over_shared(request);
   const MapKind kind = kind_of(request);
   const bool is_over_file = files_.covers(request.wanted);
-  const bool is_read_file =
-      kind == MapKind::file && (!is_private(request) || (request.protection & PROT_WRITE) == 0);
-  if (is_read_file && is_over_file && !has_other_hosts()) return files_.map(request, os::page_bytes());
+  const bool is_read_file = kind == MapKind::file && !has_other_hosts() &&
+                            (!is_private(request) || (request.protection & PROT_WRITE) == 0);
+  if (is_read_file && is_over_file) return files_.map(request, os::page_bytes());
   if (!is_over_file) {
     // Over what this process alone has, it may do as it likes.
     void* const free_place = os::map_pages(request.wanted, request.bytes, PROT_NONE,
                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (free_place == MAP_FAILED) return map_plainly(request);
     os::unmap_pages(free_place, request.bytes);
-    if (is_read_file && !has_other_hosts()) return files_.map(request, os::page_bytes());
+    if (is_read_file) return files_.map(request, os::page_bytes());
     if (kind == MapKind::of_this_process) return map_plainly(request);
   }
   report_refused_call("mmap with MAP_FIXED was refused: there, no memory can be had that all ranks share",
