@@ -79,10 +79,14 @@ Proof Handshake::prove(Side side, const Hello& hello, const Nonce& answer) const
   return proof;
 }
 
+bool is_equal(std::span<const std::byte> one, std::span<const std::byte> other) noexcept {
+  return one.size() == other.size() && sodium_memcmp(one.data(), other.data(), one.size()) == 0;
+}
+
 bool Handshake::is_proof(const Proof& given, Side side, const Hello& hello,
                          const Nonce& answer) const noexcept {
   const Proof right = prove(side, hello, answer);
-  return sodium_memcmp(given.data(), right.data(), right.size()) == 0;
+  return is_equal(std::as_bytes(std::span(given)), std::as_bytes(std::span(right)));
 }
 
 }  // namespace musubi::fabric::handshake

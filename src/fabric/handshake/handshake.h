@@ -57,6 +57,9 @@ class Nonces {
   std::array<unsigned char, 32> key_{};
 };
 
+// Of secrets and what proves them, of equal length: takes the same time whatever differs.
+bool is_equal(std::span<const std::byte> one, std::span<const std::byte> other) noexcept;
+
 // One job, seen from one rank.
 class Handshake {
  public:
@@ -70,7 +73,6 @@ class Handshake {
   // Result: what is wrong with a hello to this rank, before any proof; null: nothing.
   const char* objection_to(const Hello& hello) const noexcept;
   Proof prove(Side side, const Hello& hello, const Nonce& answer) const noexcept;
-  // Takes the same time whatever differs.
   bool is_proof(const Proof& given, Side side, const Hello& hello, const Nonce& answer) const noexcept;
 
  private:

@@ -21,13 +21,6 @@ bool read(const Parcel& parcel, std::size_t bytes, Message& message) noexcept {
   return true;
 }
 
-// Takes the same time whatever differs.
-bool is_equal(const Tag& one, const Tag& other) noexcept {
-  std::byte differences{};
-  for (std::size_t i = 0; i < one.size(); ++i) differences |= one[i] ^ other[i];
-  return differences == std::byte{};
-}
-
 Tag tag_of(const handshake::Proof& proof) noexcept {
   Tag tag;
   std::copy_n(proof.begin(), tag.size(), tag.begin());
@@ -77,15 +70,28 @@ MessageHead MessageTransport::head_of(MessageForm form, bool asks) const noexcep
   return head;
 }
 
+// On a line that is joined: with the tag, and with what this rank has used up, which the peer knows from now
+// on.
+MessageHead MessageTransport::head_on(PeerLine& line, MessageForm form, bool asks) const noexcept {
+  MessageHead head = head_of(form, asks);
+  head.used = line.coming.used();
+  head.tag = line.own_tag;
+  line.told.store(head.used);
+  return head;
+}
+
+void MessageTransport::post(Rank peer, SendWindow& from, Parcel& parcel, std::size_t bytes,
+                            MessageNet::Purpose purpose) noexcept {
+  if (net_->send(peer, parcel, bytes, purpose) == MessageNet::Sent::at_once) from.has_left(parcel);
+}
+
 // Without a parcel it is left out: the asking side says hello again until it is let in.
 template <typename Message>
 void MessageTransport::send_to(Rank peer, SendWindow& from, const Message& message) noexcept {
   Parcel* const parcel = from.take();
   if (parcel == nullptr) return;
   std::memcpy(parcel->bytes, static_cast<const void*>(&message), sizeof message);
-  if (net_->send(peer, *parcel, sizeof message, MessageNet::Purpose::plain) == MessageNet::Sent::at_once) {
-    from.has_left(*parcel);
-  }
+  post(peer, from, *parcel, sizeof message, MessageNet::Purpose::plain);
 }
 
 // REQUIRES: the line's state is `called`, by this thread.
@@ -125,16 +131,11 @@ std::size_t MessageTransport::send(Rank peer, Lane lane, std::span<const Piece> 
       if (done < pieces[piece].size()) break;
     }
     taken += filled - sizeof(MessageHead);
-    MessageHead head = head_of(MessageForm::bytes, name.asks);
+    MessageHead head = head_on(line, MessageForm::bytes, name.asks);
     head.sequence = line.leaving.next_sequence();
-    head.used = line.coming.used();
-    head.tag = line.own_tag;
     std::memcpy(parcel->bytes, &head, sizeof head);
-    line.told.store(head.used);
     line.has_said_something.store(true, std::memory_order_relaxed);
-    if (net_->send(peer, *parcel, filled, MessageNet::Purpose::plain) == MessageNet::Sent::at_once) {
-      line.leaving.has_left(*parcel);
-    }
+    post(peer, line.leaving, *parcel, filled, MessageNet::Purpose::plain);
   }
   return taken;
 }
@@ -144,14 +145,9 @@ void MessageTransport::send_head(Name name, MessageNet::Purpose purpose) noexcep
   PeerLine& line = this->line(name);
   Parcel* const parcel = line.leaving.take();
   if (parcel == nullptr) return;
-  MessageHead head = head_of(MessageForm::room, name.asks);
-  head.used = line.coming.used();
-  head.tag = line.own_tag;
+  const MessageHead head = head_on(line, MessageForm::room, name.asks);
   std::memcpy(parcel->bytes, &head, sizeof head);
-  line.told.store(head.used);
-  if (net_->send(name.peer, *parcel, sizeof head, purpose) == MessageNet::Sent::at_once) {
-    line.leaving.has_left(*parcel);
-  }
+  post(name.peer, line.leaving, *parcel, sizeof head, purpose);
 }
 
 Polled MessageTransport::poll(Receiver& receiver) noexcept {
@@ -218,7 +214,7 @@ const char* MessageTransport::use_of_line(Name name, const MessageHead& head, Pa
   const LineState state = line.state.load();
   if (state == LineState::ended) return nullptr;
   const bool is_open = state == LineState::joined || (state == LineState::called && line.own_tag != Tag{});
-  if (!is_open || !is_equal(head.tag, line.peer_tag)) return "it does not know the job's secret";
+  if (!is_open || !handshake::is_equal(head.tag, line.peer_tag)) return "it does not know the job's secret";
   if (state == LineState::called) line.state.store(LineState::joined);  // this was the welcome
   const bool is_room = head.form == MessageForm::room && bytes == sizeof head;
   const bool is_bytes = head.form == MessageForm::bytes && bytes > sizeof head;

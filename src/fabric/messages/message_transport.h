@@ -64,6 +64,9 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   template <typename Message>
   void send_to(Rank peer, SendWindow& from, const Message& message) noexcept;
   MessageHead head_of(MessageForm form, bool asks) const noexcept;
+  MessageHead head_on(PeerLine& line, MessageForm form, bool asks) const noexcept;
+  void post(Rank peer, SendWindow& from, Parcel& parcel, std::size_t bytes,
+            MessageNet::Purpose purpose) noexcept;
 
   void arrived(Parcel& parcel, std::size_t bytes) noexcept override;
   void refused(const char* reason) noexcept override { complaints_.refused_message(net_->name(), reason); }
