@@ -93,7 +93,7 @@ void Arrivals::note_arrival(const Block& b) {
   }
 }
 
-void Arrivals::end_rest(Block& b) {
+void Arrivals::count_rest_as_arrival(Block& b) {
   Entry& e = b.entry;
   if (!e.rested) return;
   e.rested = false;

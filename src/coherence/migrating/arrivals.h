@@ -39,7 +39,7 @@ class Arrivals {
 
   // A thread of this rank opens the block, which is no longer at rest: what operations from elsewhere have
   // changed counts as come now.
-  void end_rest(Block& b);
+  void count_rest_as_arrival(Block& b);
   // Whether the block, closed, has bytes that came for a fault and may still be held. From here on the block
   // is watched.
   bool holds_what_came(Block& b);

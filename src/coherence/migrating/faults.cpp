@@ -36,7 +36,7 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
     }
   }
   MUSUBI_CHECK(!e.bytes_lost);
-  arrivals_.end_rest(b);
+  arrivals_.count_rest_as_arrival(b);
   const bool waits_for_order =
       in_order && !was_valid && ground_.visits.keeps_order_for(VisitBoard::Order::now);
   if (waits_for_order && !arrivals_.is_covered(e)) co_return FaultOutcome::not_in_order;
