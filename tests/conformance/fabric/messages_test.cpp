@@ -102,13 +102,16 @@ class MessageDoor : public ::testing::Test {
   bool ask(std::uint32_t from) {
     return gets_word(*ranks_[from].fabric, Rank{1 - from}, ranks_[1 - from].memory.data());
   }
-  bool heard(std::string_view text) {
-    return comes_true([&] {
+  ::testing::AssertionResult heard(std::string_view text) {
+    const bool is_heard = comes_true([&] {
       for (const std::string& line : lines_.all()) {
         if (line.find(text) != std::string::npos) return true;
       }
       return false;
     });
+    if (is_heard) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure()
+           << "not said: " << text << "; said: " << ::testing::PrintToString(lines_.all());
   }
   void tell(std::uint32_t rank, std::string_view text) { ranks_[rank].net->say(text); }
 
@@ -170,7 +173,7 @@ TEST_F(MessageDoor, AStrangerWithAnotherSecretIsRefused) {
   const std::array<std::byte, 32> other{std::byte{9}};
   const handshake::Handshake stranger(Rank{1}, ranks, "test", other);
   ProofMessage proof{head_of(MessageForm::proof, 1), stranger.hello_to(Rank{0}, {}), {}};
-  tell(0, text_of(HelloMessage{proof.head, proof.hello}));
+  tell(0, text_of(HelloMessage{head_of(MessageForm::hello, 1), proof.hello}));
   proof.proof = stranger.prove(Side::asks, proof.hello, {});
   tell(0, text_of(proof));
   EXPECT_TRUE(heard("it does not know the job's secret"));
