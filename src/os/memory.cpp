@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -70,6 +71,12 @@ Result<std::byte*> map(void* address, std::size_t bytes, Protection protection, 
 
 std::size_t page_bytes() noexcept {
   return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+bool commits_strictly() {
+  std::ifstream setting("/proc/sys/vm/overcommit_memory");
+  int value = 0;
+  return setting >> value && value == 2;
 }
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {

@@ -14,6 +14,10 @@ namespace musubi::os {
 
 std::size_t page_bytes() noexcept;
 
+// Whether this kernel counts private memory as taken when it is reserved (vm.overcommit_memory=2). False when
+// it does not say.
+bool commits_strictly();
+
 // An open file, closed when destroyed.
 class FileDescriptor {
  public:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "os/memory.h"
+
 namespace musubi::runtime {
 namespace {
 
@@ -11,7 +13,11 @@ constexpr std::uintptr_t shared_base = 0x1000'0000'0000;
 constexpr std::size_t page_bytes = 4096;
 // Three views of it fit beside program and libraries, into the gaps between them.
 constexpr std::size_t shared_bytes_max = std::size_t{34} << 40;
-constexpr std::size_t heap_bytes_max = std::size_t{32} << 30;  // of a rank, unless set
+// Of a rank, unless set: what its heap gets before stacks get more than some, and what it gets of the rest,
+// so that one object may be larger than a machine.
+constexpr std::size_t heap_bytes_kept = std::size_t{32} << 30;
+constexpr std::size_t heap_bytes_max = std::size_t{4} << 40;
+constexpr std::size_t heaps_bytes_max = std::size_t{28} << 40;  // of all ranks
 constexpr std::size_t global_bytes_max = std::size_t{16} << 30;
 constexpr std::size_t added_bytes_max = std::size_t{64} << 30;
 constexpr std::size_t stack_slots_max = 4097;  // of a rank: as many threads as a team may have there
@@ -32,19 +38,26 @@ std::size_t share_of_rank(const Mappers& mappers) {
   return for_views / mappers.views() / mappers.ranks;
 }
 
-// What the heap leaves, and some at least, of half of the share; but a stack for each thread of the team.
-std::size_t stack_slots(const config::Settings& settings, std::size_t share, std::size_t slot_bytes) {
+// A quarter of what the heap need not have, and some at least, of half of the share; but a stack for each
+// thread of the team.
+std::size_t stack_slots(const config::Settings& settings, const Mappers& mappers, std::size_t slot_bytes) {
+  const std::size_t share = share_of_rank(mappers);
   const std::size_t needed = settings.threads_per_rank + 1;
-  const std::size_t left = share > heap_bytes_max ? share - heap_bytes_max : 0;
+  const std::size_t left =
+      share > heap_bytes_kept && !mappers.commit_strictly ? (share - heap_bytes_kept) / 4 : 0;
   const std::size_t kept = std::min(share / 2, stack_slots_kept * slot_bytes);
   return std::max(needed, std::min(stack_slots_max, std::max(left, kept) / slot_bytes));
 }
 
-std::size_t heap_bytes_of_rank(const config::Settings& settings, std::size_t share, std::size_t stacks) {
+std::size_t heap_bytes_of_rank(const config::Settings& settings, const Mappers& mappers, std::size_t stacks) {
   if (settings.heap_bytes) return round_up(*settings.heap_bytes, settings.heap_block_bytes);
+  const std::size_t share = share_of_rank(mappers);
   const std::size_t left = share > stacks ? share - stacks : 0;
   const std::size_t unit = std::max<std::size_t>(settings.heap_block_bytes, std::size_t{1} << 20);
-  return std::clamp(left / unit * unit, unit, heap_bytes_max);
+  const std::size_t wanted =
+      mappers.commit_strictly ? heap_bytes_kept
+                              : std::clamp(heaps_bytes_max / mappers.ranks, heap_bytes_kept, heap_bytes_max);
+  return std::clamp(std::min(left, wanted) / unit * unit, unit, heap_bytes_max);
 }
 
 // Mapped once for each rank of the host.
@@ -121,6 +134,10 @@ void find_libraries(std::span<const SharedRange> globals, Layout& layout) {
 
 }  // namespace
 
+Mappers Mappers::on_one_host(std::uint32_t ranks) {
+  return {ranks, ranks, os::commits_strictly()};
+}
+
 Result<AddressPlan> AddressPlan::make(const config::Settings& settings, const Mappers& mappers,
                                       std::span<const SharedRange> globals, bool adds_segments) {
   const std::uint32_t ranks = mappers.ranks;
@@ -130,10 +147,9 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, const Ma
   // The lowest block of a slot is the guard.
   layout.stack_slot_bytes =
       round_up(settings.stack_bytes, settings.stack_block_bytes) + settings.stack_block_bytes;
-  const std::size_t share = share_of_rank(mappers);
-  layout.stack_slots_per_rank = stack_slots(settings, share, layout.stack_slot_bytes);
+  layout.stack_slots_per_rank = stack_slots(settings, mappers, layout.stack_slot_bytes);
   layout.heap_bytes_per_rank =
-      heap_bytes_of_rank(settings, share, layout.stack_slots_per_rank * layout.stack_slot_bytes);
+      heap_bytes_of_rank(settings, mappers, layout.stack_slots_per_rank * layout.stack_slot_bytes);
   const unsigned __int128 heap_bytes = static_cast<unsigned __int128>(layout.heap_bytes_per_rank) * ranks;
   const unsigned __int128 stack_bytes =
       static_cast<unsigned __int128>(layout.stack_slot_bytes) * layout.stack_slots_per_rank * ranks;

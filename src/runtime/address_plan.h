@@ -26,8 +26,10 @@ inline constexpr std::size_t added_block_bytes_max = std::size_t{2} << 20;
 struct Mappers {
   std::uint32_t ranks = 1;
   std::uint32_t together = 1;
+  bool commit_strictly = false;  // some host does (os/memory.h)
 
-  static Mappers on_one_host(std::uint32_t ranks) { return {ranks, ranks}; }
+  // This one.
+  static Mappers on_one_host(std::uint32_t ranks);
   // Of a part that all ranks provide: three views at the rank itself, two at each peer that maps it.
   std::size_t views() const { return 2 * std::size_t{together} + 1; }
 };

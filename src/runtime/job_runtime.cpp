@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "os/memory.h"
 #include "runtime/compare_settings.h"
 #include "runtime/tracing.h"
 
@@ -11,16 +12,22 @@ namespace musubi::runtime {
 Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings,
                                                 std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                                                 const SharedFromStart& shared) {
-  auto settings_of_ranks = bootstrap->all_gather(collective_settings(settings));
-  if (!settings_of_ranks) return settings_of_ranks.error();
-  if (const std::string difference = settings_difference(settings_of_ranks.value()); !difference.empty()) {
+  // Settings, and one character more: whether the rank's host commits strictly.
+  auto told = bootstrap->all_gather(collective_settings(settings) + (os::commits_strictly() ? 's' : '-'));
+  if (!told) return told.error();
+  bool some_commit_strictly = false;
+  for (std::string& of_rank : told.value()) {
+    some_commit_strictly = some_commit_strictly || of_rank.back() == 's';
+    of_rank.pop_back();
+  }
+  if (const std::string difference = settings_difference(told.value()); !difference.empty()) {
     if (bootstrap->self() == Rank{0}) bootstrap->abort(125, difference);
     ::pause();  // rank 0 ends the job
   }
   // A single rank keeps its globals where they are.
   const std::span<const SharedRange> globals =
       bootstrap->ranks() == 1 ? std::span<const SharedRange>() : shared.globals;
-  const Mappers mappers{bootstrap->ranks(), bootstrap->hosts().most_together()};
+  const Mappers mappers{bootstrap->ranks(), bootstrap->hosts().most_together(), some_commit_strictly};
   auto plan = AddressPlan::make(settings, mappers, globals, shared.adds_segments);
   if (!plan) return plan.error();
   auto runtime = std::make_unique<JobRuntime>(settings, std::move(bootstrap), std::move(plan).value(),

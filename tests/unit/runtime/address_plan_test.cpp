@@ -26,26 +26,33 @@ struct Job {
 
 std::string name(const Job& job) {
   return std::to_string(job.mappers.ranks) + " ranks, " + std::to_string(job.mappers.together) +
-         " on a host, stacks of " + std::to_string(job.stack_bytes / MiB) + " MiB";
+         " on a host, stacks of " + std::to_string(job.stack_bytes / MiB) + " MiB" +
+         (job.mappers.commit_strictly ? ", which commits strictly" : "");
 }
 
 // What a rank provides falls with the ranks that map each other, and with all ranks, since each view is of
 // the whole; ranks on hosts of their own have most.
 const std::vector<Job> jobs = {
-    {{2, 2}, 64 * MiB, 32 * GiB, 4097, 16 * GiB, 64 * GiB, 4 * GiB},
+    {{2, 2}, 64 * MiB, 4096 * GiB, 4097, 16 * GiB, 64 * GiB, 4 * GiB},
+    {{2, 2, true}, 64 * MiB, 32 * GiB, 33, 16 * GiB, 64 * GiB, 4 * GiB},
+    {{4, 4}, 64 * MiB, 2588 * GiB, 4097, 16 * GiB, 64 * GiB, 4 * GiB},
+    {{8, 8}, 64 * MiB, 570 * GiB, 2880, 16 * GiB, 64 * GiB, 4 * GiB},
+    {{16, 16}, 64 * MiB, 150 * GiB, 640, 16 * GiB, 64 * GiB, 4 * GiB},
+    {{38, 38}, 64 * MiB, 32 * GiB, 33, 16 * GiB, 64 * GiB, 4 * GiB},
     {{64, 64}, 64 * MiB, 10 * GiB, 32, 16 * GiB, 62 * GiB, 4 * GiB},
     {{256, 256}, 64 * MiB, 400 * MiB, 6, 16 * GiB, 15 * GiB, 4 * GiB},
     {{1000, 1000}, 64 * MiB, 0, 0, 0, 0, 0},
     {{1000, 1000}, 1 * MiB, 24 * MiB, 25, 8 * GiB, 4 * GiB, 2 * GiB},
     {{4096, 4096}, 64 * MiB, 0, 0, 0, 0, 0},
     {{4096, 4096}, 256 << 10, 1 * MiB, 4, 2 * GiB, 1000 * MiB, 510 * MiB},
-    {{2, 1}, 64 * MiB, 32 * GiB, 4097, 16 * GiB, 64 * GiB, 4 * GiB},
-    {{64, 1}, 64 * MiB, 32 * GiB, 4097, 16 * GiB, 64 * GiB, 4 * GiB},
-    {{256, 1}, 64 * MiB, 32 * GiB, 1600, 16 * GiB, 64 * GiB, 4 * GiB},
+    {{2, 1}, 64 * MiB, 4096 * GiB, 4097, 16 * GiB, 64 * GiB, 4 * GiB},
+    {{8, 1}, 64 * MiB, 3584 * GiB, 4097, 16 * GiB, 64 * GiB, 4 * GiB},
+    {{64, 1}, 64 * MiB, 400 * GiB, 2000, 16 * GiB, 64 * GiB, 4 * GiB},
+    {{256, 1}, 64 * MiB, 108 * GiB, 400, 16 * GiB, 64 * GiB, 4 * GiB},
     {{1000, 1}, 64 * MiB, 32 * GiB, 33, 16 * GiB, 64 * GiB, 4 * GiB},
     {{4096, 1}, 64 * MiB, 6 * GiB, 32, 16 * GiB, 64 * GiB, 4 * GiB},
-    {{64, 4}, 64 * MiB, 32 * GiB, 2300, 16 * GiB, 64 * GiB, 4 * GiB},
-    {{256, 4}, 64 * MiB, 32 * GiB, 190, 16 * GiB, 64 * GiB, 4 * GiB},
+    {{64, 4}, 64 * MiB, 140 * GiB, 580, 16 * GiB, 64 * GiB, 4 * GiB},
+    {{256, 4}, 64 * MiB, 41 * GiB, 49, 16 * GiB, 64 * GiB, 4 * GiB},
     {{1000, 4}, 64 * MiB, 9 * GiB, 32, 16 * GiB, 64 * GiB, 4 * GiB},
     {{4096, 4}, 64 * MiB, 1400 * MiB, 21, 16 * GiB, 64 * GiB, 4 * GiB},
     {{256, 64}, 64 * MiB, 1500 * MiB, 24, 16 * GiB, 62 * GiB, 4 * GiB},
