@@ -1,7 +1,9 @@
 // musubi.h: joining and leaving the job.
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 
 #include "base/export.h"
@@ -27,20 +29,21 @@ void print_line(const std::string& text) {
   std::fputs(line.c_str(), stderr);
 }
 
-// The largest status of all ranks: all have raised the word before the barrier ends.
+// The largest status of all ranks. The barrier comes first: it may fetch what others wrote. Behind the gather
+// no rank asks another for anything, so each may leave.
 int agree_on_status(musubi::runtime::Runtime& runtime, int status) {
-  constexpr std::size_t status_word = 0;
+  using musubi::c_api::Call;
   constexpr int status_mask = 0xff;  // what wait(2) keeps of a status
-  const auto own = static_cast<std::uint64_t>(status & status_mask);
-  const musubi::Rank first{0};
-  std::uint64_t seen = runtime.words().load(first, status_word);
-  while (seen < own) {
-    const std::uint64_t old = runtime.words().compare_swap(first, status_word, seen, own);
-    if (old == seen) break;
-    seen = old;
-  }
-  musubi::c_api::meet(runtime, musubi::c_api::Call::finalize);
-  return static_cast<int>(runtime.words().load(first, status_word));
+  musubi::c_api::meet(runtime, Call::finalize);
+  musubi::runtime::CallTerms terms;
+  terms.call = static_cast<std::uint32_t>(Call::finalize);
+  terms.bytes = 1;
+  const auto own = static_cast<std::byte>(status & status_mask);
+  std::byte largest = own;
+  musubi::c_api::gather(runtime, terms, &own, [&](std::size_t, std::span<const std::byte> all) {
+    for (const std::byte one : all) largest = std::max(largest, one);
+  });
+  return std::to_integer<int>(largest);
 }
 
 }  // namespace
