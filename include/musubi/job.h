@@ -34,7 +34,7 @@ int musubi_init(int* argc, char*** argv);
 /* Ends the job: waits for all ranks, prints the statistics if asked for, and gives the job the exit status
  * that is the largest of all `status` (each taken modulo 256). Collective, blocks. Shared memory may not be
  * touched afterwards. Ranks should return from main soon after: those that do not end within the setting
- * abort_timeout after the first one has ended are killed. A process that ends without this call is a failure
+ * abort_timeout after rank 0 has ended are killed. A process that ends without this call is a failure
  * of the whole job. Errors: MUSUBI_ERROR_STATE. */
 int musubi_finalize(int status);
 

@@ -30,7 +30,7 @@ void JobControl::follow(std::uint64_t now_ns) {
     }
     const bool ending = acted_on_ == Phase::failing || acted_on_ == Phase::leaving;
     if (ending) kill_at_ns_ = now_ns + static_cast<std::uint64_t>(abort_timeout_.count());
-    if (acted_on_ == Phase::over) kill_at_ns_.reset();
+    if (acted_on_ == Phase::over || acted_on_ == Phase::finishing) kill_at_ns_.reset();
   }
   if (kill_at_ns_ && now_ns >= *kill_at_ns_) {
     commands_.signal_all(SIGKILL);

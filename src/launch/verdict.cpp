@@ -17,10 +17,14 @@ void Verdict::joined(Rank) {
 }
 
 void Verdict::finished(Rank rank, int status) {
-  if (phase_ != Phase::running) return;  // the first one speaks for the job
+  const bool finishes_too = phase_ == Phase::finishing || phase_ == Phase::leaving;
+  if (phase_ == Phase::running) {
+    exit_status_ = status & 0xff;  // the first one speaks for the job
+  } else if (!finishes_too || rank != Rank{0}) {
+    return;
+  }
   phase_ = Phase::finishing;
   finisher_ = rank;
-  exit_status_ = status & 0xff;
 }
 
 void Verdict::aborted(Rank rank, int process_id, int status, std::string_view reason) {

@@ -5,7 +5,8 @@
 //      └──death, abort, loss──> failing ───────────all ended───────────────────────────> over
 //
 // - finishing: the rank that finished writes out its buffers and runs its exit handlers, for as long as it
-// takes.
+// takes. Where several finish together, rank 0 is the one that has this time. Its word may come from another
+// host than the first one, and later: even when the job is leaving.
 //
 // - leaving: the others get abort_timeout to end by themselves, then they are killed quietly.
 //

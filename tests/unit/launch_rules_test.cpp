@@ -5,11 +5,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <string>
+
 #include "base/random.h"
 #include "bootstrap/local/frame.h"
 #include "bootstrap/local/gathered.h"
 #include "bootstrap/local/invitation.h"
 #include "launch/gather_round.h"
+#include "launch/job_control.h"
 #include "launch/line_buffer.h"
 #include "launch/local/invite.h"
 #include "launch/user_signals.h"
@@ -58,6 +62,46 @@ TEST(Verdict, FirstFinishAndFirstFailureSpeakForTheJob) {
   EXPECT_EQ(failed.take_message(),
             "musubi: rank 2 (pid 4711) was killed by signal 9 (SIGKILL); ending the job");
   EXPECT_EQ(failed.take_message(), "");
+}
+
+TEST(Verdict, RankZeroHasTimeToEndThoughAnotherOneFinishedFirst) {
+  Verdict verdict(3, false);
+  verdict.finished(Rank(2), 7);
+  verdict.finished(Rank(1), 7);
+  verdict.ended(Rank(2), 102, exited(0));
+  EXPECT_EQ(verdict.phase(), Phase::leaving);
+  verdict.finished(Rank(0), 7);
+  EXPECT_EQ(verdict.phase(), Phase::finishing);
+  verdict.ended(Rank(1), 101, exited(0));
+  EXPECT_EQ(verdict.phase(), Phase::finishing);
+  verdict.ended(Rank(0), 100, exited(0));
+  EXPECT_EQ(verdict.phase(), Phase::over);
+  EXPECT_EQ(verdict.exit_status(), 7);
+  Verdict failed(2, false);
+  failed.ended(Rank(1), 101, killed(SIGKILL));
+  failed.finished(Rank(0), 0);
+  EXPECT_EQ(failed.phase(), Phase::failing);
+}
+
+struct Killings final : JobControl::Commands {
+  void signal_all(int number) override { killed = killed || number == SIGKILL; }
+  void signal_rank_zero(int) override {}
+  void say(std::string) override {}
+  void expect_no_prompt() override {}
+  bool killed = false;
+};
+
+TEST(JobControl, NobodyIsKilledOnceRankZeroFinishesLate) {
+  Killings ranks;
+  JobControl control(Verdict(2, false), std::chrono::nanoseconds(100), ranks);
+  control.verdict().finished(Rank(1), 0);
+  control.verdict().ended(Rank(1), 101, exited(0));
+  control.follow(1000);
+  EXPECT_EQ(control.deadline_ns(), 1100);
+  control.verdict().finished(Rank(0), 0);
+  control.follow(1050);
+  control.follow(2000);
+  EXPECT_FALSE(ranks.killed);
 }
 
 TEST(Verdict, WhoWasKilledForWantOfMemoryIsToldSo) {
