@@ -35,22 +35,18 @@ bool is_this_host(std::string_view name, std::string_view own_name) {
   return name.substr(0, name.find('.')) == own_name.substr(0, own_name.find('.'));
 }
 
-Result<std::uint32_t> read_host_list(const std::string& path) {
+Result<HostList> read_host_list(const std::string& path) {
   std::ifstream file(path);
   if (!file) return Error{"the list of hosts " + path + " cannot be read: " + std::strerror(errno)};
   const std::string own_name = name_of_this_host();
-  std::uint32_t hosts = 0;
-  std::string line;
-  for (std::uint32_t number = 1; std::getline(file, line); ++number) {
+  HostList hosts;
+  for (std::string line; std::getline(file, line);) {
     const std::string host = host_in(line);
     if (host.empty()) continue;
-    if (!is_this_host(host, own_name))
-      return Error{path + ":" + std::to_string(number) + ": `" + host +
-                   "` is another host, and those come with clusters: list " + own_name +
-                   " or localhost, a line for each process"};
-    ++hosts;
+    ++hosts.lines;
+    hosts.has_others = hosts.has_others || !is_this_host(host, own_name);
   }
-  if (hosts == 0) return Error{"the list of hosts " + path + " names none: write localhost"};
+  if (hosts.lines == 0) return Error{"the list of hosts " + path + " names none: write localhost"};
   return hosts;
 }
 

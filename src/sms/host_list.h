@@ -1,5 +1,5 @@
-// The file that lists a program's hosts: one name a line, a name again for one more process there; `#` begins
-// a comment.
+// The file that lists a program's hosts, as `musubi run --hostfile` reads it: one name a line, a name again
+// for one more process there; `#` begins a comment.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,12 @@ namespace musubi::sms {
 // of either, and `localhost`.
 bool is_this_host(std::string_view name, std::string_view own_name);
 
-// Result: how many lines name a host. Errors: the file cannot be read, names no host, or names another one.
-Result<std::uint32_t> read_host_list(const std::string& path);
+struct HostList {
+  std::uint32_t lines = 0;  // that name a host
+  bool has_others = false;  // than this one: the launcher reads the list
+};
+
+// Errors: the file cannot be read, or names no host.
+Result<HostList> read_host_list(const std::string& path);
 
 }  // namespace musubi::sms

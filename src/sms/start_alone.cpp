@@ -21,10 +21,12 @@ namespace musubi::sms {
 namespace {
 
 constexpr const char* own_name = "sms_startup";
+constexpr const char* all_options = "-n <processes>, -f <list of hosts>, -r <command in place of ssh>";
 
 struct Options {
   std::optional<std::uint32_t> processes;
   std::string host_list;
+  std::string remote_shell;  // empty: ssh
 };
 
 std::uint32_t number_in(const std::string& text) {
@@ -39,22 +41,32 @@ Options read_options(const std::vector<std::string>& words) {
   Options options;
   for (std::size_t i = 0; i < words.size(); i += 2) {
     const std::string& name = words[i];
-    if (name != "-n" && name != "-f")
-      refuse(own_name,
-             "`" + name + "` behind -- is no option of SMS: -n <processes> and -f <list of hosts> are");
-    if (i + 1 == words.size())
-      refuse(own_name, name + " lacks its value: -n <processes>, -f <list of hosts>");
+    if (name != "-n" && name != "-f" && name != "-r")
+      refuse(own_name, "`" + name + "` behind -- is no option of SMS: " + all_options + " are");
+    if (i + 1 == words.size()) refuse(own_name, name + " lacks its value: " + all_options);
     if (name == "-n") options.processes = number_in(words[i + 1]);
     if (name == "-f") options.host_list = words[i + 1];
+    if (name == "-r") options.remote_shell = words[i + 1];
   }
   return options;
 }
 
-std::uint32_t count_processes(const Options& options) {
-  if (options.host_list.empty()) return options.processes.value_or(1);
-  auto hosts = read_host_list(options.host_list);
-  if (!hosts) refuse(own_name, hosts.error().message);
-  return options.processes.value_or(hosts.value());
+// The words of `musubi run` that say where the processes are. More processes than lines are welcome where the
+// list has this host alone.
+std::vector<std::string> places(const Options& options) {
+  HostList hosts{options.processes.value_or(1), false};
+  if (!options.host_list.empty()) {
+    auto read = read_host_list(options.host_list);
+    if (!read) refuse(own_name, read.error().message);
+    hosts = read.value();
+  }
+  const bool calls_hosts = hosts.has_others || !options.remote_shell.empty();
+  std::vector<std::string> words{"-n", std::to_string(options.processes.value_or(hosts.lines))};
+  if (!calls_hosts) return words;
+  if (options.host_list.empty()) refuse(own_name, "-r needs a list of hosts: give -f <list of hosts>");
+  words.insert(words.end(), {"--hostfile", options.host_list});
+  if (!options.remote_shell.empty()) words.insert(words.end(), {"--rsh", options.remote_shell});
+  return words;
 }
 
 // The command is <prefix>/bin/musubi, this library lies in <prefix>/lib: an installation may be moved. Or
@@ -86,9 +98,9 @@ void start_others_if_asked(int argc, char** argv) {
   const auto found = std::find(words.rbegin(), words.rend(), "--");
   if (found == words.rend()) return;
   const auto end = found.base() - 1;
-  const std::uint32_t processes = count_processes(read_options({end + 1, words.end()}));
-  std::vector<std::string> command{path_of_command(),         "run", "-n",
-                                   std::to_string(processes), "--",  path_of_program()};
+  std::vector<std::string> command{path_of_command(), "run"};
+  for (const std::string& word : places(read_options({end + 1, words.end()}))) command.push_back(word);
+  command.insert(command.end(), {"--", path_of_program()});
   command.insert(command.end(), words.begin() + 1, end);
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());

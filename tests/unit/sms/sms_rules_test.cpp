@@ -30,7 +30,13 @@ TEST(HostList, EachLineIsAProcess) {
   std::ofstream(path) << "# hosts\n\nlocalhost\n\tlocalhost  # once more\r\nlocalhost 4 processors";
   auto hosts = read_host_list(path);
   ASSERT_TRUE(hosts.ok());
-  EXPECT_EQ(hosts.value(), 3u);
+  EXPECT_EQ(hosts.value().lines, 3u);
+  EXPECT_FALSE(hosts.value().has_others);
+  std::ofstream(path) << "localhost\nfar.away.example # another one\n";
+  hosts = read_host_list(path);
+  ASSERT_TRUE(hosts.ok());
+  EXPECT_EQ(hosts.value().lines, 2u);
+  EXPECT_TRUE(hosts.value().has_others);
 }
 
 TEST(MergeUnit, ItIsTheLargestWordThatDividesTheElement) {
