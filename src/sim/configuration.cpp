@@ -58,6 +58,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("cached_bytes", c.protocol.cached_bytes);
   visit("run_bytes", c.protocol.run_bytes_max);
   visit("lease_probe", c.protocol.lease_probe_releases);
+  visit("first_changes_share", c.protocol.first_changes_share);
   visit("relay_places", c.protocol.relay_places);
   visit("give_back", c.protocol.give_back_after_releases);
   visit("bug", c.bug);
@@ -189,6 +190,7 @@ Configuration draw(std::uint64_t seed) {
   c.whole_cells = static_cast<std::uint32_t>(random.below(2));
   c.protocol.entry_unused_barriers = one_of(random, std::array<std::uint64_t, 4>{0, 1, 1, 2});
   c.protocol.relay_places = one_of(random, std::array{0u, 1u, 2u, 8u});
+  c.protocol.first_changes_share = one_of(random, std::array<std::size_t, 2>{1, 16});
   return c;
 }
 

@@ -14,6 +14,7 @@ constexpr std::uint32_t releases = 4;  // without use
 Configuration with_giving_back(std::uint32_t nodes) {
   Configuration configuration = calm(nodes);
   configuration.protocol.give_back_after_releases = releases;
+  configuration.protocol.first_changes_share = 1 << 20;  // homes move with the first release
   return configuration;
 }
 

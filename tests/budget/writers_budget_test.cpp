@@ -100,6 +100,25 @@ TEST(WritersBudget, AFarWriterSendsWhatItHasChanged) {
   EXPECT_EQ(writer.counters().get(Counter::home_merges) - merges_before, 2u);
 }
 
+// The first release of a rank takes the home along if it changes much, and leaves it where it is if little.
+TEST(WritersBudget, AFarHomeStaysAtTheFirstReleaseOfLittle) {
+  constexpr std::size_t large = 8192, words = large / 8;
+  const auto moved_by = [&](std::size_t words_changed) {
+    Stage stage(neighbours(3, false), 1, large);
+    const auto write = [&](Node& node, std::uint64_t value, std::size_t count) -> Task<> {
+      for (std::size_t word = 0; word < count; ++word) co_await store(node, block, value + word, word);
+      co_await node.protocol().release(coherence::Scope::everything(), false);
+    };
+    do_now(stage, stage.node(0), write(stage.node(0), 1, words));
+    do_now(stage, stage.node(2), read(stage.node(2)));
+    do_now(stage, stage.node(0), write(stage.node(0), 2, words));
+    do_now(stage, stage.node(1), write(stage.node(1), 3, words_changed));
+    return stage.total(Counter::home_migrations);
+  };
+  EXPECT_EQ(moved_by(words / 32), 0u);
+  EXPECT_EQ(moved_by(words / 8), 1u);
+}
+
 // More than one message holds.
 TEST(WritersBudget, LargeChangesGoInSeveralMessages) {
   constexpr std::size_t large = 65536, words = large / 8;

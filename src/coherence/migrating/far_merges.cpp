@@ -26,6 +26,9 @@ Task<bool> FarMerges::release(Block& b) {
   for (;;) {
     const std::size_t bytes = write_message(b, changes, message.data());
     if (bytes == 0) break;
+    const bool is_little =
+        rules::changes_little(bytes - sizeof(ChangesRequest), b.extent.bytes, ground_.parameters);
+    if (rules::is_first_release(e) && !is_little) co_return false;
     const std::span<const std::byte> sent(message.data(), bytes);
     const std::optional<ChangesResult> result = co_await send(&home, sent);
     if (!result) co_return false;

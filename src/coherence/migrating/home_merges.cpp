@@ -23,6 +23,7 @@ Task<bool> HomeMerges::release(Block& b) {
     const bool merged = co_await far_.release(b);
     co_return merged;
   }
+  if (rules::is_first_release(b.entry)) co_return false;
   Stay stay{};
   const bool entered = co_await enter(b, stay);
   if (!entered) co_return false;

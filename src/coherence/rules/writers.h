@@ -2,6 +2,7 @@
 // (docs/decisions/many_writers.md).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "coherence/core/entry.h"
@@ -22,10 +23,20 @@ constexpr std::uint32_t name_of_version(LogicalTime write_ts) {
   return static_cast<std::uint32_t>(write_ts.value);
 }
 
-// Whether a release of a block whose home is elsewhere leaves the home there. The first release does not:
-// most blocks have one writer, and it is the home from then on.
+// The first release of a block by a rank mostly makes it the home: most blocks have one writer.
+constexpr bool is_first_release(const Entry& e) {
+  return e.named == 0;
+}
+
+// But not if it changes little of a block whose home is far: these are mostly words beside those of others.
+constexpr bool changes_little(std::size_t changed_bytes, std::size_t block_bytes,
+                              const Parameters& parameters) {
+  return changed_bytes * parameters.first_changes_share <= block_bytes;
+}
+
+// Whether a release of a block whose home is elsewhere may leave the home there.
 constexpr bool leaves_home_there(const Entry& e) {
-  return e.named != 0 && e.releases_alone < releases_alone_max;
+  return e.releases_alone < releases_alone_max;
 }
 
 // The new Entry::releases_alone when a release has found `newest` at the home.
