@@ -103,11 +103,14 @@ enum class Outcome : std::uint8_t {
   busy,     // nothing was taken: make progress and try again
 };
 
-// The capabilities between this rank and one peer, for the fabric's life. `local_pointer` divides the ranks
-// into groups, as hosts do: it is symmetric and transitive.
+// The capabilities between this rank and one peer, for the fabric's life but for what is measured.
+// `local_pointer` divides the ranks into groups, as hosts do: it is symmetric and transitive.
 struct Capabilities {
   bool cpu_atomics_coherent = false;  // processor atomics on a region mix with fabric atomics on it
   bool local_pointer = false;         // direct() gives an address
+  // What the line to the peer holds: bandwidth times round trip. May change as it gets known; 0: unknown, or
+  // nothing to speak of.
+  std::uint32_t line_bytes = 0;
 };
 
 // The purpose of a message. One listener per kind and rank. The runtime never sends `unassigned`: that kind

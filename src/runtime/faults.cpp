@@ -26,7 +26,7 @@ bool Faults::on_fault(const vm::Fault& fault) noexcept {
 }
 
 void Faults::watch_memory(BlockId block) noexcept {
-  room_->before_opening(std::max(job_.plan.space.segment_of(block).block_bytes, job_.settings.run_bytes_max));
+  room_->before_opening(std::max(job_.plan.space.segment_of(block).block_bytes, run_bytes_max_));
 }
 
 bool Faults::may_execute(BlockId block) noexcept {

@@ -1,7 +1,11 @@
 // Resolves a fault of the user view: the protocol brings the block, on the thread that touched it.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+
 #include "runtime/job_context.h"
+#include "runtime/job_fabric.h"
 #include "runtime/job_room.h"
 #include "runtime/job_threads.h"
 #include "runtime/job_words.h"
@@ -20,6 +24,7 @@ class Faults final : public vm::FaultSink {
     threads_ = &threads;
     words_ = &words;
     room_ = &room;
+    run_bytes_max_ = std::max<std::size_t>(job_.settings.run_bytes_max, far_run_bytes_max(job_));
   }
 
   bool on_fault(const vm::Fault& fault) noexcept override;
@@ -33,6 +38,7 @@ class Faults final : public vm::FaultSink {
   JobThreads* threads_ = nullptr;
   JobWords* words_ = nullptr;
   JobRoom* room_ = nullptr;
+  std::size_t run_bytes_max_ = 0;
 };
 
 }  // namespace musubi::runtime

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -18,7 +19,20 @@ namespace {
 // Beside the time that ranks get to end by themselves.
 constexpr std::uint64_t patience_ns = 5'000'000'000;
 
+bool is_delayed(const config::Settings& settings) {
+  return settings.fabric_delay.count() != 0 || settings.fabric_bandwidth != 0;
+}
+
 }  // namespace
+
+std::size_t far_run_bytes_max(const JobContext& job) {
+  constexpr std::uint64_t share_of_memory = 64;
+  const config::Settings& settings = job.settings;
+  const bool as_far = settings.near_fabric != "shm" || is_delayed(settings);
+  if (!as_far && job.bootstrap->hosts().count() == 1) return 0;
+  const std::uint64_t most = settings.memory_max.value_or(UINT64_MAX) / share_of_memory;
+  return std::min(settings.far_run_bytes_max, most);
+}
 
 Result<void> JobFabric::open(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy) {
   const config::Settings& settings = job_.settings;
@@ -26,10 +40,7 @@ Result<void> JobFabric::open(std::span<const fabric::RegionMemory> regions, fabr
   const bool all_far = settings.near_fabric != "shm";
   const bool any_far = job_.ranks > 1 && (all_far || hosts.count() > 1);
   const bool any_near = !any_far || (!all_far && hosts.count() < job_.ranks);
-  const fabric::Distance distance{static_cast<std::uint64_t>(settings.fabric_delay.count()),
-                                  settings.fabric_bandwidth};
-  const bool is_delayed = distance.round_trip_ns != 0 || distance.bits_per_second != 0;
-  if (is_delayed && any_far) {
+  if (is_delayed(settings) && any_far) {
     return Error{
         "fabric_delay and fabric_bandwidth are for ranks that share a host and its memory; leave them "
         "out with near_fabric=tcp or ofi and in jobs of several hosts"};
@@ -49,7 +60,9 @@ Result<void> JobFabric::open(std::span<const fabric::RegionMemory> regions, fabr
   if (any_far && any_near) {
     joined_ = std::make_unique<fabric::MixedFabric>(*near_, *far_);
     chosen_ = memory_ = joined_.get();
-  } else if (is_delayed) {
+  } else if (is_delayed(settings)) {
+    const fabric::Distance distance{static_cast<std::uint64_t>(settings.fabric_delay.count()),
+                                    settings.fabric_bandwidth};
     joined_ = std::make_unique<fabric::DelayedFabric>(*near_, distance);
     chosen_ = joined_.get();
   }
@@ -65,8 +78,11 @@ Result<void> JobFabric::open_far(std::span<const fabric::RegionMemory> regions,
   auto opened = open_transport(by_ofi, secret);
   if (!opened) return opened.error();
   transport_ = std::move(opened).value();
+  const fabric::Distance distance{static_cast<std::uint64_t>(settings.network_latency.count()),
+                                  settings.network_bandwidth};
   far_ = std::make_unique<fabric::ActiveMessages>(*transport_, regions, job_.counters, policy,
-                                                  static_cast<fabric::PeerWatcher*>(this));
+                                                  static_cast<fabric::PeerWatcher*>(this),
+                                                  fabric::Outbox::Limits{}, distance);
   return {};
 }
 

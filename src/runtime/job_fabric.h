@@ -19,6 +19,10 @@
 
 namespace musubi::runtime {
 
+// The setting as far as it is of use: 0 in jobs without a network, and less where a run would take much of
+// the rank's memory.
+std::size_t far_run_bytes_max(const JobContext& job);
+
 class JobFabric final : private fabric::PeerWatcher, private fabric::handshake::Log {
  public:
   explicit JobFabric(JobContext& job) : job_(job) {}

@@ -8,15 +8,17 @@
 #include "coherence/migrating/migrating.h"
 #include "coherence/policies.h"
 #include "runtime/address_plan.h"
+#include "runtime/job_fabric.h"
 #include "runtime/solo_protocol.h"
 
 namespace musubi::runtime {
 namespace {
 
-coherence::Parameters parameters_from(const config::Settings& settings, std::size_t notices_max) {
+coherence::Parameters parameters_from(const JobContext& job) {
+  const config::Settings& settings = job.settings;
   coherence::Parameters parameters;
   parameters.lease_ticks = settings.lease_ticks;
-  parameters.signature_notices_max = notices_max;
+  parameters.signature_notices_max = job.notices_max;
   parameters.release_window = settings.release_window;
   parameters.downgrade_after_releases = static_cast<std::uint32_t>(settings.downgrade_after_releases);
   parameters.read_retries_max = static_cast<std::uint32_t>(settings.read_retries_max);
@@ -24,6 +26,7 @@ coherence::Parameters parameters_from(const config::Settings& settings, std::siz
   parameters.cached_bytes = settings.cached_bytes;
   parameters.give_back_after_releases = static_cast<std::uint32_t>(settings.give_back_after_releases);
   parameters.run_bytes_max = settings.run_bytes_max;
+  parameters.far_run_bytes_max = far_run_bytes_max(job);
   parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
   parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);
   parameters.entry_unused_barriers = settings.entry_unused_barriers;
@@ -69,7 +72,7 @@ std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::Priv
       signature_.emplace(files.control() + job_.control.signature, job_.notices_max);
   const coherence::RankMemory memory{
       devices_.vm().system_view(), files.published(), files.words(), files.entries(), &signature, &files};
-  const coherence::Parameters parameters = parameters_from(job_.settings, job_.notices_max);
+  const coherence::Parameters parameters = parameters_from(job_);
   auto migrating = std::make_unique<coherence::Migrating>(
       space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters, &private_parts);
   const bool is_alone =

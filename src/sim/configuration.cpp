@@ -57,6 +57,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("fetches_ahead", c.protocol.fetches_ahead_max);
   visit("cached_bytes", c.protocol.cached_bytes);
   visit("run_bytes", c.protocol.run_bytes_max);
+  visit("far_run_bytes", c.protocol.far_run_bytes_max);
   visit("lease_probe", c.protocol.lease_probe_releases);
   visit("first_changes_share", c.protocol.first_changes_share);
   visit("relay_places", c.protocol.relay_places);
@@ -191,6 +192,7 @@ Configuration draw(std::uint64_t seed) {
   c.protocol.entry_unused_barriers = one_of(random, std::array<std::uint64_t, 4>{0, 1, 1, 2});
   c.protocol.relay_places = one_of(random, std::array{0u, 1u, 2u, 8u});
   c.protocol.first_changes_share = one_of(random, std::array<std::size_t, 2>{1, 16});
+  c.protocol.far_run_bytes_max = c.block_bytes * one_of(random, std::array<std::size_t, 3>{0, 8, 32});
   return c;
 }
 

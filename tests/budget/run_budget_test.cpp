@@ -62,6 +62,31 @@ TEST(RunBudget, WithoutRunsEachBlockFaults) {
   EXPECT_EQ(faults.now(), block_count - 1);
 }
 
+// Faults of a reader of 63 blocks behind each other, over a line that holds so many bytes.
+std::uint64_t faults_of_stream(std::uint64_t line_bytes, bool is_near) {
+  Configuration configuration = with_runs(2);
+  configuration.protocol.far_run_bytes_max = 32 * stage_block_bytes;
+  configuration.protocol.leave_unpublished = false;
+  configuration.model.latency_ns = line_bytes / 2;  // one way
+  configuration.model.ns_per_256_bytes = 256;
+  configuration.model.local_pointer = is_near;
+  Stage stage(configuration, block_count);
+  Node& writer = stage.node(0);
+  Node& reader = stage.node(1);
+  do_now(stage, writer, write_blocks(writer, 1, block_count, 7));
+  all_meet(stage);
+  const Count faults(reader, Counter::read_faults);
+  do_now(stage, reader, read_blocks(reader, 1, block_count));
+  return faults.now();
+}
+
+TEST(RunBudget, ALineThatHoldsMoreGetsLongerRuns) {
+  EXPECT_EQ(faults_of_stream(16, false), 32u);     // runs of 2 blocks, as set
+  EXPECT_EQ(faults_of_stream(64, false), 10u);     // of 8 blocks: eight times what the line holds
+  EXPECT_EQ(faults_of_stream(10'000, false), 6u);  // of 32 blocks at most
+  EXPECT_EQ(faults_of_stream(10'000, true), 32u);  // a near rank has no line
+}
+
 TEST(RunBudget, AStreamOfWritesFaultsOncePerRun) {
   Stage stage(with_runs(16), block_count);
   Node& writer = stage.node(0);

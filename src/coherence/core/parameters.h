@@ -31,6 +31,7 @@ struct Parameters {
   std::uint32_t lease_probe_releases =
       16;                         // one release of so many gives no lease: it shows which ranks still read
   std::size_t run_bytes_max = 0;  // of blocks opened together: what follows a missed block, and it; 0: none
+  std::size_t far_run_bytes_max = 0;  // the same, where the line to the peer holds much (Runs::length)
   std::uint32_t give_back_after_releases = 64;  // quiescent ones: public copies that nobody needs; 0: never
   std::uint64_t entry_unused_barriers = 0;  // of `entry`: after which an unused page is unmapped; 0: never
   bool report_races = false;                // words that two ranks have changed are noted one by one

@@ -45,6 +45,17 @@ bool Runs::comes_along(const Block& b, vm::Access wanted, bool in_stream) const 
   return !ground_.store.has_private_parts(b) && rules::comes_along(b.entry, wanted, in_stream, worth_it);
 }
 
+// Of a run, its leader included. One is under way at a time, so the line stands idle for a round trip with
+// each: a run is a multiple of what the line holds.
+std::size_t Runs::length_max(const Block& next, std::size_t block_bytes) const {
+  constexpr std::size_t lines_per_run = 8;
+  const Parameters& parameters = ground_.parameters;
+  const std::size_t line_bytes = ground_.fabric.capabilities(source_of(next).rank).line_bytes;
+  const std::size_t bytes =
+      std::max(parameters.run_bytes_max, std::min(parameters.far_run_bytes_max, lines_per_run * line_bytes));
+  return std::min(Run::blocks_max, bytes / block_bytes);
+}
+
 void Runs::gather(const Block& leader, vm::Access wanted, Run& run) {
   MUSUBI_CHECK(run.count == 0);
   // A plain flag that came along would be read ahead of its data. Only blocks whose bytes are here come along
@@ -52,7 +63,7 @@ void Runs::gather(const Block& leader, vm::Access wanted, Run& run) {
   const bool valid_only = ground_.keeps_order();
   if (valid_only && !rules::is_valid(leader.entry)) return;
   const vm::Segment& segment = ground_.space.segment_of(leader.id);
-  const std::size_t most = std::min(Run::blocks_max, ground_.parameters.run_bytes_max / segment.block_bytes);
+  std::size_t most = ground_.parameters.run_bytes_max / segment.block_bytes;
   if (most < 2) return;
   StreamDetector& streams = wanted == vm::Access::write ? write_streams_ : read_streams_;
   const std::uint32_t ahead = streams.missed(leader.id);
@@ -65,6 +76,7 @@ void Runs::gather(const Block& leader, vm::Access wanted, Run& run) {
     if (!pass) break;
     const Block b = ground_.block(id);
     if (!comes_along(b, wanted, run.count < ahead) || (valid_only && !rules::is_valid(b.entry))) break;
+    if (run.count == 0) most = length_max(b, segment.block_bytes);
     if (wanted == vm::Access::read && b.entry.was_invalidated) ++b.entry.fetches_ahead;
     Run::Member& member = run.members[run.count++];
     member.pass.emplace(std::move(*pass));

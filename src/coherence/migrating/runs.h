@@ -15,7 +15,7 @@ namespace musubi::coherence::migrating {
 
 // Consecutive blocks behind the missed one, each with its gate held: no other task works on them.
 struct Run {
-  static constexpr std::size_t blocks_max = 16;  // what is kept per block lies in frames of tasks
+  static constexpr std::size_t blocks_max = 32;  // what is kept per block lies in frames of tasks
 
   struct Member {
     std::optional<Gate::Pass> pass;
@@ -47,6 +47,7 @@ class Runs {
 
  private:
   struct Look;
+  std::size_t length_max(const Block& next, std::size_t block_bytes) const;
   bool comes_along(const Block& b, vm::Access wanted, bool in_stream) const;
   Source source_of(const Block& b) const;
   Task<std::size_t> touch_first(Run& run, std::size_t begin);

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "fabric/active_messages/wire.h"
+#include "os/clock.h"
 
 namespace musubi::fabric {
 namespace {
@@ -23,8 +24,8 @@ bool is_large(const Step& step, Verdict verdict) noexcept {
 
 }  // namespace
 
-Answers::Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters)
-    : outbox_(outbox), counters_(counters), sources_(ranks) {
+Answers::Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter)
+    : outbox_(outbox), counters_(counters), meter_(meter), sources_(ranks) {
   auto memory = os::Mapping::anywhere(input_bytes * ranks, os::Protection::read_write);
   MUSUBI_CHECK(memory.ok(), "%s", memory.error().message.c_str());
   memory_ = std::move(memory).value();
@@ -103,10 +104,18 @@ const char* Answers::received(Rank from, std::size_t bytes) noexcept {
 // The next `bytes` bytes of the present result are in their place.
 void Answers::advance(const Entry& batch, Source& source, std::size_t bytes) noexcept {
   source.done += bytes;
-  counters_.add(trace::Counter::remote_bytes, bytes);
+  source.bytes += bytes;
+  count_bytes(counters_, bytes);
   if (source.done < batch.steps[source.step].bytes) return;
   ++source.step;
   source.done = 0;
+}
+
+// What was posted behind another batch has waited for that one as well.
+void Answers::count_time(const Entry& batch, const Source& source) noexcept {
+  const std::uint64_t duration_ns = os::monotonic_ns() - batch.posted_ns;
+  counters_.add(trace::Counter::far_trip_ns, duration_ns);
+  if (batch.alone) meter_.note(source.bytes, duration_ns);
 }
 
 const char* Answers::use(Rank from, Source& source) noexcept {
@@ -126,7 +135,8 @@ const char* Answers::use(Rank from, Source& source) noexcept {
         header.count != batch->count || header.sequence != batch->sequence) {
       return "its reply is damaged, or answers another request";
     }
-    source.step = source.done = 0;
+    count_time(*batch, source);
+    source.step = source.done = source.bytes = 0;
     source.call = {};
     outbox_.answered(from)->set();
   }
@@ -155,7 +165,8 @@ bool Answers::take_result(const Step& step, Source& source, std::size_t& used) n
   const std::size_t taken = std::min(there, wanted);
   if (taken != 0) {
     std::memcpy(static_cast<std::byte*>(step.local) + source.done, source.input + used, taken);
-    counters_.add(trace::Counter::remote_bytes, taken);
+    source.bytes += taken;
+    count_bytes(counters_, taken);
   }
   used += taken;
   source.done += taken;

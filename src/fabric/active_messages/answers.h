@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "fabric/active_messages/line_meter.h"
 #include "fabric/active_messages/outbox.h"
 #include "fabric/active_messages/transport.h"
 #include "os/memory.h"
@@ -14,11 +15,17 @@
 
 namespace musubi::fabric {
 
+// Of what has crossed the network. Any thread.
+inline void count_bytes(trace::Counters& counters, std::uint64_t bytes) noexcept {
+  counters.add(trace::Counter::remote_bytes, bytes);
+  counters.add(trace::Counter::far_bytes, bytes);
+}
+
 // One thread at a time, inside Transport::poll; signal-safe.
 class Answers {
  public:
-  // `counters`: of the bytes that come.
-  Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters);
+  // `counters`: of the bytes that come, and of the time of batches; `meter` is told of it.
+  Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter);
 
   // As Receiver's.
   std::size_t places(Rank from, std::span<Place, places_max> places) noexcept;
@@ -32,6 +39,7 @@ class Answers {
     std::size_t step = 0;                        // of the awaited batch: the one whose result comes next
     std::size_t done = 0;                        // bytes of this result that are in their place
     CallEnd call{};                              // of the last call in this batch
+    std::size_t bytes = 0;                       // of results of this batch, so far
     bool is_damaged = false;                     // its result was
     std::size_t direct_first = 0, indirect = 0;  // the sizes of the places given out last
   };
@@ -48,9 +56,11 @@ class Answers {
   static std::size_t all_bytes(const Step& step, std::size_t done, const Source& source) noexcept;
   static bool take_call_end(const Step& step, Source& source, std::size_t& used) noexcept;
   void advance(const Entry& batch, Source& source, std::size_t bytes) noexcept;
+  void count_time(const Entry& batch, const Source& source) noexcept;
 
   Outbox& outbox_;
   trace::Counters& counters_;
+  LineMeter& meter_;
   os::Mapping memory_;
   std::vector<Source> sources_;
 };

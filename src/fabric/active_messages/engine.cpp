@@ -27,14 +27,15 @@ std::array<RegionView, region_count_max> views_of(std::span<const RegionMemory> 
 
 ActiveMessages::ActiveMessages(Transport& transport, std::span<const RegionMemory> regions,
                                trace::Counters& counters, WaitingPolicy policy, PeerWatcher* watcher,
-                               Outbox::Limits limits)
+                               Outbox::Limits limits, Distance distance)
     : transport_(transport),
       self_(transport.self()),
       counters_(counters),
       watcher_(watcher),
       regions_(views_of(regions)),
       outbox_(transport, limits),
-      answers_(outbox_, transport.ranks(), counters),
+      meter_(distance),
+      answers_(outbox_, transport.ranks(), counters, meter_),
       server_(transport, {self_, regions_, procedures_}),
       sleepers_(transport, policy),
       own_messages_(own_messages_max, driver_message_bytes_max) {}
@@ -56,7 +57,8 @@ Outcome ActiveMessages::post(Rank peer, std::span<const Step> steps, Event& comp
   const Outcome outcome = outbox_.post(peer, steps, completion);
   if (outcome != Outcome::busy) {
     counters_.add(trace::Counter::remote_operations);
-    counters_.add(trace::Counter::remote_bytes, sent);  // Answers counts what comes back
+    counters_.add(trace::Counter::far_operations);
+    count_bytes(counters_, sent);  // Answers counts what comes back
   }
   return outcome;
 }
@@ -68,7 +70,10 @@ Outcome ActiveMessages::send(Rank peer, MessageKind kind, Urgency urgency,
   if (peer == self_) return send_to_self(kind, urgency, body);
   // The peer's service thread wakes for every request that finds nobody polling: there is nothing to tell it.
   const Outcome outcome = outbox_.send(peer, kind, body);
-  if (outcome == Outcome::done) counters_.add(trace::Counter::messages);
+  if (outcome == Outcome::done) {
+    counters_.add(trace::Counter::messages);
+    counters_.add(trace::Counter::far_messages);
+  }
   return outcome;
 }
 

@@ -16,6 +16,7 @@
 #include <span>
 
 #include "fabric/active_messages/answers.h"
+#include "fabric/active_messages/line_meter.h"
 #include "fabric/active_messages/outbox.h"
 #include "fabric/active_messages/server.h"
 #include "fabric/active_messages/sleepers.h"
@@ -43,14 +44,18 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
  public:
   // `transport`, `counters`, `watcher` (may be null) and the regions' memory outlive this. Regions have the
   // same ids and sizes on every rank. Progress on every rank begins after every rank has listened.
+  // `distance`: of the peers, as far as it is known.
   ActiveMessages(Transport& transport, std::span<const RegionMemory> regions, trace::Counters& counters,
-                 WaitingPolicy policy, PeerWatcher* watcher = nullptr, Outbox::Limits limits = {});
+                 WaitingPolicy policy, PeerWatcher* watcher = nullptr, Outbox::Limits limits = {},
+                 Distance distance = {});
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return transport_.ranks(); }
   // Words change by instructions of the processor that owns them.
   Capabilities capabilities(Rank peer) const noexcept override {
-    return {.cpu_atomics_coherent = true, .local_pointer = peer == self_};
+    return {.cpu_atomics_coherent = true,
+            .local_pointer = peer == self_,
+            .line_bytes = peer == self_ ? 0 : meter_.line_bytes()};
   }
 
   Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
@@ -104,6 +109,7 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   std::array<RegionView, region_count_max> regions_{};
   Procedures procedures_;
   Outbox outbox_;
+  LineMeter meter_;
   Answers answers_;
   Server server_;
   Sleepers sleepers_;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "fabric/active_messages/wire.h"
+#include "os/clock.h"
 
 namespace musubi::fabric {
 namespace {
@@ -42,7 +43,9 @@ Outcome Outbox::post(Rank peer, std::span<const Step> steps, Event& completion) 
   entry->count = static_cast<std::uint32_t>(steps.size());
   entry->completion = &completion;
   entry->written.store(false, std::memory_order_relaxed);
+  entry->posted_ns = os::monotonic_ns();
   const bool alone = target.under_way.fetch_add(1) == 0;
+  entry->alone = alone;
   target.lock.lock();
   target.waiting.push(entry);
   target.lock.unlock();

@@ -61,11 +61,12 @@ std::size_t bytes_of(std::span<const Step> steps, bool outward) noexcept {
 DelayedFabric::DelayedFabric(Fabric& near, Distance distance) noexcept
     : near_(near),
       round_trip_ns_(distance.round_trip_ns),
+      line_bytes_(line_bytes(distance)),
       out_(distance.bits_per_second),
       in_(distance.bits_per_second) {}
 
 Capabilities DelayedFabric::capabilities(Rank peer) const noexcept {
-  return peer == self() ? near_.capabilities(peer) : Capabilities{};
+  return peer == self() ? near_.capabilities(peer) : Capabilities{.line_bytes = line_bytes_};
 }
 
 Outcome DelayedFabric::post(Rank peer, std::span<const Step> steps, Event& completion) noexcept {

@@ -16,14 +16,10 @@
 #include "base/frame_allocator.h"
 #include "base/spin_lock.h"
 #include "fabric/delayed/line.h"
+#include "fabric/distance.h"
 #include "fabric/fabric.h"
 
 namespace musubi::fabric {
-
-struct Distance {
-  std::uint64_t round_trip_ns = 0;
-  std::uint64_t bits_per_second = 0;  // of each rank, in each direction; 0: without limit
-};
 
 class DelayedFabric final : public Fabric {
  public:
@@ -78,6 +74,7 @@ class DelayedFabric final : public Fabric {
 
   Fabric& near_;
   const std::uint64_t round_trip_ns_;
+  const std::uint32_t line_bytes_;
   Line out_, in_;
   std::array<Arrivals, static_cast<std::size_t>(MessageKind::count)> arrivals_;
   std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "fabric/distance.h"
+
 namespace musubi::fabric::sim {
 
 // One way: latency_ns + jitter (uniform in [0, jitter_ns]); a step of n bytes takes step_ns + n *
@@ -31,6 +33,14 @@ struct LatencyModel {
   }
   std::uint64_t latency_between(std::uint32_t a, std::uint32_t b) const {
     return ranks_per_host != 0 && is_one_host(a, b) ? latency_ns / near_divisor : latency_ns;
+  }
+
+  // As in Capabilities.
+  std::uint32_t line_bytes(std::uint32_t a, std::uint32_t b) const {
+    if (a == b || (local_pointer && is_one_host(a, b))) return 0;
+    constexpr std::uint64_t bits_and_ns = 256 * 8'000'000'000;
+    return fabric::line_bytes(
+        {2 * latency_between(a, b), ns_per_256_bytes == 0 ? 0 : bits_and_ns / ns_per_256_bytes});
   }
 
   // Peers on one host: a cache miss or two, about 10 GB/s (measured: 80 ns for a message in a mailbox one

@@ -98,7 +98,9 @@ class SimFabric final : public Fabric {
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return network_.ranks(); }
   Capabilities capabilities(Rank peer) const noexcept override {
-    return {.cpu_atomics_coherent = true, .local_pointer = is_near(peer)};
+    return {.cpu_atomics_coherent = true,
+            .local_pointer = is_near(peer),
+            .line_bytes = network_.model().line_bytes(self_.value, peer.value)};
   }
   Outcome post(Rank peer, std::span<const Step> steps, Event& completion) noexcept override;
   Outcome send(Rank peer, MessageKind kind, Urgency urgency,
