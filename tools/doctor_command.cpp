@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <set>
 
 #include "doctor/report.h"
 #include "fabric/ofi/ofi.h"
 #include "host_facts.h"
-#include "hosts_command.h"
-#include "launch/hosts/hosts_launcher.h"
 #include "os/cpu.h"
+#include "os/memory.h"
 #include "program_file.h"
 #include "runtime/address_plan.h"
 #include "runtime/reservation.h"
@@ -72,36 +72,17 @@ doctor::Facts facts_of_this_host() {
   return facts;
 }
 
-// The columns of the table, and what is told below it: of each fact, its name.
-constexpr const char* columns[] = {"Musubi", "kernel", "glibc", "cores", "memory free", "open files", "job"};
-constexpr const char* note = "note";
-
-std::string value_of(const launch::HostExamination& host, const std::string& subject) {
-  const auto found = std::ranges::find(host.facts, subject, &launch::Fact::subject);
-  return found == host.facts.end() ? "-" : found->value;
-}
-
-void print_table(const std::vector<launch::HostExamination>& hosts) {
-  std::vector<std::vector<std::string>> rows = {{"host", "ranks", "answer"}};
-  rows[0].insert(rows[0].end(), std::begin(columns), std::end(columns));
-  for (const launch::HostExamination& host : hosts) {
-    char time[32] = "-";
-    if (host.answer_ns != 0) {
-      std::snprintf(time, sizeof time, "%.0f ms", static_cast<double>(host.answer_ns) * 1e-6);
-    }
-    rows.push_back({host.host.name, std::to_string(host.host.ranks.count), time});
-    for (const char* column : columns) rows.back().push_back(value_of(host, column));
+// What must be equal on all hosts. Result: whether the program can run here, as far as a host knows alone.
+bool add_program_facts(const launch::JobOrder& order, std::vector<launch::Fact>& told) {
+  if (order.program.empty()) return true;
+  auto facts = host_facts(order);
+  if (!facts) {
+    told.push_back({doctor_note, "problem: program: " + facts.error().message,
+                    "copy the same file to all hosts, under the same path"});
+    return false;
   }
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t column = 0; column < row.size(); ++column) {
-      std::size_t width = 0;
-      for (const auto& other : rows) width = std::max(width, other[column].size());
-      line += row[column] + std::string(width - row[column].size() + 2, ' ');
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    std::printf("%s\n", line.c_str());
-  }
+  std::ranges::move(facts.value(), std::back_inserter(told));
+  return true;
 }
 
 }  // namespace
@@ -115,44 +96,31 @@ Result<std::vector<launch::Fact>> examination_of_this_host(const launch::JobOrde
   job.value().threads_per_rank = order.threads_per_rank;
   const doctor::Facts facts = facts_of_this_host();
   const auto findings = doctor::examine(facts, job.value());
+  const auto or_unlimited = [](const doctor::Limit& limit, bool is_bytes) {
+    if (!limit) return std::string("unlimited");
+    return is_bytes ? doctor::in_units(*limit) : std::to_string(*limit);
+  };
   std::vector<launch::Fact> told = {
       {"Musubi", greeting().version, ""},
       {"kernel", facts.kernel, ""},
       {"glibc", facts.c_library, ""},
       {"cores", std::to_string(facts.cores), ""},
       {"memory free", doctor::in_units(facts.memory_bytes_available), ""},
-      {"open files", facts.open_files ? std::to_string(*facts.open_files) : "unlimited", ""},
-      {"libfabric", facts.libfabric_providers.empty() ? "none" : facts.libfabric_providers[0], ""},
-      {"job", doctor::job_can_run(findings) ? "can run" : "cannot run", ""}};
+      {"of group", or_unlimited(facts.group.memory_bytes_max, true), ""},
+      {"page", doctor::in_units(os::page_bytes()), ""},
+      {"locked", or_unlimited(facts.locked_bytes, true), ""},
+      {"open files", or_unlimited(facts.open_files, false), ""},
+      {"userfaultfd", facts.fault_file_error.empty() ? "yes" : "no", ""},
+      {"libfabric", facts.libfabric_providers.empty() ? "none" : facts.libfabric_providers[0], ""}};
+  const bool program_can_run = add_program_facts(order, told);
+  told.push_back({"job", program_can_run && doctor::job_can_run(findings) ? "can run" : "cannot run", ""});
   for (const doctor::Finding& finding : findings) {
     if (finding.severity == doctor::Severity::ok) continue;
     const char* const kind = finding.severity == doctor::Severity::problem ? "problem: " : "warning: ";
     told.push_back(
-        {note, kind + finding.subject + ": " + finding.fact + ". " + finding.meaning, finding.remedy});
+        {doctor_note, kind + finding.subject + ": " + finding.fact + ". " + finding.meaning, finding.remedy});
   }
   return told;
-}
-
-int examine_hosts(const RunOptions& options) {
-  config::Configuration configuration;
-  if (const auto read = read_settings(options, configuration); !read) {
-    return refuse(read.error().message, status_of_misuse);
-  }
-  auto plan = plan_on_hosts(options, configuration.settings());
-  if (!plan) return refuse(plan.error().message, status_of_misuse);
-  auto hosts = launch::HostsLauncher::examine(std::move(plan).value());
-  if (!hosts) return refuse(hosts.error().message, 1);
-  print_table(hosts.value());
-  bool usable = true;
-  for (const launch::HostExamination& host : hosts.value()) {
-    if (!host.refusal.empty()) std::printf("problem: %s\n", host.refusal.c_str());
-    usable = usable && host.refusal.empty() && value_of(host, "job") == "can run";
-    for (const launch::Fact& fact : host.facts) {
-      if (fact.subject != note) continue;
-      std::printf("%s: %s; %s\n", host.host.name.c_str(), fact.value.c_str(), fact.remedy.c_str());
-    }
-  }
-  return usable ? 0 : 1;
 }
 
 int examine_machine(const RunOptions& options, bool as_json) {

@@ -10,10 +10,11 @@ namespace musubi::tools {
 // 1 when not, status_of_misuse when a setting is refused.
 int examine_machine(const RunOptions& options, bool as_json);
 
-// `musubi doctor --hosts`: a table of the hosts, and what is not well with them. Exit status: as above.
-int examine_hosts(const RunOptions& options);
+// Subject of the facts that are told below the table of the hosts.
+inline constexpr const char* doctor_note = "note";
 
-// What a proxy tells of its host for it. Errors: the job's size is impossible.
+// What a proxy tells of its host for `musubi doctor --hosts`: facts with a remedy, but for notes, must be
+// equal on all hosts. Errors: the job's size is impossible.
 Result<std::vector<launch::Fact>> examination_of_this_host(const launch::JobOrder& order);
 
 }  // namespace musubi::tools

@@ -83,6 +83,14 @@ Result<std::uint32_t> ranks_on_hosts(const RunOptions& options) {
   return last.first + last.count;
 }
 
+Result<std::vector<std::string>> names_of_hosts(const RunOptions& options) {
+  auto hosts = find_hosts(options);
+  if (!hosts) return hosts.error();
+  std::vector<std::string> names;
+  for (const launch::HostRanks& host : hosts.value()) names.push_back(host.name);
+  return names;
+}
+
 std::string library_on_hosts(const RunOptions& options, const std::string& library) {
   if (library.empty() || options.remote_path.empty()) return library;
   const std::filesystem::path command(options.remote_path);

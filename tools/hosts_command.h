@@ -16,6 +16,9 @@ namespace musubi::tools {
 // file that cannot be read, too few slots.
 Result<std::uint32_t> ranks_on_hosts(const RunOptions& options);
 
+// Those of the options, as the user calls them. Errors: as above.
+Result<std::vector<std::string>> names_of_hosts(const RunOptions& options);
+
 // Where the hosts have the library to preload, which is at `library` here.
 std::string library_on_hosts(const RunOptions& options, const std::string& library);
 

@@ -9,7 +9,9 @@
 
 #include "bootstrap/local/invitation.h"
 #include "doctor_command.h"
+#include "doctor_hosts.h"
 #include "exec_command.h"
+#include "measure_command.h"
 #include "program_atomics.h"
 #include "proxy_command.h"
 #include "run_command.h"
@@ -70,6 +72,9 @@ void declare_job(CLI::App& run, RunOptions& options) {
   run.add_option("--trace", options.trace,
                  "Write what the threads did, and when, as a trace for ui.perfetto.dev")
       ->type_name("FILE");
+  run.add_option("--network", options.network_file,
+                 "What `musubi doctor --hosts ... --save FILE` has measured: fits transfers to the network")
+      ->type_name("FILE");
   run.add_flag("--label-output", options.label_output, "Put the rank before each line of output");
   auto* preload =
       run.add_flag("--preload", options.preload, "Load Musubi's OpenMP even if the program has another one");
@@ -101,12 +106,17 @@ void declare_exec(CLI::App& exec, RunOptions& options) {
       "`srun --mpi=pmi2 -n 4 musubi exec program`. Exit status: the job's on rank 0, else 0.");
 }
 
-void declare_doctor(CLI::App& doctor, RunOptions& options, bool& json, std::string& program) {
+void declare_doctor(CLI::App& doctor, RunOptions& options, musubi::tools::HostsQuestion& question) {
   declare_size(doctor, options);
-  doctor.add_option("program", program, "Examine this program's atomics instead of the machine")
+  doctor
+      .add_option("program", question.program,
+                  "Examine this program's atomics instead of the machine; with hosts: is it the same on all?")
       ->type_name("FILE");
   declare_hosts(doctor, options);
-  doctor.add_flag("--json", json, "Print one JSON object");
+  doctor.add_flag("--json", question.json, "Print one JSON object");
+  doctor
+      .add_option("--save", question.save, "With hosts: write it to a file, for `musubi run --network FILE`")
+      ->type_name("FILE");
   doctor.footer(
       "Exit status: 0 when such a job can run here, 1 when not, 2 for a wrong command line or setting.");
 }
@@ -150,12 +160,11 @@ int main(int argc, char** argv) {
   bool markdown = false;
   CLI::App* settings = app.add_subcommand("settings", "List the settings, their values and sources");
   settings->add_flag("--markdown", markdown, "Print the reference page instead");
-  bool json = false;
-  std::string program;
+  musubi::tools::HostsQuestion question;
   RunOptions asked;
   asked.ranks = 2;
   CLI::App* doctor = app.add_subcommand("doctor", "Examine this machine: can jobs run, and how well");
-  declare_doctor(*doctor, asked, json, program);
+  declare_doctor(*doctor, asked, question);
   std::vector<std::string> words(argv + 1, argv + argc);
   for (const CLI::App* command : {run, exec}) {
     if (words.empty() || words.front() != command->get_name()) continue;
@@ -166,6 +175,7 @@ int main(int argc, char** argv) {
     break;
   }
   if (!words.empty() && words.front() == "proxy") return musubi::tools::serve_as_proxy();
+  if (!words.empty() && words.front() == "measure") return musubi::tools::measure();
   const bool known = words.empty() || words.front()[0] == '-' || words.front() == run->get_name() ||
                      words.front() == exec->get_name() || words.front() == settings->get_name() ||
                      words.front() == doctor->get_name();
@@ -181,9 +191,12 @@ int main(int argc, char** argv) {
   options.ranks_given = (*exec ? exec : run)->count("--ranks") > 0;
   if (*settings) return musubi::tools::show_settings(markdown);
   asked.ranks_given = doctor->count("--ranks") > 0;
-  if (*doctor && asked.on_hosts()) return musubi::tools::examine_hosts(asked);
-  if (*doctor && !program.empty()) return musubi::tools::examine_program(program, json);
-  if (*doctor) return musubi::tools::examine_machine(asked, json);
+  if (*doctor && asked.on_hosts()) return musubi::tools::examine_hosts(asked, question);
+  if (!question.save.empty()) return misuse("--save is for doctor --hosts");
+  if (*doctor && !question.program.empty()) {
+    return musubi::tools::examine_program(question.program, question.json);
+  }
+  if (*doctor) return musubi::tools::examine_machine(asked, question.json);
   if (options.command.empty() && !options.print_config) return misuse("no program to run");
   return *exec ? musubi::tools::exec(options) : musubi::tools::run(options);
 }

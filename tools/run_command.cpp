@@ -1,12 +1,17 @@
 #include "run_command.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
 
 #include "config/environment.h"
 #include "config/reference_page.h"
 #include "hosts_command.h"
 #include "launch/local/local_launcher.h"
+#include "network/measured.h"
 #include "process_places.h"
 #include "program_file.h"
 #include "runtime/address_plan.h"
@@ -50,6 +55,36 @@ Result<void> check_addresses(const config::Settings& settings, std::uint32_t ran
   auto plan = runtime::AddressPlan::make(settings, mappers, {});
   if (!plan) return plan.error();
   return runtime::fits_processor(runtime::reservation_of(plan.value()), mappers);
+}
+
+Result<fabric::Distance> read_network(const RunOptions& options) {
+  std::ifstream file(options.network_file);
+  std::stringstream contents;
+  if (!file) return Error{std::strerror(errno)};
+  contents << file.rdbuf();
+  auto measured = network::parse(contents.str());
+  if (!measured) return measured.error();
+  std::vector<std::string> hosts;
+  if (options.on_hosts()) {
+    auto names = names_of_hosts(options);
+    if (!names) return names.error();
+    if (names.value().size() > 1) hosts = std::move(names).value();
+  }
+  return network::distance_among(measured.value(), hosts);
+}
+
+// What --network says of the network, as settings.
+Result<void> set_network(const RunOptions& options, Configuration& configuration) {
+  if (options.network_file.empty()) return {};
+  auto distance = read_network(options);
+  if (!distance) {
+    return Error{"--network: cannot use " + options.network_file + ": " + distance.error().message +
+                 "; make it by `musubi doctor --hosts ... --save " + options.network_file + "`"};
+  }
+  const std::string latency = std::to_string(distance.value().round_trip_ns) + "ns";
+  const std::string bandwidth = std::to_string(distance.value().bits_per_second) + "bps";
+  if (auto set = configuration.set("network_latency", latency, Source::command_line); !set) return set;
+  return configuration.set("network_bandwidth", bandwidth, Source::command_line);
 }
 
 }  // namespace
@@ -99,6 +134,7 @@ std::optional<PreparedProgram> prepare(const RunOptions& options, const config::
 
 Result<void> read_settings(const RunOptions& options, Configuration& configuration) {
   if (auto read = read_environment(configuration); !read) return read;
+  if (auto done = set_network(options, configuration); !done) return done;
   for (const std::string& assignment : options.assignments) {
     if (auto set = configuration.set_assignment(assignment, Source::command_line); !set) {
       return Error{"--set: " + set.error().message};

@@ -25,6 +25,7 @@ struct RunOptions {
   std::string threads_per_rank;  // empty: as set
   std::string bind;              // empty: as set
   std::string trace;             // empty: as set
+  std::string network_file;      // that doctor --hosts has saved; empty: none
   bool stats = false;
   bool label_output = false;
   bool print_config = false;
@@ -54,7 +55,8 @@ std::optional<PreparedProgram> prepare(const RunOptions& options, const config::
 std::vector<std::string> environment_of_ranks(const config::Configuration& configuration,
                                               const std::string& library, bool loads_itself);
 
-// Environment, --set and the other options, in this order. Errors: a setting that is refused.
+// Environment, the file of the network, --set and the other options, in this order. Errors: a setting or the
+// file is refused.
 Result<void> read_settings(const RunOptions& options, config::Configuration& configuration);
 
 // The exit status for the shell: the job's, or one of those above.

@@ -1,0 +1,11 @@
+// `musubi measure`: a rank of the small job by which `musubi doctor --hosts` measures the network.
+#pragma once
+
+namespace musubi::tools {
+
+// Opens the fabric of a job with these settings, and measures with the other ranks, one on each host. Rank 0
+// prints them as network/measured.h has them, with ranks as the names of hosts. Blocks for some seconds.
+// Result: the exit status.
+int measure();
+
+}  // namespace musubi::tools
