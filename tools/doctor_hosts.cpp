@@ -103,15 +103,30 @@ void print_network(const Report& report) {
   print_table(rows);
 }
 
+// What several hosts say is printed once.
+void print_notes(const Hosts& hosts) {
+  std::vector<std::pair<std::string, std::string>> notes;  // and who says it
+  for (const launch::HostExamination& host : hosts) {
+    for (const launch::Fact& fact : host.facts) {
+      if (fact.subject != doctor_note) continue;
+      const std::string note = fact.value + "; " + fact.remedy;
+      const auto same = std::ranges::find(notes, note, &std::pair<std::string, std::string>::first);
+      if (same == notes.end()) {
+        notes.emplace_back(note, host.host.name);
+      } else {
+        same->second += ", " + host.host.name;
+      }
+    }
+  }
+  for (const auto& [note, names] : notes) std::printf("%s: %s\n", names.c_str(), note.c_str());
+}
+
 void print_text(const Report& report) {
   print_hosts(report.hosts);
   for (const launch::HostExamination& host : report.hosts) {
     if (!host.refusal.empty()) std::printf("problem: %s\n", host.refusal.c_str());
-    for (const launch::Fact& fact : host.facts) {
-      if (fact.subject != doctor_note) continue;
-      std::printf("%s: %s; %s\n", host.host.name.c_str(), fact.value.c_str(), fact.remedy.c_str());
-    }
   }
+  print_notes(report.hosts);
   for (const std::string& problem : report.problems) std::printf("problem: %s\n", problem.c_str());
   print_network(report);
 }
@@ -218,6 +233,7 @@ void measure_network(Report& report, const RunOptions& options, const config::Co
     report.network = std::move(measured).value();
   } else {
     report.not_measured = measured.error().message;
+    report.problems.push_back("a job over these hosts does not start: " + report.not_measured);
   }
 }
 
