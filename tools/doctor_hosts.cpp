@@ -196,6 +196,7 @@ Result<network::Measured> measure_between(std::vector<std::string> names, const 
   auto plan = plan_of(std::move(hosts), options, configuration.settings());
   if (!plan) return plan.error();
   plan.value().stall_report = {};
+  plan.value().order.events_per_thread = 0;
   RunOptions measuring = options;
   measuring.command = {"musubi", "measure"};
   add_program(plan.value(), measuring, plan.value().musubi_path,

@@ -36,7 +36,6 @@ int refusal(const RunOptions& options, const config::Settings& settings, const l
                       " ranks; a job has at most " + std::to_string(bootstrap::local::ranks_max),
                   status_of_misuse);
   }
-  if (!settings.trace.empty()) return refuse("--trace works for jobs on one host only", status_of_misuse);
   RunOptions whole = options;
   whole.ranks = launcher.ranks();
   int status = 0;

@@ -14,6 +14,7 @@
 
 #include "host_facts.h"
 #include "launch/hosts/hosts_launcher.h"
+#include "trace_file.h"
 
 namespace musubi::tools {
 namespace {
@@ -117,6 +118,12 @@ Result<launch::HostsPlan> plan_of(std::vector<launch::HostRanks> hosts, const Ru
   order.bind = settings.bind;
   order.threads_per_rank = static_cast<std::uint32_t>(settings.threads_per_rank);
   order.label_output = settings.label_output;
+  if (!settings.trace.empty()) {
+    order.events_per_thread = settings.trace_events;
+    plan.write_trace = [path = settings.trace](auto logs, auto zero_ns) {
+      write_trace_file(path, logs, zero_ns);
+    };
+  }
   order.plain = options.plain;
   order.host_timeout = settings.host_timeout;
   order.start_timeout = settings.start_timeout;
@@ -139,7 +146,6 @@ void add_program(launch::HostsPlan& plan, const RunOptions& options, const std::
 
 int run_on_hosts(const RunOptions& options, const config::Settings& settings, const std::string& program,
                  std::vector<std::string> environment) {
-  if (!settings.trace.empty()) return refuse("--trace works for jobs on one host only", status_of_misuse);
   auto plan = plan_on_hosts(options, settings);
   if (!plan) return refuse(plan.error().message, status_of_misuse);
   add_program(plan.value(), options, program, std::move(environment));

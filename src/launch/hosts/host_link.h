@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "launch/hosts/channel.h"
+#include "launch/hosts/event_parcels.h"
 #include "launch/hosts/host_list.h"
 #include "launch/hosts/orders.h"
 #include "launch/hosts/rsh.h"
@@ -37,6 +38,9 @@ struct HostLink {
   std::string refusal;  // why it could not be used, before the start
   std::vector<Fact> facts;
   std::uint64_t called_ns = 0, answered_ns = 0;
+  ClockAnswers clock;
+  std::uint64_t clock_asked_ns = 0;                // 0: no question is open
+  unsigned clock_questions = 0;                    // so far
   std::shared_ptr<const std::string> blobs;        // of its ranks, for the exchange under way
   std::string begun_output, begun_error;           // lines that nobody will end
   std::int64_t output_bytes = 0, error_bytes = 0;  // taken since this was told last

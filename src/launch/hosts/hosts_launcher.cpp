@@ -90,6 +90,24 @@ void end_calls(std::vector<HostLink>& hosts) {
   }
 }
 
+// The job to its end, and its trace.
+Result<int> lead(const HostsPlan& plan, UserSignals& signals, std::vector<HostLink>& hosts) {
+  EventCollector events;
+  const bool is_traced = plan.order.events_per_thread != 0;
+  if (is_traced) {
+    auto made = EventCollector::make(plan.order.ranks, plan.order.events_per_thread);
+    if (!made) {
+      for (HostLink& host : hosts) hang_up(host);
+      return made.error();
+    }
+    events = std::move(made).value();
+  }
+  const int status = HostsSupervisor(plan, signals, hosts, is_traced ? &events : nullptr).run();
+  end_calls(hosts);
+  if (is_traced) plan.write_trace(events.logs(), events.zero_ns());
+  return status;
+}
+
 }  // namespace
 
 bool is_this_host(const std::string& name) {
@@ -122,9 +140,7 @@ Result<int> HostsLauncher::run(HostsPlan plan) {
   const InheritedState inherited = prepare_to_start(signals);
   auto hosts = call_hosts(plan, inherited);
   if (!hosts) return hosts.error();
-  const int status = HostsSupervisor(plan, signals, hosts.value()).run();
-  end_calls(hosts.value());
-  return status;
+  return lead(plan, signals, hosts.value());
 }
 
 Result<int> HostsLauncher::run(HostsPlan plan, StartedProxies proxies) {
@@ -132,9 +148,7 @@ Result<int> HostsLauncher::run(HostsPlan plan, StartedProxies proxies) {
   const InheritedState inherited = prepare_to_start(signals);
   auto hosts = link_proxies(plan, std::move(proxies), inherited);
   if (!hosts) return hosts.error();
-  const int status = HostsSupervisor(plan, signals, hosts.value()).run();
-  end_calls(hosts.value());
-  return status;
+  return lead(plan, signals, hosts.value());
 }
 
 }  // namespace musubi::launch

@@ -26,6 +26,7 @@ struct HostsPlan {
   JobOrder order;            // all but what differs by host
   std::chrono::nanoseconds abort_timeout{0};
   std::chrono::nanoseconds stall_report{0};  // 0: never
+  WriteTrace write_trace;  // of the events that the order asks for, when all ranks have ended
 };
 
 }  // namespace musubi::launch

@@ -35,10 +35,12 @@ std::string seconds(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-HostsSupervisor::HostsSupervisor(const HostsPlan& plan, UserSignals& signals, std::vector<HostLink>& hosts)
+HostsSupervisor::HostsSupervisor(const HostsPlan& plan, UserSignals& signals, std::vector<HostLink>& hosts,
+                                 EventCollector* events)
     : plan_(plan),
       signals_(signals),
       hosts_(hosts),
+      events_(events),
       progress_event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       outputs_(progress_event_.number()),
       control_(Verdict(plan.order.ranks, plan.order.plain, host_of_each_rank(hosts)), plan.abort_timeout,
@@ -103,7 +105,10 @@ void HostsSupervisor::turn(std::uint64_t now_ns) {
   }
   if (std::string report = survey_.take_report(); !report.empty()) say(std::move(report));
   if (heartbeat_.take_due(now_ns)) {
-    for (HostLink& host : hosts_) host.channel.send(MessageKind::alive, heartbeat_.patience_ms());
+    for (HostLink& host : hosts_) {
+      host.channel.send(MessageKind::alive, heartbeat_.patience_ms());
+      if (events_ != nullptr && host.serves() && host.clock_asked_ns == 0) ask_for_clock(host);
+    }
   }
   grant_output();
   if (control_.phase() == Phase::over) write_begun_lines();

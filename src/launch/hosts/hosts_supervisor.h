@@ -21,8 +21,9 @@ namespace musubi::launch {
 
 class HostsSupervisor final : private JobControl::Commands {
  public:
-  // The hosts were called.
-  HostsSupervisor(const HostsPlan& plan, UserSignals& signals, std::vector<HostLink>& hosts);
+  // The hosts were called. `events`: where they go; null: there is no trace.
+  HostsSupervisor(const HostsPlan& plan, UserSignals& signals, std::vector<HostLink>& hosts,
+                  EventCollector* events = nullptr);
 
   // Until nothing of the job is left, as far as the hosts say, and its output is written. Result: the job's
   // exit status.
@@ -50,6 +51,8 @@ class HostsSupervisor final : private JobControl::Commands {
   void take_of_ranks(std::size_t index, Message& message);
   void take_output(HostLink& host, Message& message);
   void gather(HostLink& host, std::string& body);
+  void ask_for_clock(HostLink& host);
+  void take_clock(HostLink& host, std::uint64_t other_ns);
   void grant_output();
   void write_begun_lines();
 
@@ -65,6 +68,7 @@ class HostsSupervisor final : private JobControl::Commands {
   const HostsPlan& plan_;
   UserSignals& signals_;
   std::vector<HostLink>& hosts_;
+  EventCollector* const events_;
   Watcher watcher_;
   os::FileDescriptor progress_event_;
   StandardOutputs outputs_;

@@ -69,6 +69,7 @@ void HostsSupervisor::take_at_start(std::size_t index, const Message& message) {
     }
     case MessageKind::started:
       host.state = HostState::running;
+      if (events_ != nullptr) ask_for_clock(host);
       return host.channel.set_patience_ms(heartbeat_.patience_ms());
     case MessageKind::refused:
       if (!started_) {
@@ -135,6 +136,15 @@ void HostsSupervisor::take_of_ranks(std::size_t index, Message& message) {
       if (!taken) lose(host, taken.error().message);
       return;
     }
+    case MessageKind::clock:
+      return take_clock(host, static_cast<std::uint64_t>(message.number));
+    case MessageKind::events: {
+      if (events_ == nullptr) return lose(host, "it says what no proxy says");
+      const Rank rank(static_cast<std::uint32_t>(message.number));
+      const auto taken = events_->take(rank, message.body, host.clock.ahead_ns());
+      if (!taken) lose(host, taken.error().message);
+      return;
+    }
     case MessageKind::told_to_end:
       return take_copy_of_signal(static_cast<int>(message.number));
     case MessageKind::goodbye:
@@ -143,6 +153,21 @@ void HostsSupervisor::take_of_ranks(std::size_t index, Message& message) {
     default:
       return lose(host, "it says what no proxy says");
   }
+}
+
+void HostsSupervisor::ask_for_clock(HostLink& host) {
+  ++host.clock_questions;
+  host.clock_asked_ns = os::monotonic_ns();
+  host.channel.send(MessageKind::clock);
+}
+
+// Some more at once: the first answers come late, while the ranks start.
+void HostsSupervisor::take_clock(HostLink& host, std::uint64_t other_ns) {
+  constexpr unsigned questions_at_once = 16;
+  if (host.clock_asked_ns == 0) return;
+  host.clock.take(host.clock_asked_ns, os::monotonic_ns(), other_ns);
+  host.clock_asked_ns = 0;
+  if (host.clock_questions < questions_at_once) ask_for_clock(host);
 }
 
 // The hosts have their ranks in order, so their texts make the whole one after the other.

@@ -23,10 +23,12 @@ enum class MessageKind : std::uint32_t {
   output_begun,  // a line that nobody will end
   error,         // the same of stderr
   error_begun,
+  events,       // number: rank; body: a parcel of events (event_parcels.h), when the rank has ended
   told_to_end,  // number: the signal that another launcher has sent to the proxy
   goodbye,      // all ranks have ended, and all that they printed has been sent
   // Both: in one direction the blobs of the proxy's ranks, in the other those of all.
   gathered,
+  clock,  // launcher: a question; proxy: its answer, number: nanoseconds of its host's clock
   alive,  // number: milliseconds until the next word is to be expected at the latest; 0: for ever
   // Launcher.
   output_taken,  // number: bytes of output, which may be followed by as many

@@ -90,6 +90,7 @@ std::string encode(const JobOrder& order) {
   json["host_of"] = order.welcome.host_of;
   json["bind"] = order.bind;
   json["threads_per_rank"] = order.threads_per_rank;
+  json["events_per_thread"] = order.events_per_thread;
   json["label_output"] = order.label_output;
   json["plain"] = order.plain;
   json["started_by_other"] = order.started_by_other;
@@ -116,6 +117,7 @@ Result<JobOrder> decode_order(std::string_view bytes) {
     json.at("host_of").get_to(order.welcome.host_of);
     json.at("bind").get_to(order.bind);
     json.at("threads_per_rank").get_to(order.threads_per_rank);
+    json.at("events_per_thread").get_to(order.events_per_thread);
     json.at("label_output").get_to(order.label_output);
     json.at("plain").get_to(order.plain);
     json.at("started_by_other").get_to(order.started_by_other);

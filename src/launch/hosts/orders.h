@@ -44,6 +44,7 @@ struct JobOrder {
   bootstrap::local::Welcome welcome;
   std::string bind;  // the setting
   std::uint32_t threads_per_rank = 1;
+  std::uint64_t events_per_thread = 0;  // that are kept for a trace; 0: there is none
   bool label_output = false;
   bool plain = false;
   bool started_by_other = false;  // by a launcher that signals all of its processes (proxy.h)

@@ -117,6 +117,7 @@ class Proxy {
     plan.here = order_.here;
     plan.welcome = order_.welcome;
     plan.processors = services_.place(order_);
+    plan.events_per_thread = order_.events_per_thread;
     plan.label_output = order_.label_output;
     plan.plain = order_.plain;
     // Names are found in files that may be large: the launcher is told to wait.
@@ -139,13 +140,19 @@ class Proxy {
     ::close(ends[0]);
     auto boards = WaitBoards::make(job.ranks);
     if (!boards) return refuse(boards.error());
-    auto ranks = start_ranks(job, inherited_, boards.value().file(), -1);
+    EventMemory events;
+    if (job.events_per_thread != 0) {
+      auto made = EventMemory::make(job.ranks, job.events_per_thread);
+      if (!made) return refuse(made.error());
+      events = std::move(made).value();
+    }
+    auto ranks = start_ranks(job, inherited_, boards.value().file(), events.file());
     const os::FileDescriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     ::dup2(nothing.number(), STDIN_FILENO);
     if (!ranks) return refuse(ranks.error());
     channel_.send(MessageKind::started);
     return ProxyLoop(job, order_, channel_, watcher_, signals_, std::move(ranks).value(), boards.value(),
-                     std::move(input))
+                     events, std::move(input))
         .run();
   }
 

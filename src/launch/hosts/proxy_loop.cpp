@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "launch/hosts/event_parcels.h"
 #include "launch/local/wait_report.h"
 #include "os/clock.h"
 
@@ -17,13 +18,14 @@ constexpr const char* launcher_is_gone = "the launcher is gone";
 
 ProxyLoop::ProxyLoop(const LaunchPlan& plan, const JobOrder& order, Channel& channel, Watcher& watcher,
                      UserSignals& signals, std::vector<RankProcess> ranks, const WaitBoards& boards,
-                     InputPipe input)
+                     const EventMemory& events, InputPipe input)
     : plan_(plan),
       order_(order),
       channel_(channel),
       watcher_(watcher),
       signals_(signals),
       boards_(boards),
+      events_(events),
       input_(std::move(input)),
       output_(channel, MessageKind::output, MessageKind::output_begun),
       error_(channel, MessageKind::error, MessageKind::error_begun),
@@ -46,9 +48,23 @@ int ProxyLoop::run() {
     }
   }
   if (!lost_.empty()) return kill_ranks();
+  send_events();
   channel_.send(MessageKind::goodbye);
   channel_.flush_until(os::monotonic_ns() + static_cast<std::uint64_t>(order_.host_timeout.count()));
   return 0;
+}
+
+// One parcel at a time: together they may be large. The launcher takes what comes as a sign of life.
+void ProxyLoop::send_events() {
+  const std::vector<trace::EventLog> logs = events_.logs();
+  for (std::uint32_t index = 0; index < order_.here.count && !logs.empty(); ++index) {
+    const Rank rank = order_.here[index];
+    const trace::EventLog& log = logs[rank.value];
+    for (std::size_t ring = 0; ring < log.rings() && channel_.open(); ++ring) {
+      channel_.send(MessageKind::events, rank.value, event_parcel(log, ring));
+      channel_.flush_until(os::monotonic_ns() + static_cast<std::uint64_t>(order_.host_timeout.count()));
+    }
+  }
 }
 
 int ProxyLoop::kill_ranks() {
@@ -143,6 +159,8 @@ void ProxyLoop::obey(const Message& message) {
     case MessageKind::input_end:
       input_.end();
       return feed_input();
+    case MessageKind::clock:
+      return channel_.send(MessageKind::clock, static_cast<std::int64_t>(os::monotonic_ns()));
     case MessageKind::look:
       return channel_.send(MessageKind::seen, 0, encode(take_snapshot(boards_, guard_.living_processes())));
     case MessageKind::report:

@@ -11,6 +11,7 @@
 #include "launch/hosts/input_pipe.h"
 #include "launch/hosts/orders.h"
 #include "launch/hosts/silence.h"
+#include "launch/local/event_memory.h"
 #include "launch/local/rank_guard.h"
 #include "launch/local/wait_boards.h"
 #include "launch/user_signals.h"
@@ -28,7 +29,8 @@ class ProxyLoop final : private RankGuard::Listener {
 
   // Channel and signals are watched already.
   ProxyLoop(const LaunchPlan& plan, const JobOrder& order, Channel& channel, Watcher& watcher,
-            UserSignals& signals, std::vector<RankProcess> ranks, const WaitBoards& boards, InputPipe input);
+            UserSignals& signals, std::vector<RankProcess> ranks, const WaitBoards& boards,
+            const EventMemory& events, InputPipe input);
 
   // Until no rank is left here. Result: 0, or 125 when the ranks were killed because nobody leads them.
   int run();
@@ -46,6 +48,7 @@ class ProxyLoop final : private RankGuard::Listener {
   void obey_output(const Message& message);
   void report(const Message& message);
   void feed_input();
+  void send_events();
   int kill_ranks();
 
   const LaunchPlan& plan_;
@@ -54,6 +57,7 @@ class ProxyLoop final : private RankGuard::Listener {
   Watcher& watcher_;
   UserSignals& signals_;
   const WaitBoards& boards_;
+  const EventMemory& events_;
   InputPipe input_;
   bool input_told_closed_ = false;
   ChannelSink output_, error_;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -99,6 +100,57 @@ TEST_F(Trace, BarriersOfTheRanksMeet) {
     EXPECT_LE(barriers[0][i].begin_ns, barriers[1][i].end_ns);
     EXPECT_LE(barriers[1][i].begin_ns, barriers[0][i].end_ns);
   }
+}
+
+// Hosts whose clocks began at different times, where the system allows that.
+std::vector<std::string> two_hosts() {
+  const bool has_clocks = std::system("unshare --time --fork --monotonic 5000 true 2>/dev/null") == 0;
+  const std::string clock =
+      has_clocks ? "test $1 = h2 && exec unshare --time --fork --kill-child --monotonic 5000 sh -c \"$2\"; "
+                 : "";
+  return {"--hosts", "h1:2,h2:2", "--rsh", "sh -c '" + clock + "exec sh -c \"$2\"' host"};
+}
+
+TEST_F(Trace, OverHostsTheEventsOfAllAreOnTheLaunchersClock) {
+  LaunchedJob job(traced(with(job_of({4}, "repeats", {"barrier", "100"}), two_hosts())));
+  ASSERT_EQ(job.wait(), 0) << job.error();
+  EXPECT_EQ(entries(), std::vector<std::string>{"out.json"});
+  EXPECT_EQ(job.error(), "");
+  const ParsedTrace trace = this->trace();
+  ASSERT_TRUE(trace.valid);
+  EXPECT_EQ(trace.processes.size(), 4u);
+  constexpr std::int64_t error_ns = 200'000'000;  // of a loaded machine; hosts are 5000 s apart
+  std::vector<ParsedSpan> barriers[4];
+  for (const auto& [thread, spans] : trace.spans) {
+    for (const ParsedSpan& span : spans) {
+      if (span.name == "barrier") barriers[thread.first].push_back(span);
+    }
+  }
+  for (const std::vector<ParsedSpan>& of_rank : barriers) {
+    ASSERT_EQ(of_rank.size(), barriers[0].size());
+    ASSERT_GT(of_rank.size(), 100u);
+    for (std::size_t i = 0; i < of_rank.size(); ++i) {
+      EXPECT_GT(of_rank[i].begin_ns, 0);
+      EXPECT_LE(of_rank[i].begin_ns, barriers[0][i].end_ns + error_ns);
+      EXPECT_LE(barriers[0][i].begin_ns, of_rank[i].end_ns + error_ns);
+    }
+  }
+}
+
+TEST_F(Trace, AJobOverHostsThatDiesKeepsItsTrace) {
+  LaunchedJob job(traced(with(job_of({4}, "crashes", {"abort", "last"}), two_hosts())));
+  EXPECT_NE(job.wait(), 0);
+  EXPECT_EQ(entries(), std::vector<std::string>{"out.json"});
+  const ParsedTrace trace = this->trace();
+  ASSERT_TRUE(trace.valid);
+  for (const int rank : {0, 1, 2, 3}) EXPECT_GT(trace.count(rank, "barrier"), 0u) << rank;
+}
+
+TEST_F(Trace, OverHostsLostEventsAreToldToo) {
+  const std::vector<std::string> few = {"--set", "trace_events=16"};
+  LaunchedJob job(traced(with(with(job_of({4}, "repeats", {"barrier", "100"}), few), two_hosts())));
+  ASSERT_EQ(job.wait(), 0) << job.error();
+  EXPECT_TRUE(contains(job.error(), "the trace lacks")) << job.error();
 }
 
 TEST_F(Trace, WithoutTheOptionNothingIsWritten) {
