@@ -143,7 +143,10 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::home_change_not_told,     InjectedBug::home_reopened_at_rest,
                              InjectedBug::lease_not_put_down,       InjectedBug::own_version_not_heard,
                              InjectedBug::sent_with_later_writes,   InjectedBug::news_noted_too_early,
-                             InjectedBug::relay_gives_what_it_has,  InjectedBug::relay_tells_first};
+                             InjectedBug::relay_gives_what_it_has,  InjectedBug::relay_tells_first,
+                             InjectedBug::changed_lines_forgotten,  InjectedBug::void_record_believed,
+                             InjectedBug::lines_since_any_version,  InjectedBug::lines_on_lost_bytes,
+                             InjectedBug::taken_bytes_noted};
 
 }  // namespace
 

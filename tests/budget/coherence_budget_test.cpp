@@ -108,7 +108,7 @@ TEST(Budget, ABlockFetchedAheadIsOneOperationAtTheAcquireAndNoneAtTheRead) {
   do_now(stage, home, store(home, 0, 3));
   do_now(stage, home, release(home));
   do_now(stage, reader, acquire_from(reader, home));
-  expect_cost(acquire.cost(), 1, 0, stage_block_bytes);
+  expect_cost(acquire.cost(), 1, 0, sizeof(std::uint64_t));  // what has changed
   const Meter read(reader);
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(read.cost(), 0, 0, 0);
@@ -142,7 +142,7 @@ TEST(Budget, AReadMissWithAValidHintIsOneOperation) {
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(meter.cost(), 1, 1, stage_block_bytes);
   // And the call, its answer, and the copy's version behind the bytes.
-  EXPECT_EQ(meter.cost().bytes, stage_block_bytes + 24 + 24 + 8);
+  EXPECT_EQ(meter.cost().bytes, stage_block_bytes + 40 + 24 + 8);
 }
 
 // Of a block that is at its home unpublished, and of which no notice has told.
@@ -157,7 +157,7 @@ TEST(Budget, AReadMissBringsLeaseAndLiveBytesInOneTrip) {
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(meter.cost(), 1, 1, stage_block_bytes);
   // What is asked, the words, the lease; owner word and version once more.
-  EXPECT_EQ(meter.cost().bytes, stage_block_bytes + 48 + sizeof(coherence::BlockWords) + 2 * 8 + 2 * 8);
+  EXPECT_EQ(meter.cost().bytes, stage_block_bytes + 64 + sizeof(coherence::BlockWords) + 2 * 8 + 2 * 8);
 }
 
 // The first release tells those who acquire it that there are live bytes only.
@@ -184,7 +184,7 @@ TEST(Budget, AReadMissOnALapsedLeaseOfUnchangedDataMovesNone) {
   const Meter meter(reader);
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(meter.cost(), 1, 1, 0);
-  EXPECT_EQ(meter.cost().bytes, 48 + sizeof(coherence::BlockWords) + 2 * 8 + 2 * 8);
+  EXPECT_EQ(meter.cost().bytes, 64 + sizeof(coherence::BlockWords) + 2 * 8 + 2 * 8);
   EXPECT_EQ(reader.counters().get(Counter::renewals), 1u);
 }
 
@@ -211,7 +211,7 @@ TEST(Budget, AReadMissWithoutANoticeTakesTheDataOfBlocksThatChangeWithoutALook) 
   }
   for (std::uint64_t i = first_versions + 1; i < 8; ++i) {
     write_and_release(stage, home, i);
-    expect_cost(read_after_lapse(stage, home, reader), 1, 0, stage_block_bytes);  // at the acquire
+    expect_cost(read_after_lapse(stage, home, reader), 1, 0, sizeof i);  // at the acquire, what has changed
   }
 }
 

@@ -1,12 +1,13 @@
 // Where visitors leave their marks, in registered memory behind the words of the blocks
-// (docs/decisions/releases.md), and behind these the board of relays. Zero at start, sparse, at the same
-// place on every rank.
+// (docs/decisions/releases.md), and behind these the boards of relays and of changes. Zero at start, sparse,
+// at the same place on every rank.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "coherence/core/block_words.h"
+#include "coherence/core/change_record.h"
 #include "coherence/core/relay_board.h"
 
 namespace musubi::coherence {
@@ -28,7 +29,8 @@ class VisitLayout {
       at += (count_[level] + line - 1) / line * line;
     }
     relays_ = at;
-    end_ = at + RelayLayout::bytes();
+    changes_ = at + RelayLayout::bytes();
+    end_ = changes_ + ChangeLayout::bytes();
   }
 
   // How many releases of the rank have begun.
@@ -45,6 +47,7 @@ class VisitLayout {
   constexpr std::uint64_t visits() const { return begin_ + line; }
   constexpr std::uint64_t mark(unsigned level, std::uint64_t index) const { return level_[level] + index; }
   constexpr RelayLayout relays() const { return RelayLayout(relays_); }
+  constexpr ChangeLayout changes() const { return ChangeLayout(changes_); }
   // How many marks the level has; bytes behind them, up to a whole line, are never set.
   constexpr std::uint64_t count(unsigned level) const { return count_[level]; }
   // Of the region that holds the words of the blocks, too; a multiple of their size.
@@ -55,6 +58,7 @@ class VisitLayout {
 
   std::uint64_t begin_;
   std::uint64_t relays_ = 0;
+  std::uint64_t changes_ = 0;
   std::uint64_t end_ = 0;
   std::uint64_t level_[levels]{};
   std::uint64_t count_[levels]{};

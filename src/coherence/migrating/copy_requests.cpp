@@ -33,7 +33,9 @@ fabric::Verdict give_copy(fabric::Call& call, const void* data) noexcept {
     const bool is_coming = RelayBoard(*record).is_coming(block, LogicalTime{request.wanted});
     return is_coming ? copies::coming : copies::not_here;
   }
-  return call.add(result) ? copies::here : fabric::malformed;
+  if (!call.add(result)) return fabric::malformed;
+  const bool in_lines = give_lines(call, side, block, request.lines, LogicalTime{public_ts}, result.version);
+  return in_lines ? copies::in_lines : copies::here;
 }
 
 }  // namespace musubi::coherence::migrating

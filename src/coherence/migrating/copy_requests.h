@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "coherence/migrating/given_lines.h"
 #include "fabric/calls.h"
 
 namespace musubi::coherence::migrating {
@@ -13,6 +14,7 @@ struct CopyRequest {
   std::uint64_t wanted;   // write_ts of the version, or of an older one
   std::uint32_t links;    // how often the caller was sent on
   std::uint32_t insists;  // it is not to be sent on
+  LinesWanted lines;
 };
 
 struct CopyResult {
@@ -26,6 +28,7 @@ inline constexpr fabric::Verdict here = 1;
 inline constexpr fabric::Verdict relayed = 2;  // another reader is to be asked
 inline constexpr fabric::Verdict coming = 3;   // it is on its way
 inline constexpr fabric::Verdict not_here = 4;
+inline constexpr fabric::Verdict in_lines = 5;  // what has changed follows the result
 }  // namespace copies
 
 // A fabric::Procedure; `data`: a HomeSide.

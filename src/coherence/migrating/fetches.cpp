@@ -104,7 +104,6 @@ Task<bool> Fetches::fetch_by_hint(Block& b, std::byte* target) {
   Entry& e = b.entry;
   const std::optional<Giver> giver = co_await relays_.fetch(b, e.hint_write_ts, e.hint_writer, target);
   if (!giver) co_return false;
-  ground_.count_fetch(b);
   // The version is called by the notice's name even if the bytes are newer. A newer version may be one
   // without leases, which its home changes silently: it must not be taken for the one that we hold.
   arrivals_.accept(b, {e.hint_write_ts, e.hint_read_ts}, target, *giver);
@@ -116,7 +115,7 @@ BytesFrom Fetches::bytes_from(const Block& b, bool relayed_in_vain) const {
   return relays_.parent(b.id) ? BytesFrom::reader : BytesFrom::home_or_reader;
 }
 
-LookRequest Fetches::request_for(const Block& b, BytesFrom from) const {
+LookRequest Fetches::request_for(const Block& b, BytesFrom from, LinesWanted lines) const {
   const Entry& e = b.entry;
   return {b.id.value,
           e.write_ts.value,
@@ -125,7 +124,8 @@ LookRequest Fetches::request_for(const Block& b, BytesFrom from) const {
           b.initial_home.value,
           e.bytes_lost ? 0u : 1u,
           from,
-          0};
+          0,
+          lines};
 }
 
 // One look at `*next`, one trip: takes the version there if it is the home and nobody is in the critical
@@ -133,8 +133,11 @@ LookRequest Fetches::request_for(const Block& b, BytesFrom from) const {
 Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* next, bool relayed_in_vain) {
   Entry& e = b.entry;
   const Rank peer = *next;
-  const LookRequest request = request_for(b, bytes_from(b, relayed_in_vain));
-  fabric::Answer<LookResult> answer{};
+  using Answer = LinesAnswer<LookResult>;
+  const LookRequest request =
+      request_for(b, bytes_from(b, relayed_in_vain), lines_.wanted_from(b, peer, Answer::room));
+  const BufferPool::Buffer room(lines_.answers());
+  Answer& answer = *Answer::in(room);
   std::uint64_t owner_after = 0, version_after = 0;
   const auto get_word = [&](std::size_t member, std::uint64_t* to) {
     return fabric::get(words_region, word_offset(b.id, member), to, sizeof *to);
@@ -142,7 +145,7 @@ Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* ne
   const auto get_bytes = [&](fabric::RegionId region) {
     return fabric::get(region, b.extent.offset, target, b.extent.bytes);
   };
-  std::array<Step, 5> steps{fabric::call(look_procedure, request, answer),
+  std::array<Step, 5> steps{call(look_procedure, request, answer),
                             fabric::if_verdict(looks::in_copy, get_bytes(published_region)),
                             fabric::if_verdict(looks::in_use, get_bytes(private_region)),
                             get_word(offsetof(BlockWords, owner), &owner_after),
@@ -176,12 +179,10 @@ Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* ne
     if (!found) co_return Outcome::not_at_readers;
     giver = *found;
   }
-  const bool has_moved = takes_data || verdict == looks::relayed;
-  if (has_moved) {
-    ground_.count_fetch(b);
-  } else {
-    ground_.count(Counter::renewals);
-  }
+  const bool has_moved = verdict != looks::same_version;
+  if (takes_data) ground_.count_fetch(b);
+  if (verdict == looks::in_lines) lines_.lay(b, target, answer.lines, answer.came());
+  if (!has_moved) ground_.count(Counter::renewals);
   e.bytes_lost = false;  // those of the same version have come
   arrivals_.accept(b, version, has_moved ? target : nullptr, giver);
   co_return Outcome::accepted;

@@ -8,6 +8,7 @@
 
 #include "base/task.h"
 #include "coherence/migrating/leases.h"
+#include "coherence/migrating/line_copies.h"
 #include "coherence/migrating/looks.h"
 #include "coherence/migrating/relays.h"
 #include "coherence/migrating/takeovers.h"
@@ -16,12 +17,13 @@ namespace musubi::coherence::migrating {
 
 class Fetches {
  public:
-  Fetches(Ground& ground, Versions& versions, Leases& leases, Relays& relays, Arrivals& arrivals,
-          Takeovers& takeovers)
+  Fetches(Ground& ground, Versions& versions, Leases& leases, Relays& relays, LineCopies& lines,
+          Arrivals& arrivals, Takeovers& takeovers)
       : ground_(ground),
         versions_(versions),
         leases_(leases),
         relays_(relays),
+        lines_(lines),
         arrivals_(arrivals),
         takeovers_(takeovers) {}
 
@@ -36,7 +38,7 @@ class Fetches {
   // Where a look for the newest version begins, if no notice gives it.
   Rank first_place_to_look(const Block& b) const;
   // What a look at the home asks for.
-  LookRequest request_for(const Block& b, BytesFrom from) const;
+  LookRequest request_for(const Block& b, BytesFrom from, LinesWanted lines = {}) const;
 
  private:
   enum class Outcome { accepted, elsewhere, changed, not_at_readers };
@@ -52,6 +54,7 @@ class Fetches {
   Versions& versions_;
   Leases& leases_;
   Relays& relays_;
+  LineCopies& lines_;
   Arrivals& arrivals_;
   Takeovers& takeovers_;
 };

@@ -10,6 +10,17 @@
 
 namespace musubi::coherence::migrating {
 
+namespace {
+
+bool has_far_peers(const fabric::Fabric& fabric) {
+  for (std::uint32_t rank = 0; rank < fabric.ranks(); ++rank) {
+    if (Rank{rank} != fabric.self() && !fabric.capabilities(Rank{rank}).local_pointer) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& its_vm,
                trace::Counters& its_counters, remote_lock::Grants& grants, const RankMemory& memory,
                const Parameters& its_parameters, const PrivateParts* private_parts)
@@ -29,8 +40,9 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
       sleepers(space.blocks_max()),
       residents(space.blocks_max()),
       visits(reinterpret_cast<std::byte*>(memory.words), VisitLayout(space.blocks_max()), parameters.hooks),
-      home_side{visits.layout(), rules::relay_places(fabric.ranks(), parameters.relay_places),
-                parameters.hooks, &parameters, &store} {
+      home_side{visits.layout(),  rules::relay_places(fabric.ranks(), parameters.relay_places),
+                parameters.hooks, &parameters,
+                &store,           has_far_peers(fabric)} {
   fabric.offer(look_procedure, {&look_at_home, &home_side});
   fabric.offer(operation_procedure, {&operate_at_home, &home_side});
   fabric.offer(merge_procedure, {&merge_changes_at_home, &home_side});

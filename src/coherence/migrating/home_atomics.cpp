@@ -91,14 +91,16 @@ void HomeAtomics::change_here(Block& b, Modification& modification) {
   ground_.others_may_act();
   if (ground_.shared(b.words.public_ts).load() != 0) std::memcpy(b.published + at, word, bytes);
   ground_.others_may_act();
-  name_here(b);
+  name_here(b, modification);
 }
 
 // The word has changed. A reader that overlaps this looks again, whether or not there is a new time.
-void HomeAtomics::name_here(Block& b) {
+void HomeAtomics::name_here(Block& b, const Modification& modification) {
   BlockWords& words = b.words;
   Version version{LogicalTime{ground_.shared(words.write_ts).load()},
                   LogicalTime{ground_.shared(words.read_ts).load()}};
+  const Version found = version;
+  const bool notes_lines = lines_.are_worth_noting(b, found);
   const PublicCopy copy =
       ground_.shared(words.public_ts).load() != 0 ? PublicCopy::holds_it : PublicCopy::none;
   const bool is_unread = rules::is_unread(version) || ground_.injected(InjectedBug::atomic_after_lease);
@@ -110,6 +112,12 @@ void HomeAtomics::name_here(Block& b) {
     versions_.tell_of(b, version, ground_.self(), copy);
   b.entry.write_ts = version.write_ts;
   b.entry.read_ts = version.read_ts;
+  if (notes_lines) {
+    LineMask lines;
+    const std::size_t at = modification.offset;
+    lines.set_bytes(at, at + modification.bytes, LineMask::line_bytes(b.extent.bytes));
+    lines_.note(b, found, lines);
+  }
   versions_.end_critical_section(b);
 }
 

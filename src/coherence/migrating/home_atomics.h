@@ -13,8 +13,8 @@ namespace musubi::coherence::migrating {
 
 class HomeAtomics {
  public:
-  HomeAtomics(Ground& ground, Versions& versions, Arrivals& arrivals, Leases& leases)
-      : ground_(ground), versions_(versions), arrivals_(arrivals), leases_(leases) {}
+  HomeAtomics(Ground& ground, Versions& versions, LineCopies& lines, Arrivals& arrivals, Leases& leases)
+      : ground_(ground), versions_(versions), lines_(lines), arrivals_(arrivals), leases_(leases) {}
 
   // Under the block's gate. Result: whether it was done; otherwise nothing has changed, and the operation
   // must bring the block here. Waits for nobody for long.
@@ -26,7 +26,7 @@ class HomeAtomics {
   Task<Outcome> modify_here(Block& b, Modification& modification);
   bool may_modify_here(const Block& b) const;
   void change_here(Block& b, Modification& modification);
-  void name_here(Block& b);
+  void name_here(Block& b, const Modification& modification);
   // `home`: where it may be, and where the links lead if it is elsewhere.
   Task<Outcome> modify_at(Rank* home, Block& b, Modification& modification);
   void change_own(Block& b, const Modification& modification, AtomicValue next);
@@ -35,6 +35,7 @@ class HomeAtomics {
 
   Ground& ground_;
   Versions& versions_;
+  LineCopies& lines_;
   Arrivals& arrivals_;
   Leases& leases_;
 };

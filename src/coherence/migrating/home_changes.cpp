@@ -78,14 +78,20 @@ class Overlay {
   alignas(line_bytes) std::byte bytes_[line_bytes];
 };
 
-void merge(const HomeSide& side, const Block& block, HomeBytes home, Rank caller, Bytes runs) noexcept {
+// Result: the lines.
+LineMask merge(const HomeSide& side, const Block& block, HomeBytes home, Rank caller, Bytes runs) noexcept {
   MergeUnit unit = side.store->unit_of(block, home.own, caller);
   const bool by_byte = unit.is_byte() || side.hooks.injected(InjectedBug::words_merged_by_byte);
   Overlay overlay(*side.store, block, home, by_byte ? nullptr : &unit);
   ChangedRun run;
   Bytes bytes;
-  while (take_run(runs, run, bytes)) overlay.lay(run.begin, bytes);
+  LineMask lines;
+  while (take_run(runs, run, bytes)) {
+    overlay.lay(run.begin, bytes);
+    lines.set_bytes(run.begin, run.begin + run.bytes, LineMask::line_bytes(block.extent.bytes));
+  }
   overlay.end_line();
+  return lines;
 }
 
 // Threads there may see new bytes at any time.
@@ -120,10 +126,10 @@ Verdict merge_changes_at_home(Call& call, const void* data) noexcept {
     const bool holds_stacks = side.store->space().segment_of(block.id).holds_stacks;
     if (section.is_quiescent() && !holds_stacks) home.sharing = Sharing::exclusive;
     result.atomic_words = std::atomic_ref(section.words().atomic_words).load();
-    merge(side, block, home, call.caller(), runs);
+    const LineMask lines = merge(side, block, home, call.caller(), runs);
     result.version = rules::name_beside_home(result.found, LogicalTime{request.acquired}, *side.parameters);
     section.name(result.version);
-    section.end_change();
+    section.end_change(result.found, lines);
   }
   section.leave();
   if (!may) return changes_at_home::refused;

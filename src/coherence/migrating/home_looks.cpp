@@ -116,7 +116,13 @@ Verdict look_at_home(Call& call, const void* data) noexcept {
     if (visits && !side.hooks.injected(unmarked) && !mark(call, side.layout, request.block)) {
       return fabric::malformed;
     }
-    return call.add(result) ? verdict : fabric::malformed;
+    if (!call.add(result)) return fabric::malformed;
+    const bool has_version = result.words.public_ts == result.words.write_ts;
+    if (verdict == looks::in_copy && has_version &&
+        give_lines(call, side, BlockId{request.block}, request.lines, LogicalTime{result.words.write_ts},
+                   result.words.version))
+      verdict = looks::in_lines;
+    return verdict;
   }
   return looks::changing;
 }

@@ -7,6 +7,7 @@
 #include "coherence/core/block_words.h"
 #include "coherence/core/parameters.h"
 #include "coherence/core/visit_layout.h"
+#include "coherence/migrating/given_lines.h"
 #include "coherence/store/block_store.h"
 #include "fabric/calls.h"
 #include "hooks/hooks.h"
@@ -20,6 +21,7 @@ struct HomeSide {
   Hooks hooks;
   const Parameters* parameters;  // of the rank that carries the call out, as is the store
   BlockStore* store;
+  bool has_far_peers;  // some rank does not map the memory of this one
 };
 
 // From which rank the caller of a look takes the bytes of a public copy.
@@ -38,6 +40,7 @@ struct LookRequest {
   std::uint32_t has_bytes;       // whether the caller has the bytes of its version
   BytesFrom bytes_from;
   std::uint32_t reserved;
+  LinesWanted lines;
 };
 
 struct LookResult {
@@ -46,7 +49,7 @@ struct LookResult {
   std::uint64_t relay;         // with looks::relayed: a rank and 1; 0: the reader that the caller knows
 };
 
-// The verdicts. The last four: the rank is the home, nobody has the lock, the lease is there. The caller
+// The verdicts. The last five: the rank is the home, nobody has the lock, the lease is there. The caller
 // must see afterwards, by owner word and version, that this is still so.
 namespace looks {
 inline constexpr fabric::Verdict elsewhere = 1;     // the home has moved on
@@ -55,6 +58,7 @@ inline constexpr fabric::Verdict same_version = 3;  // as the caller has
 inline constexpr fabric::Verdict in_copy = 4;       // the bytes are wanted, from the public copy
 inline constexpr fabric::Verdict in_use = 5;        // the same; there is none: the live bytes
 inline constexpr fabric::Verdict relayed = 6;       // the same, from the public copy of another reader
+inline constexpr fabric::Verdict in_lines = 7;      // what has changed of them follows the result
 }  // namespace looks
 
 // A fabric::Procedure; `data`: a HomeSide.

@@ -46,19 +46,22 @@ bool may_operate(const Hooks& hooks, const HomeSection& section, const Operation
 
 // The word has changed. A version that somebody may hold gets a new time. A reader that overlaps this looks
 // again, whether or not there is one.
-void name_version(const Hooks& hooks, HomeSection& section, OperationResult& result) noexcept {
-  result.version = section.version();
+void name_version(const Hooks& hooks, HomeSection& section, const LineMask& lines,
+                  OperationResult& result) noexcept {
+  const Version found = section.version();
+  result.version = found;
   if (!rules::is_unread(result.version) && !hooks.injected(InjectedBug::atomic_after_lease)) {
     result.is_named = 1;
     result.version = {result.version.read_ts + 1, result.version.read_ts + 1};
     section.name(result.version);
   }
-  section.end_change();
+  section.end_change(found, lines);
 }
 
 // Under the lock.
-void operate(const Hooks& hooks, HomeSection& section, const Place& place, const OperationRequest& request,
+void operate(const HomeSide& side, HomeSection& section, const Place& place, const OperationRequest& request,
              OperationResult& result) noexcept {
+  const Hooks& hooks = side.hooks;
   const std::atomic_ref<std::uint64_t> atomic_words(section.words().atomic_words);
   const std::uint64_t touched = rules::atomic_words_of(request.place, request.bytes);
   if ((atomic_words.load() & touched) != touched) atomic_words.fetch_or(touched);
@@ -72,7 +75,10 @@ void operate(const Hooks& hooks, HomeSection& section, const Place& place, const
   hooks.others_may_act();
   std::memcpy(place.copy, &next, request.bytes);
   hooks.others_may_act();
-  name_version(hooks, section, result);
+  LineMask lines;
+  const std::size_t block_bytes = side.store->space().extent(BlockId{request.block}).bytes;
+  lines.set_bytes(request.place, request.place + request.bytes, LineMask::line_bytes(block_bytes));
+  name_version(hooks, section, lines, result);
 }
 
 }  // namespace
@@ -90,7 +96,7 @@ Verdict operate_at_home(Call& call, const void* data) noexcept {
   if (entered == changes_at_home::elsewhere) return call.add(result) ? entered : fabric::malformed;
   if (entered != changes_at_home::done) return entered;
   const bool may = may_operate(side.hooks, section, request);
-  if (may) operate(side.hooks, section, place, request, result);
+  if (may) operate(side, section, place, request, result);
   section.leave();
   if (!may) return changes_at_home::refused;
   return call.add(result) ? changes_at_home::done : fabric::malformed;

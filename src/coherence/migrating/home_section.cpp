@@ -26,8 +26,10 @@ BlockWords* words_of(const Call& call, const VisitLayout& layout, std::uint64_t 
 
 HomeSection::HomeSection(const Call& call, const HomeSide& side, std::uint64_t block) noexcept
     : call_(call),
+      side_(side),
       layout_(side.layout),
       hooks_(side.hooks),
+      block_(block),
       words_(words_of(call, side.layout, block)),
       own_words_(call.at(words_region, side.layout.epoch(),
                          side.layout.visitors() + sizeof(std::uint64_t) - side.layout.epoch())) {}
@@ -86,7 +88,14 @@ void HomeSection::name(Version version) noexcept {
   shared(words_->public_ts).store(version.write_ts.value);
 }
 
-void HomeSection::end_change() noexcept {
+void HomeSection::end_change(Version found, const LineMask& lines) noexcept {
+  hooks_.others_may_act();
+  auto* const record = call_.object_at<ChangeRecord>(words_region, layout_.changes().record(block_));
+  if (side_.has_far_peers && record != nullptr) {
+    const ChangeBoard board(*record, hooks_);
+    const LogicalTime next{shared(words_->public_ts).load()};
+    if (board.is_for(block_)) board.note(block_, found.write_ts, next, shared(words_->version).load(), lines);
+  }
   hooks_.others_may_act();
   if (!hooks_.injected(InjectedBug::version_not_raised)) shared(words_->version).fetch_add(1);
 }

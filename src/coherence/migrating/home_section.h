@@ -40,17 +40,19 @@ class HomeSection {
   bool is_quiescent() const noexcept;
   Version version() const noexcept;
   // The bytes of this version are there. Then end_change(), also if the version keeps its name: a reader that
-  // overlaps this looks again.
+  // overlaps this looks again. `lines` are what has changed since the version `found`.
   void name(Version version) noexcept;
-  void end_change() noexcept;
+  void end_change(Version found, const LineMask& lines) noexcept;
   void leave() noexcept;
 
  private:
   std::uint64_t& own_word(std::uint64_t offset) const noexcept;
 
   const fabric::Call& call_;
+  const HomeSide& side_;
   const VisitLayout& layout_;
   const Hooks& hooks_;
+  const BlockId block_;
   BlockWords* const words_;
   std::byte* const own_words_;  // of the rank: from VisitLayout::epoch() to visitors()
 };

@@ -60,7 +60,8 @@ struct Migrating::Parts {
   Versions versions{ground};
   Twins twins{ground, held_back};
   Leases leases{ground, versions};
-  Relays relays{ground};
+  LineCopies lines{ground};
+  Relays relays{ground, lines};
   Downgrades downgrades{ground, twins};
   Unpublished unpublished{ground, versions, twins, downgrades};
   Copies copies{ground, versions, twins};
@@ -69,13 +70,13 @@ struct Migrating::Parts {
   FarMerges far_merges{ground, versions, twins, leases};
   HomeMerges home_merges{ground, versions, twins, arrivals, leases, far_merges};
   Takeovers takeovers{ground, versions, twins, arrivals};
-  HomeAtomics home_atomics{ground, versions, arrivals, leases};
-  Publications publications{ground, versions, twins, arrivals, takeovers, home_atomics};
-  Fetches fetches{ground, versions, leases, relays, arrivals, takeovers};
-  Runs runs{ground, leases, arrivals, fetches};
+  HomeAtomics home_atomics{ground, versions, lines, arrivals, leases};
+  Publications publications{ground, versions, twins, lines, arrivals, takeovers, home_atomics};
+  Fetches fetches{ground, versions, leases, relays, lines, arrivals, takeovers};
+  Runs runs{ground, leases, lines, arrivals, fetches};
   Faults faults{ground, holds, twins, leases, arrivals, fetches, runs, unpublished};
-  Releases releases{ground,      versions,     twins,       downgrades, stacks,
-                    home_merges, publications, unpublished, copies};
+  Releases releases{ground, versions,    twins,        lines,       downgrades,
+                    stacks, home_merges, publications, unpublished, copies};
   Acquires acquires{ground, held_back, twins, leases, relays, fetches, stacks};
   Homes homes{ground, versions, twins, arrivals, evictions, takeovers, publications};
   RoomOfParts room{ground, evictions, homes};

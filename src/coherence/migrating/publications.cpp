@@ -28,7 +28,13 @@ Task<> Publications::publish(Block& b, Modification* modification) {
   const bool twin_tells = was_here || b.entry.held_back;
   bool changes = modification == nullptr || (modification->takes_writes_along && !twin_tells);
   if (modification != nullptr) changes = apply(b, *modification) || changes;
-  changes = (twins_.publish_changes(b) && twin_tells) || changes;
+  LineMask lines;
+  // Live bytes that have come have the same name as the copy here, but are others.
+  const bool copy_is_of_home =
+      was_here || !taken.words.unpublished() || ground_.injected(InjectedBug::taken_bytes_noted);
+  const bool notes_lines = copy_is_of_home && lines_.are_worth_noting(b, home);
+  const bool differs = notes_lines ? twins_.publish_changes(b, lines) : twins_.publish_changes(b);
+  changes = (differs && twin_tells) || changes;
   twins_.note_copy(b);
   b.entry.published_equals = true;
   changes = changes || versions_.must_name_anew(b.entry);
@@ -42,6 +48,7 @@ Task<> Publications::publish(Block& b, Modification* modification) {
     case rules::NameUnderLock::anew:
       versions_.name(b, home, was_here, PublicCopy::holds_it);
   }
+  if (notes_lines) lines_.note(b, home, lines);
   if (modification != nullptr) let_rest(b, !was_here);
   // Behind the unlocking a visitor may name the next version at once.
   MUSUBI_CHECK(b.entry.write_ts.value == b.words.write_ts && !b.entry.bytes_lost);

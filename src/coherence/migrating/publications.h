@@ -13,11 +13,12 @@ namespace musubi::coherence::migrating {
 
 class Publications {
  public:
-  Publications(Ground& ground, Versions& versions, Twins& twins, Arrivals& arrivals, Takeovers& takeovers,
-               HomeAtomics& home_atomics)
+  Publications(Ground& ground, Versions& versions, Twins& twins, LineCopies& lines, Arrivals& arrivals,
+               Takeovers& takeovers, HomeAtomics& home_atomics)
       : ground_(ground),
         versions_(versions),
         twins_(twins),
+        lines_(lines),
         arrivals_(arrivals),
         takeovers_(takeovers),
         home_atomics_(home_atomics) {}
@@ -36,6 +37,7 @@ class Publications {
   Ground& ground_;
   Versions& versions_;
   Twins& twins_;
+  LineCopies& lines_;
   Arrivals& arrivals_;
   Takeovers& takeovers_;
   HomeAtomics& home_atomics_;

@@ -10,17 +10,19 @@
 namespace musubi::coherence::migrating {
 
 using fabric::Step;
+using Answer = LinesAnswer<CopyResult>;
 
 // A reader that this rank asks may be bringing the version itself, or be about to begin. One that has it
 // without a copy for others will make one of the next version.
 Task<std::optional<Giver>> Relays::fetch(Block& b, LogicalTime wanted, Rank writer, std::byte* target,
                                          std::optional<Rank> sent_to) {
-  CopyRequest request{b.id.value, wanted.value, sent_to ? 1u : 0u, is_in_crowd() ? 0u : 1u};
+  CopyRequest request{b.id.value, wanted.value, sent_to ? 1u : 0u, is_in_crowd() ? 0u : 1u, {}};
   bool was_sent = sent_to.has_value();
   Rank rank = was_sent ? *sent_to : parent(b.id).value_or(writer);
   if (has_readers(b, wanted)) RelayBoard(record(b.id)).announce(wanted);
   for (unsigned waits = 0;;) {
     CopyResult result{};
+    request.lines = lines_.wanted_from(b, rank, Answer::room);
     const fabric::Verdict verdict = co_await ask(b, request, rank, target, &result);
     if (verdict == copies::here) {
       remember(b.id, rank, writer);
@@ -52,21 +54,29 @@ Task<std::optional<Giver>> Relays::fetch(Block& b, LogicalTime wanted, Rank writ
   }
 }
 
-// One trip.
+// One trip. Bytes that have come are counted.
 Task<fabric::Verdict> Relays::ask(Block& b, const CopyRequest& request, Rank rank, std::byte* target,
                                   CopyResult* result) {
-  fabric::Answer<CopyResult> answer{};
+  const BufferPool::Buffer room(lines_.answers());
+  Answer& answer = *Answer::in(room);
   std::uint64_t version_after = 0;
-  std::array<Step, 3> steps{fabric::call(copy_procedure, request, answer),
+  std::array<Step, 3> steps{call(copy_procedure, request, answer),
                             fabric::if_verdict(copies::here, fabric::get(published_region, b.extent.offset,
                                                                          target, b.extent.bytes)),
                             fabric::get(words_region, word_offset(b.id, offsetof(BlockWords, version)),
                                         &version_after, sizeof version_after)};
   co_await fabric::transfer(ground_.fabric, rank, steps);
   *result = answer.result;
-  if (answer.end.verdict != copies::here) co_return answer.end.verdict;
-  if (target == b.own) b.entry.bytes_lost = true;
-  co_return ground_.is_given_back(answer.result.version, version_after) ? copies::not_here : copies::here;
+  const fabric::Verdict verdict = answer.end.verdict;
+  if (verdict != copies::here && verdict != copies::in_lines) co_return verdict;
+  if (verdict == copies::here && target == b.own) b.entry.bytes_lost = true;
+  if (ground_.is_given_back(answer.result.version, version_after)) co_return copies::not_here;
+  if (verdict == copies::in_lines) {
+    lines_.lay(b, target, answer.lines, answer.came());
+  } else {
+    ground_.count_fetch(b);
+  }
+  co_return copies::here;
 }
 
 std::optional<Rank> Relays::parent(BlockId id) const {

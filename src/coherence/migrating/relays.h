@@ -11,13 +11,14 @@
 #include "base/task.h"
 #include "coherence/migrating/copy_requests.h"
 #include "coherence/migrating/ground.h"
+#include "coherence/migrating/line_copies.h"
 
 namespace musubi::coherence::migrating {
 
 // Under the block's gate.
 class Relays {
  public:
-  explicit Relays(Ground& ground) : ground_(ground) {}
+  Relays(Ground& ground, LineCopies& lines) : ground_(ground), lines_(lines) {}
 
   // Brings the public copy of the version `wanted`, or of a newer one, to `target`; `writer` has made it.
   // `sent_to`: a reader that the home has named. Result: the giver; none: the copy is not to be had, and the
@@ -46,6 +47,7 @@ class Relays {
   std::atomic_ref<std::uint64_t> parent_word(BlockId id) const;
 
   Ground& ground_;
+  LineCopies& lines_;
   std::atomic<bool> in_crowd_{false};
 };
 

@@ -91,7 +91,10 @@ Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
   ground_.count(Counter::comparisons);
   // One pass over memory: compare and copy. Readers of the public copy meanwhile see the lock or the old
   // timestamp.
-  const bool changed = twins_.publish_changes(b) || versions_.must_name_anew(e);
+  LineMask lines;
+  const bool notes_lines = lines_.are_worth_noting(b, version);
+  const bool differs = notes_lines ? twins_.publish_changes(b, lines) : twins_.publish_changes(b);
+  const bool changed = differs || versions_.must_name_anew(e);
   if (changed) {
     using rules::AfterPublishing;
     const AfterPublishing after = rules::after_publishing(e, quiescent, ground_.may_be_unpublished(e),
@@ -101,6 +104,7 @@ Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
     const bool soon = after == AfterPublishing::gives_up_if_silent &&
                       e.silent_releases >= rules::silent_releases_to_give_up;
     if (now || soon) versions_.give_up_public_copy(b);
+    if (notes_lines) lines_.note(b, version, lines);
     versions_.end_critical_section(b);
   }
   downgrades_.after_comparison(b, changed, quiescent);

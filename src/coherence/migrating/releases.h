@@ -5,6 +5,7 @@
 #include "base/task_group.h"
 #include "coherence/migrating/copies.h"
 #include "coherence/migrating/home_merges.h"
+#include "coherence/migrating/line_copies.h"
 #include "coherence/migrating/publications.h"
 #include "coherence/migrating/stacks.h"
 #include "coherence/migrating/unpublished.h"
@@ -13,11 +14,13 @@ namespace musubi::coherence::migrating {
 
 class Releases {
  public:
-  Releases(Ground& ground, Versions& versions, Twins& twins, Downgrades& downgrades, Stacks& stacks,
-           HomeMerges& home_merges, Publications& publications, Unpublished& unpublished, Copies& copies)
+  Releases(Ground& ground, Versions& versions, Twins& twins, LineCopies& lines, Downgrades& downgrades,
+           Stacks& stacks, HomeMerges& home_merges, Publications& publications, Unpublished& unpublished,
+           Copies& copies)
       : ground_(ground),
         versions_(versions),
         twins_(twins),
+        lines_(lines),
         downgrades_(downgrades),
         stacks_(stacks),
         home_merges_(home_merges),
@@ -46,6 +49,7 @@ class Releases {
   Ground& ground_;
   Versions& versions_;
   Twins& twins_;
+  LineCopies& lines_;
   Downgrades& downgrades_;
   Stacks& stacks_;
   HomeMerges& home_merges_;

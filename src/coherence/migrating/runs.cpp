@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 
 #include "base/check.h"
@@ -25,11 +26,35 @@ using fabric::Step;
 using remote_lock::Ownership;
 using remote_lock::OwnerWord;
 
+namespace {
+
+// Places for the answers to as many calls.
+template <class Result>
+class Answers {
+ public:
+  Answers(BufferPool& pool, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      rooms_[i].emplace(pool);
+      answers_[i] = LinesAnswer<Result>::in(*rooms_[i]);
+    }
+  }
+  LinesAnswer<Result>& operator[](std::size_t i) { return *answers_[i]; }
+  const LinesAnswer<Result>& operator[](std::size_t i) const { return *answers_[i]; }
+
+ private:
+  std::array<std::optional<BufferPool::Buffer>, Run::blocks_max> rooms_;
+  std::array<LinesAnswer<Result>*, Run::blocks_max> answers_{};
+};
+
+}  // namespace
+
 // What one batch brings from the home of a run: a look at each block, its bytes if they are wanted, and then
 // what tells whether the home was still the home, for all.
 struct Runs::Look {
+  Look(BufferPool& pool, std::size_t count) : answers(pool, count) {}
+
   std::array<LookRequest, Run::blocks_max> requests;
-  std::array<fabric::Answer<LookResult>, Run::blocks_max> answers{};
+  Answers<LookResult> answers;
   std::array<BlockWords, Run::blocks_max> owners_after;
   std::array<BlockWords, Run::blocks_max> versions_after;
   std::array<Step, 3 * Run::blocks_max + 2> steps;
@@ -38,6 +63,16 @@ struct Runs::Look {
     const fabric::Verdict verdict = answers[i].end.verdict;
     return verdict == looks::in_copy || verdict == looks::in_use;
   }
+};
+
+// The same from the writer of a run.
+struct Runs::Copies {
+  Copies(BufferPool& pool, std::size_t count) : answers(pool, count) {}
+
+  std::array<CopyRequest, Run::blocks_max> requests;
+  Answers<CopyResult> answers;
+  std::array<BlockWords, Run::blocks_max> words_after;
+  std::array<Step, 2 * Run::blocks_max + 1> steps;
 };
 
 bool Runs::comes_along(const Block& b, vm::Access wanted, bool in_stream) const {
@@ -154,6 +189,10 @@ Source Runs::source_of(const Block& b) const {
 Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer) {
   const std::size_t length = end - begin;
   MUSUBI_CHECK(length != 0 && end <= run.count && writer != ground_.self());
+  if (!ground_.fabric.capabilities(writer).local_pointer) {
+    const std::size_t valid = co_await fetch_far_by_hint(run, begin, end, writer);
+    co_return valid;
+  }
   std::array<BlockWords, Run::blocks_max> words, words_before, words_after;
   const Block first = ground_.block(run.id(begin));
   const Block last = ground_.block(run.id(end - 1));
@@ -178,20 +217,59 @@ Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t e
   co_return valid;
 }
 
+// Block by block, since a few lines may do. Result: as above.
+Task<std::size_t> Runs::fetch_far_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer) {
+  const std::size_t length = end - begin;
+  Copies batch(lines_.answers(), length);
+  std::size_t steps = 0;
+  for (std::size_t i = 0; i < length; ++i) {
+    const Block b = ground_.block(run.id(begin + i));
+    const LinesWanted lines = lines_.wanted_from(b, writer, LinesAnswer<CopyResult>::room);
+    batch.requests[i] = {b.id.value, b.entry.hint_write_ts.value, 0, 1, lines};
+    batch.steps[steps++] = call(copy_procedure, batch.requests[i], batch.answers[i]);
+    batch.steps[steps++] = fabric::if_verdict(
+        copies::here, fabric::get(published_region, b.extent.offset, b.own, b.extent.bytes));
+  }
+  batch.steps[steps++] = fabric::get(words_region, word_offset(run.id(begin), 0), batch.words_after.data(),
+                                     length * sizeof(BlockWords));
+  co_await fabric::transfer(ground_.fabric, writer, std::span<const Step>(batch.steps.data(), steps));
+  std::size_t valid = 0;
+  bool all_came = true;
+  for (std::size_t i = 0; i < length; ++i) {
+    Block b = ground_.block(run.id(begin + i));
+    const LinesAnswer<CopyResult>& answer = batch.answers[i];
+    const fabric::Verdict verdict = answer.end.verdict;
+    if (verdict == copies::here) b.entry.bytes_lost = true;
+    all_came = all_came && (verdict == copies::here || verdict == copies::in_lines) &&
+               !ground_.is_given_back(answer.result.version, batch.words_after[i].version);
+    if (!all_came) continue;
+    if (verdict == copies::in_lines) {
+      lines_.lay(b, b.own, answer.lines, answer.came());
+    } else {
+      ground_.count_fetch(b);
+    }
+    arrivals_.accept(b, {b.entry.hint_write_ts, b.entry.hint_read_ts}, b.own,
+                     Giver{writer, answer.result.atomic_words});
+    ++valid;
+  }
+  co_return valid;
+}
+
 // One trip. Words of several blocks may be torn against each other; each word is whole. So all owner words
 // are brought, and then the versions. Result: as above.
 Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t end, Rank peer) {
   if (peer == ground_.self()) co_return 0;
   const std::size_t length = end - begin;
-  Look look;
+  Look look(lines_.answers(), length);
   std::size_t steps = 0;
   for (std::size_t i = 0; i < length; ++i) {
     const Block b = ground_.block(run.id(begin + i));
-    look.requests[i] = fetches_.request_for(b, BytesFrom::home);
+    look.requests[i] =
+        fetches_.request_for(b, BytesFrom::home, lines_.wanted_from(b, peer, LinesAnswer<LookResult>::room));
     const auto get_bytes = [&](fabric::RegionId region) {
       return fabric::get(region, b.extent.offset, b.own, b.extent.bytes);
     };
-    look.steps[steps++] = fabric::call(look_procedure, look.requests[i], look.answers[i]);
+    look.steps[steps++] = call(look_procedure, look.requests[i], look.answers[i]);
     look.steps[steps++] = fabric::if_verdict(looks::in_copy, get_bytes(published_region));
     look.steps[steps++] = fabric::if_verdict(looks::in_use, get_bytes(private_region));
   }
@@ -216,12 +294,10 @@ bool Runs::accept_from_home(Block b, Rank peer, const Look& look, std::size_t i)
   if (!is_home(b, peer, look.owners_after[i].owner)) return false;
   if (look.versions_after[i].version != found.words.version) return false;
   ground_.note_home(b, peer);
-  const bool moved = look.brings_bytes(i);
-  if (moved) {
-    ground_.count_fetch(b);
-  } else {
-    ground_.count(Counter::renewals);
-  }
+  const bool moved = verdict != looks::same_version;
+  if (look.brings_bytes(i)) ground_.count_fetch(b);
+  if (verdict == looks::in_lines) lines_.lay(b, b.own, look.answers[i].lines, look.answers[i].came());
+  if (!moved) ground_.count(Counter::renewals);
   b.entry.bytes_lost = false;  // those of the same version have come
   arrivals_.accept(b, {LogicalTime{found.words.write_ts}, LogicalTime{found.leased_until}},
                    moved ? b.own : nullptr, giver_of(peer, found.words));

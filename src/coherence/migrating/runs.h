@@ -35,8 +35,8 @@ struct Run {
 // Under the gate of the block that was missed, the leader.
 class Runs {
  public:
-  Runs(Ground& ground, Leases& leases, Arrivals& arrivals, Fetches& fetches)
-      : ground_(ground), leases_(leases), arrivals_(arrivals), fetches_(fetches) {}
+  Runs(Ground& ground, Leases& leases, LineCopies& lines, Arrivals& arrivals, Fetches& fetches)
+      : ground_(ground), leases_(leases), lines_(lines), arrivals_(arrivals), fetches_(fetches) {}
 
   // Takes the gates of the blocks that come along with `leader`.
   void gather(const Block& leader, vm::Access wanted, Run& run);
@@ -48,11 +48,13 @@ class Runs {
  private:
   struct Look;
   std::size_t length_max(const Block& next, std::size_t block_bytes) const;
+  struct Copies;
   bool comes_along(const Block& b, vm::Access wanted, bool in_stream) const;
   Source source_of(const Block& b) const;
   Task<std::size_t> touch_first(Run& run, std::size_t begin);
   Task<> touch_member(BlockId id);
   Task<std::size_t> fetch_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer);
+  Task<std::size_t> fetch_far_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer);
   Task<std::size_t> fetch_from_home(Run& run, std::size_t begin, std::size_t end, Rank peer);
   bool accept_from_home(Block b, Rank peer, const Look& look, std::size_t i);
   void set_open(const Block& b, vm::Access wanted);
@@ -60,6 +62,7 @@ class Runs {
 
   Ground& ground_;
   Leases& leases_;
+  LineCopies& lines_;
   Arrivals& arrivals_;
   Fetches& fetches_;
   StreamDetector read_streams_;

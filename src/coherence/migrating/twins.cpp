@@ -31,6 +31,13 @@ bool Twins::publish_changes(const Block& b) {
   return changed;
 }
 
+bool Twins::publish_changes(const Block& b, LineMask& changed) {
+  MUSUBI_CHECK(!b.entry.bytes_lost && !b.entry.held_back);
+  const bool has_changes = ground_.store.copy_changes(b, changed);
+  if (has_changes) note_copy(b);
+  return has_changes;
+}
+
 bool Twins::differs(const Block& b) {
   return ground_.store.differs_from(b, b.entry.held_back ? held_back_.base_of(b) : b.published);
 }

@@ -19,6 +19,8 @@ class Twins {
   void make(Block& b);
   // Copies the changes of this rank to the public copy. Result: whether there are any.
   bool publish_changes(const Block& b);
+  // The same, and notes their lines. REQUIRES: the block is not held back.
+  bool publish_changes(const Block& b, LineMask& changed);
   bool differs(const Block& b);
   // The changes of this rank on top of the twin stay, the rest becomes `remote`, which comes from `giver`.
   void merge(const Block& b, const std::byte* remote, Rebase rebase, Rank giver);

@@ -64,6 +64,30 @@ bool BlockStore::copy_changes(const Block& b) const {
   return changed;
 }
 
+// Most lines have not changed: several are compared at once.
+bool BlockStore::copy_changes(const Block& b, LineMask& changed) const {
+  const std::size_t line = LineMask::line_bytes(b.extent.bytes), group = 8 * line;
+  bool any = false;
+  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
+    for (const std::size_t end = at + bytes; at < end;) {
+      const std::size_t group_end = std::min(end, (at / group + 1) * group);
+      if (!kernels_.differ(b.published + at, b.own + at, group_end - at)) {
+        at = group_end;
+        continue;
+      }
+      while (at < group_end) {
+        const std::size_t next = std::min(group_end, (at / line + 1) * line);
+        if (kernels_.copy_changes(b.published + at, b.own + at, next - at)) {
+          changed.set(at / line);
+          any = true;
+        }
+        at = next;
+      }
+    }
+  });
+  return any;
+}
+
 void BlockStore::copy_to_public(const Block& b) const {
   for_each_part(b,
                 [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, b.own + at, bytes); });

@@ -14,6 +14,7 @@
 #include "base/ids.h"
 #include "base/store_bound.h"
 #include "coherence/core/block_gates.h"
+#include "coherence/core/line_mask.h"
 #include "coherence/core/merge.h"
 #include "coherence/core/merge_unit.h"
 #include "coherence/core/parameters.h"
@@ -86,6 +87,8 @@ class BlockStore {
   bool differs_from(const Block& b, const std::byte* twin) const;
   // The private bytes go to the public copy, where they differ. Result: whether any did.
   bool copy_changes(const Block& b) const;
+  // The same, and notes the lines.
+  bool copy_changes(const Block& b, LineMask& changed) const;
   void copy_to_public(const Block& b) const;
   void copy_from(const Block& b, const std::byte* remote) const;
   // The changes of this rank on top of `twin` stay, the rest becomes `remote`, which comes from `giver`. The

@@ -1,0 +1,50 @@
+// A set of lines of a block: what travels when little of it has changed.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace musubi::coherence {
+
+class LineMask {
+ public:
+  static constexpr std::size_t lines_max = 512;
+  static constexpr std::size_t words = lines_max / 64;
+
+  // A power of two, and a whole number of words: a block has as many lines as a mask, or fewer.
+  static constexpr std::size_t line_bytes(std::size_t block_bytes) {
+    return std::max(sizeof(std::uint64_t), block_bytes / lines_max);
+  }
+
+  constexpr void set(std::size_t line) { words_[line / 64] |= std::uint64_t{1} << line % 64; }
+  // All lines of which [begin, end) has bytes.
+  constexpr void set_bytes(std::size_t begin, std::size_t end, std::size_t line_bytes) {
+    for (std::size_t line = begin / line_bytes; line * line_bytes < end; ++line) set(line);
+  }
+  constexpr bool test(std::size_t line) const { return (words_[line / 64] >> line % 64 & 1) != 0; }
+  constexpr std::size_t count() const {
+    std::size_t result = 0;
+    for (const std::uint64_t word : words_) result += static_cast<std::size_t>(std::popcount(word));
+    return result;
+  }
+  constexpr std::uint64_t word(std::size_t i) const { return words_[i]; }
+  constexpr void add_word(std::size_t i, std::uint64_t bits) { words_[i] |= bits; }
+
+  // Calls visit(line) for each, upwards.
+  template <class Visit>
+  constexpr void for_each(Visit&& visit) const {
+    for (std::size_t i = 0; i < words; ++i) {
+      for (std::uint64_t left = words_[i]; left != 0; left &= left - 1) {
+        visit(i * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+      }
+    }
+  }
+
+ private:
+  std::array<std::uint64_t, words> words_{};
+};
+
+}  // namespace musubi::coherence

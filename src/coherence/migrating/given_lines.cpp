@@ -1,0 +1,49 @@
+#include "coherence/migrating/given_lines.h"
+
+#include <atomic>
+#include <optional>
+
+#include "coherence/core/change_record.h"
+#include "coherence/migrating/home_looks.h"
+#include "coherence/regions.h"
+
+namespace musubi::coherence::migrating {
+namespace {
+
+// Threads of the home may write meanwhile: no word is torn.
+bool add_line(fabric::Call& call, const std::byte* from, std::size_t bytes) noexcept {
+  constexpr std::size_t word = sizeof(std::uint64_t);
+  for (std::size_t at = 0; at < bytes; at += word) {
+    auto* const place = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(from + at));
+    if (!call.add(std::atomic_ref(*place).load(std::memory_order_relaxed))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// The record is read before the bytes: they are of that version, or newer.
+bool give_lines(fabric::Call& call, const HomeSide& side, BlockId block, const LinesWanted& wanted,
+                LogicalTime newest, std::uint64_t sections) noexcept {
+  if (wanted.room == 0 || newest == LogicalTime{}) return false;
+  const vm::Extent extent = side.store->space().extent(block);
+  auto* const record = call.object_at<ChangeRecord>(words_region, side.layout.changes().record(block));
+  const std::byte* const copy = call.at(published_region, extent.offset, extent.bytes);
+  if (record == nullptr || copy == nullptr) return false;
+  const ChangeBoard board(*record, side.hooks);
+  board.claim(block, newest, sections);
+  if (wanted.base == 0) return false;
+  const std::optional<LineMask> lines = board.since(block, LogicalTime{wanted.base}, newest, sections);
+  const std::size_t line_bytes = LineMask::line_bytes(extent.bytes);
+  if (!lines || lines->count() * line_bytes > wanted.room || !call.add(*lines)) return false;
+  bool fits = true;
+  lines->for_each([&](std::size_t line) {
+    side.hooks.others_may_act();
+    fits = fits && (line + 1) * line_bytes <= extent.bytes &&
+           add_line(call, copy + line * line_bytes, line_bytes);
+  });
+  std::atomic_thread_fence(std::memory_order_acquire);  // what the caller looks at next is newer
+  return fits;
+}
+
+}  // namespace musubi::coherence::migrating
