@@ -47,6 +47,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("whole_cells", c.whole_cells);
   visit("room", c.room_blocks);
   visit("unused_barriers", c.protocol.entry_unused_barriers);
+  visit("parcel", c.parcel_bytes);
   visit("check_every", c.check_every);
   visit("lease", c.protocol.lease_ticks);
   visit("signature", c.protocol.signature_notices_max);
@@ -137,16 +138,16 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::entry_pending_lost,       InjectedBug::entry_copy_not_told,
                              InjectedBug::entry_joined_not_noticed, InjectedBug::entry_manager_not_awaited,
                              InjectedBug::entry_twin_too_late,      InjectedBug::entry_clock_not_raised,
-                             InjectedBug::clock_of_another_channel, InjectedBug::evicted_with_changes,
-                             InjectedBug::evicted_before_taken,     InjectedBug::evicted_bytes_not_missed,
-                             InjectedBug::evicted_copy_not_told,    InjectedBug::home_moved_unread,
-                             InjectedBug::home_change_not_told,     InjectedBug::home_reopened_at_rest,
-                             InjectedBug::lease_not_put_down,       InjectedBug::own_version_not_heard,
-                             InjectedBug::sent_with_later_writes,   InjectedBug::news_noted_too_early,
-                             InjectedBug::relay_gives_what_it_has,  InjectedBug::relay_tells_first,
-                             InjectedBug::changed_lines_forgotten,  InjectedBug::void_record_believed,
-                             InjectedBug::lines_since_any_version,  InjectedBug::lines_on_lost_bytes,
-                             InjectedBug::taken_bytes_noted};
+                             InjectedBug::entry_newcomer_not_told,  InjectedBug::clock_of_another_channel,
+                             InjectedBug::evicted_with_changes,     InjectedBug::evicted_before_taken,
+                             InjectedBug::evicted_bytes_not_missed, InjectedBug::evicted_copy_not_told,
+                             InjectedBug::home_moved_unread,        InjectedBug::home_change_not_told,
+                             InjectedBug::home_reopened_at_rest,    InjectedBug::lease_not_put_down,
+                             InjectedBug::own_version_not_heard,    InjectedBug::sent_with_later_writes,
+                             InjectedBug::news_noted_too_early,     InjectedBug::relay_gives_what_it_has,
+                             InjectedBug::relay_tells_first,        InjectedBug::changed_lines_forgotten,
+                             InjectedBug::void_record_believed,     InjectedBug::lines_since_any_version,
+                             InjectedBug::lines_on_lost_bytes,      InjectedBug::taken_bytes_noted};
 
 }  // namespace
 
@@ -196,6 +197,7 @@ Configuration draw(std::uint64_t seed) {
   c.protocol.relay_places = one_of(random, std::array{0u, 1u, 2u, 8u});
   c.protocol.first_changes_share = one_of(random, std::array<std::size_t, 2>{1, 16});
   c.protocol.far_run_bytes_max = c.block_bytes * one_of(random, std::array<std::size_t, 3>{0, 8, 32});
+  c.parcel_bytes = one_of(random, std::array{64u, 192u, 4096u});
   return c;
 }
 

@@ -41,7 +41,7 @@ sync::ControlLayout Node::control_layout(std::uint32_t ranks, const NodeOptions&
 
 coherence::entry::Sizes Node::entry_sizes() const {
   if (options_.policy != Policy::entry) return {};
-  return {fabric_.ranks(), space_.blocks_max(), options_.locks, entry_list_bytes};
+  return {fabric_.ranks(), space_.blocks_max(), options_.locks, entry_list_bytes, options_.parcel_bytes};
 }
 
 MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {

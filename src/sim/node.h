@@ -40,12 +40,13 @@ struct NodeOptions {
   std::uint32_t threads = 1;    // that meet at barriers
   std::uint32_t outsiders = 0;  // the others
   std::uint32_t locks = 1;
-  unsigned preemption = 0;     // percent of accesses that may happen inside a change of protection
-  unsigned interruption = 0;   // percent of the places inside the protocol where others get in between
-  bool coarse_faults = false;  // a write fault of an invalid block says "read" first
-  bool plain_flags = false;    // the program hands data over by plain flags
-  bool background = false;     // somebody takes background turns
-  std::size_t room_bytes = 0;  // memory for blocks; 0: for all
+  unsigned preemption = 0;          // percent of accesses that may happen inside a change of protection
+  unsigned interruption = 0;        // percent of the places inside the protocol where others get in between
+  bool coarse_faults = false;       // a write fault of an invalid block says "read" first
+  bool plain_flags = false;         // the program hands data over by plain flags
+  bool background = false;          // somebody takes background turns
+  std::size_t room_bytes = 0;       // memory for blocks; 0: for all
+  std::size_t parcel_bytes = 4096;  // of entry::Sizes
 };
 
 class Node {

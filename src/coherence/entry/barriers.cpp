@@ -1,6 +1,7 @@
 #include "coherence/entry/barriers.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/task_group.h"
@@ -15,6 +16,8 @@ Barriers::Barriers(Ground& ground, Pages& pages, Updates& updates)
       pages_(pages),
       updates_(updates),
       receivers_(ground.board.layout().copy_set_words),
+      expected_(receivers_.size()),
+      parcel_(ground.board.parcel_bytes()),
       words_(std::max(words_at_once, receivers_.size()) * sizeof(std::uint64_t)) {}
 
 void Barriers::change_manager(vm::BlockRun blocks, Rank manager) {
@@ -27,21 +30,54 @@ void Barriers::change_manager(vm::BlockRun blocks, Rank manager) {
 
 // A rank that is told, and one that is not: a rank that was in the copy set of a page before this rank looks
 // is told. One that comes later has mapped the page since the last barrier, and looks at every rank's list.
+// Those of the last barrier are told while this rank looks: mostly they are the same.
 Task<> Barriers::announce() {
   co_await pages_.commit();
   const std::uint64_t epoch = ground_.epoch.load() + 1;
-  std::fill(receivers_.begin(), receivers_.end(), 0);
   Runs list = list_of_barrier();
-  co_await find_receivers();
-  add_moves(list);
+  const bool concerns_all = add_moves(list);
   ListHead& head = ground_.board.head(ground_.board.head_of_barrier(epoch));
   ground_.board.store(head, list);
   head.epoch = epoch;
+  if (list.empty()) co_return;
+  pack(list, head.offset, epoch);
+  expected_ = receivers_;
+  if (concerns_all) std::fill(expected_.begin(), expected_.end(), ~std::uint64_t{0});
+  const Rank self = ground_.self();
   TaskGroup group(ground_.parameters.release_window);
-  for (std::uint32_t rank = 0; rank < ground_.fabric.ranks(); ++rank) {
-    if (receives(Rank{rank}) && Rank{rank} != ground_.self()) co_await group.admit(tell(Rank{rank}, epoch));
+  for (Rank rank{0}; rank.value < ground_.fabric.ranks(); ++rank.value) {
+    if (rank != self && holds(expected_, rank)) co_await group.admit(tell(rank, epoch));
+  }
+  std::fill(receivers_.begin(), receivers_.end(), 0);
+  co_await find_receivers();
+  for (Rank rank{0}; rank.value < ground_.fabric.ranks(); ++rank.value) {
+    if (ground_.injected(InjectedBug::entry_newcomer_not_told)) break;
+    const bool is_new = holds(receivers_, rank) && !holds(expected_, rank);
+    if (rank != self && is_new) co_await group.admit(tell(rank, epoch));
   }
   co_await group.drain();
+}
+
+// What fits of the list at `offset`.
+void Barriers::pack(const Runs& list, std::uint64_t offset, std::uint64_t epoch) {
+  Parcel head{epoch, offset, static_cast<std::uint32_t>(list.size()), Contents::list};
+  std::size_t bytes = 0;
+  for (const Run& run : list) bytes += run.bytes;
+  packed_ = sizeof head;
+  if (list.size() * sizeof(Run) <= parcel_.size() - packed_) {
+    head.contents = Contents::runs;
+    std::memcpy(parcel_.data() + packed_, list.data(), list.size() * sizeof(Run));
+    packed_ += list.size() * sizeof(Run);
+    if (bytes <= parcel_.size() - packed_) {
+      head.contents = Contents::all;
+      for (const Run& run : list) {
+        if (run.bytes == 0) continue;
+        std::memcpy(parcel_.data() + packed_, pages_.released(run.block) + run.begin, run.bytes);
+        packed_ += run.bytes;
+      }
+    }
+  }
+  std::memcpy(parcel_.data(), &head, sizeof head);
 }
 
 Runs Barriers::list_of_barrier() {
@@ -54,15 +90,14 @@ Runs Barriers::list_of_barrier() {
   return list;
 }
 
-// Everybody must know who manages a page.
-void Barriers::add_moves(Runs& list) {
+// Everybody must know who manages a page. Result: whether somebody else manages one from now on.
+bool Barriers::add_moves(Runs& list) {
   lock_.lock();
   Runs moves = std::move(moves_);
   moves_.clear();
   lock_.unlock();
-  if (moves.empty()) return;
   list.insert(list.end(), moves.begin(), moves.end());
-  std::fill(receivers_.begin(), receivers_.end(), ~std::uint64_t{0});
+  return !moves.empty();
 }
 
 // One look for neighbours that have one manager.
@@ -102,7 +137,7 @@ Task<> Barriers::look_at_copy_sets(BlockId first, std::uint64_t count) {
 
 Task<> Barriers::tell(Rank rank, std::uint64_t epoch) {
   const Step step =
-      fabric::put(updates_region, ground_.board.told_by(ground_.self(), epoch), &epoch, sizeof epoch);
+      fabric::put(updates_region, ground_.board.told_by(ground_.self(), epoch), parcel_.data(), packed_);
   co_await fabric::transfer(ground_.fabric, rank, std::span{&step, 1});
 }
 
@@ -114,8 +149,12 @@ Task<> Barriers::settle() {
   TaskGroup group(ground_.parameters.release_window);
   for (std::uint32_t rank = 0; rank < ground_.fabric.ranks(); ++rank) {
     if (Rank{rank} == ground_.self()) continue;
-    const bool is_told = own_word(ground_.board.told_by(Rank{rank}, epoch)) == epoch;
-    if (is_told || looks_at_all) co_await group.admit(updates_.take_barrier(Rank{rank}, epoch, &moves));
+    const std::uint64_t parcel = ground_.board.told_by(Rank{rank}, epoch);
+    if (own_word(parcel) == epoch) {
+      co_await group.admit(updates_.take_parcel(Rank{rank}, parcel, &moves));
+    } else if (looks_at_all) {
+      co_await group.admit(updates_.take_barrier(Rank{rank}, epoch, &moves));
+    }
   }
   co_await group.drain();
   set_own_word(ground_.board.layout().updated, epoch);

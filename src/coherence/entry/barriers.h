@@ -2,6 +2,7 @@
 // tells the ranks that have copies, and takes what others have told it. Updates and times of locks then end.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -26,7 +27,8 @@ class Barriers {
 
  private:
   Runs list_of_barrier();
-  void add_moves(Runs& list);
+  bool add_moves(Runs& list);
+  void pack(const Runs& list, std::uint64_t offset, std::uint64_t epoch);
   Task<> find_receivers();
   Task<> look_at_copy_sets(BlockId first, std::uint64_t count);
   Task<> tell(Rank rank, std::uint64_t epoch);
@@ -38,14 +40,20 @@ class Barriers {
     ground_.store.shared(ground_.board.word(offset)).store(value);
   }
   void receive(Rank rank) { receivers_[rank.value / 64] |= Ground::bit_of(rank); }
-  bool receives(Rank rank) const { return (receivers_[rank.value / 64] & Ground::bit_of(rank)) != 0; }
+  static bool holds(const std::vector<std::uint64_t>& ranks, Rank rank) {
+    return (ranks[rank.value / 64] & Ground::bit_of(rank)) != 0;
+  }
 
   static constexpr std::size_t words_at_once = 512;
 
   Ground& ground_;
   Pages& pages_;
   Updates& updates_;
-  std::vector<std::uint64_t> receivers_;  // a bit per rank
+  // A bit per rank: those of the copy sets; those that are told before these are known, as at the last
+  // barrier.
+  std::vector<std::uint64_t> receivers_, expected_;
+  std::vector<std::byte> parcel_;
+  std::size_t packed_ = 0;  // bytes of it
   BufferPool words_;
   SpinLock lock_;
   Runs moves_ MUSUBI_GUARDED_BY(lock_);  // asked for by this rank since the last barrier

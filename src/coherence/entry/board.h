@@ -42,8 +42,10 @@ class Board {
     return layout_.copy_sets + block.value * layout_.copy_set_words * sizeof(std::uint64_t);
   }
   std::uint64_t told_by(Rank rank, std::uint64_t barrier) const {
-    return layout_.told + (rank.value * 2 + barrier % 2) * sizeof(std::uint64_t);
+    return layout_.told + (rank.value * 2 + barrier % 2) * sizes_.parcel_bytes;
   }
+  std::size_t parcel_bytes() const { return sizes_.parcel_bytes; }
+  const Parcel& parcel(std::uint64_t offset) const { return *reinterpret_cast<const Parcel*>(own_ + offset); }
 
   ListHead& head(std::uint64_t offset) const { return *reinterpret_cast<ListHead*>(own_ + offset); }
   std::uint64_t& word(std::uint64_t offset) const { return *reinterpret_cast<std::uint64_t*>(own_ + offset); }

@@ -21,11 +21,27 @@ struct ListHead {
 };
 static_assert(sizeof(ListHead) == 40);
 
+// What a rank tells another one at a barrier: its list, and with it as much as fits into a parcel, so that
+// small updates need no gets.
+enum class Contents : std::uint32_t {
+  list,  // where it is
+  runs,  // the runs themselves, behind the head
+  all,   // and behind the runs their bytes, one behind the other
+};
+struct Parcel {
+  std::uint64_t epoch;   // the barrier, counted from 1
+  std::uint64_t offset;  // of the list at its writer
+  std::uint32_t count;   // of its runs
+  Contents contents;
+};
+static_assert(sizeof(Parcel) == 24);
+
 struct Sizes {
   std::uint32_t ranks = 1;
   std::uint64_t blocks = 0;
   std::uint64_t locks = 0;
-  std::size_t list_bytes = 0;  // for all lists of a rank together
+  std::size_t list_bytes = 0;       // for all lists of a rank together
+  std::size_t parcel_bytes = 4096;  // a multiple of 64
 };
 
 // Offsets in the region. Sparse: what nobody uses takes no memory.
@@ -33,7 +49,7 @@ struct Layout {
   std::uint64_t updated;  // word: barriers whose updates this rank has applied to its copies
   std::uint64_t ready;    // word: barriers after which this rank answers for the blocks that it manages
   // By the parity of the barrier, since a rank may be one barrier ahead:
-  std::uint64_t told;         // two words per rank: the last barrier at which it had updates for this rank
+  std::uint64_t told;         // two Parcels per rank: the last barrier at which it had updates for this rank
   std::uint64_t of_barriers;  // two ListHeads
   std::uint64_t of_locks;     // ListHead per lock
   std::uint64_t of_atomics;   // ListHead per block: the values that atomic operations left there
@@ -54,7 +70,7 @@ struct Layout {
     layout.copy_set_words = (sizes.ranks + 63) / 64;
     layout.updated = place(word);
     layout.ready = place(word);
-    layout.told = place(sizes.ranks * 2 * word);
+    layout.told = place(sizes.ranks * 2 * sizes.parcel_bytes);
     layout.of_barriers = place(2 * sizeof(ListHead));
     layout.of_locks = place(sizes.locks * sizeof(ListHead));
     layout.of_atomics = place(sizes.blocks * sizeof(ListHead));

@@ -49,6 +49,9 @@ class Pages {
   // The blocks of which anything is known, sorted.
   std::span<const BlockId> touched();
 
+  // The bytes of the block that this rank has released or acquired. Under the door.
+  const std::byte* released(BlockId id) const { return block(id).published; }
+
   Rank manager(BlockId id) const;
   // Whether the page is mapped: this rank manages it, or is in its copy set.
   bool is_mapped(BlockId id) const { return manager(id) == ground_.self() || pages_[id.value].mapped; }

@@ -24,8 +24,8 @@ std::optional<std::uint32_t> short_gap(const Run& run, const Run& next) {
   return next.begin - run.end();
 }
 
-// `bytes`: those of the runs, with what lies in short gaps. Leaves those of the runs. Result: how many.
-std::size_t drop_gaps(std::span<const Run> runs, std::byte* bytes) {
+// `bytes`: those of the runs, with what lies in short gaps. Leaves those of the runs.
+void drop_gaps(std::span<const Run> runs, std::byte* bytes) {
   std::size_t from = 0;
   std::size_t to = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -34,7 +34,6 @@ std::size_t drop_gaps(std::span<const Run> runs, std::byte* bytes) {
     from += runs[i].bytes;
     to += runs[i].bytes;
   }
-  return to;
 }
 
 }  // namespace
@@ -80,22 +79,49 @@ Task<> Updates::take_barrier(Rank writer, std::uint64_t epoch, Runs* moves) {
   ListHead head{};
   co_await get(writer, ground_.board.head_of_barrier(epoch), &head, sizeof head);
   if (head.epoch != epoch) co_return;  // it wrote nothing
+  co_await take_runs(writer, head.offset, head.count, moves);
+}
+
+Task<> Updates::take_parcel(Rank writer, std::uint64_t parcel, Runs* moves) {
+  const Parcel& head = ground_.board.parcel(parcel);
+  if (head.contents == Contents::list) {
+    co_await take_runs(writer, head.offset, head.count, moves);
+    co_return;
+  }
+  const std::span runs(reinterpret_cast<const Run*>(&head + 1), head.count);
+  Runs wanted = wanted_of(runs, moves);
+  if (head.contents == Contents::runs) {
+    co_await bring(writer, std::move(wanted), true);
+    co_return;
+  }
+  // Changes of managers stand behind the updates, and have no bytes.
+  const auto changes = static_cast<std::size_t>(std::ranges::count(runs, 0u, &Run::bytes));
+  const auto* const bytes = reinterpret_cast<const std::byte*>(runs.data() + runs.size());
+  co_await apply(runs.first(runs.size() - changes), bytes, true);
+}
+
+Task<> Updates::take_runs(Rank writer, std::uint64_t offset, std::size_t count, Runs* moves) {
   BufferPool::Buffer buffer(chunks_);
   const auto* const chunk = reinterpret_cast<const Run*>(buffer.data());
-  for (std::size_t at = 0; at < head.count;) {
-    const std::size_t count = std::min(chunk_runs, head.count - at);
-    co_await get(writer, head.offset + at * sizeof(Run), buffer.data(), count * sizeof(Run));
-    Runs wanted;
-    for (const Run& run : std::span(chunk, count)) {
-      if (run.bytes == 0) {
-        moves->push_back(run);
-      } else if (pages_.is_mapped(run.block)) {
-        wanted.push_back(run);
-      }
-    }
-    co_await bring(writer, std::move(wanted), true);
-    at += count;
+  for (std::size_t at = 0; at < count;) {
+    const std::size_t some = std::min(chunk_runs, count - at);
+    co_await get(writer, offset + at * sizeof(Run), buffer.data(), some * sizeof(Run));
+    co_await bring(writer, wanted_of(std::span(chunk, some), moves), true);
+    at += some;
   }
+}
+
+// Those of pages that are mapped here.
+Runs Updates::wanted_of(std::span<const Run> runs, Runs* moves) const {
+  Runs wanted;
+  for (const Run& run : runs) {
+    if (run.bytes == 0) {
+      moves->push_back(run);
+    } else if (pages_.is_mapped(run.block)) {
+      wanted.push_back(run);
+    }
+  }
+  return wanted;
 }
 
 Task<> Updates::bring(Rank peer, Runs runs, bool mapped_only) {
@@ -132,9 +158,7 @@ Task<std::size_t> Updates::bring_some(Rank peer, std::span<const Run> runs, bool
   MUSUBI_CHECK(count != 0, "an update of %u bytes", runs[0].bytes);
   co_await fabric::transfer(ground_.fabric, peer, std::span(steps).first(gets));
   runs = runs.first(count);
-  const std::size_t bytes = drop_gaps(runs, buffer.data());
-  ground_.count(Counter::update_headers, count);
-  ground_.count(Counter::update_bytes, bytes);
+  drop_gaps(runs, buffer.data());
   co_await apply(runs, buffer.data(), mapped_only);
   co_return count;
 }
@@ -146,7 +170,11 @@ Task<> Updates::apply(std::span<const Run> runs, const std::byte* bytes, bool ma
     std::size_t bytes_here = 0;
     for (; count < runs.size() && runs[count].block == runs[0].block; ++count)
       bytes_here += runs[count].bytes;
-    co_await pages_.apply(runs.first(count), bytes, mapped_only);
+    if (!mapped_only || pages_.is_mapped(runs[0].block)) {
+      ground_.count(Counter::update_headers, count);
+      ground_.count(Counter::update_bytes, bytes_here);
+      co_await pages_.apply(runs.first(count), bytes, mapped_only);
+    }
     bytes += bytes_here;
     runs = runs.subspan(count);
   }
