@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "os/signals_kept.h"
+
 namespace musubi::fabric::ofi {
 namespace {
 
@@ -54,7 +56,7 @@ bool set_up(void* c_library) {
 Result<const Library*> Library::load() {
   static const Library* loaded = nullptr;
   if (loaded != nullptr) return loaded;
-  const SignalsKept kept;
+  const os::SignalsKept kept;
   auto library = std::make_unique<Library>();
   if (auto found = library->find(); !found) return found.error();
   loaded = library.release();
@@ -99,22 +101,6 @@ void Library::prepare_thread() const noexcept {
 
 std::string Library::version_text() const {
   return std::to_string(FI_MAJOR(version())) + "." + std::to_string(FI_MINOR(version()));
-}
-
-SignalsKept::SignalsKept() noexcept {
-  for (int signal = 1; signal <= signals; ++signal) {
-    known_[signal] = os::set_signal_action(signal, nullptr, &before_[signal]) == 0;
-  }
-}
-
-SignalsKept::~SignalsKept() {
-  for (int signal = 1; signal <= signals; ++signal) {
-    struct sigaction now;
-    const bool changed =
-        known_[signal] && os::set_signal_action(signal, nullptr, &now) == 0 &&
-        (now.sa_sigaction != before_[signal].sa_sigaction || now.sa_flags != before_[signal].sa_flags);
-    if (changed) os::set_signal_action(signal, &before_[signal], nullptr);
-  }
 }
 
 }  // namespace musubi::fabric::ofi

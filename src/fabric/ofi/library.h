@@ -11,7 +11,6 @@
 #include <string>
 
 #include "base/result.h"
-#include "os/signal_calls.h"
 
 namespace musubi::fabric::ofi {
 
@@ -52,19 +51,6 @@ class Library {
 
 // The interface that is asked for: Ubuntu 22.04 has 1.11.
 inline constexpr std::uint32_t api_version = FI_VERSION(1, 11);
-
-// Puts all signal actions back as they were: libraries below libfabric take SIGSEGV and others.
-class SignalsKept {
- public:
-  SignalsKept() noexcept;
-  ~SignalsKept();
-  SignalsKept(const SignalsKept&) = delete;
-
- private:
-  static constexpr int signals = 64;
-  struct sigaction before_[signals + 1];
-  bool known_[signals + 1];
-};
 
 struct InfoDeleter {
   const Library* library;

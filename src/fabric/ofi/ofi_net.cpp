@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "os/clock.h"
+#include "os/signals_kept.h"
 
 namespace musubi::fabric::ofi {
 namespace {
@@ -57,7 +58,7 @@ OfiNet::OfiNet(const Library& library, Info info, Rank self, std::uint32_t ranks
       failed_((ranks + peers_per_word - 1) / peers_per_word) {}
 
 OfiNet::~OfiNet() {
-  const SignalsKept kept;
+  const os::SignalsKept kept;
   library_.enter();
   endpoint_.reset();
   for (auto& each : registered_) Owned<fid_mr>(each.load()).reset();

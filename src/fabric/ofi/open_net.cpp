@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "os/signals_kept.h"
+
 #include "fabric/ofi/ofi_net.h"
 
 namespace musubi::fabric::ofi {
@@ -22,7 +24,7 @@ Error OfiNet::problem(const char* doing, long status) const {
 
 Result<std::unique_ptr<OfiNet>> OfiNet::open(const Library& library, Info info, Rank self,
                                              std::uint32_t ranks, std::chrono::milliseconds patience) {
-  const SignalsKept kept;
+  const os::SignalsKept kept;
   library.enter();
   std::unique_ptr<OfiNet> net(new OfiNet(library, std::move(info), self, ranks, patience));
   const std::size_t parcels = std::size_t{groups_of(ranks)} * parcels_of_group;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 
+#include "os/signals_kept.h"
+
 #include "os/tcp.h"
 
 namespace musubi::fabric::ofi {
@@ -40,7 +42,7 @@ Info ask(const Library& library, const std::string& provider, const char* node) 
   std::string name = provider;
   if (!name.empty()) hints->fabric_attr->prov_name = name.data();
   fi_info* found = nullptr;
-  const SignalsKept kept;
+  const os::SignalsKept kept;
   const int status =
       library.getinfo(api_version, node, nullptr, node == nullptr ? 0 : FI_SOURCE, hints.get(), &found);
   hints->fabric_attr->prov_name = nullptr;  // it is not the library's
