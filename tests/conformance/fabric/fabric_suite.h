@@ -55,7 +55,10 @@ class FabricSuite : public ::testing::TestWithParam<Driver> {
   static constexpr std::size_t region_bytes = std::size_t{1} << 20;
   static constexpr RegionId region{0};
 
-  void join(std::uint32_t ranks) { world_ = GetParam().make(ranks, region_bytes); }
+  void join(std::uint32_t ranks) {
+    world_.reset();
+    world_ = GetParam().make(ranks, region_bytes);
+  }
   Fabric& fabric(std::uint32_t rank) { return world_->fabric(Rank{rank}); }
   std::byte* memory(std::uint32_t rank) { return world_->memory(Rank{rank}); }
   std::uint64_t word(std::uint32_t rank, std::size_t offset) {

@@ -1,0 +1,227 @@
+#include "fabric/mpi/carrier.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "fabric/messages/message.h"
+#include "fabric/mpi/adapter.h"
+#include "os/clock.h"
+#include "os/futex.h"
+#include "os/sleep.h"
+#include "os/sockets.h"
+
+namespace musubi::fabric::mpi {
+namespace {
+
+constexpr std::uint64_t spin_max_ns = 50'000;
+// What a nap adds to the time that a rank has been quiet is a small part of it, and an idle job costs less
+// than a hundredth of a core.
+constexpr std::uint64_t nap_min_ns = 20'000, nap_max_ns = 1'000'000, idle_part = 8;
+constexpr std::uint64_t settle_max_ns = 10'000'000'000, settle_nap_ns = 100'000;
+enum : std::size_t { to_receive, to_send };
+
+std::size_t index(Sleeper sleeper) noexcept {
+  return static_cast<std::size_t>(sleeper);
+}
+
+bool asks(const std::byte* message, std::size_t bytes) noexcept {
+  MessageHead head;
+  if (bytes < sizeof head) return true;
+  std::memcpy(static_cast<void*>(&head), message, sizeof head);
+  return head.asks;
+}
+
+}  // namespace
+
+Carrier::Carrier(const musubi_mpi_calls& calls, Depot& depot, bool spins, int tag)
+    : calls_(calls), depot_(depot), spin_ns_(spins ? spin_max_ns : 0), tag_(tag) {
+  for (int slot = 0; slot < musubi_mpi_slots; ++slot) {
+    free_slots_[slot < static_cast<int>(receives_max) ? to_receive : to_send].push_back(slot);
+  }
+}
+
+Result<void> Carrier::run() {
+  os::sleep_exactly();
+  if (!await_rank()) return {};
+  std::uint64_t moved_ns = os::monotonic_ns();
+  while (!stop_.load() && failure_.empty()) {
+    const bool moved = carry();
+    const std::uint64_t now_ns = os::monotonic_ns();
+    if (moved) moved_ns = now_ns;
+    if (now_ns - moved_ns >= spin_ns_) nap(now_ns - moved_ns);
+  }
+  if (failure_.empty()) return {};
+  depot_.head().state.store(failed);
+  for (const Sleeper sleeper : {Sleeper::waiter, Sleeper::service})
+    os::Bell::ring_by(ropes_[index(sleeper)].number());
+  return Error{failure_};
+}
+
+void Carrier::stop() noexcept {
+  stop_.store(true);
+  Depot::Head& head = depot_.head();
+  os::futex_wake(head.state);
+  head.carrier_sleeps.store(0);
+  os::futex_wake(head.carrier_sleeps);
+}
+
+// Result: whether the rank has come.
+bool Carrier::await_rank() {
+  constexpr std::uint64_t look_again_ns = 1'000'000'000;  // stop() may come just before the sleep
+  std::atomic<std::uint32_t>& state = depot_.head().state;
+  while (state.load() == no_rank) {
+    if (stop_.load()) return false;
+    os::futex_wait(state, no_rank, look_again_ns);
+  }
+  state.store(open_ropes() ? served : cannot_call);
+  os::futex_wake(state);
+  return state.load() == served;
+}
+
+bool Carrier::open_ropes() {
+  for (const Sleeper sleeper : {Sleeper::waiter, Sleeper::service}) {
+    auto rope = os::Bell::open_rope_of(depot_.head().process, depot_.head().ropes[index(sleeper)]);
+    if (!rope) return false;
+    ropes_[index(sleeper)] = std::move(rope).value();
+  }
+  return true;
+}
+
+// Result: whether there was anything to do.
+bool Carrier::carry() {
+  moved_ = false;
+  if (owes_call_) {
+    owes_call_ = false;
+    if (depot_.to_rank.any()) call_some_sleeper();
+  }
+  take_marks();
+  begin_sends();
+  begin_receives();
+  look();
+  return moved_;
+}
+
+void Carrier::take_marks() {
+  depot_.to_carrier.take([this](std::uint32_t group, std::uint32_t marks) {
+    for (; marks != 0; marks &= marks - 1) {
+      const auto place = static_cast<std::uint32_t>(std::countr_zero(marks));
+      const std::uint32_t parcel = group * parcels_of_group + place;
+      if (place < parcels_of_way) {
+        to_send_.push_back(parcel);
+        moved_ = true;
+      } else {
+        empty_.push_back(parcel);
+      }
+    }
+  });
+}
+
+void Carrier::begin_sends() {
+  std::vector<int>& slots = free_slots_[to_send];
+  while (!to_send_.empty() && !slots.empty()) {
+    const std::uint32_t parcel = to_send_.front();
+    const Label& label = depot_.label_of(parcel);
+    check(calls_.send(slots.back(), depot_.bytes_of(parcel), static_cast<int>(label.bytes),
+                      static_cast<int>(label.peer), tag_),
+          "send");
+    parcel_in_[slots.back()] = parcel;
+    slots.pop_back();
+    to_send_.pop_front();
+  }
+}
+
+void Carrier::begin_receives() {
+  std::vector<int>& slots = free_slots_[to_receive];
+  while (!empty_.empty() && !slots.empty()) {
+    check(calls_.receive(slots.back(), depot_.bytes_of(empty_.back()), parcel_bytes, tag_), "receive");
+    parcel_in_[slots.back()] = empty_.back();
+    slots.pop_back();
+    empty_.pop_back();
+  }
+}
+
+// Result: whether anything has left or come.
+bool Carrier::look() {
+  musubi_mpi_done done[musubi_mpi_slots];
+  int count = 0;
+  check(calls_.look(done, &count), "make progress");
+  for (int i = 0; i < count; ++i) has_ended(done[i]);
+  return count > 0;
+}
+
+void Carrier::has_ended(const musubi_mpi_done& done) {
+  const std::uint32_t parcel = parcel_in_[done.slot];
+  const std::uint32_t group = parcel / parcels_of_group, mark = 1u << parcel % parcels_of_group;
+  const bool has_come = done.slot < static_cast<int>(receives_max);
+  free_slots_[has_come ? to_receive : to_send].push_back(done.slot);
+  check(done.error, has_come ? "receive" : "send");
+  Label& label = depot_.label_of(parcel);
+  const bool is_awaited = label.is_awaited;
+  if (has_come) {
+    moved_ = true;
+    label.bytes = static_cast<std::uint32_t>(done.bytes);
+  }
+  const bool is_request = has_come && asks(depot_.bytes_of(parcel), label.bytes);
+  depot_.to_rank.put(group, mark);
+  if (is_request) {
+    call_rank(Sleeper::service);
+  } else if (has_come || is_awaited) {
+    call_rank(Sleeper::waiter);
+    owes_call_ = true;
+  }
+}
+
+// If it sleeps.
+void Carrier::call_rank(Sleeper sleeper) noexcept {
+  std::atomic<std::uint32_t>& sleeps = depot_.head().sleeps[index(sleeper)];
+  if (sleeps.load() != 0 && sleeps.exchange(0) != 0) os::Bell::ring_by(ropes_[index(sleeper)].number());
+}
+
+// What has come lies there since the last look.
+void Carrier::call_some_sleeper() noexcept {
+  const bool waiter_sleeps = depot_.head().sleeps[index(Sleeper::waiter)].load() != 0;
+  call_rank(waiter_sleeps ? Sleeper::waiter : Sleeper::service);
+}
+
+// Until the rank calls.
+void Carrier::nap(std::uint64_t idle_ns) noexcept {
+  std::atomic<std::uint32_t>& sleeps = depot_.head().carrier_sleeps;
+  sleeps.store(1);
+  if (!depot_.to_carrier.any() && !stop_.load()) {
+    os::futex_wait(sleeps, 1, std::clamp(idle_ns / idle_part, nap_min_ns, nap_max_ns));
+  }
+  sleeps.store(0);
+}
+
+// What still comes is received and dropped, for its sender waits for that.
+bool Carrier::settle() {
+  const std::uint64_t begin_ns = os::monotonic_ns();
+  int all_are_there = 0;
+  while (failure_.empty() && all_are_there == 0) {
+    if (os::monotonic_ns() - begin_ns > settle_max_ns) return false;
+    begin_receives();
+    musubi_mpi_done done[musubi_mpi_slots];
+    int count = 0;
+    check(calls_.look(done, &count), "make progress");
+    for (int i = 0; i < count; ++i) {
+      const bool has_come = done[i].slot < static_cast<int>(receives_max);
+      free_slots_[has_come ? to_receive : to_send].push_back(done[i].slot);
+      if (has_come) empty_.push_back(parcel_in_[done[i].slot]);
+    }
+    if (free_slots_[to_send].size() == sends_max)
+      check(calls_.meet(&all_are_there), "bring the ranks together");
+    if (count == 0 && all_are_there == 0) os::sleep_ns(settle_nap_ns);
+  }
+  for (int slot = 0; slot < static_cast<int>(receives_max); ++slot)
+    check(calls_.drop(slot), "drop a receive");
+  return failure_.empty();
+}
+
+void Carrier::check(int error, const char* doing) {
+  if (error != 0 && failure_.empty()) {
+    failure_ = std::string("MPI does not ") + doing + ": " + text_of_error(calls_, error);
+  }
+}
+
+}  // namespace musubi::fabric::mpi

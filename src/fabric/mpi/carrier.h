@@ -1,0 +1,68 @@
+// Carries the messages of one rank by MPI, in a process beside it. MPI has nothing to sleep for: the carrier
+// looks, and naps between two looks, the longer the less there is to do.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "fabric/mpi/depot.h"
+#include "fabric/mpi/mpi_calls.h"
+#include "os/memory.h"
+
+namespace musubi::fabric::mpi {
+
+class Carrier {
+ public:
+  // `spins`: looks without naps for a while after each message; for hosts with a core to spare. `tag`: what
+  // is sent by carriers with another one never comes.
+  Carrier(const musubi_mpi_calls& calls, Depot& depot, bool spins, int tag = 0);
+  Carrier(const Carrier&) = delete;
+
+  // Waits for the rank and serves it, until stop(). The only thread that calls MPI meanwhile. Errors: those
+  // of MPI; the rank has been told.
+  Result<void> run();
+  // Any thread.
+  void stop() noexcept;
+
+  // After run(): waits until no message of any carrier is under way, some seconds at most. Result: whether it
+  // is so; else MPI cannot be finished.
+  bool settle();
+
+ private:
+  static constexpr std::uint32_t receives_max = 16;
+  static constexpr std::uint32_t sends_max = musubi_mpi_slots - receives_max;
+
+  bool await_rank();
+  bool open_ropes();
+  bool carry();
+  void take_marks();
+  void begin_sends();
+  void begin_receives();
+  bool look();
+  void has_ended(const musubi_mpi_done& done);
+  void call_rank(Sleeper sleeper) noexcept;
+  void call_some_sleeper() noexcept;
+  void nap(std::uint64_t idle_ns) noexcept;
+  void check(int error, const char* doing);
+
+  const musubi_mpi_calls& calls_;
+  Depot& depot_;
+  const std::uint64_t spin_ns_;
+  const int tag_;
+  std::atomic<bool> stop_{false};
+  os::FileDescriptor ropes_[2];  // by Sleeper
+
+  std::deque<std::uint32_t> to_send_;            // parcels that found no slot
+  std::vector<std::uint32_t> empty_;             // parcels to receive into
+  std::uint32_t parcel_in_[musubi_mpi_slots]{};  // by slot
+  std::vector<int> free_slots_[2];               // to receive, to send
+  bool moved_ = false;                           // in this look
+  bool owes_call_ = false;                       // something came that a thread may find without a call
+  std::string failure_;
+};
+
+}  // namespace musubi::fabric::mpi

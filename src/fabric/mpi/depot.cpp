@@ -1,0 +1,75 @@
+#include "fabric/mpi/depot.h"
+
+#include <utility>
+
+namespace musubi::fabric::mpi {
+namespace {
+
+constexpr std::size_t alignment = 4096;
+
+constexpr std::size_t rounded(std::size_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+// Behind each other, whole pages each.
+struct Layout {
+  explicit Layout(std::uint32_t ranks)
+      : groups(groups_of(ranks)),
+        words((groups + Tray::groups_per_word - 1) / Tray::groups_per_word),
+        tray_bytes(words * sizeof(std::uint64_t) + (groups + 1) / 2 * 2 * sizeof(std::uint32_t)),
+        marks(rounded(sizeof(Depot::Head))),
+        labels(marks + rounded(2 * tray_bytes)),
+        parcels(labels + rounded(groups * parcels_of_group * sizeof(Label))),
+        end(parcels + groups * parcels_of_group * parcel_bytes) {}
+
+  std::size_t groups, words, tray_bytes;
+  std::size_t marks, labels, parcels, end;
+};
+
+// The words first: they are the larger.
+Tray tray_at(std::byte* place, const Layout& layout) {
+  auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(place);
+  auto* const groups = reinterpret_cast<std::atomic<std::uint32_t>*>(words + layout.words);
+  return {{groups, layout.groups}, {words, layout.words}};
+}
+
+}  // namespace
+
+Depot::Depot(os::FileDescriptor file, os::Mapping memory, std::uint32_t ranks) noexcept
+    : file_(std::move(file)), memory_(std::move(memory)) {
+  const Layout layout(ranks);
+  std::byte* const begin = memory_.data();
+  head_ = reinterpret_cast<Head*>(begin);
+  to_carrier = tray_at(begin + layout.marks, layout);
+  to_rank = tray_at(begin + layout.marks + layout.tray_bytes, layout);
+  labels_ = reinterpret_cast<Label*>(begin + layout.labels);
+  bytes_ = begin + layout.parcels;
+}
+
+Result<Depot> Depot::map(os::FileDescriptor file, std::uint32_t ranks) {
+  auto memory = os::Mapping::anywhere(Layout(ranks).end, os::Protection::read_write, {file.number(), 0});
+  if (!memory) return memory.error();
+  return Depot(std::move(file), std::move(memory).value(), ranks);
+}
+
+Result<Depot> Depot::create(std::uint32_t ranks) {
+  auto file = os::create_memory_file("musubi-mpi", Layout(ranks).end);
+  if (!file) return file.error();
+  auto depot = map(std::move(file).value(), ranks);
+  if (depot) depot.value().head().ranks = ranks;
+  return depot;
+}
+
+Result<Depot> Depot::open(pid_t carrier, int file, std::uint32_t ranks) {
+  auto opened = os::open_file_of_process(carrier, file);
+  if (!opened) return opened.error();
+  auto depot = map(std::move(opened).value(), ranks);
+  if (!depot) return depot.error();
+  depot.value().file_.close();
+  if (depot.value().head().ranks != ranks) {
+    return Error{"the memory of this rank's carrier is for another job; start all ranks by one mpirun"};
+  }
+  return depot;
+}
+
+}  // namespace musubi::fabric::mpi

@@ -1,0 +1,142 @@
+#include "fabric/mpi/mpi_net.h"
+
+#include <unistd.h>
+
+#include <bit>
+#include <utility>
+
+#include "os/clock.h"
+#include "os/futex.h"
+
+namespace musubi::fabric::mpi {
+namespace {
+
+constexpr std::uint64_t patience_ns = 20'000'000'000;
+constexpr std::uint64_t ns_per_ms = 1'000'000;
+constexpr std::uint32_t marks_of_way = (1u << parcels_of_way) - 1;
+
+}  // namespace
+
+MpiNet::MpiNet(Depot depot, Rank self, std::uint32_t ranks) noexcept
+    : depot_(std::move(depot)), self_(self), ranks_(ranks), leaving_(groups_of(ranks)) {}
+
+MpiNet::~MpiNet() {
+  std::uint32_t expected = served;
+  depot_.head().state.compare_exchange_strong(expected, rank_left);
+}
+
+Result<std::unique_ptr<MpiNet>> MpiNet::open(Depot depot, Rank self, std::uint32_t ranks) {
+  std::unique_ptr<MpiNet> net(new MpiNet(std::move(depot), self, ranks));
+  const std::size_t bytes = groups_of(ranks) * parcels_of_group * sizeof(Parcel);
+  auto memory = os::Mapping::anywhere(bytes, os::Protection::read_write);
+  if (!memory) return memory.error();
+  net->parcel_memory_ = std::move(memory).value();
+  for (os::Bell& bell : net->bells_) {
+    auto made = os::Bell::create();
+    if (!made) return made.error();
+    bell = std::move(made).value();
+  }
+  if (auto met = net->meet_carrier(); !met) return met.error();
+  return net;
+}
+
+Result<void> MpiNet::meet_carrier() {
+  Depot::Head& head = depot_.head();
+  head.process = ::getpid();
+  for (const Sleeper sleeper : {Sleeper::waiter, Sleeper::service})
+    head.ropes[index(sleeper)] = rope(sleeper);
+  head.state.store(rank_is_there);
+  os::futex_wake(head.state);
+  const std::uint64_t begin_ns = os::monotonic_ns();
+  while (head.state.load() == rank_is_there && os::monotonic_ns() - begin_ns < patience_ns) {
+    os::futex_wait(head.state, rank_is_there, patience_ns);
+  }
+  if (head.state.load() == served) return {};
+  return Error{
+      "`musubi exec`, which speaks MPI for this rank, cannot reach it through /proc; let both run as the "
+      "same "
+      "user in one namespace of processes"};
+}
+
+Parcel* MpiNet::parcels_of(std::uint32_t group) const noexcept {
+  return reinterpret_cast<Parcel*>(parcel_memory_.data()) + std::size_t{group} * parcels_of_group;
+}
+
+Parcel* MpiNet::open_group(std::uint32_t group) noexcept {
+  Parcel* const first = parcels_of(group);
+  for (std::uint32_t place = 0; place < parcels_of_group; ++place) {
+    const std::uint32_t number = group * parcels_of_group + place;
+    first[place] = {depot_.bytes_of(number), number, group, place};
+  }
+  depot_.to_carrier.put(group, marks_of_way << parcels_of_way);
+  return first;
+}
+
+// The carrier does not call for each parcel that has left; but where none is left to send by, somebody may
+// wait for one.
+MessageNet::Sent MpiNet::send(Rank peer, Parcel& parcel, std::size_t bytes, Purpose) noexcept {
+  const bool is_last = leaving_[parcel.group].fetch_add(1) + 1u >= parcels_of_way;
+  depot_.label_of(parcel.number) = {peer.value, static_cast<std::uint32_t>(bytes), is_last};
+  depot_.to_carrier.put(parcel.group, 1u << parcel.place);
+  std::atomic<std::uint32_t>& sleeps = depot_.head().carrier_sleeps;
+  if (sleeps.load() != 0 && sleeps.exchange(0) != 0) os::futex_wake(sleeps, 1);
+  return Sent::later;
+}
+
+// There are others to receive into: the carrier need not hurry.
+void MpiNet::give_back(Parcel& parcel) noexcept {
+  depot_.to_carrier.put(parcel.group, 1u << parcel.place);
+}
+
+// A thread that finds another one polling sleeps until that one is through, which may have lost its
+// processor.
+Polled MpiNet::poll(ParcelReceiver& receiver) noexcept {
+  polling_.store(true);
+  const Polled polled = take_marks(receiver);
+  polling_.store(false);
+  for (const Sleeper sleeper : {Sleeper::waiter, Sleeper::service}) {
+    std::atomic<std::uint32_t>& sleeps = depot_.head().sleeps[index(sleeper)];
+    if (sleeps.load() != 0 && depot_.to_rank.any() && sleeps.exchange(0) != 0) wake(sleeper);
+  }
+  return polled;
+}
+
+Polled MpiNet::take_marks(ParcelReceiver& receiver) noexcept {
+  Polled polled = Polled::nothing;
+  depot_.to_rank.take([&](std::uint32_t group, std::uint32_t marks) {
+    polled = Polled::something;
+    for (; marks != 0; marks &= marks - 1) {
+      Parcel& parcel = parcels_of(group)[std::countr_zero(marks)];
+      if (parcel.place < parcels_of_way) {
+        leaving_[group].fetch_sub(1);
+        receiver.sent(parcel);
+      } else {
+        receiver.arrived(parcel, depot_.label_of(parcel.number).bytes);
+      }
+    }
+  });
+  if (depot_.head().state.load(std::memory_order_relaxed) == failed && !has_failed_) report_failure(receiver);
+  return polled;
+}
+
+void MpiNet::report_failure(ParcelReceiver& receiver) noexcept {
+  has_failed_ = true;
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    if (rank != self_.value) receiver.failed(Rank{rank});
+  }
+}
+
+// The carrier stores what has come and looks who sleeps; this thread says that it sleeps and looks what has
+// come.
+void MpiNet::sleep(Sleeper sleeper, int timeout_ms) noexcept {
+  std::atomic<std::uint32_t>& sleeps = depot_.head().sleeps[index(sleeper)];
+  const os::Bell& bell = bells_[index(sleeper)];
+  sleeps.store(1);
+  const bool is_quiet = polling_.load() || !depot_.to_rank.any();
+  const std::uint64_t timeout_ns =
+      timeout_ms < 0 ? os::no_timeout : static_cast<std::uint64_t>(timeout_ms) * ns_per_ms;
+  if (bell.await(is_quiet ? timeout_ns : 0)) bell.silence();
+  sleeps.store(0);
+}
+
+}  // namespace musubi::fabric::mpi

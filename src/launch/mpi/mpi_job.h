@@ -1,0 +1,46 @@
+// A job whose processes an MPI has started, and whose ranks talk by that MPI. This process is part of the MPI
+// job in the place of its rank, which is a child of it: the ranks meet by MPI, and a thread carries the
+// messages of this one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/result.h"
+#include "fabric/mpi/carrier.h"
+#include "fabric/mpi/depot.h"
+#include "fabric/mpi/mpi_calls.h"
+#include "launch/pmi/key_values.h"
+
+namespace musubi::launch {
+
+class MpiJob {
+ public:
+  // Joins by the adapter in this file. At most once per process, before it has a second thread. Signal
+  // actions, the mask and the environment stay as they are. Errors: the adapter cannot be loaded, its MPI
+  // cannot begin, or is not that of the launcher.
+  static Result<std::unique_ptr<MpiJob>> join(const std::string& adapter);
+  // Collective: waits some seconds for the others, and leaves MPI; without them it does not.
+  ~MpiJob();
+  MpiJob(const MpiJob&) = delete;
+
+  // By which the ranks meet. Its leave() does not leave the job.
+  KeyValues& values() noexcept { return *values_; }
+
+  // Carries for the rank that will come, from now on. Result: the file of the depot, for it.
+  int carry();
+
+ private:
+  MpiJob(const musubi_mpi_calls& calls, const musubi_mpi_place& place);
+
+  const musubi_mpi_calls& calls_;
+  std::unique_ptr<KeyValues> values_;
+  fabric::mpi::Depot depot_;
+  std::unique_ptr<fabric::mpi::Carrier> carrier_;
+  const std::uint32_t rank_;
+  std::thread thread_;
+};
+
+}  // namespace musubi::launch

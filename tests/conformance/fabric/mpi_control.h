@@ -1,0 +1,21 @@
+// How the suite's process leads the processes that an MPI has started for it (mpi_carriers.cpp): memory that
+// all of them map. Each world of the suite is a round.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace musubi::fabric::conformance {
+
+inline constexpr std::uint32_t carrier_count = 8;  // the largest world of the suites
+
+struct MpiControl {
+  std::atomic<std::uint32_t> round;  // futex word; the first is 1
+  std::uint32_t ranks;               // of this round
+  int depots[carrier_count];         // files of the suite's process
+  std::atomic<std::uint32_t> ended;  // futex word: the last round that is over
+  std::atomic<std::uint32_t> ready;  // carriers that await a round
+  std::atomic<bool> quit;
+};
+
+}  // namespace musubi::fabric::conformance
