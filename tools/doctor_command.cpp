@@ -10,6 +10,7 @@
 #include "doctor/report.h"
 #include "fabric/ofi/ofi.h"
 #include "host_facts.h"
+#include "mpi_library.h"
 #include "os/cpu.h"
 #include "os/memory.h"
 #include "program_file.h"
@@ -63,6 +64,7 @@ doctor::Facts facts_of_this_host() {
     facts.libfabric_version = found.value().version;
     facts.libfabric_providers = found.value().providers;
   }
+  facts.mpis = mpis_on_this_host();
   auto library = find_preloaded_library();
   if (library) {
     facts.library = library.value();

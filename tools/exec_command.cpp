@@ -1,7 +1,10 @@
 #include "exec_command.h"
 
-#include <algorithm>
+#include <unistd.h>
+
 #include <cstdio>
+#include <memory>
+#include <optional>
 
 #include "bootstrap/local/invitation.h"
 #include "config/value.h"
@@ -10,7 +13,9 @@
 #include "launch/exec/meeting.h"
 #include "launch/hosts/hosts_launcher.h"
 #include "launch/hosts/proxy.h"
+#include "launch/mpi/mpi_job.h"
 #include "launch/pmi/join_launcher.h"
+#include "mpi_library.h"
 #include "proxy_command.h"
 
 namespace musubi::tools {
@@ -43,8 +48,8 @@ int refusal(const RunOptions& options, const config::Settings& settings, const l
   return status;
 }
 
-int lead(launch::Meeting meeting, const RunOptions& options, const Configuration& configuration,
-         const PreparedProgram& program) {
+int lead(launch::Meeting meeting, const bootstrap::Carrier& carrier, const RunOptions& options,
+         const Configuration& configuration, const PreparedProgram& program) {
   const config::Settings& settings = configuration.settings();
   auto sockets = launch::await_ranks(meeting, settings.start_timeout);
   if (!sockets) return refuse(sockets.error().message, status_of_failed_start);
@@ -55,6 +60,7 @@ int lead(launch::Meeting meeting, const RunOptions& options, const Configuration
   if (!plan) return refuse(plan.error().message, status_of_failed_start);
   plan.value().order.bind = "none";  // that launcher pins, or does not
   plan.value().order.welcome.secret = meeting.secret;
+  plan.value().order.welcome.carrier = carrier;
   plan.value().order.started_by_other = true;
   add_program(plan.value(), options, program.path,
               environment_of_ranks(configuration, program.library, options.loads_itself));
@@ -64,26 +70,40 @@ int lead(launch::Meeting meeting, const RunOptions& options, const Configuration
   return status.value();
 }
 
-int serve(const launch::Meeting& meeting, const config::Settings& settings) {
+int serve(const launch::Meeting& meeting, const bootstrap::Carrier& carrier,
+          const config::Settings& settings) {
   auto socket = launch::call_rank_zero(meeting, settings.start_timeout);
   if (!socket) return refuse(socket.error().message, status_of_failed_start);
-  return launch::run_proxy(proxy_services(), {std::move(socket).value(), meeting.secret});
+  return launch::run_proxy(proxy_services(), {std::move(socket).value(), meeting.secret, carrier});
 }
 
-}  // namespace
-
-int exec(RunOptions options) {
-  auto launcher = launch::join_launcher();
-  if (!launcher) {
-    // All processes would say the same.
-    const auto by = launch::started_by();
-    if (by && by->rank != 0) return status_of_failed_start;
-    return refuse(launcher.error().message, status_of_failed_start);
+// The other processes of the launcher, in its language, or by its MPI.
+struct Joined {
+  std::unique_ptr<launch::MpiJob> mpi;
+  std::unique_ptr<launch::KeyValues> launcher;
+  launch::KeyValues& values() const { return mpi != nullptr ? mpi->values() : *launcher; }
+};
+Result<Joined> join(const config::Settings& settings) {
+  Joined joined;
+  if (talks_by_mpi(settings)) {
+    auto adapter = find_mpi_adapter(settings);
+    if (!adapter) return adapter.error();
+    auto mpi = launch::MpiJob::join(adapter.value());
+    if (!mpi) return mpi.error();
+    joined.mpi = std::move(mpi).value();
+  } else {
+    auto launcher = launch::join_launcher();
+    if (!launcher) return launcher.error();
+    joined.launcher = std::move(launcher).value();
   }
-  launch::KeyValues& values = *launcher.value();
-  Configuration configuration;
-  const auto read = read_settings(options, configuration);
+  return joined;
+}
+
+// From the meeting to the end of the job. Result: the exit status.
+int take_part(const Joined& joined, const Result<void>& read, const RunOptions& options,
+              const Configuration& configuration) {
   const config::Settings& settings = configuration.settings();
+  launch::KeyValues& values = joined.values();
   launch::Lead leading;
   std::optional<PreparedProgram> program;
   if (values.rank() == 0) {
@@ -95,8 +115,31 @@ int exec(RunOptions options) {
   auto meeting = launch::meet(values, leading);
   if (!meeting) return refuse(meeting.error().message, status_of_failed_start);
   if (meeting.value().refused_status != 0) return meeting.value().refused_status;
-  if (meeting.value().rank != 0) return serve(meeting.value(), settings);
-  return lead(std::move(meeting).value(), options, configuration, *program);
+  bootstrap::Carrier carrier;
+  if (joined.mpi != nullptr) carrier = {::getpid(), joined.mpi->carry()};
+  if (meeting.value().rank != 0) return serve(meeting.value(), carrier, settings);
+  return lead(std::move(meeting).value(), carrier, options, configuration, *program);
+}
+
+}  // namespace
+
+int exec(RunOptions options) {
+  Configuration configuration;
+  const auto read = read_settings(options, configuration);
+  const config::Settings& settings = configuration.settings();
+  auto joined = join(settings);
+  if (!joined) {
+    // All processes would say the same.
+    const auto by = launch::started_by();
+    if (by && by->rank != 0) return status_of_failed_start;
+    return refuse(joined.error().message, status_of_failed_start);
+  }
+  const int status = take_part(joined.value(), read, options, configuration);
+  if (joined.value().mpi != nullptr && !joined.value().mpi->leave()) {
+    std::fflush(nullptr);
+    ::_exit(status);
+  }
+  return status;
 }
 
 }  // namespace musubi::tools

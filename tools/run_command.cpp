@@ -11,6 +11,7 @@
 #include "config/reference_page.h"
 #include "hosts_command.h"
 #include "launch/local/local_launcher.h"
+#include "mpi_library.h"
 #include "network/measured.h"
 #include "process_places.h"
 #include "program_file.h"
@@ -168,6 +169,12 @@ int run(RunOptions options) {
     options.ranks = ranks.value();
   }
   const config::Settings& settings = configuration.settings();
+  if (settings.near_fabric == "mpi" || (options.on_hosts() && talks_by_mpi(settings))) {
+    return refuse(
+        "ranks talk by MPI in jobs that an MPI starts; write `mpirun -n 4 musubi exec --set far_fabric=mpi "
+        "program`, or leave out the setting",
+        status_of_misuse);
+  }
   int status = 0;
   const auto program = prepare(options, settings, status);
   if (!program) return status;

@@ -20,6 +20,12 @@ namespace musubi::bootstrap {
 // What one rank may give to an exchange.
 inline constexpr std::size_t blob_bytes_max = 1 << 20;
 
+// A process of this host that carries a rank's messages to other hosts, and its file, in which they lie.
+struct Carrier {
+  std::int32_t process = 0;  // 0: there is none
+  std::int32_t file = -1;
+};
+
 class Bootstrap {
  public:
   virtual ~Bootstrap() = default;
@@ -33,6 +39,9 @@ class Bootstrap {
   // Bytes that the ranks of this job know and nobody else does: connections between them prove that they
   // belong together by it. Constant; the same at every rank. Empty: the driver has none to give.
   virtual std::string_view secret() const noexcept { return {}; }
+
+  // That of this rank.
+  virtual Carrier carrier() const noexcept { return {}; }
 
   // Collective: every rank gives a blob of at most blob_bytes_max and receives all of them, by rank; the n-th
   // call of one rank meets the n-th of every other. Blocks until all have called. One thread of a rank at a

@@ -43,7 +43,7 @@ Result<void> JobFabric::open(std::span<const fabric::RegionMemory> regions, fabr
   if (is_delayed(settings) && any_far) {
     return Error{
         "fabric_delay and fabric_bandwidth are for ranks that share a host and its memory; leave them "
-        "out with near_fabric=tcp or ofi and in jobs of several hosts"};
+        "out with near_fabric=tcp, ofi or mpi and in jobs of several hosts"};
   }
   if (all_far && hosts.count() > 1 && settings.near_fabric != settings.far_fabric) {
     return Error{"near_fabric=" + settings.near_fabric + " and far_fabric=" + settings.far_fabric +
@@ -74,8 +74,8 @@ Result<void> JobFabric::open_far(std::span<const fabric::RegionMemory> regions,
   const config::Settings& settings = job_.settings;
   const std::string_view secret = job_.bootstrap->secret();
   MUSUBI_CHECK(!secret.empty(), "the bootstrap has no secret for connections between ranks");
-  const bool by_ofi = (settings.near_fabric == "shm" ? settings.far_fabric : settings.near_fabric) == "ofi";
-  auto opened = open_transport(by_ofi, secret);
+  auto opened =
+      open_transport(settings.near_fabric == "shm" ? settings.far_fabric : settings.near_fabric, secret);
   if (!opened) return opened.error();
   transport_ = std::move(opened).value();
   const fabric::Distance distance{static_cast<std::uint64_t>(settings.network_latency.count()),
@@ -86,18 +86,28 @@ Result<void> JobFabric::open_far(std::span<const fabric::RegionMemory> regions,
   return {};
 }
 
-Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(bool by_ofi, std::string_view secret) {
+Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(std::string_view driver,
+                                                                     std::string_view secret) {
   const config::Settings& settings = job_.settings;
   const std::string build = own_build();
   const bool is_local = job_.bootstrap->hosts().count() == 1;
   const std::string_view network =
       settings.network.empty() && is_local ? "127.0.0.1" : std::string_view(settings.network);
   const auto exchange = [this](std::string_view blob) { return job_.bootstrap->all_gather(blob); };
-  if (by_ofi) {
+  fabric::MessageOptions messages;
+  messages.secret = std::as_bytes(std::span(secret));
+  messages.build = build;
+  messages.log = this;
+  if (driver == "mpi") {
+    const bootstrap::Carrier carrier = job_.bootstrap->carrier();
+    auto opened =
+        fabric::open_mpi(job_.self, job_.ranks, {messages, carrier.process, carrier.file}, exchange);
+    if (!opened) return opened.error();
+    return std::unique_ptr<fabric::Transport>(std::move(opened).value());
+  }
+  if (driver == "ofi") {
     fabric::OfiOptions options;
-    options.messages.secret = std::as_bytes(std::span(secret));
-    options.messages.build = build;
-    options.messages.log = this;
+    options.messages = messages;
     options.provider = settings.ofi_provider;
     options.network = network;
     auto opened = fabric::open_ofi(job_.self, job_.ranks, options, exchange);

@@ -1,4 +1,4 @@
-// The fabric of a rank: shm among the ranks of one host, tcp or ofi to those of others, both in a job of
+// The fabric of a rank: shm among the ranks of one host, tcp, ofi or mpi to those of others, both in a job of
 // several hosts with several ranks each; by settings also these on one host, or near peers as if they were
 // far.
 #pragma once
@@ -12,6 +12,7 @@
 #include "fabric/active_messages/engine.h"
 #include "fabric/delayed/delayed_fabric.h"
 #include "fabric/mixed/mixed_fabric.h"
+#include "fabric/mpi/mpi.h"
 #include "fabric/ofi/ofi.h"
 #include "fabric/shm/shm_fabric.h"
 #include "fabric/tcp/tcp.h"
@@ -49,7 +50,7 @@ class JobFabric final : private fabric::PeerWatcher, private fabric::handshake::
   void peer_failed(Rank peer, const char* reason) noexcept override;
   void say(std::string_view line) noexcept override;
   Result<void> open_far(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy);
-  Result<std::unique_ptr<fabric::Transport>> open_transport(bool by_ofi, std::string_view secret);
+  Result<std::unique_ptr<fabric::Transport>> open_transport(std::string_view driver, std::string_view secret);
   Result<void> open_near(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy);
 
   JobContext& job_;

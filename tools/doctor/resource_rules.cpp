@@ -152,4 +152,16 @@ Finding examine_libfabric(const Facts& facts, const Job&) {
   return finding;
 }
 
+Finding examine_mpi(const Facts& facts, const Job&) {
+  Finding finding{"mpi", Severity::ok, "",
+                  "ranks that its mpirun starts (`mpirun -n 4 musubi exec`) may talk by it: far_fabric=mpi",
+                  ""};
+  for (const std::string& mpi : facts.mpis) finding.fact += (finding.fact.empty() ? "" : ", ") + mpi;
+  if (facts.mpis.empty()) {
+    finding.fact = "no adapter";
+    finding.meaning = "far_fabric=mpi needs one, named by mpi_library";
+  }
+  return finding;
+}
+
 }  // namespace musubi::tools::doctor

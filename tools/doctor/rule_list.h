@@ -37,5 +37,6 @@ Finding examine_huge_pages(const Facts& facts, const Job& job);
 Finding examine_huge_page_pools(const Facts& facts, const Job& job);
 Finding examine_shared_folder(const Facts& facts, const Job& job);
 Finding examine_libfabric(const Facts& facts, const Job& job);
+Finding examine_mpi(const Facts& facts, const Job& job);
 
 }  // namespace musubi::tools::doctor

@@ -93,10 +93,10 @@ Result<std::unique_ptr<LocalBootstrap>> LocalBootstrap::join() {
   if (send_frame(socket.number(), FrameKind::join, 0, 0, {}, false) != 0) return launcher_gone();
   auto welcome = receive_welcome(socket.number(), invitation.ranks);
   if (!welcome) return welcome.error();
-  return std::unique_ptr<LocalBootstrap>(
-      new LocalBootstrap(std::move(socket), invitation.rank, hosts_of(welcome.value()),
-                         welcome.value().secret, open_wait_board(invitation.board, invitation.rank),
-                         open_event_log(invitation.events, invitation.rank, invitation.ranks)));
+  return std::unique_ptr<LocalBootstrap>(new LocalBootstrap(
+      std::move(socket), invitation.rank, hosts_of(welcome.value()), welcome.value().secret,
+      welcome.value().carrier, open_wait_board(invitation.board, invitation.rank),
+      open_event_log(invitation.events, invitation.rank, invitation.ranks)));
 }
 
 Result<std::vector<std::string>> LocalBootstrap::all_gather(std::string_view blob) {

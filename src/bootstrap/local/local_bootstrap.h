@@ -22,6 +22,7 @@ class LocalBootstrap final : public Bootstrap {
   std::uint32_t ranks() const noexcept override { return hosts_.ranks(); }
   const Hosts& hosts() const noexcept override { return hosts_; }
   std::string_view secret() const noexcept override { return secret_; }
+  Carrier carrier() const noexcept override { return carrier_; }
   trace::WaitBoard* wait_board() noexcept override { return board_; }
   trace::EventLog event_log() noexcept override { return events_; }
   Result<std::vector<std::string>> all_gather(std::string_view blob) override;
@@ -32,12 +33,13 @@ class LocalBootstrap final : public Bootstrap {
   [[noreturn]] void abort(int status, std::string_view reason) noexcept override;
 
  private:
-  LocalBootstrap(os::FileDescriptor socket, Rank self, Hosts hosts, std::string secret,
+  LocalBootstrap(os::FileDescriptor socket, Rank self, Hosts hosts, std::string secret, Carrier carrier,
                  trace::WaitBoard* board, trace::EventLog events)
       : socket_(std::move(socket)),
         self_(self),
         hosts_(std::move(hosts)),
         secret_(std::move(secret)),
+        carrier_(carrier),
         board_(board),
         events_(events) {}
 
@@ -45,6 +47,7 @@ class LocalBootstrap final : public Bootstrap {
   Rank self_;
   Hosts hosts_;
   std::string secret_;
+  Carrier carrier_;
   trace::WaitBoard* board_;
   trace::EventLog events_;
 };

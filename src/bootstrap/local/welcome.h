@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bootstrap/bootstrap.h"
 
 namespace musubi::bootstrap::local {
 
 struct Welcome {
   std::string secret;                  // of the job; bytes
   std::vector<std::uint16_t> host_of;  // by rank: the number of its host
+  Carrier carrier;                     // of the rank, if it has one
 };
 
 // The body of the frame `welcome`; fits one frame for ranks_max ranks and a secret of up to 1 KiB.

@@ -21,6 +21,7 @@ static void library(char* text, int bytes) {
   MPI_Get_library_version(whole, &length);
   snprintf(text, (size_t)bytes, "%s", whole);
   text[strcspn(text, ",\n")] = '\0';
+  for (char* tab = text; (tab = strchr(tab, '\t')) != NULL;) *tab = ' ';
 }
 
 // Blocking calls of MPI look again and again, and ranks may outnumber the cores.

@@ -6,9 +6,9 @@
 
 namespace musubi::fabric::mpi {
 
-Result<const musubi_mpi_calls*> load_adapter(const std::string& path) {
-  // An MPI loads parts of itself later, which look for its functions among those that all may see.
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+Result<const musubi_mpi_calls*> load_adapter(const std::string& path, Purpose purpose) {
+  void* const library =
+      ::dlopen(path.c_str(), RTLD_NOW | (purpose == Purpose::start ? RTLD_GLOBAL : RTLD_LOCAL));
   if (library == nullptr) {
     const char* const why = ::dlerror();
     return Error{std::string("cannot load the adapter to MPI: ") + (why == nullptr ? path : why) +

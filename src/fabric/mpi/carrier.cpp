@@ -17,8 +17,10 @@ namespace {
 constexpr std::uint64_t spin_max_ns = 50'000;
 // What a nap adds to the time that a rank has been quiet is a small part of it, and an idle job costs less
 // than a hundredth of a core.
-constexpr std::uint64_t nap_min_ns = 20'000, nap_max_ns = 1'000'000, idle_part = 8;
+constexpr std::uint64_t nap_min_ns = 50'000, nap_max_ns = 1'000'000, idle_part = 16;
 constexpr std::uint64_t settle_max_ns = 10'000'000'000, settle_nap_ns = 100'000;
+// After all are there: connections that are being made still need answers.
+constexpr std::uint64_t answer_ns = 50'000'000;
 enum : std::size_t { to_receive, to_send };
 
 std::size_t index(Sleeper sleeper) noexcept {
@@ -197,9 +199,11 @@ void Carrier::nap(std::uint64_t idle_ns) noexcept {
 // What still comes is received and dropped, for its sender waits for that.
 bool Carrier::settle() {
   const std::uint64_t begin_ns = os::monotonic_ns();
-  int all_are_there = 0;
-  while (failure_.empty() && all_are_there == 0) {
-    if (os::monotonic_ns() - begin_ns > settle_max_ns) return false;
+  std::uint64_t there_ns = 0;
+  while (failure_.empty()) {
+    const std::uint64_t now_ns = os::monotonic_ns();
+    if (there_ns != 0 && now_ns - there_ns > answer_ns) break;
+    if (now_ns - begin_ns > settle_max_ns) return false;
     begin_receives();
     musubi_mpi_done done[musubi_mpi_slots];
     int count = 0;
@@ -209,9 +213,12 @@ bool Carrier::settle() {
       free_slots_[has_come ? to_receive : to_send].push_back(done[i].slot);
       if (has_come) empty_.push_back(parcel_in_[done[i].slot]);
     }
-    if (free_slots_[to_send].size() == sends_max)
+    if (there_ns == 0 && free_slots_[to_send].size() == sends_max) {
+      int all_are_there = 0;
       check(calls_.meet(&all_are_there), "bring the ranks together");
-    if (count == 0 && all_are_there == 0) os::sleep_ns(settle_nap_ns);
+      if (all_are_there != 0) there_ns = os::monotonic_ns();
+    }
+    if (count == 0) os::sleep_ns(settle_nap_ns);
   }
   for (int slot = 0; slot < static_cast<int>(receives_max); ++slot)
     check(calls_.drop(slot), "drop a receive");

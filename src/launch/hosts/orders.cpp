@@ -88,6 +88,7 @@ std::string encode(const JobOrder& order) {
   json["here"] = {order.here.first, order.here.count};
   json["secret"] = order.welcome.secret;
   json["host_of"] = order.welcome.host_of;
+  json["carrier"] = {order.welcome.carrier.process, order.welcome.carrier.file};
   json["bind"] = order.bind;
   json["threads_per_rank"] = order.threads_per_rank;
   json["events_per_thread"] = order.events_per_thread;
@@ -115,6 +116,8 @@ Result<JobOrder> decode_order(std::string_view bytes) {
     json.at("here").at(1).get_to(order.here.count);
     json.at("secret").get_to(order.welcome.secret);
     json.at("host_of").get_to(order.welcome.host_of);
+    json.at("carrier").at(0).get_to(order.welcome.carrier.process);
+    json.at("carrier").at(1).get_to(order.welcome.carrier.file);
     json.at("bind").get_to(order.bind);
     json.at("threads_per_rank").get_to(order.threads_per_rank);
     json.at("events_per_thread").get_to(order.events_per_thread);

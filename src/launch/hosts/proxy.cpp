@@ -48,7 +48,8 @@ class Proxy {
   Proxy(const ProxyServices& services, StartedByOther other)
       : services_(services),
         channel_(channel_of(other.socket.number(), other.socket.number())),
-        secret_(std::move(other.secret)) {}
+        secret_(std::move(other.secret)),
+        carrier_(other.carrier) {}
 
   int run() {
     channel_.watch(watcher_, static_cast<std::uint32_t>(ProxyLoop::Subject::channel), 0);
@@ -61,7 +62,10 @@ class Proxy {
     auto order = decode_order(asked->body);
     if (!order) return refuse(order.error());
     order_ = std::move(order).value();
-    if (!secret_.empty()) order_.welcome.secret = secret_;
+    if (!secret_.empty()) {
+      order_.welcome.secret = secret_;
+      order_.welcome.carrier = carrier_;
+    }
     if (const auto ready = prepare(); !ready) return refuse(ready.error());
     auto facts = services_.examine(order_);
     if (!facts) return refuse(facts.error());
@@ -161,7 +165,8 @@ class Proxy {
   const InheritedState inherited_ = prepare_to_start(signals_);
   Watcher watcher_;
   Channel channel_;
-  std::string secret_;  // empty: it comes with the order
+  std::string secret_;  // empty: it comes with the order, and so does the carrier
+  bootstrap::Carrier carrier_;
   JobOrder order_;
 };
 

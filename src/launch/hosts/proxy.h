@@ -27,8 +27,9 @@ struct ProxyServices {
 
 // Of a proxy that another launcher (mpirun, srun) has started, beside the process that leads the job.
 struct StartedByOther {
-  os::FileDescriptor socket;  // to the leading process
-  std::string secret;         // of the job, which it knows from that launcher's exchange
+  os::FileDescriptor socket;   // to the leading process
+  std::string secret;          // of the job, which it knows from that launcher's exchange
+  bootstrap::Carrier carrier;  // of the rank, if it has one
 };
 
 // Serves one job; blocks until no rank of it is left on this host. Result: the exit status. The ranks are

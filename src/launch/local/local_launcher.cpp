@@ -14,7 +14,7 @@ Result<int> LocalLauncher::run(LaunchPlan plan) {
   auto secret = make_secret();
   if (!secret) return secret.error();
   plan.here = {0, plan.ranks};
-  plan.welcome = {secret.value(), std::vector<std::uint16_t>(plan.ranks, 0)};
+  plan.welcome = {secret.value(), std::vector<std::uint16_t>(plan.ranks, 0), {}};
   UserSignals signals;
   const InheritedState inherited = prepare_to_start(signals);
   auto boards = WaitBoards::make(plan.ranks);

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
+#include <future>
+#include <utility>
 #include <vector>
 
 #include "fabric/mpi/adapter.h"
@@ -71,7 +74,7 @@ Result<std::unique_ptr<MpiJob>> MpiJob::join(const std::string& adapter) {
   const EnvironmentKept environment;
   const os::SignalsKept signals;
   const SignalsBlocked blocked;
-  auto calls = fabric::mpi::load_adapter(adapter);
+  auto calls = fabric::mpi::load_adapter(adapter, fabric::mpi::Purpose::start);
   if (!calls) return calls.error();
   musubi_mpi_place place{};
   if (const int error = calls.value()->start(&place); error != 0) {
@@ -94,18 +97,29 @@ int MpiJob::carry() {
   const SignalsBlocked blocked;
   thread_ = std::thread([this] {
     const auto carried = carrier_->run();
-    if (!carried) std::fprintf(stderr, "musubi: rank %u: %s\n", rank_, carried.error().message.c_str());
+    if (!carried)
+      std::fprintf(stderr, "musubi: rank %u sends and receives no more: %s\n", rank_,
+                   carried.error().message.c_str());
   });
   return depot_.file();
 }
 
-MpiJob::~MpiJob() {
-  if (carrier_ == nullptr) return;
+bool MpiJob::leave() {
   if (thread_.joinable()) {
     carrier_->stop();
     thread_.join();
   }
-  if (carrier_->settle()) calls_.finish();
+  if (!carrier_->settle()) return false;
+  // MPICH 4.0 over UCX: one process waits for another's answer, which waits for it at a barrier of the
+  // launcher and does not answer.
+  constexpr std::chrono::seconds patience{5};
+  std::packaged_task<int()> finish(calls_.finish);
+  std::future<int> finished = finish.get_future();
+  std::thread finisher(std::move(finish));
+  const bool in_time = finished.wait_for(patience) == std::future_status::ready;
+  if (in_time) finisher.join();
+  if (!in_time) finisher.detach();
+  return in_time;
 }
 
 }  // namespace musubi::launch

@@ -22,8 +22,6 @@ class MpiJob {
   // actions, the mask and the environment stay as they are. Errors: the adapter cannot be loaded, its MPI
   // cannot begin, or is not that of the launcher.
   static Result<std::unique_ptr<MpiJob>> join(const std::string& adapter);
-  // Collective: waits some seconds for the others, and leaves MPI; without them it does not.
-  ~MpiJob();
   MpiJob(const MpiJob&) = delete;
 
   // By which the ranks meet. Its leave() does not leave the job.
@@ -31,6 +29,10 @@ class MpiJob {
 
   // Carries for the rank that will come, from now on. Result: the file of the depot, for it.
   int carry();
+
+  // Collective, the last call. Blocks for some seconds at most. Result: whether MPI has been left in order;
+  // else some of it still runs, and this process must end by _exit.
+  bool leave();
 
  private:
   MpiJob(const musubi_mpi_calls& calls, const musubi_mpi_place& place);

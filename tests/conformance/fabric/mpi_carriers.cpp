@@ -55,7 +55,7 @@ void serve(const musubi_mpi_calls& calls, std::uint32_t rank, pid_t suite, MpiCo
 }
 
 int run(const char* adapter, pid_t suite, int file) {
-  const musubi_mpi_calls* const calls = checked(mpi::load_adapter(adapter));
+  const musubi_mpi_calls* const calls = checked(mpi::load_adapter(adapter, mpi::Purpose::start));
   musubi_mpi_place place{};
   MUSUBI_CHECK(calls->start(&place) == 0, "MPI does not begin");
   MUSUBI_CHECK(place.ranks == static_cast<int>(carrier_count), "%d carriers", place.ranks);

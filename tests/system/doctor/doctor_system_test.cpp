@@ -39,7 +39,7 @@ TEST(Doctor, JobsCanRunHere) {
   for (const char* subject :
        {"kernel", "memory_files", "mappings", "overcommit", "address_space", "locked_memory", "open_files",
         "processes", "addresses", "userfaultfd", "cores", "processor_quota", "huge_pages", "huge_page_pools",
-        "shared_folder", "libfabric", "memory", "memory_limit"}) {
+        "shared_folder", "libfabric", "mpi", "memory", "memory_limit"}) {
     EXPECT_EQ(subjects.count(subject), 1u) << subject;
   }
 }

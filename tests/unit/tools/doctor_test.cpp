@@ -218,6 +218,17 @@ TEST(Doctor, NamesTheProvidersOfLibfabric) {
   EXPECT_EQ(fact(facts), "1.17: cxi, tcp;ofi_rxm");
 }
 
+TEST(Doctor, NamesTheMpisThatHaveAnAdapter) {
+  const auto fact = [](const Facts& facts) {
+    const auto findings = examine(facts, small_job());
+    return std::ranges::find(findings, "mpi", &Finding::subject)->fact;
+  };
+  Facts facts = healthy();
+  EXPECT_EQ(fact(facts), "no adapter");
+  facts.mpis = {"mpich: MPICH Version: 4.0.2", "openmpi: Open MPI v4.1.4"};
+  EXPECT_EQ(fact(facts), "mpich: MPICH Version: 4.0.2, openmpi: Open MPI v4.1.4");
+}
+
 TEST(Doctor, UnitsAreReadable) {
   EXPECT_EQ(in_units(0), "0 B");
   EXPECT_EQ(in_units(1023), "1023 B");
