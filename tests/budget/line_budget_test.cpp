@@ -125,6 +125,37 @@ TEST(LineBudget, ANearReaderCopiesTheBlock) {
   EXPECT_EQ(reader.counters().get(Counter::fetches_of_lines), 0u);
 }
 
+// A release that compares more than a cache holds names what is closed, and readers take the live bytes.
+// Blocks that far ranks read are compared nevertheless, unless all of them changes each time.
+Task<> write_words(Node& node, std::uint64_t value, std::size_t to) {
+  for (std::size_t word = 0; word < to; ++word) co_await store(node, 0, value, word);
+}
+std::uint64_t bytes_of_late_turns(std::size_t words_per_turn, Counter counter) {
+  Configuration configuration = job(2);
+  configuration.protocol.cached_bytes = 0;
+  Stage stage(configuration, 1, block_bytes);
+  Node& home = stage.node(0);
+  Node& reader = stage.node(1);
+  std::uint64_t before = 0;
+  constexpr std::uint64_t turns_before = 6, turns = 4;
+  for (std::uint64_t turn = 1; turn <= turns_before + turns; ++turn) {
+    if (turn == turns_before + 1) before = stage.total(counter);
+    do_now(stage, home, write_words(home, turn, turn == 1 ? words : words_per_turn));
+    all_meet(stage);
+    do_now(stage, reader, expect(reader, turn, 0));
+    all_meet(stage);
+  }
+  return stage.total(counter) - before;
+}
+
+TEST(LineBudget, LargeReleasesCompareWhatChangesLittle) {
+  EXPECT_LE(bytes_of_late_turns(1, Counter::fetched_bytes), 4 * line_bytes);
+  EXPECT_EQ(bytes_of_late_turns(1, Counter::served_live), 0u);
+  EXPECT_EQ(bytes_of_late_turns(words, Counter::fetched_bytes), 4 * block_bytes);
+  EXPECT_EQ(bytes_of_late_turns(words, Counter::served_live), 4u);
+  EXPECT_EQ(bytes_of_late_turns(words, Counter::comparisons), 0u);
+}
+
 // Each far writer merges its word at the home, and gets the words of the others.
 TEST(LineBudget, FarWritersOfOneBlockGetEachOthersLines) {
   constexpr std::uint32_t writers = 3;

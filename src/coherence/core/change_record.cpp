@@ -64,6 +64,7 @@ void ChangeBoard::claim(BlockId block, LogicalTime write_ts, std::uint64_t secti
   put(record_.block, block.value + 1);
   put(record_.asked, write_ts.value);
   put(record_.sections, sections);
+  put(record_.dense, 0);
   begin_at(write_ts);
   leave();
 }
@@ -76,6 +77,7 @@ void ChangeBoard::note(BlockId block, LogicalTime found, LogicalTime next, std::
     const bool goes_on = newest() == found && get(record_.sections) == sections;
     if (!goes_on) begin_at(found);
     if (next != newest()) push(next);
+    put(record_.dense, lines.count() > ChangeRecord::few_lines ? get(record_.dense) + 1 : 0);
     LineMask all = lines;
     add_lines(0, all);
     const bool is_forgotten = hooks_.injected(InjectedBug::changed_lines_forgotten);

@@ -20,14 +20,24 @@ bool add_line(fabric::Call& call, const std::byte* from, std::size_t bytes) noex
   return true;
 }
 
+ChangeRecord* record_of(const fabric::Call& call, const HomeSide& side, BlockId block) noexcept {
+  return call.object_at<ChangeRecord>(words_region, side.layout.changes().record(block));
+}
+
 }  // namespace
+
+void ask_for_lines(const fabric::Call& call, const HomeSide& side, BlockId block, const LinesWanted& wanted,
+                   LogicalTime newest, std::uint64_t sections) noexcept {
+  ChangeRecord* const record = record_of(call, side, block);
+  if (wanted.room != 0 && record != nullptr) ChangeBoard(*record, side.hooks).claim(block, newest, sections);
+}
 
 // The record is read before the bytes: they are of that version, or newer.
 bool give_lines(fabric::Call& call, const HomeSide& side, BlockId block, const LinesWanted& wanted,
                 LogicalTime newest, std::uint64_t sections) noexcept {
   if (wanted.room == 0 || newest == LogicalTime{}) return false;
   const vm::Extent extent = side.store->space().extent(block);
-  auto* const record = call.object_at<ChangeRecord>(words_region, side.layout.changes().record(block));
+  ChangeRecord* const record = record_of(call, side, block);
   const std::byte* const copy = call.at(published_region, extent.offset, extent.bytes);
   if (record == nullptr || copy == nullptr) return false;
   const ChangeBoard board(*record, side.hooks);

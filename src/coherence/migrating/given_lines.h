@@ -55,6 +55,10 @@ fabric::Step call(fabric::ProcedureId procedure, const Request& request, LinesAn
                       sizeof answer - sizeof answer.end);
 }
 
+// Part of a procedure at the home, which has no public copy: changes are worth noting from now on.
+void ask_for_lines(const fabric::Call& call, const HomeSide& side, BlockId block, const LinesWanted& wanted,
+                   LogicalTime newest, std::uint64_t sections) noexcept;
+
 // Part of a procedure at the rank that has the public copy, of version `newest` as long as its version word
 // is `sections`: adds the lines to the result. Result: false if the whole block must follow; then they are
 // worth noting from now on.

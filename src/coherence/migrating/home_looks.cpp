@@ -117,6 +117,10 @@ Verdict look_at_home(Call& call, const void* data) noexcept {
       return fabric::malformed;
     }
     if (!call.add(result)) return fabric::malformed;
+    if (verdict == looks::in_use) {
+      ask_for_lines(call, side, BlockId{request.block}, request.lines, LogicalTime{result.words.write_ts},
+                    result.words.version);
+    }
     const bool has_version = result.words.public_ts == result.words.write_ts;
     if (verdict == looks::in_copy && has_version &&
         give_lines(call, side, BlockId{request.block}, request.lines, LogicalTime{result.words.write_ts},

@@ -28,6 +28,10 @@ class LineCopies {
   // At the home, under the block's lock. Whether far ranks read the block: then what is about to change of
   // its public copy, which has version `found`, is worth noting.
   bool are_worth_noting(const Block& b, Version found) const;
+  // At the home: whether a release that compares many bytes had better compare this block, too.
+  bool are_worth_comparing(const Block& b) const {
+    return ground_.home_side.has_far_peers && board(b).is_worth_comparing(b.id);
+  }
   // The public copy has the version that the words of the block name; `lines` are what has changed since
   // `found`. Before the end of the critical section.
   void note(const Block& b, Version found, const LineMask& lines) const;

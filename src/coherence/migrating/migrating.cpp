@@ -63,7 +63,7 @@ struct Migrating::Parts {
   LineCopies lines{ground};
   Relays relays{ground, lines};
   Downgrades downgrades{ground, twins};
-  Unpublished unpublished{ground, versions, twins, downgrades};
+  Unpublished unpublished{ground, versions, twins, lines, downgrades};
   Copies copies{ground, versions, twins};
   Arrivals arrivals{ground, acquires_in_order, held_back, twins, leases, relays};
   Evictions evictions{ground, arrivals};

@@ -3,14 +3,15 @@
 
 #include "base/task.h"
 #include "coherence/migrating/downgrades.h"
+#include "coherence/migrating/line_copies.h"
 #include "coherence/migrating/versions.h"
 
 namespace musubi::coherence::migrating {
 
 class Unpublished {
  public:
-  Unpublished(Ground& ground, Versions& versions, Twins& twins, Downgrades& downgrades)
-      : ground_(ground), versions_(versions), twins_(twins), downgrades_(downgrades) {}
+  Unpublished(Ground& ground, Versions& versions, Twins& twins, LineCopies& lines, Downgrades& downgrades)
+      : ground_(ground), versions_(versions), twins_(twins), lines_(lines), downgrades_(downgrades) {}
 
   // The block is about to be opened for writing, its gate held. Result: whether it needs no twin, because
   // this rank is its home and nobody can hold its version.
@@ -33,6 +34,7 @@ class Unpublished {
   Ground& ground_;
   Versions& versions_;
   Twins& twins_;
+  LineCopies& lines_;
   Downgrades& downgrades_;
 };
 

@@ -127,6 +127,20 @@ TEST_F(Changes, ABlockThatIsStillAskedForKeepsItsRecord) {
   EXPECT_EQ(since(10), std::nullopt);
 }
 
+TEST_F(Changes, ComparingIsWorthTheWhileUntilVersionsChangeManyLines) {
+  EXPECT_FALSE(board_.is_worth_comparing(block));
+  claim();
+  EXPECT_TRUE(board_.is_worth_comparing(block));
+  change(11, many());
+  change(12, mask({1}));
+  LineMask all = many();
+  all.set(LineMask::lines_max - 1);
+  change(13, all);
+  EXPECT_TRUE(board_.is_worth_comparing(block));
+  change(14, all);
+  EXPECT_FALSE(board_.is_worth_comparing(block));
+}
+
 TEST_F(Changes, ARecordThatSomebodyIsChangingTellsNothing) {
   claim();
   change(12, mask({1}));
