@@ -1,5 +1,6 @@
 #include "global_pages/relocation.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -46,35 +47,50 @@ Task<> Relocation::redirect(Rank sharer, Page page, Where now) {
   co_await fabric::transfer(fabric_, sharer, std::span{&step, 1});
 }
 
-// Writes go on as soon as the slot is free. Waits until no read of the old bytes is under way there. A slot
-// that has another page by now has waited for them itself; an empty one is about to.
-Task<> Relocation::resume(Rank sharer, Page page, Where before) {
+// Writes go on as soon as the slot is free. `now`: reads go there from now on; none: they have been
+// redirected before. Waits until no read of the old bytes is under way there. A slot that has another page by
+// now has waited for them itself; an empty one is about to.
+Task<> Relocation::resume(Rank sharer, Page page, Where before, std::optional<Where> now) {
   const std::uint64_t slot = slots_.offset_of(page);
   const std::uint64_t count_at = slot + offsetof(Slot, reads) + before.turn() * sizeof(std::uint64_t);
   const std::uint64_t free = unlocked;
   std::uint64_t reads = 0, key = 0;
-  const std::array<Step, 3> steps{fabric::put(region_, slot + offsetof(Slot, lock), &free, sizeof free),
-                                  fabric::get(region_, count_at, &reads, sizeof reads),
-                                  fabric::get(region_, slot + offsetof(Slot, page), &key, sizeof key)};
-  co_await fabric::transfer(fabric_, sharer, steps);
+  const Where redirected = now.value_or(before);
+  const std::array<Step, 4> steps{
+      fabric::put(region_, slot + offsetof(Slot, where), &redirected, sizeof redirected),
+      fabric::put(region_, slot + offsetof(Slot, lock), &free, sizeof free),
+      fabric::get(region_, count_at, &reads, sizeof reads),
+      fabric::get(region_, slot + offsetof(Slot, page), &key, sizeof key)};
+  co_await fabric::transfer(fabric_, sharer, std::span(steps).subspan(now ? 0 : 1));
   for (unsigned attempt = 0; reads != 0 && (key == page.key || key == 0); ++attempt) {
     if (key == 0 && hooks_.injected(InjectedBug::page_emptied_slot_not_awaited)) break;
     if (hooks_.injected(InjectedBug::page_reads_not_awaited)) break;
     co_await pause(attempt);
-    co_await fabric::transfer(fabric_, sharer, std::span(steps).subspan(1));
+    co_await fabric::transfer(fabric_, sharer, std::span(steps).last(2));
   }
 }
 
 // Nobody writes to the new bytes before everybody reads there: otherwise a sharer would see the old word
-// after another has changed it.
+// after another has changed it. Where all but one are this rank, that one is told both at once, after this
+// rank.
 Task<> Relocation::tell(const std::vector<Rank>* sharers, Page page, Where before, Where now) {
   const bool is_told = !hooks_.injected(InjectedBug::page_resumed_with_old_place);
+  const Where told = is_told ? now : before;
+  const Rank self = fabric_.self();
+  const auto is_other = [self](Rank rank) { return rank != self; };
+  const auto others = std::ranges::count_if(*sharers, is_other);
+  if (others == 1) {
+    const bool knows_itself = sharers->size() == 2;
+    if (knows_itself) co_await redirect(self, page, told);
+    co_await resume(*std::ranges::find_if(*sharers, is_other), page, before, told);
+    if (knows_itself) co_await resume(self, page, before, {});
+    co_return;
+  }
   TaskGroup redirections(sharers_told_at_once);
-  for (const Rank sharer : *sharers)
-    co_await redirections.admit(redirect(sharer, page, is_told ? now : before));
+  for (const Rank sharer : *sharers) co_await redirections.admit(redirect(sharer, page, told));
   co_await redirections.drain();
   TaskGroup resumptions(sharers_told_at_once);
-  for (const Rank sharer : *sharers) co_await resumptions.admit(resume(sharer, page, before));
+  for (const Rank sharer : *sharers) co_await resumptions.admit(resume(sharer, page, before, {}));
   co_await resumptions.drain();
 }
 
@@ -82,7 +98,7 @@ Task<> Relocation::tell(const std::vector<Rank>* sharers, Page page, Where befor
 Task<> Relocation::tell_one_by_one(const std::vector<Rank>* sharers, Page page, Where before, Where now) {
   for (const Rank sharer : *sharers) {
     co_await redirect(sharer, page, now);
-    co_await resume(sharer, page, before);
+    co_await resume(sharer, page, before, {});
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "fabric/fabric.h"
@@ -27,7 +28,7 @@ class Relocation {
  private:
   Task<bool> suspend(Rank sharer, Page page);
   Task<> redirect(Rank sharer, Page page, Where now);
-  Task<> resume(Rank sharer, Page page, Where before);
+  Task<> resume(Rank sharer, Page page, Where before, std::optional<Where> now);
   Task<> tell(const std::vector<Rank>* sharers, Page page, Where before, Where now);
   Task<> tell_one_by_one(const std::vector<Rank>* sharers, Page page, Where before, Where now);
 

@@ -92,6 +92,15 @@ TEST_P(RelocationCosts, AnOwnIsFiveTripsAndOnePerSharer) {
   EXPECT_GT(with_three, alone);
 }
 
+// Entry, suspend, bytes, redirect together with resume, entry again.
+TEST_P(RelocationCosts, AnOwnFromTheOnlyOtherSharerIsFiveTrips) {
+  const std::uint64_t raw = duration(0, raw_get(0, Rank{1}));
+  const std::uint64_t own_side = duration(0, raw_get(0, Rank{0}));
+  duration(0, own(0, 1));
+  duration(2, get(2, 1));
+  EXPECT_LE(duration(2, own(2, 1)), 5 * raw + raw / 2 + 3 * own_side);
+}
+
 INSTANTIATE_TEST_SUITE_P(Locks, RelocationCosts, testing::Bool(),
                          [](const auto& by) { return std::string(by.param ? "ByProcessor" : "ByFabric"); });
 

@@ -345,6 +345,26 @@ static void other_order(void) {
   }
 }
 
+/* Process 0 uses a page of the last process, which it knows; the report counts the trips of that. */
+static void hits(void) {
+  const gas_address page = gas_alloc(4096, 4096, ranks - 1);
+  CHECK(page != 0);
+  uint64_t word = 0;
+  for (int i = 0; i < 500 && rank == 0; ++i)
+    CHECK(gas_put(page, &word, 8) == 0 && gas_get(page, &word, 8) == 0);
+  meet();
+}
+
+/* Two processes bring a page to themselves by turns. */
+static void to_and_fro(void) {
+  const gas_address page = gas_alloc(4096, 4096, 0);
+  CHECK(page != 0);
+  for (int i = 1; i <= 200; ++i) {
+    if (rank == i % 2) CHECK(gas_own(page, 1) == 0 && gas_where(page) == rank);
+    meet();
+  }
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
@@ -359,6 +379,8 @@ int main(int argc, char** argv) {
                {"death", death},
                {"sharing_again", sharing_again},
                {"whole_words", whole_words},
+               {"hits", hits},
+               {"to_and_fro", to_and_fro},
                {"other_call", other_call},
                {"other_order", other_order}};
   char byte = 0;

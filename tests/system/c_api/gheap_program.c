@@ -288,15 +288,28 @@ static void pool_death(void) {
   CHECK(!"the lock was given back");
 }
 
+/* What process 0 asks of a break elsewhere; the report counts its trips. */
+static void trips(void) {
+  begin();
+  for (int i = 0; i < 1000 && rank == 0; ++i) CHECK(sgbrk(next(), i % 2 == 0 ? 64 : -64) >= 0);
+  CHECK(musubi_barrier() == MUSUBI_OK);
+}
+
 int main(int argc, char** argv) {
   static const struct {
     const char* name;
     void (*play)(void);
-  } cases[] = {{"published", published},   {"refused_heap", refused_heap},
-               {"contention", contention}, {"growth", growth},
-               {"copies", copies},         {"death", death},
-               {"pool_death", pool_death}, {"ends_of_threads", ends_of_threads},
-               {"no_room", no_room},       {"no_pages", no_pages}};
+  } cases[] = {{"published", published},
+               {"refused_heap", refused_heap},
+               {"contention", contention},
+               {"growth", growth},
+               {"copies", copies},
+               {"death", death},
+               {"pool_death", pool_death},
+               {"ends_of_threads", ends_of_threads},
+               {"no_room", no_room},
+               {"no_pages", no_pages},
+               {"trips", trips}};
   long before = 0;
   REFUSED(ginit(size), -1, MUSUBI_GHEAP_STATE);
   REFUSED(gglimit(0, &before, NULL), -1, MUSUBI_GHEAP_STATE);
