@@ -16,7 +16,8 @@ COLORS = {"yes": "#4c956c", "no": "#c8553d", "": "#8d99ae"}
 
 
 # Rows `<name>_<bytes>` that make a curve each for ours and for the peer: what the two are.
-CURVES = {"gas_own": ("gas_own of a page", "copy of as many bytes")}
+CURVES = {"gas_own": ("gas_own of a page", "copy of as many bytes"),
+          "network_gas_own": ("gas_own of a page at another host", "get of as many bytes")}
 
 
 def draw_curve(figure_of, names, results, path):

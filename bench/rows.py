@@ -8,6 +8,7 @@ import shlex
 import subprocess
 
 import machine
+import model_rows
 from alternate import Candidate, wall_time
 from table import Row, Value
 
@@ -486,6 +487,7 @@ class Suite:
             self.far("mg_a", "MG class A", "mg", size("A"), ">= 0.5"),
             self.far("adi_a", "BT-like class A", "adi", size("A"), ">= 0.5"),
             *self.networks(),
+            *model_rows.groups(self),
             self.start(),
         ]
 

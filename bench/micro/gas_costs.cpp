@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -83,9 +84,21 @@ void misses(gas_address pages, std::size_t count, std::size_t rounds, std::vecto
   }));
 }
 
+// As many bytes by the fabric alone, from the other rank.
+Row raw_copy(std::uint64_t place, std::span<char> to, std::size_t rounds) {
+  runtime::Runtime& runtime = c_api::current_process()->runtime;
+  fabric::Fabric& fabric = runtime.global_memory().fabric();
+  auto& executor = runtime::ThreadExecutor::of_this_thread(fabric, runtime.counters());
+  const fabric::Step step = fabric::get(runtime::GlobalMemory::region, place, to.data(), to.size());
+  return time_calls("fabric: get of " + std::to_string(to.size()) + " bytes", rounds, 1,
+                    [&] { executor.run(carry_out(fabric, step)); });
+}
+
 // The page goes to and fro between the two ranks; the time is this rank's half.
 void moves(std::size_t rounds, std::vector<Row>& rows) {
-  for (std::size_t bytes = small_page; bytes <= std::size_t{1} << 20; bytes *= 4) {
+  constexpr std::size_t largest = std::size_t{1} << 20;
+  const std::uint64_t place = c_api::current_process()->runtime.global_memory().take(largest);
+  for (std::size_t bytes = small_page; bytes <= largest; bytes *= 4) {
     const gas_address page = gas_alloc(bytes, bytes, 0);
     require(page != 0, "gas_alloc");
     std::vector<double> samples;
@@ -101,6 +114,7 @@ void moves(std::size_t rounds, std::vector<Row>& rows) {
     rows.push_back(bench::summarize("gas: own of " + std::to_string(bytes) + " bytes", samples));
     rows.push_back(time_calls("copy of " + std::to_string(bytes) + " bytes", rounds, 1,
                               [&] { std::memcpy(to.data(), from.data(), bytes); }));
+    if (musubi_rank() == 0) rows.push_back(raw_copy(place, to, rounds));
     musubi_barrier();
     require(gas_free(page) == 0, "gas_free");
   }

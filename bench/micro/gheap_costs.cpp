@@ -1,5 +1,6 @@
-// What objects of another process's global heap cost, and how much memory they take.
-// Usage: musubi run -n 2 gheap_costs [--csv] [--only time|memory] [rounds]
+// What objects of another process's global heap cost, how much memory they take, and what moving a break
+// costs by the way that the settings name. Usage: musubi run -n 2 gheap_costs [--csv] [--only
+// time|memory|breaks] [rounds]
 
 #include <algorithm>
 #include <cmath>
@@ -64,6 +65,26 @@ std::vector<Row> pair_costs(std::size_t rounds) {
       if (musubi_gfree(proc, place) != 0) fail("gfree");
     }
   }));
+  return rows;
+}
+
+// The break goes up and down again, so that it stays where it is.
+std::vector<Row> break_costs(std::size_t rounds) {
+  constexpr std::size_t moves = 20;
+  std::vector<Row> rows;
+  const auto add = [&](const char* name, int proc) {
+    std::vector<double> samples;
+    for (std::size_t i = 0; i < rounds; ++i) {
+      const double start = now_ns();
+      for (std::size_t done = 0; done < moves; ++done) {
+        if (sgbrk(proc, done % 2 == 0 ? 64 : -64) < 0) fail("sgbrk");
+      }
+      if (i >= rounds / 10) samples.push_back((now_ns() - start) / moves);
+    }
+    rows.push_back(musubi::bench::summarize(name, samples));
+  };
+  add("musubi: sgbrk at this process", musubi_rank());
+  add("musubi: sgbrk at the other process", other());
   return rows;
 }
 
@@ -148,9 +169,12 @@ int main(int argc, char** argv) {
   if (ginit(1 << 20) != 0) fail("ginit");
   musubi_barrier();
   if (only.empty() || only == "memory") memory_use(std::max<std::size_t>(rounds / 20, 20));
-  if (only.empty() || only == "time") {
-    if (musubi_rank() == 0) musubi::bench::print_rows(pair_costs(rounds), csv);
+  const auto print = [&](const char* part, std::vector<Row> (*measure)(std::size_t)) {
+    if (!only.empty() && only != part) return;
+    if (musubi_rank() == 0) musubi::bench::print_rows(measure(rounds), csv);
     musubi_barrier();
-  }
+  };
+  print("time", pair_costs);
+  print("breaks", break_costs);
   return musubi_finalize(0);
 }

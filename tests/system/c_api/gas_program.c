@@ -350,8 +350,7 @@ static void hits(void) {
   const gas_address page = gas_alloc(4096, 4096, ranks - 1);
   CHECK(page != 0);
   uint64_t word = 0;
-  for (int i = 0; i < 500 && rank == 0; ++i)
-    CHECK(gas_put(page, &word, 8) == 0 && gas_get(page, &word, 8) == 0);
+  for (int i = 0; i < 500 && rank == 0; ++i) CHECK(!gas_put(page, &word, 8) && !gas_get(page, &word, 8));
   meet();
 }
 
