@@ -56,7 +56,7 @@ class Answers {
   static std::size_t all_bytes(const Step& step, std::size_t done, const Source& source) noexcept;
   static bool take_call_end(const Step& step, Source& source, std::size_t& used) noexcept;
   void advance(const Entry& batch, Source& source, std::size_t bytes) noexcept;
-  void count_time(const Entry& batch, const Source& source) noexcept;
+  void count_time(const Entry& batch, const Source& source, std::uint64_t& now_ns) noexcept;
 
   Outbox& outbox_;
   trace::Counters& counters_;

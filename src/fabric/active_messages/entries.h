@@ -22,7 +22,7 @@ struct Entry {
   const Step* steps = nullptr;
   Event* completion = nullptr;
   std::uint64_t sequence = 0;
-  std::uint64_t posted_ns = 0;
+  std::uint64_t sent_ns = 0;
   bool alone = false;                // nothing else was under way to its peer when it was posted
   std::atomic<bool> written{false};  // nobody looks at the steps any more to send them
   // Of a message.

@@ -43,7 +43,6 @@ Outcome Outbox::post(Rank peer, std::span<const Step> steps, Event& completion) 
   entry->count = static_cast<std::uint32_t>(steps.size());
   entry->completion = &completion;
   entry->written.store(false, std::memory_order_relaxed);
-  entry->posted_ns = os::monotonic_ns();
   const bool alone = target.under_way.fetch_add(1) == 0;
   entry->alone = alone;
   target.lock.lock();
@@ -133,7 +132,9 @@ bool Outbox::send_what_waits(Rank peer, Target& target) noexcept {
   }
 }
 
+// One look at the clock is enough for all that leaves together.
 void Outbox::fill(Target& target) noexcept {
+  std::uint64_t now_ns = 0;
   while (target.gather.has_room(room_min, 3)) {
     if (target.writing != nullptr) {
       write_step(target);
@@ -144,6 +145,8 @@ void Outbox::fill(Target& target) noexcept {
     if (entry->is_message) {
       write_message(target, entry);
     } else {
+      if (now_ns == 0) now_ns = os::monotonic_ns();
+      entry->sent_ns = now_ns;
       begin_batch(target, entry);
     }
   }
