@@ -156,9 +156,9 @@ TEST(DoctorOfHosts, AFileThatCannotBeWrittenIsSaid) {
   EXPECT_NE(job.error().find("cannot write /no/such/folder/file"), std::string::npos) << job.error();
 }
 
-std::string statistics_of(std::vector<std::string> arguments) {
+std::string statistics_of(std::vector<std::string> arguments, const char* program = "reductions") {
   arguments.insert(arguments.begin(), {"run", "--stats"});
-  arguments.push_back(PROGRAM_FOLDER "reductions");
+  arguments.push_back(std::string(PROGRAM_FOLDER) + program);
   LaunchedJob job(arguments);
   EXPECT_EQ(job.wait(), 0) << job.error();
   return job.error();
@@ -188,6 +188,26 @@ TEST(Statistics, WhatCrossesTheNetworkHasRowsOfItsOwn) {
     EXPECT_GT(sum_of(statistics, all), sum_of(statistics, far)) << statistics;  // ranks of one host talk, too
   }
   EXPECT_GT(sum_of(statistics, "far_trip_ns"), sum_of(statistics, "far_operations")) << statistics;
+}
+
+// Of a program in which each rank reads a stream of the other's.
+std::uint64_t faults_of_stream(std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"-n", "2", "--set", "network_bandwidth=25Gbps"});
+  return sum_of(statistics_of(std::move(arguments), "neighbour_reads"), "read_faults");
+}
+
+TEST(Statistics, ALongerLineGetsLongerRuns) {
+  const std::vector<std::string> hosts = {"--hosts", "h1,h2", "--rsh", shell_host};
+  const auto faults_at = [&](const std::string& latency) {
+    std::vector<std::string> arguments = hosts;
+    arguments.insert(arguments.end(), {"--set", "network_latency=" + latency});
+    return faults_of_stream(std::move(arguments));
+  };
+  EXPECT_LT(faults_at("100us") * 10, faults_at("1us") * 8);
+  const auto faults_near = [](const std::string& latency) {
+    return faults_of_stream({"--set", "network_latency=" + latency});
+  };
+  EXPECT_NEAR(static_cast<double>(faults_near("100us")), static_cast<double>(faults_near("1us")), 16);
 }
 
 TEST(Statistics, AJobOnOneHostHasNone) {
