@@ -1,6 +1,7 @@
 #include "coherence/entry/barriers.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -16,7 +17,7 @@ Barriers::Barriers(Ground& ground, Pages& pages, Updates& updates)
       pages_(pages),
       updates_(updates),
       receivers_(ground.board.layout().copy_set_words),
-      expected_(receivers_.size()),
+      told_(receivers_.size()),
       parcel_(ground.board.parcel_bytes()),
       words_(std::max(words_at_once, receivers_.size()) * sizeof(std::uint64_t)) {}
 
@@ -30,7 +31,8 @@ void Barriers::change_manager(vm::BlockRun blocks, Rank manager) {
 
 // A rank that is told, and one that is not: a rank that was in the copy set of a page before this rank looks
 // is told. One that comes later has mapped the page since the last barrier, and looks at every rank's list.
-// Those of the last barrier are told while this rank looks: mostly they are the same.
+// Those of the last barrier are told while this rank looks: mostly they are the same. A manager is told by
+// the same operation that looks.
 Task<> Barriers::announce() {
   co_await pages_.commit();
   const std::uint64_t epoch = ground_.epoch.load() + 1;
@@ -41,19 +43,20 @@ Task<> Barriers::announce() {
   head.epoch = epoch;
   if (list.empty()) co_return;
   pack(list, head.offset, epoch);
-  expected_ = receivers_;
-  if (concerns_all) std::fill(expected_.begin(), expected_.end(), ~std::uint64_t{0});
-  const Rank self = ground_.self();
+  std::fill(told_.begin(), told_.end(), 0);
+  add(told_, ground_.self());
+  if (concerns_all) std::fill(receivers_.begin(), receivers_.end(), ~std::uint64_t{0});
   TaskGroup group(ground_.parameters.release_window);
+  const bool looks = list.front().bytes != 0;
   for (Rank rank{0}; rank.value < ground_.fabric.ranks(); ++rank.value) {
-    if (rank != self && holds(expected_, rank)) co_await group.admit(tell(rank, epoch));
+    if (looks && rank == pages_.manager(list.front().block)) continue;
+    if (holds(receivers_, rank) && add(told_, rank)) co_await group.admit(tell(rank, epoch));
   }
-  std::fill(receivers_.begin(), receivers_.end(), 0);
-  co_await find_receivers();
+  if (!concerns_all) std::fill(receivers_.begin(), receivers_.end(), 0);
+  co_await find_receivers(epoch);
   for (Rank rank{0}; rank.value < ground_.fabric.ranks(); ++rank.value) {
     if (ground_.injected(InjectedBug::entry_newcomer_not_told)) break;
-    const bool is_new = holds(receivers_, rank) && !holds(expected_, rank);
-    if (rank != self && is_new) co_await group.admit(tell(rank, epoch));
+    if (holds(receivers_, rank) && add(told_, rank)) co_await group.admit(tell(rank, epoch));
   }
   co_await group.drain();
 }
@@ -101,7 +104,7 @@ bool Barriers::add_moves(Runs& list) {
 }
 
 // One look for neighbours that have one manager.
-Task<> Barriers::find_receivers() {
+Task<> Barriers::find_receivers(std::uint64_t epoch) {
   const std::size_t most = words_at_once / receivers_.size();
   std::uint64_t count = 0;
   BlockId first{};
@@ -115,29 +118,33 @@ Task<> Barriers::find_receivers() {
       ++count;
       continue;
     }
-    if (count != 0) co_await look_at_copy_sets(first, count);
+    if (count != 0) co_await look_at_copy_sets(first, count, epoch);
     first = id;
     count = 1;
   }
-  if (count != 0) co_await look_at_copy_sets(first, count);
+  if (count != 0) co_await look_at_copy_sets(first, count, epoch);
 }
 
-Task<> Barriers::look_at_copy_sets(BlockId first, std::uint64_t count) {
+Task<> Barriers::look_at_copy_sets(BlockId first, std::uint64_t count, std::uint64_t epoch) {
   const Rank manager = pages_.manager(first);
-  receive(manager);
+  add(receivers_, manager);
   if (ground_.injected(InjectedBug::entry_copy_not_told)) co_return;
   BufferPool::Buffer buffer(words_);
   const std::size_t words = std::max<std::size_t>(1, count) * receivers_.size();
-  const Step step = fabric::get(updates_region, ground_.board.copy_set(first), buffer.data(),
-                                words * sizeof(std::uint64_t));
-  co_await fabric::transfer(ground_.fabric, manager, std::span{&step, 1});
+  const std::array<Step, 2> steps{told_step(epoch),
+                                  fabric::get(updates_region, ground_.board.copy_set(first), buffer.data(),
+                                              words * sizeof(std::uint64_t))};
+  co_await fabric::transfer(ground_.fabric, manager, std::span(steps).subspan(add(told_, manager) ? 0 : 1));
   const auto* const found = reinterpret_cast<const std::uint64_t*>(buffer.data());
   for (std::size_t i = 0; i < words; ++i) receivers_[i % receivers_.size()] |= found[i];
 }
 
+fabric::Step Barriers::told_step(std::uint64_t epoch) const {
+  return fabric::put(updates_region, ground_.board.told_by(ground_.self(), epoch), parcel_.data(), packed_);
+}
+
 Task<> Barriers::tell(Rank rank, std::uint64_t epoch) {
-  const Step step =
-      fabric::put(updates_region, ground_.board.told_by(ground_.self(), epoch), parcel_.data(), packed_);
+  const Step step = told_step(epoch);
   co_await fabric::transfer(ground_.fabric, rank, std::span{&step, 1});
 }
 

@@ -29,8 +29,9 @@ class Barriers {
   Runs list_of_barrier();
   bool add_moves(Runs& list);
   void pack(const Runs& list, std::uint64_t offset, std::uint64_t epoch);
-  Task<> find_receivers();
-  Task<> look_at_copy_sets(BlockId first, std::uint64_t count);
+  Task<> find_receivers(std::uint64_t epoch);
+  Task<> look_at_copy_sets(BlockId first, std::uint64_t count, std::uint64_t epoch);
+  fabric::Step told_step(std::uint64_t epoch) const;
   Task<> tell(Rank rank, std::uint64_t epoch);
   Task<> change_managers(Runs moves, std::uint64_t epoch);
   std::uint64_t own_word(std::uint64_t offset) const {
@@ -39,7 +40,12 @@ class Barriers {
   void set_own_word(std::uint64_t offset, std::uint64_t value) const {
     ground_.store.shared(ground_.board.word(offset)).store(value);
   }
-  void receive(Rank rank) { receivers_[rank.value / 64] |= Ground::bit_of(rank); }
+  // Result: whether it was not there.
+  static bool add(std::vector<std::uint64_t>& ranks, Rank rank) {
+    const bool is_new = !holds(ranks, rank);
+    ranks[rank.value / 64] |= Ground::bit_of(rank);
+    return is_new;
+  }
   static bool holds(const std::vector<std::uint64_t>& ranks, Rank rank) {
     return (ranks[rank.value / 64] & Ground::bit_of(rank)) != 0;
   }
@@ -49,9 +55,9 @@ class Barriers {
   Ground& ground_;
   Pages& pages_;
   Updates& updates_;
-  // A bit per rank: those of the copy sets; those that are told before these are known, as at the last
-  // barrier.
-  std::vector<std::uint64_t> receivers_, expected_;
+  // A bit per rank: those of the copy sets; at first, as they were at the last barrier.
+  std::vector<std::uint64_t> receivers_;
+  std::vector<std::uint64_t> told_;
   std::vector<std::byte> parcel_;
   std::size_t packed_ = 0;  // bytes of it
   BufferPool words_;
