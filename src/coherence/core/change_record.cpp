@@ -57,6 +57,7 @@ void ChangeBoard::claim(BlockId block, LogicalTime write_ts, std::uint64_t secti
   const std::uint64_t owner = get(record_.block);
   if (owner == block.value + 1) {
     put(record_.asked, write_ts.value);
+    put(record_.unasked, 0);
     return;
   }
   if (owner != 0 && get(record_.asked) + ticks_kept >= write_ts.value) return;
@@ -65,6 +66,7 @@ void ChangeBoard::claim(BlockId block, LogicalTime write_ts, std::uint64_t secti
   put(record_.asked, write_ts.value);
   put(record_.sections, sections);
   put(record_.dense, 0);
+  put(record_.unasked, 0);
   begin_at(write_ts);
   leave();
 }
@@ -77,6 +79,7 @@ void ChangeBoard::note(BlockId block, LogicalTime found, LogicalTime next, std::
     const bool goes_on = newest() == found && get(record_.sections) == sections;
     if (!goes_on) begin_at(found);
     if (next != newest()) push(next);
+    put(record_.unasked, get(record_.unasked) + 1);
     put(record_.dense, lines.count() > ChangeRecord::few_lines ? get(record_.dense) + 1 : 0);
     LineMask all = lines;
     add_lines(0, all);

@@ -31,7 +31,8 @@ struct ChangeRecord {
   std::uint64_t sections;  // BlockWords::version while the record holds
   std::uint64_t floor;     // write_ts of the version before the oldest step
   std::uint64_t dense;     // versions in a row that changed many lines
-  std::uint64_t reserved[2];
+  std::uint64_t unasked;   // noted since a reader asked
+  std::uint64_t reserved;
   // Newest first; 0: none. A step leads from the version of the next one to this one.
   std::uint64_t write_ts[steps];
   std::uint64_t lines[steps][LineMask::words];
@@ -57,20 +58,22 @@ class ChangeBoard {
  public:
   // So long, in logical time, a record resists another block.
   static constexpr std::uint64_t ticks_kept = 256;
-  static constexpr std::uint64_t dense_max = 2;
+  static constexpr std::uint64_t dense_max = 2, unasked_max = 16;
 
   explicit ChangeBoard(ChangeRecord& record, const Hooks& hooks) : record_(record), hooks_(hooks) {}
 
-  // Whether readers have asked for the block: its changes are worth noting.
-  bool is_for(BlockId block) const noexcept { return get(record_.block) == block.value + 1; }
+  // Whether far readers ask for the block.
+  bool is_worth_noting(BlockId block) const noexcept {
+    return is_for(block) && get(record_.unasked) < unasked_max;
+  }
 
   // A reader asks for the block, whose public copy had version `write_ts` while `sections` was its version
   // word. From now on its changes are noted.
   void claim(BlockId block, LogicalTime write_ts, std::uint64_t sections) const noexcept;
   // Whether it is worth the while to learn what a version changes, although comparing costs: most versions
-  // have changed few lines, or it has hardly been tried.
+  // have changed few lines, or it has hardly been tried, and readers still ask.
   bool is_worth_comparing(BlockId block) const noexcept {
-    return is_for(block) && get(record_.dense) < dense_max;
+    return is_worth_noting(block) && get(record_.dense) < dense_max;
   }
   // Under the block's lock: its public copy is of `next` now, and was of `found` before; `lines` have
   // changed. `sections`: its version word, which the end of this critical section raises.
@@ -81,6 +84,7 @@ class ChangeBoard {
                                 std::uint64_t sections) const noexcept;
 
  private:
+  bool is_for(BlockId block) const noexcept { return get(record_.block) == block.value + 1; }
   static std::uint64_t get(std::uint64_t& word) noexcept {
     return std::atomic_ref(word).load(std::memory_order_acquire);
   }

@@ -26,9 +26,7 @@ Task<bool> FarMerges::release(Block& b) {
   for (;;) {
     const std::size_t bytes = write_message(b, changes, message.data());
     if (bytes == 0) break;
-    const bool is_little =
-        rules::changes_little(bytes - sizeof(ChangesRequest), b.extent.bytes, ground_.parameters);
-    if (rules::is_first_release(e) && !is_little) co_return false;
+    if (rules::is_first_release(e) && !changes.next().empty()) co_return false;  // much has changed
     const std::span<const std::byte> sent(message.data(), bytes);
     const std::optional<ChangesResult> result = co_await send(&home, sent);
     if (!result) co_return false;
@@ -54,10 +52,14 @@ std::size_t FarMerges::write_message(const Block& b, Changes& changes, std::byte
                                b.initial_home.value, 0};
   std::memcpy(message, &request, sizeof request);
   std::size_t at = sizeof request;
+  const std::size_t little = at + rules::first_changes_bytes_max(b.extent.bytes, ground_.parameters);
+  const std::size_t most = rules::is_first_release(b.entry) && little < fabric::call_argument_bytes_max
+                               ? little
+                               : fabric::call_argument_bytes_max;
   for (;;) {
     const Changes::Piece piece = changes.next();
-    if (piece.empty() || at + sizeof(ChangedRun) + word > fabric::call_argument_bytes_max) break;
-    const std::size_t room = fabric::call_argument_bytes_max - at - sizeof(ChangedRun);
+    if (piece.empty() || at + sizeof(ChangedRun) + word > most) break;
+    const std::size_t room = most - at - sizeof(ChangedRun);
     const std::size_t end = piece.end - piece.begin <= room ? piece.end : (piece.begin + room) / word * word;
     const ChangedRun run{static_cast<std::uint32_t>(piece.begin),
                          static_cast<std::uint32_t>(end - piece.begin)};

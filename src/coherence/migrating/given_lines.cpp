@@ -24,22 +24,31 @@ ChangeRecord* record_of(const fabric::Call& call, const HomeSide& side, BlockId 
   return call.object_at<ChangeRecord>(words_region, side.layout.changes().record(block));
 }
 
+// Of larger blocks a reader has room for a few lines only, and mostly more have changed.
+bool has_small_lines(const vm::Extent& extent, const LinesWanted& wanted) noexcept {
+  constexpr std::size_t lines_min = 8;
+  return LineMask::line_bytes(extent.bytes) * lines_min <= wanted.room;
+}
+
 }  // namespace
 
 void ask_for_lines(const fabric::Call& call, const HomeSide& side, BlockId block, const LinesWanted& wanted,
                    LogicalTime newest, std::uint64_t sections) noexcept {
+  if (block.value >= side.store->space().blocks()) return;
   ChangeRecord* const record = record_of(call, side, block);
-  if (wanted.room != 0 && record != nullptr) ChangeBoard(*record, side.hooks).claim(block, newest, sections);
+  if (record != nullptr && has_small_lines(side.store->space().extent(block), wanted))
+    ChangeBoard(*record, side.hooks).claim(block, newest, sections);
 }
 
 // The record is read before the bytes: they are of that version, or newer.
 bool give_lines(fabric::Call& call, const HomeSide& side, BlockId block, const LinesWanted& wanted,
                 LogicalTime newest, std::uint64_t sections) noexcept {
-  if (wanted.room == 0 || newest == LogicalTime{}) return false;
+  if (wanted.room == 0 || newest == LogicalTime{} || block.value >= side.store->space().blocks())
+    return false;
   const vm::Extent extent = side.store->space().extent(block);
   ChangeRecord* const record = record_of(call, side, block);
   const std::byte* const copy = call.at(published_region, extent.offset, extent.bytes);
-  if (record == nullptr || copy == nullptr) return false;
+  if (record == nullptr || copy == nullptr || !has_small_lines(extent, wanted)) return false;
   const ChangeBoard board(*record, side.hooks);
   board.claim(block, newest, sections);
   if (wanted.base == 0) return false;

@@ -28,6 +28,15 @@ bool is_operation(const OperationRequest& request) noexcept {
          (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16);
 }
 
+// What a peer says of the block is what this rank knows of it.
+bool is_within_block(const HomeSide& side, const OperationRequest& request) noexcept {
+  const vm::Space& space = side.store->space();
+  if (request.block >= space.blocks()) return false;
+  const vm::Extent extent = space.extent(BlockId{request.block});
+  return request.offset == extent.offset && request.place < extent.bytes &&
+         request.bytes <= extent.bytes - request.place;
+}
+
 AtomicOperation operation_of(const OperationRequest& request) noexcept {
   AtomicOperation operation{request.kind, request.bytes};
   std::memcpy(&operation.operand, request.operand, sizeof operation.operand);
@@ -86,7 +95,8 @@ void operate(const HomeSide& side, HomeSection& section, const Place& place, con
 Verdict operate_at_home(Call& call, const void* data) noexcept {
   const HomeSide& side = *static_cast<const HomeSide*>(data);
   OperationRequest request;
-  if (!call.read(request) || !is_operation(request)) return fabric::malformed;
+  if (!call.read(request) || !is_operation(request) || !is_within_block(side, request))
+    return fabric::malformed;
   HomeSection section(call, side, request.block);
   const std::uint64_t at = request.offset + request.place;
   const Place place{call.at(private_region, at, request.bytes), call.at(published_region, at, request.bytes)};

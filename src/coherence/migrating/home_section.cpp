@@ -94,7 +94,8 @@ void HomeSection::end_change(Version found, const LineMask& lines) noexcept {
   if (side_.has_far_peers && record != nullptr) {
     const ChangeBoard board(*record, hooks_);
     const LogicalTime next{shared(words_->public_ts).load()};
-    if (board.is_for(block_)) board.note(block_, found.write_ts, next, shared(words_->version).load(), lines);
+    if (board.is_worth_noting(block_))
+      board.note(block_, found.write_ts, next, shared(words_->version).load(), lines);
   }
   hooks_.others_may_act();
   if (!hooks_.injected(InjectedBug::version_not_raised)) shared(words_->version).fetch_add(1);

@@ -54,7 +54,7 @@ ChangeBoard LineCopies::board(const Block& b) const {
 }
 
 bool LineCopies::are_worth_noting(const Block& b, Version found) const {
-  return ground_.home_side.has_far_peers && board(b).is_for(b.id) && !b.entry.held_back &&
+  return ground_.home_side.has_far_peers && board(b).is_worth_noting(b.id) && !b.entry.held_back &&
          ground_.shared(b.words.public_ts).load() == found.write_ts.value;
 }
 

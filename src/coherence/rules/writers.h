@@ -29,9 +29,9 @@ constexpr bool is_first_release(const Entry& e) {
 }
 
 // But not if it changes little of a block whose home is far: these are mostly words beside those of others.
-constexpr bool changes_little(std::size_t changed_bytes, std::size_t block_bytes,
-                              const Parameters& parameters) {
-  return changed_bytes * parameters.first_changes_share <= block_bytes;
+// Result: the bytes of such changes, as they are sent.
+constexpr std::size_t first_changes_bytes_max(std::size_t block_bytes, const Parameters& parameters) {
+  return block_bytes / parameters.first_changes_share;
 }
 
 // Whether a release of a block whose home is elsewhere may leave the home there.

@@ -53,7 +53,7 @@ class Changes : public testing::Test {
 };
 
 TEST_F(Changes, WhatNobodyAsksForIsNotNoted) {
-  EXPECT_FALSE(board_.is_for(block));
+  EXPECT_FALSE(board_.is_worth_noting(block));
   change(12, mask({1}));
   EXPECT_EQ(since(10), std::nullopt);
 }
@@ -120,11 +120,23 @@ TEST_F(Changes, AChangeThatKeepsItsNameBelongsToThatVersion) {
 TEST_F(Changes, ABlockThatIsStillAskedForKeepsItsRecord) {
   claim();
   claim(other);
-  EXPECT_TRUE(board_.is_for(block));
+  EXPECT_TRUE(board_.is_worth_noting(block));
   newest_ += ChangeBoard::ticks_kept + 1;
   claim(other);
-  EXPECT_TRUE(board_.is_for(other));
+  EXPECT_TRUE(board_.is_worth_noting(other));
   EXPECT_EQ(since(10), std::nullopt);
+}
+
+TEST_F(Changes, WhatNobodyAsksForAnyMoreIsNotNoted) {
+  claim();
+  for (std::uint64_t i = 0; i < ChangeBoard::unasked_max; ++i) {
+    EXPECT_TRUE(board_.is_worth_noting(block));
+    change(12 + i, mask({1}));
+  }
+  EXPECT_FALSE(board_.is_worth_noting(block));
+  EXPECT_FALSE(board_.is_worth_comparing(block));
+  claim();
+  EXPECT_TRUE(board_.is_worth_noting(block));
 }
 
 TEST_F(Changes, ComparingIsWorthTheWhileUntilVersionsChangeManyLines) {

@@ -84,6 +84,34 @@ TEST(MergeKernels, BytesThatComeAndGoHideNoOthers) {
   }
 }
 
+// The smallest line of a block is a word. Another thread changes two bytes of it at a time.
+TEST(MergeKernels, CopyChangesKeepsWordsWholeWhateverTheLength) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the race that this is about is one by contract";
+#endif
+  constexpr std::uint64_t values[] = {0x00ff, 0x0100};
+  constexpr std::size_t copies = 300'000;
+  for (const MergeKernels* kernels : variants()) {
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{32}, std::size_t{40}}) {
+      std::vector<std::uint64_t> live(bytes / 8, values[0]), copy(bytes / 8, values[0]);
+      std::atomic<bool> done{false};
+      std::thread writer([&] {
+        for (std::size_t i = 0; !done.load(std::memory_order_relaxed); ++i)
+          __atomic_store_n(&live.back(), values[i % 2], __ATOMIC_RELAXED);
+      });
+      std::size_t torn = 0;
+      for (std::size_t i = 0; i < copies; ++i) {
+        kernels->copy_changes(reinterpret_cast<std::byte*>(copy.data()),
+                              reinterpret_cast<const std::byte*>(live.data()), bytes);
+        torn += copy.back() != values[0] && copy.back() != values[1] ? 1u : 0u;
+      }
+      done.store(true);
+      writer.join();
+      EXPECT_EQ(torn, 0u) << kernels->name << ' ' << bytes;
+    }
+  }
+}
+
 TEST(MergeKernels, CopyChangesGivesEqualBytesAndTellsWhetherAnyDiffered) {
   std::mt19937_64 random(1);
   for (const MergeKernels* kernels : variants()) {
