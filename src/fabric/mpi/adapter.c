@@ -68,8 +68,12 @@ static int look(struct musubi_mpi_done done[musubi_mpi_slots], int* count) {
   int slots[musubi_mpi_slots];
   MPI_Status states[musubi_mpi_slots];
   *count = 0;
-  const int error = MPI_Testsome(musubi_mpi_slots, requests, count, slots, states);
-  if (*count == MPI_UNDEFINED) *count = 0;
+  int error = MPI_SUCCESS;
+  // Open MPI looks at the requests first, and makes progress only then.
+  for (int tries = 0; tries < 2 && *count == 0 && error == MPI_SUCCESS; ++tries) {
+    error = MPI_Testsome(musubi_mpi_slots, requests, count, slots, states);
+    if (*count == MPI_UNDEFINED) *count = 0;
+  }
   if (error != MPI_SUCCESS && error != MPI_ERR_IN_STATUS) return error;
   for (int i = 0; i < *count; ++i) {
     int bytes = 0;

@@ -1,10 +1,16 @@
 #include "launch/mpi/mpi_job.h"
 
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <future>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,6 +44,32 @@ class EnvironmentKept {
   std::vector<std::string> entries_;
 };
 
+// What MPI opens, and the launcher's socket, are not for ranks either.
+class FilesKept {
+ public:
+  FilesKept() : before_(open_files()) {
+    if (const char* const socket = ::getenv("PMI_FD")) before_.erase(std::atoi(socket));
+  }
+  ~FilesKept() {
+    for (const int file : open_files()) {
+      if (!before_.contains(file)) ::fcntl(file, F_SETFD, FD_CLOEXEC);
+    }
+  }
+  FilesKept(const FilesKept&) = delete;
+
+ private:
+  static std::set<int> open_files() {
+    std::set<int> files;
+    std::error_code failure;  // then there are none
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", failure)) {
+      files.insert(std::atoi(entry.path().filename().c_str()));
+    }
+    return files;
+  }
+
+  std::set<int> before_;
+};
+
 // Threads that begin meanwhile take none: this process gets its signals by a descriptor.
 class SignalsBlocked {
  public:
@@ -62,6 +94,20 @@ Result<void> check_size(const musubi_mpi_calls& calls, std::uint32_t ranks) {
   return {};
 }
 
+// MPICH 4.0 over UCX may hang in MPI_Finalize: one process waits for another's answer, which waits for it at
+// a barrier of the launcher and makes no progress. Where the launcher speaks PMI-1 it is told directly that
+// this process ends. Result: whether it was.
+bool tell_launcher() {
+  const char* const variable = ::getenv("PMI_FD");
+  if (variable == nullptr) return false;
+  const int socket = std::atoi(variable);
+  constexpr std::string_view farewell = "cmd=finalize\n";
+  char answer[256];
+  return ::send(socket, farewell.data(), farewell.size(), MSG_NOSIGNAL) ==
+             static_cast<ssize_t>(farewell.size()) &&
+         ::read(socket, answer, sizeof answer) > 0;
+}
+
 }  // namespace
 
 MpiJob::MpiJob(const musubi_mpi_calls& calls, const musubi_mpi_place& place)
@@ -72,6 +118,7 @@ MpiJob::MpiJob(const musubi_mpi_calls& calls, const musubi_mpi_place& place)
 
 Result<std::unique_ptr<MpiJob>> MpiJob::join(const std::string& adapter) {
   const EnvironmentKept environment;
+  const FilesKept files;
   const os::SignalsKept signals;
   const SignalsBlocked blocked;
   auto calls = fabric::mpi::load_adapter(adapter, fabric::mpi::Purpose::start);
@@ -110,8 +157,7 @@ bool MpiJob::leave() {
     thread_.join();
   }
   if (!carrier_->settle()) return false;
-  // MPICH 4.0 over UCX: one process waits for another's answer, which waits for it at a barrier of the
-  // launcher and does not answer.
+  if (tell_launcher()) return false;
   constexpr std::chrono::seconds patience{5};
   std::packaged_task<int()> finish(calls_.finish);
   std::future<int> finished = finish.get_future();

@@ -30,8 +30,8 @@ class MpiJob {
   // Carries for the rank that will come, from now on. Result: the file of the depot, for it.
   int carry();
 
-  // Collective, the last call. Blocks for some seconds at most. Result: whether MPI has been left in order;
-  // else some of it still runs, and this process must end by _exit.
+  // Collective, the last call. Blocks for some seconds at most. Result: whether MPI has been finished; else
+  // some of it still runs, and this process must end by _exit.
   bool leave();
 
  private:
