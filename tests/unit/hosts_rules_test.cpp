@@ -197,7 +197,7 @@ TEST(Orders, ComeAsTheyWereGivenAndDamageIsAnError) {
   order.stack_bytes = ~0ull;
   order.ranks = 4;
   order.here = {2, 2};
-  order.welcome = {std::string("\0\xff secret", 9), {0, 0, 1, 1}};
+  order.welcome = {std::string("\0\xff secret", 9), {0, 0, 1, 1}, {}};
   order.host_timeout = std::chrono::seconds(10);
   const std::string bytes = encode(order);
   auto read_order = decode_order(bytes);
