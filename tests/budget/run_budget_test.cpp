@@ -133,11 +133,16 @@ TEST(RunBudget, BlocksThatCameAlongInVainAreLeftAlone) {
   EXPECT_EQ(bytes.now(), 4 * sizeof(std::uint64_t));  // what has changed of each
 }
 
+// For readers that are near: what far ones ask for is compared (line_budget_test.cpp).
+Configuration of_neighbours(Configuration configuration, std::size_t cached_bytes) {
+  configuration.model.local_pointer = true;
+  configuration.protocol.cached_bytes = cached_bytes;
+  return configuration;
+}
+
 // Blocks that a reader keeps published are written every fourth time.
 std::uint64_t comparisons_of_a_phase(std::size_t cached_bytes) {
-  Configuration configuration = with_runs(16);
-  configuration.protocol.cached_bytes = cached_bytes;
-  Stage stage(configuration, block_count);
+  Stage stage(of_neighbours(with_runs(16), cached_bytes), block_count);
   Node& writer = stage.node(0);
   Node& reader = stage.node(1);
   std::uint64_t comparisons = 0;
@@ -161,9 +166,7 @@ TEST(RunBudget, WhatDoesNotFitIntoTheCacheIsNotComparedAtAll) {
 // What a first release of much data publishes: as much as fits into the cache, and not what is behind it.
 TEST(RunBudget, AFirstLargeReleaseMakesFewPublicCopies) {
   constexpr std::uint64_t cached_blocks = 4;
-  Configuration configuration = with_runs(16);
-  configuration.protocol.cached_bytes = cached_blocks * stage_block_bytes;
-  Stage stage(configuration, block_count);
+  Stage stage(of_neighbours(with_runs(16), cached_blocks * stage_block_bytes), block_count);
   Node& writer = stage.node(0);
   Node& reader = stage.node(1);
   do_now(stage, writer, write_blocks(writer, 1, block_count, 7));
@@ -182,9 +185,7 @@ struct Turn {
   std::uint64_t fetches_ahead, read_faults, fetched_bytes;
 };
 Turn turn_of(std::size_t cached_blocks) {
-  Configuration configuration = with_runs(16);
-  configuration.protocol.cached_bytes = cached_blocks * stage_block_bytes;
-  Stage stage(configuration, block_count);
+  Stage stage(of_neighbours(with_runs(16), cached_blocks * stage_block_bytes), block_count);
   Node& writer = stage.node(0);
   Node& reader = stage.node(1);
   const auto turn = [&](std::uint64_t round) {
@@ -217,9 +218,8 @@ TEST(RunBudget, ReadersOfLargePhasesDoNotAskForPublicCopiesInVain) {
   constexpr std::size_t block_bytes = 4096;
   Configuration configuration = calm(2);
   configuration.protocol.run_bytes_max = 16 * block_bytes;
-  configuration.protocol.cached_bytes = 8 * block_bytes;
   configuration.protocol.fetches_ahead_max = 0;
-  Stage stage(configuration, block_count, block_bytes);
+  Stage stage(of_neighbours(configuration, 8 * block_bytes), block_count, block_bytes);
   Node& writer = stage.node(0);
   Node& reader = stage.node(1);
   for (std::uint64_t round = 1; round <= 8; ++round) {

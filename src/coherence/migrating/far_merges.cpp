@@ -17,7 +17,6 @@ namespace musubi::coherence::migrating {
 Task<bool> FarMerges::release(Block& b) {
   if (!may_send(b)) co_return false;
   Entry& e = b.entry;
-  ground_.count(Counter::comparisons);
   const BufferPool::Buffer snapshot(ground_.store.scratch());
   const BufferPool::Buffer message(messages_);
   Changes changes(ground_.store, b, snapshot.data(), {});
@@ -25,14 +24,15 @@ Task<bool> FarMerges::release(Block& b) {
   std::optional<std::uint8_t> alone;
   for (;;) {
     const std::size_t bytes = write_message(b, changes, message.data());
-    if (bytes == 0) break;
     if (rules::is_first_release(e) && !changes.next().empty()) co_return false;  // much has changed
+    if (bytes == 0) break;
     const std::span<const std::byte> sent(message.data(), bytes);
     const std::optional<ChangesResult> result = co_await send(&home, sent);
     if (!result) co_return false;
     if (!alone) alone = rules::next_releases_alone(e, result->found.write_ts);
     take_result(b, home, *result, sent);
   }
+  ground_.count(Counter::comparisons);
   if (!alone) co_return true;  // what differed is as it was
   e.releases_alone = *alone;
   ground_.count(Counter::home_merges);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/event.h"
+#include "coherence/core/change_record.h"
 #include "coherence/core/signature.h"
 #include "fabric/shm/mailbox.h"
 #include "runtime/address_plan.h"
@@ -89,6 +90,8 @@ TEST(MemoryTable, BytesPerRank) {
           "locks, notices, conditions and team words are used"),
       row("readers that others ask", at_most(1, coherence::RelayLayout::bytes()),
           "many ranks read a block, in a job of more than nine"),
+      row("lines that versions have changed", at_most(2, coherence::ChangeLayout::bytes()),
+          "far ranks read blocks that are home here"),
   });
 }
 
@@ -102,7 +105,8 @@ TEST(MemoryTable, AReservationIsTheSumOfItsParts) {
   EXPECT_EQ(reservation.file_bytes, space.bytes());
   EXPECT_EQ(reservation.table_bytes, space.blocks() * (64 + 16 + 16 + 16 + 16 + 16 + 8 + 1));
   const std::uint64_t words = coherence::VisitLayout(space.blocks()).region_bytes();
-  EXPECT_LE(words, space.blocks() * (64 + 1) + space.blocks() / 60 + coherence::RelayLayout::bytes());
+  EXPECT_LE(words, space.blocks() * (64 + 1) + space.blocks() / 60 + coherence::RelayLayout::bytes() +
+                       coherence::ChangeLayout::bytes());
   EXPECT_EQ(reservation.mapped_bytes, space.bytes() * (3 + 2 * 3) + words * 4 + reservation.table_bytes +
                                           4 * plan.value().global_bytes);
 }
