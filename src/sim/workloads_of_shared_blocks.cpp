@@ -150,8 +150,19 @@ class GatherScatter final : public Workload {
   std::array<std::vector<std::uint32_t>, edges> sources_;
 };
 
-// The results of a turn lie in the order of the tasks, those of the next one in the other of two arrays. In
-// the next turn each node reads the results of some tasks, which others have computed.
+// A thread computes for so long.
+struct Computation {
+  fabric::sim::SimExecutor& executor;
+  std::uint64_t ns;
+
+  bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<> task) const noexcept { executor.ready_after(ns, task); }
+  void await_resume() const noexcept {}
+};
+
+// Tasks take some time: else a node that has the lock at hand would take one after the other in no time at
+// all. The results of a turn lie in the order of the tasks, those of the next one in the other of two arrays.
+// In the next turn each node reads the results of some tasks, which others have computed.
 class TaskQueue final : public Workload {
  public:
   explicit TaskQueue(std::uint32_t nodes)
@@ -175,6 +186,7 @@ class TaskQueue final : public Workload {
     for (;;) {
       const std::uint64_t task = co_await take(cluster, node, end);
       if (task == end) break;
+      co_await Computation{node.executor(), task_ns};
       co_await write_words(node, result(task), result_words, mix(task));
     }
     co_await meet(node);
@@ -182,6 +194,7 @@ class TaskQueue final : public Workload {
 
  private:
   static constexpr std::uint64_t tasks_per_node = 4;
+  static constexpr std::uint64_t task_ns = 10'000;
   static constexpr std::uint64_t result_words = 8;
 
   std::uint64_t counter() const { return 2 * array_words_; }
