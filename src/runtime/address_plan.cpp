@@ -16,8 +16,9 @@ constexpr std::size_t shared_bytes_max = std::size_t{34} << 40;
 // Of a rank, unless set: what its heap gets before stacks get more than some, and what it gets of the rest,
 // so that one object may be larger than a machine.
 constexpr std::size_t heap_bytes_kept = std::size_t{32} << 30;
-constexpr std::size_t heap_bytes_max = std::size_t{4} << 40;
-constexpr std::size_t heaps_bytes_max = std::size_t{28} << 40;  // of all ranks
+constexpr std::size_t heap_bytes_max = std::size_t{1} << 40;
+// Of all views of all heaps: a wild pointer that meets one of them is not reported.
+constexpr std::size_t heap_views_bytes_max = std::size_t{16} << 40;
 constexpr std::size_t global_bytes_max = std::size_t{16} << 30;
 constexpr std::size_t added_bytes_max = std::size_t{64} << 30;
 constexpr std::size_t stack_slots_max = 4097;  // of a rank: as many threads as a team may have there
@@ -54,10 +55,10 @@ std::size_t heap_bytes_of_rank(const config::Settings& settings, const Mappers& 
   const std::size_t share = share_of_rank(mappers);
   const std::size_t left = share > stacks ? share - stacks : 0;
   const std::size_t unit = std::max<std::size_t>(settings.heap_block_bytes, std::size_t{1} << 20);
-  const std::size_t wanted =
-      mappers.commit_strictly ? heap_bytes_kept
-                              : std::clamp(heaps_bytes_max / mappers.ranks, heap_bytes_kept, heap_bytes_max);
-  return std::clamp(std::min(left, wanted) / unit * unit, unit, heap_bytes_max);
+  const std::size_t wanted = heap_views_bytes_max / mappers.views() / mappers.ranks;
+  const std::size_t most =
+      mappers.commit_strictly ? heap_bytes_kept : std::clamp(wanted, heap_bytes_kept, heap_bytes_max);
+  return std::clamp(std::min(left, most) / unit * unit, unit, heap_bytes_max);
 }
 
 // Mapped once for each rank of the host.
