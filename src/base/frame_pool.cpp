@@ -73,6 +73,22 @@ struct Pool {
   Pool* next;                        // of all pools
 };
 
+// A thread that takes a pool over sees all that the ended one did: the kernel has told of its end. The
+// sanitizer of threads does not know that and must be told.
+#if defined(__SANITIZE_THREAD__)
+extern "C" void __tsan_acquire(void* place);
+extern "C" void __tsan_release(void* place);
+void note_use(Pool& pool) noexcept {
+  __tsan_release(&pool);
+}
+void note_adoption(Pool& pool) noexcept {
+  __tsan_acquire(&pool);
+}
+#else
+void note_use(Pool&) noexcept {}
+void note_adoption(Pool&) noexcept {}
+#endif
+
 // Constant-initialised and trivially destructible: usable in a signal handler and while a thread ends.
 // A pointer, as thread-local storage may lie on a stack that is shared memory: the lists in it would be
 // changes to be released at every barrier.
@@ -121,6 +137,7 @@ Pool* adopt() noexcept {
     if (has_ended(static_cast<std::uint32_t>(owner))) {
       const std::uint64_t mine = ((owner >> 32) + 1) << 32 | thread_id();
       if (pool->owner.compare_exchange_strong(owner, mine)) {
+        note_adoption(*pool);
         common.next_look.store(pool->next);
         return pool;
       }
@@ -186,7 +203,9 @@ void* frame_allocate(std::size_t bytes) noexcept {
   Pool& pool = pool_here();
   FrameList& list = pool.free[index];
   if (list.first == nullptr) take_from_common(list, index);
-  return list.first != nullptr ? list.pop() : carve(pool, bytes_of(index));
+  void* const frame = list.first != nullptr ? list.pop() : carve(pool, bytes_of(index));
+  note_use(pool);
+  return frame;
 }
 
 void frame_free(void* frame, std::size_t bytes) noexcept {
@@ -195,9 +214,11 @@ void frame_free(void* frame, std::size_t bytes) noexcept {
     ::munmap(frame, bytes);
     return;
   }
-  FrameList& list = pool_here().free[index];
+  Pool& pool = pool_here();
+  FrameList& list = pool.free[index];
   list.push(static_cast<FreeFrame*>(frame));
   if (list.count > kept_max(index)) give_half_to_common(list, index);
+  note_use(pool);
 }
 
 std::size_t frame_bytes_mapped() noexcept {

@@ -20,9 +20,7 @@ constexpr std::uint64_t spin_max_ns = 50'000;
 constexpr std::uint64_t near_ns = 100'000, near_nap_ns = 20'000;
 constexpr std::uint64_t nap_min_ns = 50'000, nap_max_ns = 1'000'000, idle_part = 16;
 constexpr std::uint64_t settle_max_ns = 10'000'000'000, settle_nap_ns = 100'000;
-// Connections that are being made need answers. So all meet again, over those of the first time, and look on
-// for a while.
-constexpr int meetings = 3;
+// Connections that are being made need answers: when all ranks are there, each looks on for a while.
 constexpr std::uint64_t answer_ns = 100'000'000;
 enum : std::size_t { to_receive, to_send };
 
