@@ -51,22 +51,24 @@ Task<bool> Background::turn(bool silent) {
   if (!may_work) co_return false;
   const std::uint64_t before = changes();
   bool helps = false;
-  if (flags_.settled() != 0) {
+  if (flags_.all_keep_order()) {
     co_await flags_.acquire_beside();
     helps = changes() != before;
     if (helps && silent) co_await flags_.keep_in_use();
+    certain_in_.store(flags_.settled());
   } else {
-    helps = co_await first_turn(silent);
+    helps = co_await turn_beside_unordered(silent);
   }
   if (changes() != before) counters_.add(trace::Counter::background_finds);
-  certain_in_.store(flags_.settled());
   stand_.end_background();
   co_return helps;
 }
 
-// No thread sees what has changed until it is certain that all ranks keep order. Order has its price: it is
-// not kept for programs that compute. A thread that spins is back at a closed page before this has ended.
-Task<bool> Background::first_turn(bool silent) {
+// Some ranks may not keep order, and their answers to the turn not have been in order, even if this rank
+// keeps it already. No thread sees what has changed until it is certain that all ranks do. Order has its
+// price: it is not kept for programs that compute. A thread that spins is back at a closed page before this
+// has ended.
+Task<bool> Background::turn_beside_unordered(bool silent) {
   co_await ordering_.hold_openings();
   const std::uint64_t before = changes();
   ordering_.set_ordered(true);
@@ -77,10 +79,12 @@ Task<bool> Background::first_turn(bool silent) {
   if (!keeps) {
     co_await flags_.end_if_unused();
   } else {
-    co_await flags_.keep_in_use();
+    if (found && silent) co_await flags_.keep_in_use();
+    co_await flags_.pass_credit_on();
     co_await flags_.settle();
     co_await flags_.ask_all();
     co_await flags_.acquire_beside();
+    certain_in_.store(flags_.settled());
   }
   ordering_.allow_openings();
   const bool helps = found && keeps;

@@ -34,14 +34,15 @@ class Background {
   // thread of this rank has called the runtime for a while. Only then the turn lets order be kept, or be kept
   // for longer.
   Task<bool> turn(bool silent = true);
-  // Whether order is kept, and a turn has ended since it is: from then on no flag comes before its data.
+  // Whether order is kept, and a turn has ended since all ranks keep it: from then on no flag comes before
+  // its data.
   bool is_certain() const noexcept {
     return certain_in_.load() != 0 && certain_in_.load() == flags_.settled();
   }
 
  private:
   Task<bool> begin(Stand::Barrier worst);
-  Task<bool> first_turn(bool silent);
+  Task<bool> turn_beside_unordered(bool silent);
   Task<bool> somebody_rereads();
   std::uint64_t changes() const;
 

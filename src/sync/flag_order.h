@@ -106,6 +106,14 @@ class FlagOrder {
   Task<> nudge();
   // Keeps the job in order for some barriers, more each time.
   Task<> keep_in_use();
+  // Whether all ranks keep order until the next barrier of this one, as it has made sure: by ask_all(), or
+  // renew(). A rank begins when its credit has come, one after the other.
+  bool all_keep_order() const noexcept {
+    if (hooks_.injected(InjectedBug::order_believed_of_all)) return settled() != 0;
+    return settled() != 0 && others_settled_in_.load() == settled() && assured() != 0;
+  }
+  // Gives all others the credit that this rank has: who gave it may not have come to them yet.
+  Task<> pass_credit_on();
   Task<> acquire_beside();
   Task<> ask_all();
   // ask_all() in two parts: between two looks the caller may answer. `look`: how often it has looked.

@@ -57,6 +57,11 @@ Task<> FlagOrder::keep_in_use() {
   co_await give_credit(credit_given_);
 }
 
+Task<> FlagOrder::pass_credit_on() {
+  const std::uint64_t left = word(credit).load();
+  if (left != 0 && assured() == 0) co_await give_credit(left);
+}
+
 Task<> FlagOrder::acquire_beside() {
   return acquire_in_order();
 }

@@ -118,21 +118,25 @@ struct Sum {
   unsigned checked = 0;
 };
 
+void play_world(std::uint64_t seed, std::uint32_t nodes, std::uint32_t threads, InjectedBug bug, Sum& sum) {
+  Configuration configuration = hostile(seed, nodes);
+  configuration.threads = threads;
+  configuration.background = 1;
+  configuration.bug = bug;
+  Random random(seed);
+  Stage stage(configuration, blocks);
+  Play play{stage, hands_of(stage, threads, random)};
+  start(play);
+  stage.finish();
+  sum.checked += play.checked;
+  if (play.failures != 0) ++sum.worlds_with_failures;
+}
+
 Sum play_worlds(std::uint32_t nodes, std::uint32_t threads, InjectedBug bug) {
   Sum sum;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
-    Configuration configuration = hostile(seed, nodes);
-    configuration.threads = threads;
-    configuration.background = 1;
-    configuration.bug = bug;
-    Random random(seed);
-    Stage stage(configuration, blocks);
-    Play play{stage, hands_of(stage, threads, random)};
-    start(play);
-    stage.finish();
+    play_world(seed, nodes, threads, bug, sum);
     if (testing::Test::HasFatalFailure()) break;
-    sum.checked += play.checked;
-    if (play.failures != 0) ++sum.worlds_with_failures;
   }
   return sum;
 }
@@ -153,12 +157,85 @@ TEST(BackgroundLitmus, DataComesBeforeItsFlagToAllThreadsOfARank) {
   expect_data_with_flags(3, 2);
 }
 
+// Worlds in which a turn was under way when another rank began to keep order.
+TEST(BackgroundLitmus, DataComesBeforeItsFlagWhereATurnBeganBeforeOrder) {
+  Sum sum;
+  for (const std::uint64_t seed : {378, 4540}) play_world(seed, 3, 2, InjectedBug::none, sum);
+  EXPECT_EQ(sum.worlds_with_failures, 0u);
+}
+
 TEST(BackgroundLitmus, ReleasesMustBeAsOfOneMoment) {
   EXPECT_NE(play_worlds(2, 2, InjectedBug::not_as_of_now).worlds_with_failures, 0u);
 }
 
 TEST(BackgroundLitmus, ReleasesMustBeAnnounced) {
   EXPECT_NE(play_worlds(3, 2, InjectedBug::release_not_announced).worlds_with_failures, 0u);
+}
+
+// Node 1 begins a turn, and node 2 answers it. Then node 2 stores data and a flag, and node 0 lets order be
+// kept. Node 1 keeps order before node 2 does.
+struct OrderBegins {
+  static constexpr Word data{1, 0}, flag{2, 0};
+  Stage& stage;
+  bool flag_is_up = false, ends = false;
+  std::uint64_t found_flag = 0, found_data = 0;
+  bool was_certain = false;
+};
+
+Task<> answer_until_the_end(OrderBegins& play, Node& node) {
+  while (!play.ends) {
+    (void)co_await node.background().answer();
+    co_await fabric::sim::think(1000);
+  }
+}
+
+Task<> answer_and_set_flag(OrderBegins& play, Node& node) {
+  for (bool answered = false; !answered;) {
+    answered = co_await node.background().answer();
+    co_await fabric::sim::think(100);
+  }
+  co_await store(node, play.data.block, 1, play.data.index);
+  co_await store(node, play.flag.block, 1, play.flag.index);
+  play.flag_is_up = true;
+  co_await fabric::sim::think(500'000);
+  co_await answer_until_the_end(play, node);
+}
+
+Task<> let_order_be_kept(OrderBegins& play, Node& node) {
+  while (!play.flag_is_up) co_await fabric::sim::think(100);
+  play.stage.play(node.self().value, node.renew_order());
+  co_await fabric::sim::think(50'000);
+  co_await answer_until_the_end(play, node);
+}
+
+Task<> take_turn_and_look(OrderBegins& play, Node& node) {
+  EXPECT_EQ(co_await load(node, play.data.block, play.data.index), 0u);
+  (void)co_await node.background().turn();
+  play.was_certain = node.background().is_certain();
+  play.found_flag = co_await load(node, play.flag.block, play.flag.index);
+  play.found_data = co_await load(node, play.data.block, play.data.index);
+  play.ends = true;
+}
+
+bool finds_data_behind_flag(InjectedBug bug) {
+  Configuration configuration = calm(3);
+  configuration.background = 1;
+  configuration.bug = bug;
+  Stage stage(configuration, blocks);
+  OrderBegins play{stage};
+  do_now(stage, stage.node(2), store(stage.node(2), play.data.block, 0, play.data.index));
+  stage.play(1, take_turn_and_look(play, stage.node(1)));
+  stage.play(2, answer_and_set_flag(play, stage.node(2)));
+  stage.play(0, let_order_be_kept(play, stage.node(0)));
+  stage.finish();
+  EXPECT_TRUE(play.was_certain);
+  EXPECT_EQ(play.found_flag, 1u);
+  return play.found_data == 1;
+}
+
+TEST(BackgroundLitmus, ATurnWaitsUntilAllRanksKeepOrder) {
+  EXPECT_TRUE(finds_data_behind_flag(InjectedBug::none));
+  EXPECT_FALSE(finds_data_behind_flag(InjectedBug::order_believed_of_all));
 }
 
 // A thread comes back to a block that was closed while faults are held.
