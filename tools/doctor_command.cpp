@@ -14,17 +14,13 @@
 #include "os/cpu.h"
 #include "os/memory.h"
 #include "program_file.h"
+#include "refusal.h"
 #include "runtime/address_plan.h"
 #include "runtime/reservation.h"
 #include "topology.h"
 
 namespace musubi::tools {
 namespace {
-
-int refuse(const std::string& message, int status) {
-  std::fprintf(stderr, "musubi: %s\n", message.c_str());
-  return status;
-}
 
 void add_processors(doctor::Facts& facts) {
   const std::vector<Core> cores = allowed_cores();

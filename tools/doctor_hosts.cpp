@@ -19,17 +19,13 @@
 #include "network/measured.h"
 #include "os/memory.h"
 #include "program_file.h"
+#include "refusal.h"
 
 namespace musubi::tools {
 namespace {
 
 using Json = nlohmann::json;
 using Hosts = std::vector<launch::HostExamination>;
-
-int refuse(const std::string& message, int status) {
-  std::fprintf(stderr, "musubi: %s\n", message.c_str());
-  return status;
-}
 
 struct Report {
   Hosts hosts;

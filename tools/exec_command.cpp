@@ -17,16 +17,12 @@
 #include "launch/pmi/join_launcher.h"
 #include "mpi_library.h"
 #include "proxy_command.h"
+#include "refusal.h"
 
 namespace musubi::tools {
 namespace {
 
 using config::Configuration;
-
-int refuse(const std::string& message, int status) {
-  std::fprintf(stderr, "musubi: %s\n", message.c_str());
-  return status;
-}
 
 // On rank 0.
 int refusal(const RunOptions& options, const config::Settings& settings, const launch::KeyValues& launcher,

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -14,15 +13,11 @@
 
 #include "host_facts.h"
 #include "launch/hosts/hosts_launcher.h"
+#include "refusal.h"
 #include "trace_file.h"
 
 namespace musubi::tools {
 namespace {
-
-int refuse(const std::string& message, int status) {
-  std::fprintf(stderr, "musubi: %s\n", message.c_str());
-  return status;
-}
 
 Result<std::vector<launch::HostRanks>> find_hosts(const RunOptions& options) {
   if (!options.hosts.empty() && !options.host_file.empty()) {

@@ -18,6 +18,7 @@
 #include "network/rounds.h"
 #include "os/clock.h"
 #include "os/memory.h"
+#include "refusal.h"
 #include "run_command.h"
 #include "runtime/job_context.h"
 #include "runtime/job_fabric.h"
@@ -33,12 +34,6 @@ constexpr std::size_t pieces = 4;                            // that are under w
 constexpr std::size_t small_samples_max = 500;
 // All rounds together, and one: what a large job may not exceed, and what a measurement needs.
 constexpr std::uint64_t all_rounds_ns = 4'000'000'000, round_min_ns = 20'000'000, round_max_ns = 300'000'000;
-
-std::uint64_t median(std::vector<std::uint64_t> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // Serves the gets of others while this rank waits for them elsewhere, as the service thread of a job does.
 class Server {
@@ -99,12 +94,10 @@ class Measurement {
       std::optional<network::MeasuredPair> begun;
       if (own != round.end() && !is_target) begun = measure_awake(Rank{own->from}, round_ns / 4);
       // From here on the targets wait for the launcher: nobody of them looks at the fabric.
-      if (is_target || !begun) {
-        if (auto all = job_.bootstrap->all_gather(""); !all) return all.error();
-        continue;
+      if (begun) {
+        measure_asleep(*begun, Rank{own->from}, round_ns * 3 / 4);
+        measured_.push_back(*begun);
       }
-      measure_asleep(*begun, Rank{own->from}, round_ns * 3 / 4);
-      measured_.push_back(*begun);
       if (auto all = job_.bootstrap->all_gather(""); !all) return all.error();
     }
     return measured_;
@@ -142,7 +135,7 @@ class Measurement {
     do {
       samples.push_back(round_trip_ns(peer));
     } while (samples.size() < small_samples_max && os::monotonic_ns() < end);
-    return median(std::move(samples));
+    return network::median(std::move(samples));
   }
 
   Task<> get(Rank peer, std::byte* to, std::size_t bytes) {
@@ -197,11 +190,6 @@ Result<void> measure_and_print(runtime::JobContext& job) {
   std::fflush(stdout);
   job.bootstrap->finish(0);
   return {};
-}
-
-int refuse(const std::string& message, int status) {
-  std::fprintf(stderr, "musubi: %s\n", message.c_str());
-  return status;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "network/measured.h"
 #include "process_places.h"
 #include "program_file.h"
+#include "refusal.h"
 #include "runtime/address_plan.h"
 #include "runtime/reservation.h"
 #include "slurm_command.h"
@@ -26,11 +27,6 @@ namespace {
 
 using config::Configuration;
 using config::Source;
-
-int refuse(const std::string& message, int status) {
-  std::fprintf(stderr, "musubi: %s\n", message.c_str());
-  return status;
-}
 
 void remove_variable(std::vector<std::string>& environment, const std::string& name) {
   std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(name + "="); });

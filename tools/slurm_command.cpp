@@ -12,14 +12,10 @@
 #include "launch/pmi/join_launcher.h"
 #include "output_of.h"
 #include "program_file.h"
+#include "refusal.h"
 
 namespace musubi::tools {
 namespace {
-
-int refuse(const std::string& message, int status) {
-  std::fprintf(stderr, "musubi: %s\n", message.c_str());
-  return status;
-}
 
 std::optional<std::uint32_t> number_in(const char* variable) {
   const std::string text = config::environment_variable(variable).value_or("");

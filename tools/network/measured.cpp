@@ -33,13 +33,13 @@ Measured measured_in(const Json& network) {
   return measured;
 }
 
+}  // namespace
+
 std::uint64_t median(std::vector<std::uint64_t> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
-
-}  // namespace
 
 std::string as_json(const Measured& measured) {
   Json pairs = Json::array();

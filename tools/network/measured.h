@@ -25,6 +25,9 @@ struct Measured {
   std::vector<MeasuredPair> pairs;
 };
 
+// REQUIRES: there are values.
+std::uint64_t median(std::vector<std::uint64_t> values);
+
 // One JSON object.
 std::string as_json(const Measured& measured);
 // The object, or a larger one with it as `network`. Errors: it is none; the text says where it goes wrong.

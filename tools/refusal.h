@@ -1,0 +1,15 @@
+// How a command ends that cannot do what it was asked for.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+namespace musubi::tools {
+
+// One line on standard error. Result: `status`, for main to return.
+inline int refuse(const std::string& message, int status) {
+  std::fprintf(stderr, "musubi: %s\n", message.c_str());
+  return status;
+}
+
+}  // namespace musubi::tools
