@@ -21,14 +21,10 @@ Result<std::unique_ptr<mpi::MpiNet>> open_net(Rank self, std::uint32_t ranks, co
 
 Result<void> compare_builds(const std::vector<std::string>& builds, std::uint32_t ranks,
                             std::string_view own) {
-  if (builds.size() != ranks) {
-    return Error{"the exchange of builds gave " + std::to_string(builds.size()) + " answers for " +
-                 std::to_string(ranks) + " ranks; start all ranks by one mpirun"};
-  }
+  if (auto all = expect_from_all(builds, ranks, "builds", "mpirun"); !all) return all;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    if (builds[rank].empty() || builds[rank] == own) continue;  // one that failed reports it itself
-    return Error{"rank " + std::to_string(rank) +
-                 " is of another build of Musubi; start all ranks from the same installation"};
+    // One that failed reports it itself.
+    if (!builds[rank].empty() && builds[rank] != own) return other_build(rank);
   }
   return {};
 }

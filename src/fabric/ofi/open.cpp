@@ -20,15 +20,15 @@ std::string encode(std::string_view build, const ofi::OfiNet& net) {
 }
 
 Result<std::string> decode(std::uint32_t rank, std::string_view blob, std::string_view own) {
-  const std::string who = "rank " + std::to_string(rank);
   const std::string_view build = blob.substr(0, handshake::build_bytes);
   if (blob.size() <= handshake::build_bytes || build != own.substr(0, handshake::build_bytes)) {
-    return Error{who + " is of another build of Musubi; start all ranks from the same installation"};
+    return other_build(rank);
   }
   const auto provider_of = [](std::string_view text) {
     text.remove_prefix(handshake::build_bytes);
     return text.substr(0, text.find('\0'));
   };
+  const std::string who = "rank " + std::to_string(rank);
   const std::string_view theirs = provider_of(blob), ours = provider_of(own);
   if (theirs != ours) {
     return Error{who + " has " + std::string(theirs) + " of libfabric where this rank has " +
@@ -51,10 +51,7 @@ Result<std::unique_ptr<ofi::OfiNet>> open_net(Rank self, std::uint32_t ranks, co
 Result<std::unique_ptr<MessageTransport>> join(Rank self, std::uint32_t ranks, const OfiOptions& options,
                                                std::unique_ptr<ofi::OfiNet> net,
                                                const std::vector<std::string>& blobs) {
-  if (blobs.size() != ranks) {
-    return Error{"the exchange of addresses gave " + std::to_string(blobs.size()) + " answers for " +
-                 std::to_string(ranks) + " ranks; start all ranks by one musubi run"};
-  }
+  if (auto all = expect_from_all(blobs, ranks, "addresses", "musubi run"); !all) return all.error();
   std::vector<std::string> addresses(ranks);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     if (blobs[rank].empty()) continue;  // that rank reports its failure itself

@@ -91,10 +91,7 @@ void ShmFabric::map_own(std::span<const RegionMemory> regions, os::Mapping mailb
 
 Result<void> ShmFabric::map_peers(const ShmAddress& own, const std::vector<std::string>& blobs,
                                   std::span<const Rank> group) {
-  if (blobs.size() != peers_.size()) {
-    return Error{"the exchange of addresses gave " + std::to_string(blobs.size()) + " answers for " +
-                 std::to_string(peers_.size()) + " ranks; start all ranks by one musubi run"};
-  }
+  if (auto all = expect_from_all(blobs, peers_.size(), "addresses", "musubi run"); !all) return all;
   for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
     if (Rank{rank} == self_ || blobs[rank].empty()) continue;  // empty: that rank reports its failure itself
     if (!group.empty() && std::ranges::find(group, Rank{rank}) == group.end()) continue;

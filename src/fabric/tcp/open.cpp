@@ -51,10 +51,7 @@ Result<std::vector<os::SocketAddress>> decode(std::uint32_t rank, std::string_vi
   const bool is_alike = blob.size() > handshake::build_bytes &&
                         (blob.size() - handshake::build_bytes) % sizeof(os::SocketAddress) == 0 &&
                         blob.substr(0, handshake::build_bytes) == own.substr(0, handshake::build_bytes);
-  if (!is_alike) {
-    return Error{"rank " + std::to_string(rank) +
-                 " is of another build of Musubi; start all ranks from the same installation"};
-  }
+  if (!is_alike) return other_build(rank);
   blob.remove_prefix(handshake::build_bytes);
   std::vector<os::SocketAddress> addresses(blob.size() / sizeof(os::SocketAddress));
   std::memcpy(static_cast<void*>(addresses.data()), blob.data(), blob.size());
@@ -63,10 +60,7 @@ Result<std::vector<os::SocketAddress>> decode(std::uint32_t rank, std::string_vi
 
 Result<std::unique_ptr<SocketTransport>> join(Rank self, std::uint32_t ranks, const TcpOptions& options,
                                               Door door, const std::vector<std::string>& blobs) {
-  if (blobs.size() != ranks) {
-    return Error{"the exchange of addresses gave " + std::to_string(blobs.size()) + " answers for " +
-                 std::to_string(ranks) + " ranks; start all ranks by one musubi run"};
-  }
+  if (auto all = expect_from_all(blobs, ranks, "addresses", "musubi run"); !all) return all.error();
   std::vector<std::vector<os::SocketAddress>> addresses;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     addresses.emplace_back();
