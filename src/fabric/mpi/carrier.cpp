@@ -91,20 +91,6 @@ bool Carrier::open_ropes() {
   return true;
 }
 
-// Result: whether there was anything to do.
-bool Carrier::carry() {
-  moved_ = false;
-  if (owes_call_) {
-    owes_call_ = false;
-    if (depot_.to_rank.any()) call_some_sleeper();
-  }
-  take_marks();
-  begin_sends();
-  begin_receives();
-  look();
-  return moved_;
-}
-
 void Carrier::take_marks() {
   depot_.to_carrier.take([this](std::uint32_t group, std::uint32_t marks) {
     for (; marks != 0; marks &= marks - 1) {
@@ -144,20 +130,37 @@ void Carrier::begin_receives() {
   }
 }
 
-// Result: whether anything has left or come.
-bool Carrier::look() {
+// Calls each(done, whether it has come) for what has left or come; its slot is free. Result: how many.
+template <typename Each>
+int Carrier::look(Each each) {
   musubi_mpi_done done[musubi_mpi_slots];
   int count = 0;
   check(calls_.look(done, &count), "make progress");
-  for (int i = 0; i < count; ++i) has_ended(done[i]);
-  return count > 0;
+  for (int i = 0; i < count; ++i) {
+    const bool has_come = done[i].slot < static_cast<int>(receives_max);
+    free_slots_[has_come ? to_receive : to_send].push_back(done[i].slot);
+    each(done[i], has_come);
+  }
+  return count;
 }
 
-void Carrier::has_ended(const musubi_mpi_done& done) {
+// Result: whether there was anything to do.
+bool Carrier::carry() {
+  moved_ = false;
+  if (owes_call_) {
+    owes_call_ = false;
+    if (depot_.to_rank.any()) call_some_sleeper();
+  }
+  take_marks();
+  begin_sends();
+  begin_receives();
+  look([this](const musubi_mpi_done& done, bool has_come) { has_ended(done, has_come); });
+  return moved_;
+}
+
+void Carrier::has_ended(const musubi_mpi_done& done, bool has_come) {
   const std::uint32_t parcel = parcel_in_[done.slot];
   const std::uint32_t group = parcel / parcels_of_group, mark = 1u << parcel % parcels_of_group;
-  const bool has_come = done.slot < static_cast<int>(receives_max);
-  free_slots_[has_come ? to_receive : to_send].push_back(done.slot);
   check(done.error, has_come ? "receive" : "send");
   Label& label = depot_.label_of(parcel);
   const bool is_awaited = label.is_awaited;
@@ -207,14 +210,9 @@ bool Carrier::settle() {
     if (there_ns != 0 && now_ns - there_ns > answer_ns) break;
     if (now_ns - begin_ns > settle_max_ns) return false;
     begin_receives();
-    musubi_mpi_done done[musubi_mpi_slots];
-    int count = 0;
-    check(calls_.look(done, &count), "make progress");
-    for (int i = 0; i < count; ++i) {
-      const bool has_come = done[i].slot < static_cast<int>(receives_max);
-      free_slots_[has_come ? to_receive : to_send].push_back(done[i].slot);
-      if (has_come) empty_.push_back(parcel_in_[done[i].slot]);
-    }
+    const int count = look([this](const musubi_mpi_done& done, bool has_come) {
+      if (has_come) empty_.push_back(parcel_in_[done.slot]);
+    });
     if (there_ns == 0 && free_slots_[to_send].size() == sends_max) {
       int all_are_there = 0;
       check(calls_.meet(&all_are_there), "bring the ranks together");

@@ -42,8 +42,9 @@ class Carrier {
   void take_marks();
   void begin_sends();
   void begin_receives();
-  bool look();
-  void has_ended(const musubi_mpi_done& done);
+  template <typename Each>
+  int look(Each each);
+  void has_ended(const musubi_mpi_done& done, bool has_come);
   void call_rank(Sleeper sleeper) noexcept;
   void call_some_sleeper() noexcept;
   void nap(std::uint64_t idle_ns) noexcept;

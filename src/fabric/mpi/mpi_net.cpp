@@ -53,8 +53,7 @@ Result<void> MpiNet::meet_carrier() {
   }
   if (head.state.load() == served) return {};
   return Error{
-      "musubi exec, which speaks MPI for this rank, cannot reach it through /proc; let both run as the "
-      "same "
+      "musubi exec, which speaks MPI for this rank, cannot reach it through /proc; let both run as the same "
       "user in one namespace of processes"};
 }
 
