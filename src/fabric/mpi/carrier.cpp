@@ -201,7 +201,8 @@ void Carrier::nap(std::uint64_t idle_ns) noexcept {
   sleeps.store(0);
 }
 
-// What still comes is received and dropped, for its sender waits for that.
+// What the rank said last is sent, though nobody answers it any more. What still comes is received and
+// dropped, for its sender waits for that.
 bool Carrier::settle() {
   const std::uint64_t begin_ns = os::monotonic_ns();
   std::uint64_t there_ns = 0;
@@ -209,11 +210,14 @@ bool Carrier::settle() {
     const std::uint64_t now_ns = os::monotonic_ns();
     if (there_ns != 0 && now_ns - there_ns > answer_ns) break;
     if (now_ns - begin_ns > settle_max_ns) return false;
+    take_marks();
+    begin_sends();
     begin_receives();
     const int count = look([this](const musubi_mpi_done& done, bool has_come) {
       if (has_come) empty_.push_back(parcel_in_[done.slot]);
     });
-    if (there_ns == 0 && free_slots_[to_send].size() == sends_max) {
+    const bool all_have_left = to_send_.empty() && free_slots_[to_send].size() == sends_max;
+    if (there_ns == 0 && all_have_left) {
       int all_are_there = 0;
       check(calls_.meet(&all_are_there), "bring the ranks together");
       if (all_are_there != 0) there_ns = os::monotonic_ns();
