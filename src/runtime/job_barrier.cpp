@@ -46,6 +46,13 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
   if (part_ns_ != 0) record_event(Event::barrier_acquire, part_ns_, 0);
 }
 
+void JobBarrier::part() {
+  BarrierPayload nothing{};
+  sync::Barrier::Passage passage = sync::Barrier::Passage::last(nothing);
+  const HandlersHeldBack handlers;
+  if (!barrier_.pass(passage)) threads_.executor().run(barrier_.finish(passage));
+}
+
 // Within pass().
 void JobBarrier::on_released() noexcept {
   if (part_ns_ != 0) {

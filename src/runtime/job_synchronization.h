@@ -25,6 +25,9 @@ class JobSynchronization final : public Synchronization {
   void barrier(BarrierPayload& payload) override {
     if (job_.ranks > 1) barrier_.pass(payload, keeper_.get());
   }
+  void part() override {
+    if (job_.ranks > 1) barrier_.part();
+  }
   void set_release_listener(ReleaseListener* listener) override { barrier_.set_release_listener(listener); }
   void begin_region(std::uintptr_t function, const void* argument) override {
     if (job_.ranks > 1) barrier_.begin_region(function, argument);

@@ -59,12 +59,13 @@ void Barrier::set_release_listener(ReleaseListener* listener) {
 
 void Barrier::Parts::begin(Passage& passage) {
   passage.stage_ = Passage::Stage::exchange;
+  passage.has_payload_ = fabric.self() == Rank{0};
+  if (passage.last_) return;
   if (listener != nullptr) listener->on_released();
   counters.add(trace::Counter::barriers);
   Collect collect(gathered);
   passage.given_ = protocol.signature(collect);
   passage.gave_nothing_ = gathered.view().empty();
-  passage.has_payload_ = fabric.self() == Rank{0};
 }
 
 // Gathered notices leave the own signature when every thread that might take them from there has them
@@ -90,7 +91,7 @@ void Barrier::Parts::prepare_next() {
 Need Barrier::Parts::advance(Passage& passage) {
   using Stage = Passage::Stage;
   if (passage.stage_ == Stage::arrived) {
-    if (!protocol.release_at_once(passage.quiescent_)) return Need::release;
+    if (!passage.last_ && !protocol.release_at_once(passage.quiescent_)) return Need::release;
     begin(passage);
   }
   while (passage.stage_ == Stage::exchange) {
@@ -104,7 +105,8 @@ Need Barrier::Parts::advance(Passage& passage) {
     ++passage.round_;
   }
   if (passage.stage_ == Stage::gathered) {
-    if (!protocol.acquire_at_once(gathered.view(), audience_of(passage))) return Need::acquire;
+    const coherence::Audience audience = audience_of(passage);
+    if (!passage.last_ && !protocol.acquire_at_once(gathered.view(), audience)) return Need::acquire;
     end(passage);
   }
   return Need::nothing;

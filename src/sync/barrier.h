@@ -37,14 +37,19 @@ class Barrier final : public fabric::Listener {
     Passage(Payload& payload, bool quiescent, bool complete)
         : payload_(payload), quiescent_(quiescent), complete_(complete) {}
     Passage(const Passage&) = delete;
+    // Without news: nothing is released or acquired. No rank that has passed is asked for anything by this
+    // barrier, or by one before: it may leave the job.
+    static Passage last(Payload& payload) { return Passage(payload); }
 
    private:
     friend class Barrier;
+    explicit Passage(Payload& payload) : payload_(payload), quiescent_(true), complete_(true), last_(true) {}
     enum class Stage : std::uint8_t { arrived, exchange, gathered, passed };
 
     Payload& payload_;
     const bool quiescent_;
     bool complete_;  // on all ranks that this one has heard of
+    const bool last_ = false;
     Stage stage_ = Stage::arrived;
     bool has_payload_ = false;
     bool gave_nothing_ = true;  // the own signature was empty

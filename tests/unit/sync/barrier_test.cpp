@@ -50,6 +50,7 @@ class RecordingProtocol final : public coherence::Protocol {
     co_return;
   }
   std::uint64_t signature(coherence::SignatureSink& sink) override {
+    ++questions_;
     sink.take({{}, given_});
     return epoch_;
   }
@@ -71,6 +72,8 @@ class RecordingProtocol final : public coherence::Protocol {
   void adopt(BlockId, std::uint64_t) override {}
   coherence::Ordering& ordering() override { return ordering_; }
 
+  // Releases, signatures and acquires.
+  std::uint64_t questions() const { return questions_; }
   // After each barrier: everything that all ranks gave out for it, each notice once.
   bool has_everything(std::uint32_t ranks) const {
     std::vector<std::uint64_t> expected;
@@ -87,6 +90,7 @@ class RecordingProtocol final : public coherence::Protocol {
   coherence::NoOrdering ordering_{*this};
   static std::uint64_t block_of(Rank rank, std::size_t i) { return rank.value * 1000 + i; }
   void begin(bool) {
+    ++questions_;
     ++epoch_;
     given_.clear();
     for (std::size_t i = 0; i < notices_of(self_.value, epoch_); ++i) {
@@ -94,6 +98,7 @@ class RecordingProtocol final : public coherence::Protocol {
     }
   }
   void record(coherence::SignatureView signature, coherence::Audience audience) {
+    ++questions_;
     audience_ = audience;
     acquired_.clear();
     for (const Notice& notice : signature.notices) acquired_.push_back(notice.block.value);
@@ -102,6 +107,7 @@ class RecordingProtocol final : public coherence::Protocol {
 
   Rank self_;
   bool at_once_;
+  std::uint64_t questions_ = 0;
   std::uint64_t epoch_ = 0;
   std::uint64_t forgotten_ = 0;
   coherence::Audience audience_ = coherence::Audience::unknown;
@@ -130,6 +136,10 @@ void run_rank(ShmRank& place, const Shape& shape, std::uint64_t barriers, Outcom
   Barrier barrier(fabric, protocol, place.counters, place.memory.data(), 0, notices_max);
   fabric::conformance::ThreadExecutor executor(*place.fabric);
   const std::atomic<bool> never{false};
+  const auto finish = [&](Barrier::Passage& passage) {
+    Task<> rest = barrier.finish(passage);
+    executor.drive(rest, never);
+  };
   for (std::uint64_t epoch = 1; epoch <= barriers; ++epoch) {
     if (shape.late && epoch % shape.ranks == self.value)
       std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -140,13 +150,18 @@ void run_rank(ShmRank& place, const Shape& shape, std::uint64_t barriers, Outcom
     if (barrier.pass(passage)) {
       ++outcome.through;
     } else {
-      Task<> rest = barrier.finish(passage);
-      executor.drive(rest, never);
+      finish(passage);
     }
     const bool right = payload == Barrier::Payload{epoch, 2, 3, 4, 5, ~epoch};
     if (!right || !protocol.has_everything(shape.ranks)) ++outcome.wrong;
   }
   outcome.messages = place.counters.get(trace::Counter::messages);
+  // Nobody is asked for notices then, however many there are.
+  const std::uint64_t questions = protocol.questions();
+  Barrier::Payload last{self.value, 7};
+  Barrier::Passage passage = Barrier::Passage::last(last);
+  if (!barrier.pass(passage)) finish(passage);
+  if (protocol.questions() != questions || last != Barrier::Payload{0, 7}) ++outcome.wrong;
 }
 
 std::vector<Outcome> run(const Shape& shape, std::uint64_t barriers) {
