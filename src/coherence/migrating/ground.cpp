@@ -7,19 +7,9 @@
 #include "coherence/migrating/home_operations.h"
 #include "coherence/regions.h"
 #include "coherence/rules/relays.h"
+#include "fabric/nearness.h"
 
 namespace musubi::coherence::migrating {
-
-namespace {
-
-bool has_far_peers(const fabric::Fabric& fabric) {
-  for (std::uint32_t rank = 0; rank < fabric.ranks(); ++rank) {
-    if (Rank{rank} != fabric.self() && !fabric.capabilities(Rank{rank}).local_pointer) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& its_vm,
                trace::Counters& its_counters, remote_lock::Grants& grants, const RankMemory& memory,
@@ -42,7 +32,7 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
       visits(reinterpret_cast<std::byte*>(memory.words), VisitLayout(space.blocks_max()), parameters.hooks),
       home_side{visits.layout(),  rules::relay_places(fabric.ranks(), parameters.relay_places),
                 parameters.hooks, &parameters,
-                &store,           has_far_peers(fabric)} {
+                &store,           !fabric::all_are_near(fabric)} {
   fabric.offer(look_procedure, {&look_at_home, &home_side});
   fabric.offer(operation_procedure, {&operate_at_home, &home_side});
   fabric.offer(merge_procedure, {&merge_changes_at_home, &home_side});
