@@ -33,7 +33,7 @@ Task<> Publications::publish(Block& b, Modification* modification) {
   const bool copy_is_of_home =
       was_here || !taken.words.unpublished() || ground_.injected(InjectedBug::taken_bytes_noted);
   const bool notes_lines = copy_is_of_home && lines_.are_worth_noting(b, home);
-  const bool differs = notes_lines ? twins_.publish_changes(b, lines) : twins_.publish_changes(b);
+  const bool differs = twins_.publish_changes(b, notes_lines ? &lines : nullptr);
   changes = (differs && twin_tells) || changes;
   twins_.note_copy(b);
   b.entry.published_equals = true;

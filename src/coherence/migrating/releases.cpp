@@ -93,7 +93,7 @@ Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
   // timestamp.
   LineMask lines;
   const bool notes_lines = lines_.are_worth_noting(b, version);
-  const bool differs = notes_lines ? twins_.publish_changes(b, lines) : twins_.publish_changes(b);
+  const bool differs = twins_.publish_changes(b, notes_lines ? &lines : nullptr);
   const bool changed = differs || versions_.must_name_anew(e);
   if (changed) {
     using rules::AfterPublishing;

@@ -23,19 +23,15 @@ void Twins::make(Block& b) {
   }
 }
 
-bool Twins::publish_changes(const Block& b) {
+bool Twins::publish_changes(const Block& b, LineMask* lines) {
   MUSUBI_CHECK(!b.entry.bytes_lost, "block %lu: its bytes are of no version",
                static_cast<unsigned long>(b.id.value));
-  const bool changed = b.entry.held_back ? held_back_.publish_changes(b) : ground_.store.copy_changes(b);
+  MUSUBI_CHECK(lines == nullptr || !b.entry.held_back);
+  const bool changed = b.entry.held_back  ? held_back_.publish_changes(b)
+                       : lines != nullptr ? ground_.store.copy_changes(b, *lines)
+                                          : ground_.store.copy_changes(b);
   if (changed) note_copy(b);
   return changed;
-}
-
-bool Twins::publish_changes(const Block& b, LineMask& changed) {
-  MUSUBI_CHECK(!b.entry.bytes_lost && !b.entry.held_back);
-  const bool has_changes = ground_.store.copy_changes(b, changed);
-  if (has_changes) note_copy(b);
-  return has_changes;
 }
 
 bool Twins::differs(const Block& b) {

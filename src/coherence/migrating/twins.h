@@ -17,10 +17,9 @@ class Twins {
 
   // The public copy becomes the twin of what is about to be written.
   void make(Block& b);
-  // Copies the changes of this rank to the public copy. Result: whether there are any.
-  bool publish_changes(const Block& b);
-  // The same, and notes their lines. REQUIRES: the block is not held back.
-  bool publish_changes(const Block& b, LineMask& changed);
+  // Copies the changes of this rank to the public copy, and notes their lines unless `lines` is null. Result:
+  // whether there are any. REQUIRES: no lines are noted of a block that is held back.
+  bool publish_changes(const Block& b, LineMask* lines = nullptr);
   bool differs(const Block& b);
   // The changes of this rank on top of the twin stay, the rest becomes `remote`, which comes from `giver`.
   void merge(const Block& b, const std::byte* remote, Rebase rebase, Rank giver);
