@@ -28,9 +28,10 @@ class LineCopies {
   // At the home, under the block's lock. Whether far ranks read the block: then what is about to change of
   // its public copy, which has version `found`, is worth noting.
   bool are_worth_noting(const Block& b, Version found) const;
-  // At the home: whether a release that compares many bytes had better compare this block, too.
-  bool are_worth_comparing(const Block& b) const {
-    return ground_.home_side.has_far_peers && board(b).is_worth_comparing(b.id);
+  // At the home: whether releases compare so much that a comparison of this block costs more than it saves.
+  // What few bytes of far readers depend on is compared all the same.
+  bool comparison_costs(const Block& b) const {
+    return ground_.comparison_cost.is_high() && !are_worth_comparing(b);
   }
   // The public copy has the version that the words of the block name; `lines` are what has changed since
   // `found`. Before the end of the critical section.
@@ -41,6 +42,9 @@ class LineCopies {
 
  private:
   bool has_base(const Block& b) const;
+  bool are_worth_comparing(const Block& b) const {
+    return ground_.home_side.has_far_peers && board(b).is_worth_comparing(b.id);
+  }
   ChangeBoard board(const Block& b) const;
 
   Ground& ground_;

@@ -97,9 +97,8 @@ Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
   const bool changed = differs || versions_.must_name_anew(e);
   if (changed) {
     using rules::AfterPublishing;
-    const bool cost_counts = ground_.comparison_cost.is_high() && !lines_.are_worth_comparing(b);
     const AfterPublishing after =
-        rules::after_publishing(e, quiescent, ground_.may_be_unpublished(e), cost_counts);
+        rules::after_publishing(e, quiescent, ground_.may_be_unpublished(e), lines_.comparison_costs(b));
     const bool now = after == AfterPublishing::gives_up_now;
     versions_.name(b, version, true, now ? PublicCopy::none : PublicCopy::holds_it);
     const bool soon = after == AfterPublishing::gives_up_if_silent &&

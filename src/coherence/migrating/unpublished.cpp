@@ -52,8 +52,8 @@ Task<bool> Unpublished::leave_unpublished(Block& b) {
 void Unpublished::release(Block& b, Version version, bool quiescent) {
   Entry& e = b.entry;
   MUSUBI_CHECK(e.state == State::writable && !e.pinned);
-  const bool cost_counts = ground_.comparison_cost.is_high() && !lines_.are_worth_comparing(b);
-  switch (rules::live_release_of(version, quiescent, ground_.may_be_unpublished(e), cost_counts)) {
+  const bool costs = lines_.comparison_costs(b);
+  switch (rules::live_release_of(version, quiescent, ground_.may_be_unpublished(e), costs)) {
     case rules::LiveRelease::names_live:
       // It was opened since the last release, or has slept: it counts as changed.
       versions_.name(b, version, false, PublicCopy::none);
