@@ -3,7 +3,6 @@
 #include <atomic>
 #include <optional>
 
-#include "coherence/core/change_record.h"
 #include "coherence/migrating/home_looks.h"
 #include "coherence/regions.h"
 
@@ -20,10 +19,6 @@ bool add_line(fabric::Call& call, const std::byte* from, std::size_t bytes) noex
   return true;
 }
 
-ChangeRecord* record_of(const fabric::Call& call, const HomeSide& side, BlockId block) noexcept {
-  return call.object_at<ChangeRecord>(words_region, side.layout.changes().record(block));
-}
-
 // Of larger blocks a reader has room for a few lines only, and mostly more have changed.
 bool has_small_lines(const vm::Extent& extent, const LinesWanted& wanted) noexcept {
   constexpr std::size_t lines_min = 8;
@@ -31,6 +26,10 @@ bool has_small_lines(const vm::Extent& extent, const LinesWanted& wanted) noexce
 }
 
 }  // namespace
+
+ChangeRecord* record_of(const fabric::Call& call, const HomeSide& side, BlockId block) noexcept {
+  return call.object_at<ChangeRecord>(words_region, side.layout.changes().record(block));
+}
 
 void ask_for_lines(const fabric::Call& call, const HomeSide& side, BlockId block, const LinesWanted& wanted,
                    LogicalTime newest, std::uint64_t sections) noexcept {

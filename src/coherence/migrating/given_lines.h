@@ -11,6 +11,7 @@
 #include "base/buffer_pool.h"
 #include "base/check.h"
 #include "base/ids.h"
+#include "coherence/core/change_record.h"
 #include "coherence/core/line_mask.h"
 #include "fabric/calls.h"
 #include "fabric/fabric.h"
@@ -54,6 +55,10 @@ fabric::Step call(fabric::ProcedureId procedure, const Request& request, LinesAn
   return fabric::call(procedure, std::as_bytes(std::span(&request, 1)), answer.end,
                       sizeof answer - sizeof answer.end);
 }
+
+// The record of changes that the block has at the target of the call; null if there is no such place. Other
+// blocks share it (ChangeBoard).
+ChangeRecord* record_of(const fabric::Call& call, const HomeSide& side, BlockId block) noexcept;
 
 // Part of a procedure at the home, which has no public copy: changes are worth noting from now on.
 void ask_for_lines(const fabric::Call& call, const HomeSide& side, BlockId block, const LinesWanted& wanted,

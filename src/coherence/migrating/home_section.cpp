@@ -27,15 +27,13 @@ BlockWords* words_of(const Call& call, const VisitLayout& layout, std::uint64_t 
 HomeSection::HomeSection(const Call& call, const HomeSide& side, std::uint64_t block) noexcept
     : call_(call),
       side_(side),
-      layout_(side.layout),
-      hooks_(side.hooks),
       block_(block),
       words_(words_of(call, side.layout, block)),
       own_words_(call.at(words_region, side.layout.epoch(),
                          side.layout.visitors() + sizeof(std::uint64_t) - side.layout.epoch())) {}
 
 std::uint64_t& HomeSection::own_word(std::uint64_t offset) const noexcept {
-  return *reinterpret_cast<std::uint64_t*>(own_words_ + (offset - layout_.epoch()));
+  return *reinterpret_cast<std::uint64_t*>(own_words_ + (offset - side_.layout.epoch()));
 }
 
 // Counted before it looks whether the rank keeps order: a rank that begins to waits for all that are counted.
@@ -48,13 +46,14 @@ Verdict HomeSection::enter(Rank initial_home, std::uint32_t& home) noexcept {
     return changes_at_home::elsewhere;
   }
   const bool is_free = found == OwnerWord::unlocked();
-  hooks_.others_may_act();
+  side_.hooks.others_may_act();
   if (!is_free || !owner.compare_exchange_strong(seen, OwnerWord::tried_by(call_.caller()).raw)) {
     return changes_at_home::busy;
   }
-  hooks_.others_may_act();
-  if (!hooks_.injected(InjectedBug::call_not_counted)) shared(own_word(layout_.visitors())).fetch_add(1);
-  hooks_.others_may_act();
+  side_.hooks.others_may_act();
+  if (!side_.hooks.injected(InjectedBug::call_not_counted))
+    shared(own_word(side_.layout.visitors())).fetch_add(1);
+  side_.hooks.others_may_act();
   return changes_at_home::done;
 }
 
@@ -63,17 +62,17 @@ bool HomeSection::has_bytes() const noexcept {
   return write_ts != 0 && shared(words_->public_ts).load() == write_ts;
 }
 bool HomeSection::keeps_order() const noexcept {
-  return shared(own_word(layout_.order())).load() != 0;
+  return shared(own_word(side_.layout.order())).load() != 0;
 }
 bool HomeSection::holds_back() const noexcept {
-  return shared(own_word(layout_.held_back())).load() != 0;
+  return shared(own_word(side_.layout.held_back())).load() != 0;
 }
 bool HomeSection::rests() const noexcept {
   return (shared(words_->stillness).load() & BlockWords::at_rest) != 0;
 }
 
 bool HomeSection::is_quiescent() const noexcept {
-  return shared(own_word(layout_.quiescent())).load() != 0;
+  return shared(own_word(side_.layout.quiescent())).load() != 0;
 }
 
 Version HomeSection::version() const noexcept {
@@ -82,30 +81,31 @@ Version HomeSection::version() const noexcept {
 
 void HomeSection::name(Version version) noexcept {
   shared(words_->write_ts).store(version.write_ts.value);
-  hooks_.others_may_act();
+  side_.hooks.others_may_act();
   shared(words_->read_ts).store(version.read_ts.value);
-  hooks_.others_may_act();
+  side_.hooks.others_may_act();
   shared(words_->public_ts).store(version.write_ts.value);
 }
 
 void HomeSection::end_change(Version found, const LineMask& lines) noexcept {
-  hooks_.others_may_act();
-  auto* const record = call_.object_at<ChangeRecord>(words_region, layout_.changes().record(block_));
+  side_.hooks.others_may_act();
+  ChangeRecord* const record = record_of(call_, side_, block_);
   if (side_.has_far_peers && record != nullptr) {
-    const ChangeBoard board(*record, hooks_);
+    const ChangeBoard board(*record, side_.hooks);
     const LogicalTime next{shared(words_->public_ts).load()};
     if (board.is_worth_noting(block_))
       board.note(block_, found.write_ts, next, shared(words_->version).load(), lines);
   }
-  hooks_.others_may_act();
-  if (!hooks_.injected(InjectedBug::version_not_raised)) shared(words_->version).fetch_add(1);
+  side_.hooks.others_may_act();
+  if (!side_.hooks.injected(InjectedBug::version_not_raised)) shared(words_->version).fetch_add(1);
 }
 
 void HomeSection::leave() noexcept {
-  hooks_.others_may_act();
+  side_.hooks.others_may_act();
   shared(words_->owner).store(OwnerWord::unlocked().raw);
-  hooks_.others_may_act();
-  if (!hooks_.injected(InjectedBug::call_not_counted)) shared(own_word(layout_.visitors())).fetch_sub(1);
+  side_.hooks.others_may_act();
+  if (!side_.hooks.injected(InjectedBug::call_not_counted))
+    shared(own_word(side_.layout.visitors())).fetch_sub(1);
 }
 
 }  // namespace musubi::coherence::migrating

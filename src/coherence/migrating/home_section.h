@@ -50,8 +50,6 @@ class HomeSection {
 
   const fabric::Call& call_;
   const HomeSide& side_;
-  const VisitLayout& layout_;
-  const Hooks& hooks_;
   const BlockId block_;
   BlockWords* const words_;
   std::byte* const own_words_;  // of the rank: from VisitLayout::epoch() to visitors()
