@@ -40,6 +40,7 @@ struct LinesAnswer {
   static LinesAnswer* in(const BufferPool::Buffer& buffer) {
     auto* const answer = new (buffer.data()) LinesAnswer;
     answer->end = {};
+    answer->result = {};
     return answer;
   }
   // The bytes of the lines that have come. REQUIRES: a verdict that says so.
