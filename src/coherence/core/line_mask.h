@@ -14,17 +14,18 @@ class LineMask {
   static constexpr std::size_t lines_max = 512;
   static constexpr std::size_t words = lines_max / 64;
 
-  // A power of two, and a whole number of words: a block has as many lines as a mask, or fewer.
+  // A whole number of words: blocks are whole pages. The last block of a segment may be shorter: no power of
+  // two.
   static constexpr std::size_t line_bytes(std::size_t block_bytes) {
     return std::max(sizeof(std::uint64_t), block_bytes / lines_max);
   }
 
   constexpr void set(std::size_t line) { words_[line / 64] |= std::uint64_t{1} << line % 64; }
-  // All lines of which [begin, end) has bytes.
-  constexpr void set_bytes(std::size_t begin, std::size_t end, std::size_t line_bytes) {
-    for (std::size_t line = begin / line_bytes; line * line_bytes < end; ++line) set(line);
+  // All lines of which the bytes [begin, end) of a block have some.
+  constexpr void set_bytes(std::size_t begin, std::size_t end, std::size_t block_bytes) {
+    const std::size_t bytes = line_bytes(block_bytes);
+    for (std::size_t line = begin / bytes; line * bytes < end; ++line) set(line);
   }
-  constexpr bool test(std::size_t line) const { return (words_[line / 64] >> line % 64 & 1) != 0; }
   constexpr std::size_t count() const {
     std::size_t result = 0;
     for (const std::uint64_t word : words_) result += static_cast<std::size_t>(std::popcount(word));

@@ -115,7 +115,7 @@ void HomeAtomics::name_here(Block& b, const Modification& modification) {
   if (notes_lines) {
     LineMask lines;
     const std::size_t at = modification.offset;
-    lines.set_bytes(at, at + modification.bytes, LineMask::line_bytes(b.extent.bytes));
+    lines.set_bytes(at, at + modification.bytes, b.extent.bytes);
     lines_.note(b, found, lines);
   }
   versions_.end_critical_section(b);

@@ -88,7 +88,7 @@ LineMask merge(const HomeSide& side, const Block& block, HomeBytes home, Rank ca
   LineMask lines;
   while (take_run(runs, run, bytes)) {
     overlay.lay(run.begin, bytes);
-    lines.set_bytes(run.begin, run.begin + run.bytes, LineMask::line_bytes(block.extent.bytes));
+    lines.set_bytes(run.begin, run.begin + run.bytes, block.extent.bytes);
   }
   overlay.end_line();
   return lines;

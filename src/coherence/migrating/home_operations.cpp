@@ -86,7 +86,7 @@ void operate(const HomeSide& side, HomeSection& section, const Place& place, con
   hooks.others_may_act();
   LineMask lines;
   const std::size_t block_bytes = side.store->space().extent(BlockId{request.block}).bytes;
-  lines.set_bytes(request.place, request.place + request.bytes, LineMask::line_bytes(block_bytes));
+  lines.set_bytes(request.place, request.place + request.bytes, block_bytes);
   name_version(hooks, section, lines, result);
 }
 

@@ -21,7 +21,13 @@ LineMask mask(std::initializer_list<std::size_t> lines) {
 }
 LineMask many() {
   LineMask result;
-  result.set_bytes(0, ChangeRecord::few_lines, 1);
+  for (std::size_t line = 0; line < ChangeRecord::few_lines; ++line) result.set(line);
+  return result;
+}
+
+Lines lines_of(const LineMask& lines) {
+  Lines result;
+  lines.for_each([&](std::size_t line) { result.insert(line); });
   return result;
 }
 
@@ -42,9 +48,7 @@ class Changes : public testing::Test {
     const std::optional<LineMask> lines =
         board_.since(block, LogicalTime{base}, LogicalTime{newest_}, sections_);
     if (!lines) return std::nullopt;
-    Lines result;
-    lines->for_each([&](std::size_t line) { result.insert(line); });
-    return result;
+    return lines_of(*lines);
   }
 
   std::uint64_t newest_ = 10, sections_ = 3;
@@ -167,10 +171,12 @@ TEST(LineMask, BytesHaveTheLinesThatTheyTouch) {
   EXPECT_EQ(LineMask::line_bytes(32768), 64u);
   EXPECT_EQ(LineMask::line_bytes(64), 8u);
   LineMask lines;
-  lines.set_bytes(63, 65, 64);
-  lines.set_bytes(128, 192, 64);
-  EXPECT_TRUE(lines.test(0) && lines.test(1) && lines.test(2));
-  EXPECT_EQ(lines.count(), 3u);
+  lines.set_bytes(63, 65, 32768);
+  lines.set_bytes(128, 192, 32768);
+  EXPECT_EQ(lines_of(lines), (Lines{0, 1, 2}));
+  LineMask of_short_block;  // lines of 24 bytes
+  of_short_block.set_bytes(23, 48, 3 * 4096);
+  EXPECT_EQ(lines_of(of_short_block), (Lines{0, 1}));
 }
 
 }  // namespace
