@@ -18,6 +18,7 @@ using fabric::Verdict;
 
 // The bytes of an operation at the home: where the program sees them, and in the public copy.
 struct Place {
+  std::size_t block_bytes;
   std::byte* live;
   std::byte* copy;
 };
@@ -29,10 +30,7 @@ bool is_operation(const OperationRequest& request) noexcept {
 }
 
 // What a peer says of the block is what this rank knows of it.
-bool is_within_block(const HomeSide& side, const OperationRequest& request) noexcept {
-  const vm::Space& space = side.store->space();
-  if (request.block >= space.blocks()) return false;
-  const vm::Extent extent = space.extent(BlockId{request.block});
+bool is_within_block(const vm::Extent& extent, const OperationRequest& request) noexcept {
   return request.offset == extent.offset && request.place < extent.bytes &&
          request.bytes <= extent.bytes - request.place;
 }
@@ -85,8 +83,7 @@ void operate(const HomeSide& side, HomeSection& section, const Place& place, con
   std::memcpy(place.copy, &next, request.bytes);
   hooks.others_may_act();
   LineMask lines;
-  const std::size_t block_bytes = side.store->space().extent(BlockId{request.block}).bytes;
-  lines.set_bytes(request.place, request.place + request.bytes, block_bytes);
+  if (side.has_far_peers) lines.set_bytes(request.place, request.place + request.bytes, place.block_bytes);
   name_version(hooks, section, lines, result);
 }
 
@@ -95,11 +92,15 @@ void operate(const HomeSide& side, HomeSection& section, const Place& place, con
 Verdict operate_at_home(Call& call, const void* data) noexcept {
   const HomeSide& side = *static_cast<const HomeSide*>(data);
   OperationRequest request;
-  if (!call.read(request) || !is_operation(request) || !is_within_block(side, request))
+  const vm::Space& space = side.store->space();
+  if (!call.read(request) || !is_operation(request) || request.block >= space.blocks())
     return fabric::malformed;
+  const vm::Extent extent = space.extent(BlockId{request.block});
+  if (!is_within_block(extent, request)) return fabric::malformed;
   HomeSection section(call, side, request.block);
   const std::uint64_t at = request.offset + request.place;
-  const Place place{call.at(private_region, at, request.bytes), call.at(published_region, at, request.bytes)};
+  const Place place{extent.bytes, call.at(private_region, at, request.bytes),
+                    call.at(published_region, at, request.bytes)};
   if (!section.exists() || place.live == nullptr || place.copy == nullptr) return fabric::malformed;
   OperationResult result{};
   const Verdict entered = section.enter(Rank{request.initial_home}, result.home);
