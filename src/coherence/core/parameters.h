@@ -26,12 +26,12 @@ struct Parameters {
   std::uint32_t read_retries_max = 16;   // then a reader takes the lock
   bool leave_unpublished = true;         // blocks that nobody else reads have no public copy and no twin
   std::uint32_t fetches_ahead_max = 15;  // in a row, then the block is left to fault once; 0: none
-  std::size_t first_changes_share = 16;  // of a block, that a first release may send to its home afar
+  std::size_t first_changes_share = 16;  // of a block, one part of so many may be sent to a far home at first
   std::uint32_t relay_places = 8;        // readers of a block that a rank serves itself, 8 at most; 0: all
   std::uint32_t lease_probe_releases =
       16;                         // one release of so many gives no lease: it shows which ranks still read
   std::size_t run_bytes_max = 0;  // of blocks opened together: what follows a missed block, and it; 0: none
-  std::size_t far_run_bytes_max = 0;  // the same, where the line to the peer holds much (Runs::length)
+  std::size_t far_run_bytes_max = 0;  // the same, where the line to the peer holds much (Runs::length_max)
   std::uint32_t give_back_after_releases = 64;  // quiescent ones: public copies that nobody needs; 0: never
   std::uint64_t entry_unused_barriers = 0;  // of `entry`: after which an unused page is unmapped; 0: never
   bool report_races = false;                // words that two ranks have changed are noted one by one

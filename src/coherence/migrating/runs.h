@@ -47,8 +47,8 @@ class Runs {
 
  private:
   struct Look;
-  std::size_t length_max(const Block& next, std::size_t block_bytes) const;
   struct Copies;
+  std::size_t length_max(const Block& next, std::size_t block_bytes) const;
   bool comes_along(const Block& b, vm::Access wanted, bool in_stream) const;
   Source source_of(const Block& b) const;
   Task<std::size_t> touch_first(Run& run, std::size_t begin);
