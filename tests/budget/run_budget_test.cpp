@@ -30,6 +30,27 @@ class Count {
   std::uint64_t before_;
 };
 
+// A job of two: one writes, the other reads.
+struct Pair {
+  explicit Pair(const Configuration& configuration, std::size_t block_bytes = stage_block_bytes)
+      : stage(configuration, block_count, block_bytes) {}
+
+  void write(std::uint64_t first, std::uint64_t end, std::uint64_t value) {
+    do_now(stage, writer, write_blocks(writer, first, end, value));
+  }
+  void publish(std::uint64_t first, std::uint64_t end, std::uint64_t value) {
+    write(first, end, value);
+    all_meet(stage);
+  }
+  void read(std::uint64_t first, std::uint64_t end) {
+    do_now(stage, reader, read_blocks(reader, first, end));
+  }
+
+  Stage stage;
+  Node& writer = stage.node(0);
+  Node& reader = stage.node(1);
+};
+
 Configuration with_runs(std::size_t blocks) {
   Configuration configuration = calm(2);
   configuration.protocol.run_bytes_max = blocks * stage_block_bytes;
@@ -39,15 +60,12 @@ Configuration with_runs(std::size_t blocks) {
 TEST(RunBudget, AStreamOfReadsFaultsOncePerRunAndARunIsOneBatch) {
   Configuration configuration = with_runs(16);
   configuration.protocol.leave_unpublished = false;  // some blocks would be, some not: they are brought apart
-  Stage stage(configuration, block_count);
-  Node& writer = stage.node(0);
-  Node& reader = stage.node(1);
-  do_now(stage, writer, write_blocks(writer, 1, block_count, 7));
-  all_meet(stage);
-  const Count faults(reader, Counter::read_faults);
-  const Count operations(reader, Counter::remote_operations);
-  const Count bytes(reader, Counter::fetched_bytes);
-  do_now(stage, reader, read_blocks(reader, 1, block_count));
+  Pair pair(configuration);
+  pair.publish(1, block_count, 7);
+  const Count faults(pair.reader, Counter::read_faults);
+  const Count operations(pair.reader, Counter::remote_operations);
+  const Count bytes(pair.reader, Counter::fetched_bytes);
+  pair.read(1, block_count);
   EXPECT_EQ(faults.now(), 7u);                    // for 1, 2, 4, 8, 16, 16 and the last 16 blocks
   EXPECT_LE(operations.now(), 2 * faults.now());  // one for the missed block
   EXPECT_EQ(bytes.now(), (block_count - 1) * stage_block_bytes);
@@ -70,13 +88,10 @@ std::uint64_t faults_of_stream(std::uint64_t line_bytes, bool is_near) {
   configuration.model.latency_ns = line_bytes / 2;  // one way
   configuration.model.ns_per_256_bytes = 256;
   configuration.model.local_pointer = is_near;
-  Stage stage(configuration, block_count);
-  Node& writer = stage.node(0);
-  Node& reader = stage.node(1);
-  do_now(stage, writer, write_blocks(writer, 1, block_count, 7));
-  all_meet(stage);
-  const Count faults(reader, Counter::read_faults);
-  do_now(stage, reader, read_blocks(reader, 1, block_count));
+  Pair pair(configuration);
+  pair.publish(1, block_count, 7);
+  const Count faults(pair.reader, Counter::read_faults);
+  pair.read(1, block_count);
   return faults.now();
 }
 
@@ -114,22 +129,18 @@ TEST(RunBudget, AStreamOfFirstTouchesTakesFewTripsPerRun) {
 
 // One rank writes eight blocks again and again, the other reads four of them.
 TEST(RunBudget, BlocksThatCameAlongInVainAreLeftAlone) {
-  Stage stage(with_runs(16), block_count);
-  Node& writer = stage.node(0);
-  Node& reader = stage.node(1);
+  Pair pair(with_runs(16));
   for (std::uint64_t round = 1; round <= 6; ++round) {
-    do_now(stage, writer, write_blocks(writer, 1, 9, round));
-    all_meet(stage);
-    const Count bytes(reader, Counter::fetched_bytes);
-    do_now(stage, reader, read_blocks(reader, 1, 5));
-    all_meet(stage);
+    pair.publish(1, 9, round);
+    const Count bytes(pair.reader, Counter::fetched_bytes);
+    pair.read(1, 5);
+    all_meet(pair.stage);
     if (round <= 2) continue;  // not known yet
     EXPECT_LE(bytes.now(), 4 * stage_block_bytes) << round;
   }
-  const Count bytes(reader, Counter::fetched_bytes);
-  do_now(stage, writer, write_blocks(writer, 1, 9, 100));
-  all_meet(stage);
-  do_now(stage, reader, read_blocks(reader, 1, 5));
+  const Count bytes(pair.reader, Counter::fetched_bytes);
+  pair.publish(1, 9, 100);
+  pair.read(1, 5);
   EXPECT_EQ(bytes.now(), 4 * sizeof(std::uint64_t));  // what has changed of each
 }
 
@@ -142,16 +153,14 @@ Configuration of_neighbours(Configuration configuration, std::size_t cached_byte
 
 // Blocks that a reader keeps published are written every fourth time.
 std::uint64_t comparisons_of_a_phase(std::size_t cached_bytes) {
-  Stage stage(of_neighbours(with_runs(16), cached_bytes), block_count);
-  Node& writer = stage.node(0);
-  Node& reader = stage.node(1);
+  Pair pair(of_neighbours(with_runs(16), cached_bytes));
   std::uint64_t comparisons = 0;
   for (std::uint64_t round = 1; round <= 8; ++round) {
-    const Count count(writer, Counter::comparisons);
-    do_now(stage, writer, write_blocks(writer, 1, 17, round));
+    const Count count(pair.writer, Counter::comparisons);
+    pair.write(1, 17, round);
     for (int i = 0; i < 4; ++i) {
-      all_meet(stage);
-      do_now(stage, reader, read_blocks(reader, 1, 17));
+      all_meet(pair.stage);
+      pair.read(1, 17);
     }
     comparisons = count.now();
   }
@@ -166,18 +175,14 @@ TEST(RunBudget, WhatDoesNotFitIntoTheCacheIsNotComparedAtAll) {
 // What a first release of much data publishes: as much as fits into the cache, and not what is behind it.
 TEST(RunBudget, AFirstLargeReleaseMakesFewPublicCopies) {
   constexpr std::uint64_t cached_blocks = 4;
-  Stage stage(of_neighbours(with_runs(16), cached_blocks * stage_block_bytes), block_count);
-  Node& writer = stage.node(0);
-  Node& reader = stage.node(1);
-  do_now(stage, writer, write_blocks(writer, 1, block_count, 7));
-  all_meet(stage);
-  do_now(stage, reader, read_blocks(reader, 1, block_count));
-  do_now(stage, writer, write_blocks(writer, 1, block_count, 8));
-  all_meet(stage);
+  Pair pair(of_neighbours(with_runs(16), cached_blocks * stage_block_bytes));
+  pair.publish(1, block_count, 7);
+  pair.read(1, block_count);
+  pair.publish(1, block_count, 8);
   std::uint64_t published = 0;
-  for (std::uint64_t i = 1; i < block_count; ++i) published += writer.words(BlockId{i}).public_ts != 0;
+  for (std::uint64_t i = 1; i < block_count; ++i) published += pair.writer.words(BlockId{i}).public_ts != 0;
   EXPECT_EQ(published, cached_blocks + 1);
-  EXPECT_EQ(writer.counters().get(Counter::served_live), block_count - 1 - published);
+  EXPECT_EQ(pair.writer.counters().get(Counter::served_live), block_count - 1 - published);
 }
 
 // 32 blocks that change and are read at every turn, after some turns. Result: what the reader does in one.
@@ -185,19 +190,16 @@ struct Turn {
   std::uint64_t fetches_ahead, read_faults, fetched_bytes;
 };
 Turn turn_of(std::size_t cached_blocks) {
-  Stage stage(of_neighbours(with_runs(16), cached_blocks * stage_block_bytes), block_count);
-  Node& writer = stage.node(0);
-  Node& reader = stage.node(1);
+  Pair pair(of_neighbours(with_runs(16), cached_blocks * stage_block_bytes));
   const auto turn = [&](std::uint64_t round) {
-    do_now(stage, writer, write_blocks(writer, 1, 33, round));
-    all_meet(stage);
-    do_now(stage, reader, read_blocks(reader, 1, 33));
-    all_meet(stage);
+    pair.publish(1, 33, round);
+    pair.read(1, 33);
+    all_meet(pair.stage);
   };
   for (std::uint64_t round = 1; round <= 6; ++round) turn(round);
-  const Count ahead(reader, Counter::fetches_ahead);
-  const Count faults(reader, Counter::read_faults);
-  const Count fetched(reader, Counter::fetched_bytes);
+  const Count ahead(pair.reader, Counter::fetches_ahead);
+  const Count faults(pair.reader, Counter::read_faults);
+  const Count fetched(pair.reader, Counter::fetched_bytes);
   turn(7);
   return {ahead.now(), faults.now(), fetched.now()};
 }
@@ -219,17 +221,14 @@ TEST(RunBudget, ReadersOfLargePhasesDoNotAskForPublicCopiesInVain) {
   Configuration configuration = calm(2);
   configuration.protocol.run_bytes_max = 16 * block_bytes;
   configuration.protocol.fetches_ahead_max = 0;
-  Stage stage(of_neighbours(configuration, 8 * block_bytes), block_count, block_bytes);
-  Node& writer = stage.node(0);
-  Node& reader = stage.node(1);
+  Pair pair(of_neighbours(configuration, 8 * block_bytes), block_bytes);
   for (std::uint64_t round = 1; round <= 8; ++round) {
     const std::uint64_t end = round <= 4 ? 5 : 33;
-    const Count fetched(reader, Counter::fetched_bytes);
-    const Count remote(reader, Counter::remote_bytes);
-    do_now(stage, writer, write_blocks(writer, 1, end, round));
-    all_meet(stage);
-    do_now(stage, reader, read_blocks(reader, 1, end));
-    all_meet(stage);
+    const Count fetched(pair.reader, Counter::fetched_bytes);
+    const Count remote(pair.reader, Counter::remote_bytes);
+    pair.publish(1, end, round);
+    pair.read(1, end);
+    all_meet(pair.stage);
     if (round <= 5) continue;  // streams are learned
     EXPECT_EQ(fetched.now(), 32 * block_bytes) << round;
     EXPECT_LT(remote.now(), 34 * block_bytes) << round << ": words, and the data once";
