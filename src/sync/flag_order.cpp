@@ -241,9 +241,15 @@ Task<> FlagOrder::before_barrier(bool siblings) {
   co_await release_announced(siblings);
 }
 
-// A barrier may have brought more than its notices tell into pages that stayed open; no thread has seen it
-// yet.
+// A rank that was asked at the barrier has said that it has released; it did so before it kept order, and
+// its unpublished blocks would show what is written from now on. And the barrier may have brought more than
+// its notices tell into pages that stayed open; no thread has seen it yet.
 Task<> FlagOrder::after_barrier(bool siblings) {
+  if (must_settle() && !hooks_.injected(InjectedBug::order_not_kept_behind_barrier)) {
+    co_await settle();
+    const QuiescentMeanwhile stands(ordering_, siblings);
+    co_await release_announced(siblings);
+  }
   if (ordering_.holds_back() || ordering_.shows_unordered()) co_await acquire(siblings);
 }
 

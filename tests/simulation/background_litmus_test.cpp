@@ -238,6 +238,73 @@ TEST(BackgroundLitmus, ATurnWaitsUntilAllRanksKeepOrder) {
   EXPECT_FALSE(finds_data_behind_flag(InjectedBug::order_believed_of_all));
 }
 
+// Node 2 waits at a barrier when node 1 begins to let order be kept, and answers there. Then it stores data
+// and a flag to blocks that it may write as before.
+struct OrderBeginsAtBarrier {
+  static constexpr Word data{1, 0}, flag{2, 0};
+  Stage& stage;
+  bool waits = false, flag_is_up = false, ends = false;
+  bool was_certain = false;
+  std::uint64_t found_flag = 0, found_data = 0;
+};
+
+Task<> answer_beside(OrderBeginsAtBarrier& play, Node& node) {
+  while (!play.ends) {
+    (void)co_await node.background().answer();
+    co_await fabric::sim::think(1000);
+  }
+}
+
+Task<> meet_and_set_flag(OrderBeginsAtBarrier& play, Node& node) {
+  co_await store(node, play.data.block, 0, play.data.index + 1);
+  co_await store(node, play.flag.block, 0, play.flag.index + 1);
+  play.waits = true;
+  co_await meet(node);
+  co_await store(node, play.data.block, 1, play.data.index);
+  co_await store(node, play.flag.block, 1, play.flag.index);
+  play.flag_is_up = true;
+}
+
+Task<> let_order_be_kept_and_look(OrderBeginsAtBarrier& play, Node& node) {
+  constexpr unsigned looks_max = 20;
+  while (!play.waits) co_await fabric::sim::think(100);
+  co_await fabric::sim::think(50'000);
+  co_await node.renew_order();
+  (void)co_await node.background().turn();
+  play.was_certain = node.background().is_certain();
+  EXPECT_EQ(co_await load(node, play.data.block, play.data.index), 0u);
+  co_await meet(node);
+  while (!play.flag_is_up) co_await fabric::sim::think(10);
+  for (unsigned look = 0; play.found_flag == 0 && look < looks_max; ++look) {
+    if (look != 0) (void)co_await node.background().turn();
+    play.found_flag = co_await load(node, play.flag.block, play.flag.index);
+  }
+  play.found_data = co_await load(node, play.data.block, play.data.index);
+  play.ends = true;
+}
+
+bool finds_data_behind_barrier(InjectedBug bug) {
+  Configuration configuration = calm(3);
+  configuration.background = 1;
+  configuration.bug = bug;
+  Stage stage(configuration, blocks);
+  OrderBeginsAtBarrier play{stage};
+  stage.play(0, meet(stage.node(0)));
+  stage.play(0, answer_beside(play, stage.node(0)));
+  stage.play(1, let_order_be_kept_and_look(play, stage.node(1)));
+  stage.play(2, meet_and_set_flag(play, stage.node(2)));
+  stage.play(2, answer_beside(play, stage.node(2)));
+  stage.finish();
+  EXPECT_TRUE(play.was_certain);
+  EXPECT_EQ(play.found_flag, 1u);
+  return play.found_data == 1;
+}
+
+TEST(BackgroundLitmus, ARankThatAnswersAtABarrierKeepsOrderBehindIt) {
+  EXPECT_TRUE(finds_data_behind_barrier(InjectedBug::none));
+  EXPECT_FALSE(finds_data_behind_barrier(InjectedBug::order_not_kept_behind_barrier));
+}
+
 // A thread comes back to a block that was closed while faults are held.
 Task<> come_back(Node& node, coherence::Touch touch) {
   const coherence::FaultOutcome outcome = co_await node.protocol().ordering().fault(BlockId{0}, touch);
