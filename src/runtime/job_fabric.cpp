@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <vector>
 
 #include "base/check.h"
+#include "coherence/regions.h"
 #include "config/value.h"
 #include "os/clock.h"
 #include "os/system_call.h"
+#include "runtime/global_memory.h"
 #include "runtime/own_build.h"
 
 namespace musubi::runtime {
@@ -21,6 +24,17 @@ constexpr std::uint64_t patience_ns = 5'000'000'000;
 
 bool is_delayed(const config::Settings& settings) {
   return settings.fabric_delay.count() != 0 || settings.fabric_bandwidth != 0;
+}
+
+// Regions that have bytes of the program, and no words of a protocol between them: where the user says so,
+// peers read them by a network that tears words (rma_bytes_min).
+std::vector<fabric::OfiReadable> readable_of(std::span<const fabric::RegionMemory> regions) {
+  std::vector<fabric::OfiReadable> readable;
+  for (const fabric::RegionMemory& region : regions) {
+    const bool is_global = region.id == GlobalMemory::region;
+    if (is_global || region.id == coherence::published_region) readable.push_back({region, is_global});
+  }
+  return readable;
 }
 
 }  // namespace
@@ -74,8 +88,8 @@ Result<void> JobFabric::open_far(std::span<const fabric::RegionMemory> regions,
   const config::Settings& settings = job_.settings;
   const std::string_view secret = job_.bootstrap->secret();
   MUSUBI_CHECK(!secret.empty(), "the bootstrap has no secret for connections between ranks");
-  auto opened =
-      open_transport(settings.near_fabric == "shm" ? settings.far_fabric : settings.near_fabric, secret);
+  auto opened = open_transport(settings.near_fabric == "shm" ? settings.far_fabric : settings.near_fabric,
+                               secret, regions);
   if (!opened) return opened.error();
   transport_ = std::move(opened).value();
   const fabric::Distance distance{static_cast<std::uint64_t>(settings.network_latency.count()),
@@ -86,8 +100,8 @@ Result<void> JobFabric::open_far(std::span<const fabric::RegionMemory> regions,
   return {};
 }
 
-Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(std::string_view driver,
-                                                                     std::string_view secret) {
+Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(
+    std::string_view driver, std::string_view secret, std::span<const fabric::RegionMemory> regions) {
   const config::Settings& settings = job_.settings;
   const std::string build = own_build();
   const bool is_local = job_.bootstrap->hosts().count() == 1;
@@ -110,6 +124,9 @@ Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(std::string
     options.messages = messages;
     options.provider = settings.ofi_provider;
     options.network = network;
+    const std::vector<fabric::OfiReadable> readable = readable_of(regions);
+    options.readable = readable;
+    options.rma_bytes_min = settings.rma_bytes_min;
     auto opened = fabric::open_ofi(job_.self, job_.ranks, options, exchange);
     if (!opened) return opened.error();
     return std::unique_ptr<fabric::Transport>(std::move(opened).value());

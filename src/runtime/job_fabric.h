@@ -50,7 +50,8 @@ class JobFabric final : private fabric::PeerWatcher, private fabric::handshake::
   void peer_failed(Rank peer, const char* reason) noexcept override;
   void say(std::string_view line) noexcept override;
   Result<void> open_far(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy);
-  Result<std::unique_ptr<fabric::Transport>> open_transport(std::string_view driver, std::string_view secret);
+  Result<std::unique_ptr<fabric::Transport>> open_transport(std::string_view driver, std::string_view secret,
+                                                            std::span<const fabric::RegionMemory> regions);
   Result<void> open_near(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy);
 
   JobContext& job_;

@@ -18,6 +18,7 @@
 #include <span>
 
 #include "base/ids.h"
+#include "fabric/calls.h"
 
 namespace musubi::fabric {
 
@@ -42,6 +43,8 @@ class Receiver {
   virtual void writable(Rank peer, Lane lane) noexcept = 0;
   // The peer has died or has closed its end. Once per peer.
   virtual void lost(Rank peer) noexcept = 0;
+  // The bytes of a read that was taken have come.
+  virtual void has_read(void* token) noexcept = 0;
 
  protected:
   ~Receiver() = default;
@@ -69,6 +72,16 @@ class Transport {
   // bytes that were not taken are offered again, unchanged. Bytes to a peer that is lost or closed are taken
   // and dropped. One thread at a time per lane.
   virtual std::size_t send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept = 0;
+
+  // Reads bytes of a peer's region by the network itself, so that no processor of the peer carries it out. As
+  // with a get aligned words stay whole, unless the user of the driver has given that up. Never blocks.
+  // Result: whether it was taken; Receiver::has_read follows, unless the peer gets lost. Any thread.
+  virtual bool begin_read(Rank, RegionId, std::uint64_t /*offset*/, std::span<std::byte> /*local*/,
+                          void* /*token*/) noexcept {
+    return false;
+  }
+  // The fewest bytes for which begin_read() may be true.
+  virtual std::size_t read_bytes_min() const noexcept { return SIZE_MAX; }
 
   // Receives what has arrived, for some time. Never blocks. One thread at a time.
   virtual Polled poll(Receiver& receiver) noexcept = 0;

@@ -58,4 +58,13 @@ struct InfoDeleter {
 };
 using Info = std::unique_ptr<fi_info, InfoDeleter>;
 
+struct Closer {
+  template <typename Object>
+  void operator()(Object* object) const {
+    object->fid.ops->close(&object->fid);
+  }
+};
+template <typename Object>
+using Owned = std::unique_ptr<Object, Closer>;
+
 }  // namespace musubi::fabric::ofi

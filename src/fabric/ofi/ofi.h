@@ -1,25 +1,40 @@
 // Transport driver ofi: ranks of several hosts, joined by libfabric: the fast networks of clusters
 // (Slingshot, Omni-Path, InfiniBand, EFA), and TCP where there is none. The library is loaded when the driver
-// is opened. Messages alone are used: what ranks do to each other's memory is done by the engine above.
+// is opened. What ranks do to each other's memory is done by the engine above, by messages; large gets can be
+// reads by the network itself.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "fabric/exchange.h"
+#include "fabric/fabric.h"
 #include "fabric/messages/message_transport.h"
 
 namespace musubi::fabric {
+
+// What peers may read by the network itself. It stays until the transport has ended.
+struct OfiReadable {
+  RegionMemory memory;
+  // It gives no pages back. So a card may pin it, which takes all of its memory at once.
+  bool keeps_pages = false;
+};
 
 struct OfiOptions {
   MessageOptions messages;
   std::string_view provider;  // as libfabric calls it; empty: the best of this host
   std::string_view network;  // an interface, or an address of this host, for providers that have IP addresses
+  std::span<const OfiReadable> readable;
+  // Gets of fewer bytes go by messages. 0: all do. None: some number with providers that keep words whole and
+  // pin nothing, else 0. Peers need not have the same.
+  std::optional<std::size_t> rma_bytes_min;
 };
 
 // Collective; calls `exchange` twice. Connects to nobody yet. Fails on all ranks or on none: no libfabric, no

@@ -46,7 +46,7 @@ OfiNet::Slot* OfiNet::Waiting::take_all() noexcept {
 }
 
 OfiNet::OfiNet(const Library& library, Info info, Rank self, std::uint32_t ranks,
-               std::chrono::milliseconds patience)
+               std::chrono::milliseconds patience, std::size_t read_bytes_min)
     : library_(library),
       info_(std::move(info)),
       self_(self),
@@ -55,12 +55,14 @@ OfiNet::OfiNet(const Library& library, Info info, Rank self, std::uint32_t ranks
       name_(info_->fabric_attr->prov_name),
       registered_(groups_of(ranks)),
       peers_(ranks, FI_ADDR_UNSPEC),
+      reads_(calls_, *info_, ranks, read_bytes_min),
       failed_((ranks + peers_per_word - 1) / peers_per_word) {}
 
 OfiNet::~OfiNet() {
   const os::SignalsKept kept;
   library_.enter();
   endpoint_.reset();
+  reads_.close();
   for (auto& each : registered_) Owned<fid_mr>(each.load()).reset();
 }
 
@@ -171,12 +173,8 @@ Polled OfiNet::poll_some(ParcelReceiver& receiver) noexcept {
       continue;
     }
     for (long i = 0; i < count; ++i) {
-      Slot& slot = *static_cast<Slot*>(entries[static_cast<std::size_t>(i)].op_context);
-      if (is_to_send(slot)) {
-        receiver.sent(*slot.parcel);
-      } else {
-        receiver.arrived(*slot.parcel, entries[static_cast<std::size_t>(i)].len);
-      }
+      const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
+      ended(*static_cast<Operation*>(entry.op_context), entry.len, receiver);
     }
     if (count > 0) polled = Polled::something;
     if (count < static_cast<long>(entries.size())) break;
@@ -190,14 +188,30 @@ Polled OfiNet::poll_some(ParcelReceiver& receiver) noexcept {
   return polled;
 }
 
-// Result: whether there was one.
+void OfiNet::ended(Operation& operation, std::size_t bytes, ParcelReceiver& receiver) noexcept {
+  if (operation.is_read) return receiver.has_read(reads_.end(operation));
+  auto& slot = static_cast<Slot&>(operation);
+  if (is_to_send(slot)) {
+    receiver.sent(*slot.parcel);
+  } else {
+    receiver.arrived(*slot.parcel, bytes);
+  }
+}
+
+// Result: whether there was one. A read that has failed never ends: its peer is gone.
 bool OfiNet::take_error(ParcelReceiver& receiver) noexcept {
   fi_cq_err_entry entry{};
   calls_.lock();
   const long count = queue_->ops->readerr(queue_.get(), &entry, 0);
   calls_.unlock();
   if (count != 1 || entry.op_context == nullptr) return false;
-  Slot& slot = *static_cast<Slot*>(entry.op_context);
+  auto& operation = *static_cast<Operation*>(entry.op_context);
+  if (operation.is_read) {
+    note_failure(operation.peer);
+    reads_.end(operation);
+    return true;
+  }
+  auto& slot = static_cast<Slot&>(operation);
   if (is_to_send(slot)) {
     note_failure(slot.peer);
     receiver.sent(*slot.parcel);

@@ -1,4 +1,5 @@
-// A message network by an endpoint of libfabric: unconnected, reliable (FI_EP_RDM), with messages alone.
+// A message network by an endpoint of libfabric: unconnected, reliable (FI_EP_RDM). Beside messages it has
+// reads of peers' regions, if it is opened with some (remote_reads.h).
 //
 // One thread at a time should sleep for it: each message would wake both sleepers. So the service thread does
 // not watch the queue while a waiter sleeps, nor until what woke the waiter has been received; poll() makes
@@ -19,31 +20,28 @@
 #include "fabric/messages/net.h"
 #include "fabric/ofi/call_lock.h"
 #include "fabric/ofi/library.h"
+#include "fabric/ofi/remote_reads.h"
 #include "os/memory.h"
 #include "os/sockets.h"
 
 namespace musubi::fabric::ofi {
 
-struct Closer {
-  template <typename Object>
-  void operator()(Object* object) const {
-    object->fid.ops->close(&object->fid);
-  }
-};
-template <typename Object>
-using Owned = std::unique_ptr<Object, Closer>;
-
 class OfiNet final : public MessageNet {
  public:
   // Opens an endpoint. `patience`: how long a message may be refused before its peer counts as gone.
+  // `readable`: what peers may read, if `info` has reads.
   static Result<std::unique_ptr<OfiNet>> open(const Library& library, Info info, Rank self,
-                                              std::uint32_t ranks, std::chrono::milliseconds patience);
+                                              std::uint32_t ranks, std::chrono::milliseconds patience,
+                                              const Readable& readable);
   ~OfiNet() override;
 
   // What peers reach it by.
   const std::string& address() const noexcept { return address_; }
   // The addresses of all ranks, by rank; empty: of one that cannot take part. Before anything is sent.
   Result<void> know(const std::vector<std::string>& addresses);
+  // To be told to peers, and what a peer has told.
+  RemoteReads::Told own_regions() const noexcept { return reads_.own(); }
+  void know_regions(Rank peer, const RemoteReads::Told& told) noexcept { reads_.know(peer, told); }
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return ranks_; }
@@ -52,6 +50,12 @@ class OfiNet final : public MessageNet {
   Parcel* open_group(std::uint32_t group) noexcept override;
   Sent send(Rank peer, Parcel& parcel, std::size_t bytes, Purpose purpose) noexcept override;
   void give_back(Parcel& parcel) noexcept override { post(slots()[parcel.number]); }
+  bool begin_read(Rank peer, RegionId region, std::uint64_t offset, std::span<std::byte> local,
+                  void* token) noexcept override {
+    library_.enter();
+    return reads_.begin(peers_[peer.value], {peer, region, offset, local, token});
+  }
+  std::size_t read_bytes_min() const noexcept override { return reads_.bytes_min(); }
   Polled poll(ParcelReceiver& receiver) noexcept override;
   void sleep(Sleeper sleeper, int timeout_ms) noexcept override;
   void wake(Sleeper sleeper) noexcept override { bells_[index(sleeper)].ring(); }
@@ -59,12 +63,10 @@ class OfiNet final : public MessageNet {
 
  private:
   // What the library wants of a parcel, by its number. The memory begins as zeros.
-  struct Slot {
-    fi_context2 context;  // first: the library gives its address back
+  struct Slot : Operation {
     Parcel* parcel;
-    void* descriptor;    // of registered memory
-    Slot* next;          // in a list of those that wait
-    std::uint32_t peer;  // of one that leaves
+    void* descriptor;  // of registered memory
+    Slot* next;        // in a list of those that wait
     std::uint32_t bytes;
     std::uint64_t gives_up_ns;  // of one that waits
   };
@@ -79,7 +81,7 @@ class OfiNet final : public MessageNet {
   };
 
   OfiNet(const Library& library, Info info, Rank self, std::uint32_t ranks,
-         std::chrono::milliseconds patience);
+         std::chrono::milliseconds patience, std::size_t read_bytes_min);
   // In the sets of the sleepers.
   static constexpr std::uint64_t bell_data = 0, queue_data = 1;
 
@@ -98,6 +100,7 @@ class OfiNet final : public MessageNet {
   void post(Slot& slot) noexcept;
   void send_waiting(ParcelReceiver& receiver) noexcept;
   void post_waiting() noexcept;
+  void ended(Operation& operation, std::size_t bytes, ParcelReceiver& receiver) noexcept;
   bool take_error(ParcelReceiver& receiver) noexcept;
   void report_failures(ParcelReceiver& receiver) noexcept;
   void note_failure(std::uint32_t peer) noexcept;
@@ -127,6 +130,7 @@ class OfiNet final : public MessageNet {
   os::Mapping slot_memory_, parcel_memory_, bytes_;
 
   CallLock calls_;  // of the library, once peers are known
+  RemoteReads reads_;
   Waiting to_send_, to_post_;
   std::vector<std::atomic<std::uint64_t>> failed_;  // a bit per peer
   std::atomic<bool> any_failed_{false};

@@ -1,5 +1,6 @@
 // Opens the driver: an endpoint by the chosen provider, and then the peers' addresses.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "fabric/ofi/ofi.h"
@@ -9,17 +10,27 @@
 namespace musubi::fabric {
 namespace {
 
-// What a rank tells: its build, its provider's name, a zero, its address.
+// A message holds less; from here on a get takes several, and as many copies.
+constexpr std::size_t rma_bytes_min = std::size_t{16} << 10;
+
+// What a rank tells: its build, its provider's name, a zero, how to read its regions, its address.
 std::string encode(std::string_view build, const ofi::OfiNet& net) {
   std::string blob(handshake::build_bytes, '\0');
   build.copy(blob.data(), blob.size());
   blob += net.name();
   blob += '\0';
+  const ofi::RemoteReads::Told regions = net.own_regions();
+  blob.append(reinterpret_cast<const char*>(&regions), sizeof regions);
   blob += net.address();
   return blob;
 }
 
-Result<std::string> decode(std::uint32_t rank, std::string_view blob, std::string_view own) {
+struct PeerTold {
+  ofi::RemoteReads::Told regions;
+  std::string address;
+};
+
+Result<PeerTold> decode(std::uint32_t rank, std::string_view blob, std::string_view own) {
   const std::string_view build = blob.substr(0, handshake::build_bytes);
   if (blob.size() <= handshake::build_bytes || build != own.substr(0, handshake::build_bytes)) {
     return other_build(rank);
@@ -35,8 +46,11 @@ Result<std::string> decode(std::uint32_t rank, std::string_view blob, std::strin
                  std::string(ours) + "; set ofi_provider to one that all hosts have"};
   }
   const std::size_t begin = handshake::build_bytes + theirs.size() + 1;
-  if (begin > blob.size()) return Error{who + " told no address for libfabric"};
-  return std::string(blob.substr(begin));
+  PeerTold told;
+  if (begin + sizeof told.regions > blob.size()) return Error{who + " told no address for libfabric"};
+  std::memcpy(&told.regions, blob.data() + begin, sizeof told.regions);
+  told.address = blob.substr(begin + sizeof told.regions);
+  return told;
 }
 
 Result<std::unique_ptr<ofi::OfiNet>> open_net(Rank self, std::uint32_t ranks, const OfiOptions& options) {
@@ -44,8 +58,16 @@ Result<std::unique_ptr<ofi::OfiNet>> open_net(Rank self, std::uint32_t ranks, co
   if (!library) return library.error();
   auto info = ofi::choose_provider(*library.value(), options.provider, options.network);
   if (!info) return info.error();
-  return ofi::OfiNet::open(*library.value(), std::move(info).value(), self, ranks,
-                           options.messages.reach_max);
+  const bool keeps_words = ofi::keeps_words(ofi::name_of(*info.value()));
+  ofi::Readable readable{options.readable,
+                         options.rma_bytes_min.value_or(keeps_words ? rma_bytes_min : std::size_t{0})};
+  if (readable.bytes_min != 0) {
+    auto able = ofi::able_to_read(*library.value(), *info.value(), options.network,
+                                  options.rma_bytes_min.has_value());
+    if (able != nullptr) info = std::move(able);
+  }
+  return ofi::OfiNet::open(*library.value(), std::move(info).value(), self, ranks, options.messages.reach_max,
+                           readable);
 }
 
 Result<std::unique_ptr<MessageTransport>> join(Rank self, std::uint32_t ranks, const OfiOptions& options,
@@ -55,9 +77,10 @@ Result<std::unique_ptr<MessageTransport>> join(Rank self, std::uint32_t ranks, c
   std::vector<std::string> addresses(ranks);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     if (blobs[rank].empty()) continue;  // that rank reports its failure itself
-    auto address = decode(rank, blobs[rank], blobs[self.value]);
-    if (!address) return address.error();
-    addresses[rank] = std::move(address).value();
+    auto told = decode(rank, blobs[rank], blobs[self.value]);
+    if (!told) return told.error();
+    addresses[rank] = std::move(told).value().address;
+    net->know_regions(Rank{rank}, told.value().regions);
   }
   if (auto known = net->know(addresses); !known) return known.error();
   return MessageTransport::create(std::move(net), options.messages);

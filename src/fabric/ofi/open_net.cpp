@@ -23,10 +23,12 @@ Error OfiNet::problem(const char* doing, long status) const {
 }
 
 Result<std::unique_ptr<OfiNet>> OfiNet::open(const Library& library, Info info, Rank self,
-                                             std::uint32_t ranks, std::chrono::milliseconds patience) {
+                                             std::uint32_t ranks, std::chrono::milliseconds patience,
+                                             const Readable& readable) {
   const os::SignalsKept kept;
   library.enter();
-  std::unique_ptr<OfiNet> net(new OfiNet(library, std::move(info), self, ranks, patience));
+  std::unique_ptr<OfiNet> net(
+      new OfiNet(library, std::move(info), self, ranks, patience, readable.bytes_min));
   const std::size_t parcels = std::size_t{groups_of(ranks)} * parcels_of_group;
   for (auto [memory, bytes] : {std::pair{&net->slot_memory_, parcels * sizeof(Slot)},
                                std::pair{&net->parcel_memory_, parcels * sizeof(Parcel)},
@@ -37,6 +39,7 @@ Result<std::unique_ptr<OfiNet>> OfiNet::open(const Library& library, Info info, 
   }
   if (auto opened = net->open_objects(); !opened) return opened.error();
   if (auto opened = net->open_sleepers(); !opened) return opened.error();
+  net->reads_.offer(*net->domain_, *net->endpoint_, readable.regions);
   return net;
 }
 
@@ -150,16 +153,12 @@ bool OfiNet::register_group(std::uint32_t group) noexcept {
   const std::uint64_t mode = static_cast<std::uint64_t>(info_->domain_attr->mr_mode);
   if ((mode & FI_MR_LOCAL) == 0) return true;
   const std::size_t bytes = parcels_of_group * parcel_bytes();
-  fid_mr* registered = nullptr;
+  Owned<fid_mr> registered;
   calls_.lock();
-  int status = domain_->mr->reg(&domain_->fid, bytes_.data() + group * bytes, bytes, FI_SEND | FI_RECV, 0,
-                                group, 0, &registered, nullptr);
-  if (status == 0 && (mode & FI_MR_ENDPOINT) != 0) {
-    status = registered->fid.ops->bind(&registered->fid, &endpoint_->fid, 0);
-    if (status == 0) status = registered->fid.ops->control(&registered->fid, FI_ENABLE, nullptr);
-  }
+  const int status = register_memory(*domain_, *endpoint_, mode, {bytes_.data() + group * bytes, bytes},
+                                     FI_SEND | FI_RECV, group, registered);
   calls_.unlock();
-  registered_[group].store(registered);
+  registered_[group].store(registered.release());
   return status == 0;
 }
 

@@ -23,7 +23,14 @@ inline OfiOptions ofi_options_of_tests(std::string_view provider = "tcp;ofi_rxm"
 struct OfiRank : NetworkRank<MessageTransport> {
   Result<void> open(Rank self, std::uint32_t ranks, std::size_t region_bytes, const OfiOptions& options,
                     const Exchange& exchange, WaitingPolicy policy, PeerWatcher* watcher = nullptr) {
-    return open_by([&] { return open_ofi(self, ranks, options, exchange); }, region_bytes, policy, watcher);
+    return open_by(
+        [&] {
+          const OfiReadable readable{{region_of_tests, memory.data(), region_bytes}, true};
+          OfiOptions with_region = options;
+          with_region.readable = {&readable, 1};
+          return open_ofi(self, ranks, with_region, exchange);
+        },
+        region_bytes, policy, watcher);
   }
 };
 
