@@ -32,7 +32,7 @@ using namespace musubi::fabric;
 
 constexpr RegionId region{0};
 constexpr std::size_t region_bytes = std::size_t{64} << 20;
-constexpr std::size_t block_bytes = 32768;
+constexpr std::size_t block_bytes = 32768, long_bytes = std::size_t{1} << 20;
 constexpr std::size_t window = 64;
 // As the engine has them on its lanes for a get.
 constexpr std::size_t request_bytes = 32, reply_header_bytes = 16;
@@ -63,7 +63,7 @@ void write_all(int socket, const std::byte* from, std::size_t bytes) {
   }
 }
 
-enum class Kind { unix_sockets, tcp, ofi };
+enum class Kind { unix_sockets, tcp, ofi, ofi_reads };
 
 std::array<os::FileDescriptor, 2> joined_sockets(Kind kind) {
   int pair[2];
@@ -146,8 +146,8 @@ class NetworkJob final : public Job {
       };
       OneRank& own = ranks_[rank];
       own.memory = std::move(os::Mapping::anywhere(region_bytes, os::Protection::read_write)).value();
-      own.transport = open_transport(kind, Rank{rank}, exchange);
       const RegionMemory memory{region, own.memory.data(), region_bytes};
+      own.transport = open_transport(kind, Rank{rank}, memory, exchange);
       own.fabric =
           std::make_unique<ActiveMessages>(*own.transport, std::span(&memory, 1), own.counters, policy);
     };
@@ -159,11 +159,15 @@ class NetworkJob final : public Job {
   std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }
 
  private:
-  static std::unique_ptr<Transport> open_transport(Kind kind, Rank self, const Exchange& exchange) {
-    if (kind == Kind::ofi) {
+  static std::unique_ptr<Transport> open_transport(Kind kind, Rank self, const RegionMemory& memory,
+                                                   const Exchange& exchange) {
+    if (kind == Kind::ofi || kind == Kind::ofi_reads) {
       OfiOptions options;
       options.provider = "tcp;ofi_rxm";
       options.network = "127.0.0.1";
+      const OfiReadable readable{memory, true};
+      options.readable = {&readable, 1};
+      options.rma_bytes_min = kind == Kind::ofi_reads ? 1 : 0;
       return std::move(open_ofi(self, 2, options, exchange)).value();
     }
     TcpOptions options;
@@ -246,7 +250,10 @@ Row per_item(Row row, std::size_t items) {
 }
 
 void add_rows(Kind kind, bool asleep, std::size_t rounds, std::vector<Row>& rows) {
-  const std::string prefix = kind == Kind::unix_sockets ? "" : kind == Kind::tcp ? "tcp " : "ofi ";
+  const std::string prefix = kind == Kind::unix_sockets ? ""
+                             : kind == Kind::tcp        ? "tcp "
+                             : kind == Kind::ofi        ? "ofi "
+                                                        : "ofi rma ";
   const char* const how = asleep ? ", asleep" : ", awake";
   const std::string each = asleep ? "" : ", awake";
   const auto raw = [&](const std::string& name, std::size_t items, std::size_t bytes) {
@@ -255,17 +262,19 @@ void add_rows(Kind kind, bool asleep, std::size_t rounds, std::vector<Row>& rows
                            items * (bytes + reply_header_bytes), asleep, rounds),
                  items));
   };
-  if (kind != Kind::ofi) {
+  if (kind == Kind::unix_sockets || kind == Kind::tcp) {
     raw(std::string("8 bytes") + how, 1, 8);
     raw(std::string("32 KiB") + how, 1, block_bytes);
     raw("64 of 8 bytes, each" + each, window, 8);
   }
   TwoRanks ranks(kind, asleep);
   const auto gets = [&](const std::string& name, std::size_t bytes, std::size_t count) {
-    rows.push_back(ranks.gets((prefix + "get: " + name).c_str(), bytes, count, rounds));
+    const std::size_t times = bytes == long_bytes ? rounds / 8 + 1 : rounds;
+    rows.push_back(ranks.gets((prefix + "get: " + name).c_str(), bytes, count, times));
   };
   gets(std::string("8 bytes") + how, 8, 1);
   gets(std::string("32 KiB") + how, block_bytes, 1);
+  gets(std::string("1 MiB") + how, long_bytes, 1);
   gets("64 of 8 bytes, each" + each, 8, window);
   gets("8 of 32 KiB, each" + each, block_bytes, 8);
 }
@@ -276,6 +285,7 @@ std::vector<Row> all_rows(std::size_t rounds) {
   std::vector<Kind> kinds{Kind::unix_sockets, Kind::tcp};
   if (auto found = ofi_on_this_host()) {
     kinds.push_back(Kind::ofi);
+    kinds.push_back(Kind::ofi_reads);
   } else {
     std::fprintf(stderr, "no rows of ofi: %s\n", found.error().message.c_str());
   }
