@@ -20,6 +20,17 @@ std::span<const Step> steps_along(Along* along, Rank holder) {
   return steps;
 }
 
+std::optional<Step> step_before(Along* along, Rank holder) {
+  return along == nullptr ? std::nullopt : along->step_before(holder);
+}
+
+// The message that hands a lock over.
+struct Grant {
+  LockKey key;
+  std::array<std::byte, Gift::bytes_max> gift;
+};
+static_assert(sizeof(Grant) == fabric::message_bytes_max);
+
 }  // namespace
 
 void Grants::expect(Waiter& waiter) noexcept {
@@ -50,8 +61,9 @@ Grants::Waiter** Grants::find(LockKey key) noexcept {
 void Grants::on_message(Rank from, std::span<const std::byte> body) noexcept {
   if (body.size() == sizeof(Expiry)) return on_expiry(body);
   LockKey key;
-  MUSUBI_CHECK(body.size() == sizeof key);
+  MUSUBI_CHECK(body.size() >= sizeof key);
   std::memcpy(&key, body.data(), sizeof key);
+  const std::span<const std::byte> gift = body.subspan(sizeof key);
   lock_.lock();
   Waiter** const link = find(key);
   Waiter* const waiter = *link;
@@ -59,6 +71,10 @@ void Grants::on_message(Rank from, std::span<const std::byte> body) noexcept {
                static_cast<unsigned long>(key.value));
   *link = waiter->next;
   lock_.unlock();
+  MUSUBI_CHECK(gift.size() <= waiter->gift_room.size(), "rank %u gives more than there is room for",
+               from.value);
+  if (!gift.empty()) std::memcpy(waiter->gift_room.data(), gift.data(), gift.size());
+  waiter->gift_bytes = gift.size();
   (waiter->expired ? waiter->granted_late : waiter->granted).set();
 }
 
@@ -115,6 +131,7 @@ Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, Along* along
   own(index).store(OwnerWord::locked().raw);
   Grants::Waiter waiter;
   waiter.key = key(index);
+  if (along != nullptr) waiter.gift_room = along->gift_room();
   grants_.expect(waiter);
   const Joined joined = co_await join_queue(index, initial_home, along);
   MUSUBI_CHECK(joined.previous != self, "rank comes after itself in the queue of lock %lu",
@@ -128,7 +145,7 @@ Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, Along* along
   } else {
     co_await waiter.granted;
   }
-  co_return Taken{joined.previous, is_taken};
+  co_return Taken{joined.previous, is_taken, waiter.gift_bytes};
 }
 
 // At the initial home the tail is exchanged; if the rank before this one is that home itself, its word, too.
@@ -139,8 +156,10 @@ Task<QueueLock::Joined> QueueLock::join_queue(std::uint64_t index, Rank initial_
   }
   const JoinRequest request{offset(index), offset(index) + words_.tail, words_.region.value, {}};
   fabric::Answer<TailWord> before{};
-  std::array<Step, 1 + Along::steps_max> steps{fabric::call(join_procedure, request, before)};
-  std::size_t count = 1;
+  std::array<Step, 2 + Along::steps_max> steps;
+  std::size_t count = 0;
+  if (const std::optional<Step> first = step_before(along, initial_home)) steps[count++] = *first;
+  steps[count++] = fabric::call(join_procedure, request, before);
   for (const Step& step : steps_along(along, initial_home))
     steps[count++] = fabric::if_verdict(joining::taken, step);
   co_await fabric::transfer(fabric_, initial_home, std::span<const Step>(steps.data(), count));
@@ -155,8 +174,9 @@ Task<bool> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_ho
   const OwnerWord link = OwnerWord::link_to(fabric_.self());
   OwnerWord locked, unlocked;
   OwnerWord untouched = OwnerWord::unlocked();  // of others than the initial home: is never met here
-  std::array<Step, 3 + Along::steps_max> steps;
+  std::array<Step, 4 + Along::steps_max> steps;
   std::size_t count = 0;
+  if (const std::optional<Step> first = step_before(along, previous)) steps[count++] = *first;
   const auto add_swap = [&](OwnerWord* seen, OwnerWord expected) {
     steps[count++] = fabric::compare_swap(words_.region, offset(index), &seen->raw, expected.raw, link.raw);
   };
@@ -239,15 +259,26 @@ bool QueueLock::unlock_unwatched(std::uint64_t index) {
   return is_free;
 }
 
-Task<> QueueLock::unlock(std::uint64_t index) {
+Task<> QueueLock::unlock(std::uint64_t index, Gift* gift) {
   if (unlock_unwatched(index)) co_return;
   const OwnerWord next{own(index).load()};
   MUSUBI_CHECK(next.tag() == Ownership::link, "lock %lu unlocked while not locked",
                static_cast<unsigned long>(index));
   if (hooks_.injected(InjectedBug::handover_skipped)) co_return;
+  if (gift != nullptr) co_return co_await hand_over(index, next.target(), *gift);
   const LockKey granted = key(index);
   co_await fabric::deliver(fabric_, next.target(), fabric::MessageKind::lock_granted,
                            fabric::Urgency::when_polled, std::as_bytes(std::span{&granted, 1}));
+}
+
+// Apart from unlock(), whose frame stays small for locks without gifts.
+Task<> QueueLock::hand_over(std::uint64_t index, Rank next, Gift& gift) {
+  Grant grant;
+  grant.key = key(index);
+  const std::size_t bytes = gift.give(next, grant.gift);
+  MUSUBI_CHECK(bytes == 0 || bytes > sizeof(LockKey), "a gift that looks like an expiry");
+  co_await fabric::deliver(fabric_, next, fabric::MessageKind::lock_granted, fabric::Urgency::when_polled,
+                           std::as_bytes(std::span{&grant, 1}).first(sizeof grant.key + bytes));
 }
 
 }  // namespace musubi::remote_lock

@@ -42,6 +42,8 @@ class Grants final : public fabric::Listener {
     LockKey key;
     Event granted;
     Waiter* next = nullptr;
+    std::span<std::byte> gift_room;  // for what comes with the grant
+    std::size_t gift_bytes = 0;      // that came
     // Of a waiter that may give up (expire()).
     std::uint64_t serial = 0;
     bool expired = false;  // from `granted` on: nobody has granted it yet
@@ -79,9 +81,29 @@ struct WordArray {
   std::byte* own;  // the own region's memory at `offset`
 };
 
-// Gets and calls that ride along when a lock is taken, to the rank that had it before.
+// What the holder of a lock sends along when it hands the lock over.
+class Gift {
+ public:
+  static constexpr std::size_t bytes_max = fabric::message_bytes_max - sizeof(LockKey);
+  // Called after everything that the holder did before it gave the lock away. Result: bytes written to `room`
+  // (bytes_max): none, or more than a key has.
+  virtual std::size_t give(Rank next, std::span<std::byte> room) noexcept = 0;
+
+ protected:
+  ~Gift() = default;
+};
+
+// What rides along when a lock is taken, to the rank that had it before.
 class Along {
  public:
+  // A put there before the lock is asked for, whether the lock is free or not: what the holder needs to know
+  // for its gift. It may go to the lock's initial home first, which need not be that rank. It stays as it is
+  // until it is asked for again.
+  virtual std::optional<fabric::Step> step_before(Rank /*holder*/) noexcept { return std::nullopt; }
+  // For the gift of the holder, Gift::bytes_max; empty: none ever comes with this lock.
+  virtual std::span<std::byte> gift_room() noexcept { return {}; }
+
+  // Gets and calls behind that.
   static constexpr std::size_t steps_max = 3;
   // At most steps_max, which stay as they are until they are asked for again. They cost no operation of their
   // own; where the lock was not free they bring nothing of use.
@@ -93,8 +115,9 @@ class Along {
 
 // How a lock was taken.
 struct Taken {
-  Rank previous;   // held it before; this rank: nobody else had it since
-  bool was_along;  // the steps that the taker had sent along were done after that
+  Rank previous;               // held it before; this rank: nobody else had it since
+  bool was_along;              // the steps that the taker had sent along were done after that
+  std::size_t gift_bytes = 0;  // that came with the lock
 };
 
 class QueueLock {
@@ -131,7 +154,8 @@ class QueueLock {
   fabric::Step end_visit(std::uint64_t index, const Visit& visit) const {
     return fabric::put(words_.region, offset(index), &visit.left.raw, sizeof visit.left.raw);
   }
-  Task<> unlock(std::uint64_t index);
+  // `gift` may be null. It goes to a rank that waits; where none does, nothing is given.
+  Task<> unlock(std::uint64_t index, Gift* gift = nullptr);
   // Unlocks if nobody waits; otherwise unlock() must be called.
   bool unlock_unwatched(std::uint64_t index);
 
@@ -149,6 +173,7 @@ class QueueLock {
   };
   Task<Joined> join_queue(std::uint64_t index, Rank initial_home, Along* along);
   Task<bool> follow(std::uint64_t index, Rank previous, Rank initial_home, Along* along);
+  Task<> hand_over(std::uint64_t index, Rank next, Gift& gift);
 
   fabric::Fabric& fabric_;
   Grants& grants_;

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "fabric/transfer.h"
@@ -22,11 +25,21 @@ using fabric::conformance::SimJob;
 
 constexpr fabric::RegionId region{0};
 
-// What a rank keeps of one lock: its words, and in which turn of the lock this rank held it last.
+constexpr std::uint32_t ranks_max = 7;
+
+// What a rank keeps of one lock: its words, in which turn of the lock this rank held it last, and what each
+// other rank has told.
 struct Place {
   std::uint64_t owner;
   std::uint64_t tail;
   std::uint64_t turn;
+  std::uint64_t told[ranks_max];
+};
+
+// Comes with a lock that is handed over.
+struct TurnGiven {
+  std::uint64_t turn;
+  std::uint64_t told;
 };
 
 // The locks of one rank.
@@ -81,8 +94,10 @@ struct Job {
   std::vector<std::unique_ptr<Holder>> holders;  // outlive the tasks
   SimJob sim;
   std::vector<Truth> truths;
+  std::uint64_t serial = 0;
   unsigned handed_over = 0;  // locks that came from another rank
   unsigned came_along = 0;   // with the steps that were sent along
+  unsigned given = 0;        // with a gift
   unsigned tried = 0;        // locks taken by try_lock()
   unsigned in_vain = 0;
   std::uint64_t operations_of_a_try = 0;  // at most
@@ -97,31 +112,62 @@ void enter(Job& job, Holder& holder, std::size_t index, Rank previous) {
   holder.places[index].turn = ++truth.turns;
 }
 
+class TurnGift final : public Gift {
+ public:
+  explicit TurnGift(const Place& place) : place_(place) {}
+  std::size_t give(Rank next, std::span<std::byte> room) noexcept override {
+    const TurnGiven given{place_.turn, place_.told[next.value]};
+    std::memcpy(room.data(), &given, sizeof given);
+    return sizeof given;
+  }
+
+ private:
+  const Place& place_;
+};
+
 Task<> stay_and_leave(Job& job, Holder& holder, std::size_t index) {
   co_await job.idle(2000);
   --job.truths[index].inside;
   const bool looks_first = job.random().chance(50);
   if (looks_first && holder.lock.unlock_unwatched(index)) co_return;
-  co_await holder.lock.unlock(index);
+  TurnGift gift(holder.places[index]);
+  const bool gives = job.random().chance(80);
+  co_await holder.lock.unlock(index, gives ? &gift : nullptr);
 }
 
 // Some times what the holder before says of the lock.
 class TurnsAlong final : public Along {
  public:
-  TurnsAlong(std::size_t index, std::size_t count) : turns_(count) {
+  // Tells `serial`.
+  TurnsAlong(Rank self, std::uint64_t serial, std::size_t index, std::size_t count)
+      : told_(serial),
+        told_at_(index * sizeof(Place) + offsetof(Place, told) + self.value * sizeof serial),
+        turns_(count) {
     for (std::uint64_t& turn : turns_) {
       const std::uint64_t offset = index * sizeof(Place) + offsetof(Place, turn);
       steps_.push_back(fabric::get(region, offset, &turn, sizeof turn));
     }
   }
+  std::optional<fabric::Step> step_before(Rank) noexcept override {
+    return fabric::put(region, told_at_, &told_, sizeof told_);
+  }
+  std::span<std::byte> gift_room() noexcept override { return room_; }
   std::span<const fabric::Step> steps_for(Rank holder) noexcept override {
     holder_ = holder;
     return steps_;
   }
   std::span<const std::uint64_t> turns() const { return turns_; }
   Rank holder() const { return holder_; }
+  TurnGiven given() const {
+    TurnGiven given{};
+    std::memcpy(&given, room_.data(), sizeof given);
+    return given;
+  }
 
  private:
+  const std::uint64_t told_;
+  const std::uint64_t told_at_;
+  std::array<std::byte, Gift::bytes_max> room_{};
   std::vector<std::uint64_t> turns_;
   std::vector<fabric::Step> steps_;
   Rank holder_{};
@@ -129,7 +175,8 @@ class TurnsAlong final : public Along {
 
 Task<> wait_for(Job& job, Holder& holder, std::size_t index) {
   const Gate::Pass pass = co_await holder.gates[index].enter();
-  TurnsAlong along(index, job.random().below(Along::steps_max + 1));
+  const std::uint64_t serial = ++job.serial;
+  TurnsAlong along(holder.self(), serial, index, job.random().below(Along::steps_max + 1));
   const Taken taken = co_await holder.lock.lock(index, holder.initial_home(index), &along);
   if (taken.was_along && !along.turns().empty()) {
     ++job.came_along;
@@ -137,6 +184,13 @@ Task<> wait_for(Job& job, Holder& holder, std::size_t index) {
     for (const std::uint64_t turn : along.turns()) {
       EXPECT_EQ(turn, job.truths[index].turns) << "lock " << index;
     }
+  }
+  if (taken.gift_bytes != 0) {
+    ++job.given;
+    EXPECT_FALSE(taken.was_along);
+    EXPECT_EQ(taken.gift_bytes, sizeof(TurnGiven));
+    EXPECT_EQ(along.given().turn, job.truths[index].turns) << "lock " << index;
+    EXPECT_EQ(along.given().told, serial) << "it is told before the lock is asked for";
   }
   enter(job, holder, index, taken.previous);
   co_await stay_and_leave(job, holder, index);
@@ -205,11 +259,11 @@ Task<> try_for_sure(Job& job, Holder& holder, std::size_t index) {
 }
 
 TEST(QueueLockProperty, ComesToEverybodyOneAfterTheOther) {
-  unsigned handed_over = 0, came_along = 0, tried = 0, in_vain = 0;
+  unsigned handed_over = 0, came_along = 0, given = 0, tried = 0, in_vain = 0;
   std::uint64_t operations_of_a_try = 0;
   property::for_all(1000, [&](Random& random) {
     const SimBehaviour behaviour = draw_behaviour(random);
-    const std::uint32_t ranks = static_cast<std::uint32_t>(random.between(1, 7));
+    const std::uint32_t ranks = static_cast<std::uint32_t>(random.between(1, ranks_max));
     const std::size_t locks = random.between(1, 3);
     const unsigned threads = static_cast<unsigned>(random.between(1, 3));
     const unsigned trying = random.chance(30) ? 0 : static_cast<unsigned>(random.below(100));
@@ -232,6 +286,7 @@ TEST(QueueLockProperty, ComesToEverybodyOneAfterTheOther) {
     }
     handed_over += job.handed_over;
     came_along += job.came_along;
+    given += job.given;
     tried += job.tried;
     in_vain += job.in_vain;
     operations_of_a_try = std::max(operations_of_a_try, job.operations_of_a_try);
@@ -239,6 +294,7 @@ TEST(QueueLockProperty, ComesToEverybodyOneAfterTheOther) {
   if (std::getenv("MUSUBI_TEST_SEED") != nullptr) return;
   EXPECT_GT(handed_over, 10'000u);
   EXPECT_GT(came_along, 3000u);
+  EXPECT_GT(given, 3000u);
   EXPECT_GT(tried, 3000u);
   EXPECT_GT(in_vain, 3000u);
   EXPECT_EQ(operations_of_a_try, 4u) << "as queue_lock.h says";
