@@ -147,7 +147,8 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::news_noted_too_early,     InjectedBug::relay_gives_what_it_has,
                              InjectedBug::relay_tells_first,        InjectedBug::changed_lines_forgotten,
                              InjectedBug::void_record_believed,     InjectedBug::lines_since_any_version,
-                             InjectedBug::lines_on_lost_bytes,      InjectedBug::taken_bytes_noted};
+                             InjectedBug::lines_on_lost_bytes,      InjectedBug::taken_bytes_noted,
+                             InjectedBug::news_for_another};
 
 }  // namespace
 

@@ -47,7 +47,7 @@ struct ControlLayout {
     layout.clock_words = place(Clock::bytes(sizes.ranks));
     layout.signature = place(sizes.signature_bytes);
     layout.barrier_board = place(Barrier::board_bytes(sizes.ranks, sizes.notices_max));
-    layout.lock_words = place(LockTable::words_bytes(sizes.lock_count));
+    layout.lock_words = place(LockTable::words_bytes(sizes.lock_count, sizes.ranks));
     layout.wait_records = place(WaitRecords::bytes(sizes.ranks, sizes.wait_records, sizes.waiters));
     layout.flag_words = place(FlagOrder::word_count * sizeof(std::uint64_t));
     layout.room_words = place(sizeof(RoomKeeper::Words));

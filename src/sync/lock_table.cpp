@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/event.h"
-#include "coherence/core/block_words.h"
 #include "coherence/regions.h"
+#include "sync/lock_news.h"
 #include "sync/signature_reader.h"
 
 namespace musubi::sync {
@@ -20,6 +20,7 @@ struct LocalLock {
   std::optional<Gate::Pass> pass;  // of the task that holds the lock
 };
 constexpr std::size_t chunk_locks = 256;  // made when the first of them is used: most never are
+constexpr std::size_t lock_bytes = 2 * sizeof(std::uint64_t);  // owner and tail
 
 }  // namespace
 
@@ -30,6 +31,8 @@ struct LockTable::Parts {
   remote_lock::QueueLock queue;
   std::size_t count;
   SignatureReader signatures;
+  ToldStamps told;
+  NewsGift gift;
   std::unique_ptr<std::atomic<LocalLock*>[]> chunks;
 
   ~Parts() {
@@ -55,14 +58,18 @@ struct LockTable::Parts {
 LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
                      remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset,
                      std::size_t count, std::uint64_t signature_offset, std::size_t notices_max, Hooks hooks)
-    : parts_(new Parts{
-          fabric, protocol, counters,
-          remote_lock::QueueLock(
-              fabric, grants,
-              {coherence::control_region, words_offset, words_bytes(1), sizeof(std::uint64_t), words},
-              remote_lock::LockKey::of_user_lock, hooks),
-          count, SignatureReader(fabric, protocol, signature_offset, notices_max, hooks),
-          std::make_unique<std::atomic<LocalLock*>[]>((count + chunk_locks - 1) / chunk_locks)}) {}
+    : parts_(
+          new Parts{fabric, protocol, counters,
+                    remote_lock::QueueLock(
+                        fabric, grants,
+                        {coherence::control_region, words_offset, lock_bytes, sizeof(std::uint64_t), words},
+                        remote_lock::LockKey::of_user_lock, hooks),
+                    count, SignatureReader(fabric, protocol, signature_offset, notices_max, hooks),
+                    ToldStamps(words_offset + count * lock_bytes),
+                    NewsGift({words - words_offset, words_offset + words_bytes(count, fabric.ranks())},
+                             {signature_offset, notices_max, hooks},
+                             ToldStamps(words_offset + count * lock_bytes), fabric.self(), fabric.ranks()),
+                    std::make_unique<std::atomic<LocalLock*>[]>((count + chunk_locks - 1) / chunk_locks)}) {}
 LockTable::~LockTable() = default;
 
 // The signature of the last holder comes with the lock. It covers at least what this holder released before
@@ -71,10 +78,13 @@ LockTable::~LockTable() = default;
 Task<bool> LockTable::lock_from_elsewhere(LockId lock) {
   Parts& p = *parts_;
   SignatureReader::Look look(p.signatures);
-  const remote_lock::Taken taken = co_await p.queue.lock(lock.value, p.initial_home(lock), &look);
+  NewsAlong along(look, p.told, p.fabric.self());
+  const remote_lock::Taken taken = co_await p.queue.lock(lock.value, p.initial_home(lock), &along);
   if (taken.previous == p.fabric.self()) co_return false;
   p.counters.add(trace::Counter::lock_handovers);
-  co_await p.signatures.acquire(look, Scope::of_lock(lock, taken.previous), taken.was_along);
+  const bool has_gift = taken.gift_bytes != 0;
+  if (has_gift) look.take_answer();
+  co_await p.signatures.acquire(look, Scope::of_lock(lock, taken.previous), taken.was_along || has_gift);
   co_return true;
 }
 
@@ -113,7 +123,7 @@ Task<bool> LockTable::try_lock(LockId lock) {
 Task<> LockTable::unlock(LockId lock) {
   Parts& p = *parts_;
   co_await p.protocol.release(Scope::of_lock(lock, p.fabric.self()), false);
-  co_await p.queue.unlock(lock.value);
+  co_await p.queue.unlock(lock.value, &p.gift);
   LocalLock& local = p.local(lock);
   // Out of its place before it is given up: the next holder puts his own pass there.
   auto pass = std::move(*local.pass);

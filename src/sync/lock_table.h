@@ -18,13 +18,16 @@ namespace musubi::sync {
 
 class LockTable {
  public:
-  // `words` (words_bytes(count)) lies in the control region at `words_offset`; the protocol's signature of
-  // each rank in the control region at `signature_offset`. Lock i starts at rank i mod ranks.
+  // `words` (words_bytes(count, ranks), zero) lies in the control region at `words_offset`; the protocol's
+  // signature of each rank in the control region at `signature_offset`, before that. Lock i starts at rank i
+  // mod ranks.
   LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
             remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset, std::size_t count,
             std::uint64_t signature_offset, std::size_t notices_max, Hooks hooks = {});
   ~LockTable();
-  static std::size_t words_bytes(std::size_t count) { return 2 * count * sizeof(std::uint64_t); }
+  static constexpr std::size_t words_bytes(std::size_t count, std::uint32_t ranks) {
+    return (2 * count + ranks) * sizeof(std::uint64_t);
+  }
 
   // Not recursive; the tasks of one rank that want the same lock queue up in order of arrival.
   // try_lock waits for no holder of the lock, and for no rank in its queue.

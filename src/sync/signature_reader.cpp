@@ -16,21 +16,23 @@ using fabric::Step;
 
 constexpr std::size_t end_bytes = sizeof(fabric::CallEnd);
 
-// For an answer, or for a whole signature.
+// For an answer, or for a whole signature; and for an answer that is sent, which may come meanwhile.
 std::size_t buffer_bytes(std::size_t notices_max) {
-  return end_bytes + coherence::notice_bytes(std::max(notices_max, since_notices_max));
+  return SignatureReader::Look::sent_answer_bytes_max + end_bytes +
+         coherence::notice_bytes(std::max(notices_max, since_notices_max));
 }
 
 }  // namespace
 
-SignatureReader::Look::Look(SignatureReader& reader) : reader_(reader), buffer_(reader.buffers_) {}
+SignatureReader::Look::Look(SignatureReader& reader)
+    : reader_(reader), buffer_(reader.buffers_), answer_(buffer_.data() + sent_answer_bytes_max) {}
 
 fabric::CallEnd& SignatureReader::Look::end() const {
-  return *reinterpret_cast<fabric::CallEnd*>(buffer_.data());
+  return *reinterpret_cast<fabric::CallEnd*>(answer_);
 }
 
 SignatureBoard& SignatureReader::Look::board() const {
-  return *reinterpret_cast<SignatureBoard*>(buffer_.data() + end_bytes);
+  return *reinterpret_cast<SignatureBoard*>(answer_ + end_bytes);
 }
 
 std::span<const Step> SignatureReader::Look::steps_for(Rank peer) noexcept {

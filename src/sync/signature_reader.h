@@ -14,7 +14,6 @@
 #include "coherence/protocol.h"
 #include "fabric/fabric.h"
 #include "fabric/transfer.h"
-#include "remote_lock/queue_lock.h"
 #include "sync/signature_since.h"
 
 namespace musubi::sync {
@@ -23,14 +22,20 @@ class SignatureReader {
  public:
   // One look at a signature: what was added since this rank last acquired it, by a call; the whole, by gets,
   // if that is too much. The sequence word tells a torn read.
-  class Look final : public remote_lock::Along {
+  class Look {
    public:
+    static constexpr std::size_t sent_answer_bytes_max = fabric::message_bytes_max;
     enum class Result { whole, torn, too_short };
 
     explicit Look(SignatureReader& reader);
 
     // To be done at the peer, in this order; other steps may stand around them, but no other call.
-    std::span<const fabric::Step> steps_for(Rank peer) noexcept override;
+    std::span<const fabric::Step> steps_for(Rank peer) noexcept;
+    // The peer may instead carry out the call by itself, for what comes after the stamp, and send the answer.
+    // It goes to the room, of sent_answer_bytes_max; then take_answer() stands for the steps.
+    std::uint64_t acquired_stamp(Rank peer) const noexcept { return reader_.acquired_[peer.value].load(); }
+    std::span<std::byte> answer_room() const noexcept { return {buffer_.data(), sent_answer_bytes_max}; }
+    void take_answer() noexcept { answer_ = buffer_.data(); }
     // Of steps that were done. Where it was too short, the next ones bring the whole signature.
     Result result();
     // REQUIRES: result() was `whole`.
@@ -45,6 +50,7 @@ class SignatureReader {
 
     const SignatureReader& reader_;
     BufferPool::Buffer buffer_;
+    std::byte* answer_;         // in the buffer: of the call that was asked for, or the one that was sent
     std::size_t expected_ = 0;  // notices of the whole signature; 0: only the news are asked for
     SinceRequest request_{};
     std::array<fabric::Step, 3> steps_{};

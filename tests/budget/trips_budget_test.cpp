@@ -135,6 +135,105 @@ TEST_P(Trips, ALockBringsOnlyWhatIsNewToItsTaker) {
   EXPECT_LE(hand_over(3, 1), without_notices + notice_bytes);
 }
 
+// When a lock is given to a rank that waits: what it takes from there to the end of the taker's lock().
+struct HandOver {
+  std::uint64_t ns = 0;
+  std::uint64_t trips = 0;  // of the taker
+};
+Task<> take_and_look(Stage& stage, Node& node, LockId lock, HandOver* end) {
+  co_await node.locks().lock(lock);
+  *end = {stage.cluster().world().now_ns(), node.counters().get(Counter::remote_operations)};
+}
+HandOver hand_over(Stage& stage, Node& giver, Node& taker, LockId lock) {
+  HandOver end;
+  stage.play(taker.self().value, take_and_look(stage, taker, lock, &end));
+  EXPECT_TRUE(stage.cluster().world().run(100000));
+  EXPECT_EQ(end.ns, 0u) << "it waits";
+  const HandOver begin{stage.cluster().world().now_ns(), taker.counters().get(Counter::remote_operations)};
+  do_now(stage, giver, unlock(giver, lock));
+  return {end.ns - begin.ns, end.trips - begin.trips};
+}
+
+// The grant brings the news: half a trip, whoever the lock's initial home is. Only where there are too many
+// for a message the taker asks for them.
+TEST_P(Trips, AContendedLockIsHandedOverInHalfOfOne) {
+  constexpr std::uint64_t blocks = 100;
+  constexpr std::uint32_t ranks = 3;
+  Configuration configuration = job(ranks);
+  configuration.locks = ranks;
+  configuration.protocol.fetches_ahead_max = 0;  // no trips for blocks
+  for (std::uint32_t home = 0; home < ranks; ++home) {
+    Stage stage(configuration, ranks * blocks);
+    const std::uint64_t one_way = configuration.model.latency_ns;
+    const LockId lock{home};
+    do_now(stage, stage.node(2), lock_alone(stage.node(2), lock));
+    do_now(stage, stage.node(2), unlock(stage.node(2), lock));
+    do_now(stage, stage.node(0), lock_alone(stage.node(0), lock));
+    for (std::uint32_t turn = 0; turn < 6; ++turn) {
+      Node& giver = stage.node(turn % 2);
+      Node& taker = stage.node((turn + 1) % 2);
+      do_now(stage, giver, store(giver, giver.self().value, turn));
+      const HandOver few = hand_over(stage, giver, taker, lock);
+      EXPECT_EQ(few.trips, 0u);
+      EXPECT_LT(few.ns, one_way * 3 / 2);
+      do_now(stage, taker, read(taker, giver.self().value));
+    }
+    Node& giver = stage.node(0);
+    for (std::uint64_t i = 0; i < blocks; ++i) do_now(stage, giver, store(giver, ranks * i, 7));
+    for (std::uint64_t i = 0; i < blocks; ++i) do_now(stage, stage.node(2), read(stage.node(2), ranks * i));
+    EXPECT_EQ(hand_over(stage, giver, stage.node(1), lock).trips, 1u);
+  }
+}
+
+// Long enough for others to queue up.
+constexpr std::uint64_t section_ns = 20'000;
+
+// From an unlock until the next rank has counted.
+struct Sections {
+  std::uint64_t ns = 0;
+  std::uint64_t times = 0;
+};
+Task<> count_sections(Stage& stage, Node& node, unsigned sections, std::uint64_t* unlocked_at,
+                      Sections* all) {
+  for (unsigned i = 0; i < sections; ++i) {
+    const std::uint64_t before = node.counters().get(Counter::lock_handovers);
+    co_await node.locks().lock(lock_of_rank_0);
+    const std::uint64_t value = co_await load(node, 0);
+    co_await store(node, 0, value + 1);
+    if (node.counters().get(Counter::lock_handovers) != before) {
+      all->ns += stage.cluster().world().now_ns() - *unlocked_at;
+      ++all->times;
+    }
+    co_await fabric::sim::think(section_ns);
+    *unlocked_at = stage.cluster().world().now_ns();
+    co_await node.unlock(lock_of_rank_0);
+  }
+}
+
+// A counter in a critical section: release where the counter is, grant, and a fetch of the counter. A near
+// rank goes to the home to merge: one trip more.
+TEST_P(Trips, ACriticalSectionIsHandedOverInThreeOneWaysAndAFetch) {
+  constexpr unsigned warm_up = 20, sections = 40;
+  const std::uint64_t one_ways = 3 + 2 + (GetParam() ? 2 : 0);
+  for (const std::uint32_t ranks : {2u, 3u, 4u}) {
+    Stage stage(job(ranks), ranks);
+    const std::uint64_t one_way = stage.cluster().configuration().model.latency_ns;
+    std::uint64_t unlocked_at = 0;
+    const auto count = [&](unsigned times) {
+      Sections all;
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        stage.play(rank, count_sections(stage, stage.node(rank), times, &unlocked_at, &all));
+      }
+      stage.finish();
+      return all;
+    };
+    count(warm_up);
+    const Sections all = count(sections);
+    EXPECT_GT(all.times, sections);
+    EXPECT_LE(all.ns / all.times, one_ways * one_way) << ranks << " ranks";
+  }
+}
+
 // All ranks are asked at once: the time is that of two trips where something is new, one where nothing is.
 TEST_P(Trips, AFlushAsksAllRanksAtOnce) {
   constexpr std::uint32_t ranks = 9;

@@ -1,4 +1,6 @@
 // Scenarios of locks: what happens between the looks of those who take them, in many hostile worlds.
+#include <vector>
+
 #include "stage.h"
 
 namespace musubi::sim {
@@ -103,6 +105,70 @@ TEST(LocksLitmus, ThoseWhoTryAndThoseWhoWaitExcludeEachOther) {
     ASSERT_FALSE(count.shared) << "seed " << seed;
     ASSERT_EQ(count.value, 60u) << "seed " << seed;
   }
+}
+
+// ---- news that come with a grant ----
+//
+// Ranks near and far hand a table on under one lock, for which some wait nearly always. Each reads all of it
+// and changes a part, so that what one rank knows of another differs from rank to rank.
+
+struct Table {
+  std::vector<std::uint64_t> values;
+  bool stale = false;
+};
+
+Task<> hand_table_on(Stage& stage, Node& node, Table* table, std::uint64_t changed) {
+  const std::uint64_t blocks = table->values.size();
+  for (unsigned i = 0; i < 8; ++i) {
+    co_await idle(stage, 3000 * (1 + node.self().value));
+    co_await node.lock(first);
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      const std::uint64_t value = co_await load(node, block);
+      table->stale |= value != table->values[block];
+    }
+    const std::uint64_t begin = stage.cluster().world().random().below(blocks);
+    for (std::uint64_t k = 0; k < changed; ++k) {
+      const std::uint64_t block = (begin + k) % blocks;
+      co_await store(node, block, ++table->values[block]);
+    }
+    co_await node.unlock(first);
+  }
+}
+
+bool table_is_seen(std::uint64_t seed, InjectedBug bug, std::uint64_t blocks, std::uint64_t changed) {
+  Configuration configuration = hostile(seed, 4);
+  configuration.locks = 1;
+  configuration.plain_flags = 0;
+  configuration.model.local_pointer = seed % 3 != 0;
+  configuration.model.ranks_per_host = static_cast<std::uint32_t>(seed % 3);
+  configuration.protocol.signature_notices_max = 1024;
+  configuration.bug = bug;
+  Stage stage(configuration, blocks);
+  Table table;
+  table.values.resize(blocks);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    stage.play(rank, hand_table_on(stage, stage.node(rank), &table, changed));
+  }
+  return stage.ends_well(20'000'000) && !table.stale;
+}
+
+bool small_table_is_seen(std::uint64_t seed, InjectedBug bug) {
+  return table_is_seen(seed, bug, 6, 1);
+}
+
+// Most of it is new to each, and does not fit into a grant.
+bool large_table_is_seen(std::uint64_t seed, InjectedBug bug) {
+  return table_is_seen(seed, bug, 90, 70);
+}
+
+TEST(LocksLitmus, AGrantTellsAllThatItsTakerDoesNotKnow) {
+  EXPECT_EQ(worlds_that_go_wrong(worlds, small_table_is_seen, InjectedBug::none), 0u);
+  EXPECT_GT(worlds_that_go_wrong(worlds, small_table_is_seen, InjectedBug::news_for_another), 0u);
+}
+
+TEST(LocksLitmus, AGrantTellsAllOrNothing) {
+  EXPECT_EQ(worlds_that_go_wrong(worlds / 6, large_table_is_seen, InjectedBug::none), 0u);
+  EXPECT_GT(worlds_that_go_wrong(worlds / 6, large_table_is_seen, InjectedBug::news_in_part), 0u);
 }
 
 }  // namespace

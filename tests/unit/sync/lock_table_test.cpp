@@ -26,7 +26,7 @@ constexpr std::size_t notices_max = 128, lock_count = 600;
 struct Member {
   explicit Member(fabric::sim::SimFabric& node)
       : fabric(node),
-        control((words_offset + LockTable::words_bytes(lock_count)) / sizeof(std::uint64_t)),
+        control((words_offset + LockTable::words_bytes(lock_count, node.ranks())) / sizeof(std::uint64_t)),
         protocol(node.self(), memory(), notices_max),
         locks(node, protocol, node.counters(), grants, memory() + words_offset, words_offset, lock_count, 0,
               notices_max) {
