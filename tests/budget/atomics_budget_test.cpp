@@ -112,5 +112,21 @@ TEST_P(AtomicsBudget, WhileOrderIsKeptTheBlockRestsAtItsHome) {
 INSTANTIATE_TEST_SUITE_P(Peers, AtomicsBudget, ::testing::Bool(),
                          [](const auto& peers) { return peers.param ? "near" : "far"; });
 
+Task<> store_and_add(Node& node) {
+  co_await store(node, block, 1, 16 + node.self().value);
+  Addition addition(1);
+  co_await node.modify(BlockId{block}, addition);
+}
+
+// The first writes lead the home through all ranks, and leave a chain of as many links.
+TEST(AtomicsBudget, FarRanksFindAHomeThatHasMovedThroughAllRanks) {
+  constexpr std::uint32_t ranks = 16;
+  Stage stage(calm(ranks), 1, 4096);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) stage.play(rank, store_and_add(stage.node(rank)));
+  stage.finish();
+  EXPECT_LE(stage.total(Counter::home_migrations), ranks - 1u);
+  EXPECT_GE(stage.total(Counter::home_atomics), ranks - 1u);
+}
+
 }  // namespace
 }  // namespace musubi::sim

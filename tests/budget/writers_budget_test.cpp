@@ -9,6 +9,7 @@ namespace {
 using trace::Counter;
 
 constexpr std::uint64_t block = 0, turns = 10, turns_before = 4;
+constexpr std::size_t page = 4096;
 
 Configuration neighbours(std::uint32_t nodes, bool local_pointer) {
   Configuration configuration = calm(nodes);
@@ -71,6 +72,23 @@ TEST(WritersBudget, FarWritersSendTheirChangesInOneTrip) {
   EXPECT_EQ(spent(2, false, Counter::read_faults), 0u);
   EXPECT_EQ(spent(4, false, Counter::home_migrations), 0u);
   EXPECT_EQ(spent(4, false, Counter::home_merges), 3 * turns);
+}
+
+Task<> write_and_meet_once(Node& node) {
+  co_await store(node, block, 1, node.self().value);
+  co_await meet(node);
+}
+
+// The first writes lead the home through all ranks, and leave a chain of as many links. The releases after
+// them find its end.
+TEST(WritersBudget, FarWritersFindAHomeThatHasMovedThroughAllRanks) {
+  constexpr std::uint32_t writers = 16;
+  Stage stage(neighbours(writers, false), 1, page);
+  for (std::uint32_t rank = 0; rank < writers; ++rank)
+    stage.play(rank, write_and_meet_once(stage.node(rank)));
+  stage.finish();
+  EXPECT_LE(stage.total(Counter::home_migrations), writers - 1u);
+  EXPECT_GE(stage.total(Counter::home_merges), writers - 2u);
 }
 
 // Not the block: a word in a block of two pages, and what a call is.

@@ -27,7 +27,7 @@ Task<bool> FarMerges::release(Block& b) {
     if (rules::is_first_release(e) && !changes.next().empty()) co_return false;  // much has changed
     if (bytes == 0) break;
     const std::span<const std::byte> sent(message.data(), bytes);
-    const std::optional<ChangesResult> result = co_await send(&home, sent);
+    const std::optional<ChangesResult> result = co_await send(b, &home, sent);
     if (!result) co_return false;
     if (!alone) alone = rules::next_releases_alone(e, result->found.write_ts);
     take_result(b, home, *result, sent);
@@ -71,7 +71,8 @@ std::size_t FarMerges::write_message(const Block& b, Changes& changes, std::byte
   return at == sizeof request ? 0 : at;
 }
 
-Task<std::optional<ChangesResult>> FarMerges::send(Rank* home, std::span<const std::byte> message) {
+Task<std::optional<ChangesResult>> FarMerges::send(const Block& b, Rank* home,
+                                                   std::span<const std::byte> message) {
   unsigned links = 0;
   for (unsigned look = 0; look < rules::visit_looks_max && links <= rules::visit_links_max; ++look) {
     if (*home == ground_.self()) co_return std::nullopt;
@@ -83,8 +84,7 @@ Task<std::optional<ChangesResult>> FarMerges::send(Rank* home, std::span<const s
       case changes_at_home::done:
         co_return answer.result;
       case changes_at_home::elsewhere:
-        *home = Rank{answer.result.home};
-        ++links;
+        *home = ground_.place_after(b, *home, Rank{answer.result.home}, ++links);
         break;
       case changes_at_home::busy:
         co_await pause(look);

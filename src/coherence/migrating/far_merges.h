@@ -32,7 +32,7 @@ class FarMerges {
   // Puts the next changes to `message`, behind a request. Result: the bytes of all; 0: there are no more.
   std::size_t write_message(const Block& b, Changes& changes, std::byte* message) const;
   // `home`: where the home may be, and where it was found. Result: none if it does not merge.
-  Task<std::optional<ChangesResult>> send(Rank* home, std::span<const std::byte> message);
+  Task<std::optional<ChangesResult>> send(const Block& b, Rank* home, std::span<const std::byte> message);
   void take_result(Block& b, Rank home, const ChangesResult& result, std::span<const std::byte> message);
 
   Ground& ground_;

@@ -66,13 +66,13 @@ Task<> Fetches::fetch_into(Block& b, std::byte* target) {
     const Rank asked = peer;
     const Outcome result = co_await fetch_from(b, target, &peer, relayed_in_vain);
     if (result == Outcome::accepted) co_return;
-    if (result == Outcome::elsewhere && ++links > 1) {
+    if (result == Outcome::elsewhere) {
       // A home that is always gone when a look arrives is stopped by its lock.
-      if (links > links_max(ground_.parameters)) {
+      if (++links > links_max(ground_.parameters)) {
         co_await fetch_under_lock(b, target);
         co_return;
       }
-      peer = place_after(b, asked, peer);
+      peer = ground_.place_after(b, asked, peer, links);
     }
     relayed_in_vain = result == Outcome::not_at_readers;
     if (result == Outcome::changed || result == Outcome::not_at_readers) {
@@ -91,13 +91,6 @@ Rank Fetches::first_place_to_look(const Block& b) const {
   if (e.home_known) return e.home_guess;
   const OwnerWord word = ground_.own_word(b);
   return word.tag() == Ownership::link ? word.target() : ground_.self();
-}
-
-// One link may be right; more lead over all homes of the past. The initial home knows which is the last.
-Rank Fetches::place_after(const Block& b, Rank asked, Rank linked) const {
-  if (asked == b.initial_home) return linked;
-  if (b.initial_home != ground_.self()) return b.initial_home;
-  return remote_lock::TailWord{ground_.shared(b.words.tail).load()}.rank(b.initial_home);
 }
 
 Task<bool> Fetches::fetch_by_hint(Block& b, std::byte* target) {

@@ -48,7 +48,6 @@ class Fetches {
   Task<Outcome> fetch_from(Block& b, std::byte* target, Rank* peer, bool relayed_in_vain);
   BytesFrom bytes_from(const Block& b, bool relayed_in_vain) const;
   Task<> fetch_under_lock(Block& b, std::byte* target);
-  Rank place_after(const Block& b, Rank asked, Rank linked) const;
 
   Ground& ground_;
   Versions& versions_;

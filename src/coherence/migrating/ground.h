@@ -56,6 +56,14 @@ struct Ground {
   Rank believed_home(const Block& b) const {
     return b.entry.home_known && b.entry.home_guess != self() ? b.entry.home_guess : own_word(b).target();
   }
+  // Where to look for the home next: `asked` is not it, and says that `linked` is. That was link number
+  // `links`. The first may be right; more lead over all homes of the past. The initial home knows which rank
+  // is the last, and says so.
+  Rank place_after(const Block& b, Rank asked, Rank linked, unsigned links) const {
+    if (links == 1 || asked == b.initial_home) return linked;
+    if (b.initial_home != self()) return b.initial_home;
+    return remote_lock::TailWord{shared(b.words.tail).load()}.rank(b.initial_home);
+  }
   // Takes the lock if this rank is the home; waits for nobody but visitors. Under the gate.
   Task<bool> lock_if_home(const Block& b) { return locks.lock_if_home(b.id.value, b.initial_home); }
   // The version at this home, under the block's lock. Visitors name versions, and its bytes are here.

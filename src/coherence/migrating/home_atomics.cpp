@@ -33,6 +33,7 @@ Task<bool> HomeAtomics::modify(Block& b, Modification& modification) {
   unsigned links = 0;
   for (unsigned look = 0; look < rules::visit_looks_max && links <= rules::visit_links_max; ++look) {
     Outcome outcome = Outcome::refused;
+    const Rank asked = home;
     if (home == ground_.self()) {
       outcome = co_await modify_here(b, modification);
       if (outcome == Outcome::elsewhere) home = ground_.own_word(b).target();
@@ -44,7 +45,7 @@ Task<bool> HomeAtomics::modify(Block& b, Modification& modification) {
       ground_.count(Counter::home_atomics);
       co_return true;
     }
-    if (outcome == Outcome::elsewhere) ++links;
+    if (outcome == Outcome::elsewhere) home = ground_.place_after(b, asked, home, ++links);
     if (outcome == Outcome::busy) co_await pause(look);
   }
   co_return false;

@@ -42,7 +42,8 @@ Verdict HomeSection::enter(Rank initial_home, std::uint32_t& home) noexcept {
   std::uint64_t seen = owner.load();
   const OwnerWord found = OwnerWord{seen}.resolved(call_.target(), initial_home);
   if (found.tag() == Ownership::link) {
-    home = found.target().value;
+    const remote_lock::TailWord tail{shared(words_->tail).load()};
+    home = (call_.target() == initial_home ? tail.rank(initial_home) : found.target()).value;
     return changes_at_home::elsewhere;
   }
   const bool is_free = found == OwnerWord::unlocked();

@@ -28,7 +28,8 @@ class HomeSection {
   // Whether there is such a block. If not, nothing else may be called.
   bool exists() const noexcept { return words_ != nullptr && own_words_ != nullptr; }
   BlockWords& words() const noexcept { return *words_; }
-  // Takes the lock. Result: done; busy; elsewhere, then `home` says where the links lead.
+  // Takes the lock. Result: done; busy; elsewhere, then `home` says where to look next: at the initial home
+  // the rank that joined the lock's queue last, elsewhere where the link leads.
   fabric::Verdict enter(Rank initial_home, std::uint32_t& home) noexcept;
   // Inside: whether the public copy has the bytes of the version; whether threads there must not see new
   // bytes before an acquire; whether some are held back for that; whether no thread there has the block open.
