@@ -130,9 +130,13 @@ void Carrier::begin_receives() {
   }
 }
 
-// Calls each(done, whether it has come) for what has left or come; its slot is free. Result: how many.
+// Begins what the rank wants. Calls each(done, whether it has come) for what has left or come; its slot is
+// free. Result: how many.
 template <typename Each>
 int Carrier::look(Each each) {
+  take_marks();
+  begin_sends();
+  begin_receives();
   musubi_mpi_done done[musubi_mpi_slots];
   int count = 0;
   check(calls_.look(done, &count), "make progress");
@@ -151,9 +155,6 @@ bool Carrier::carry() {
     owes_call_ = false;
     if (depot_.to_rank.any()) call_some_sleeper();
   }
-  take_marks();
-  begin_sends();
-  begin_receives();
   look([this](const musubi_mpi_done& done, bool has_come) { has_ended(done, has_come); });
   return moved_;
 }
@@ -210,9 +211,6 @@ bool Carrier::settle() {
     const std::uint64_t now_ns = os::monotonic_ns();
     if (there_ns != 0 && now_ns - there_ns > answer_ns) break;
     if (now_ns - begin_ns > settle_max_ns) return false;
-    take_marks();
-    begin_sends();
-    begin_receives();
     const int count = look([this](const musubi_mpi_done& done, bool has_come) {
       if (has_come) empty_.push_back(parcel_in_[done.slot]);
     });
