@@ -79,8 +79,8 @@ Result<std::unique_ptr<MessageTransport>> join(Rank self, std::uint32_t ranks, c
     if (blobs[rank].empty()) continue;  // that rank reports its failure itself
     auto told = decode(rank, blobs[rank], blobs[self.value]);
     if (!told) return told.error();
-    addresses[rank] = std::move(told).value().address;
     net->know_regions(Rank{rank}, told.value().regions);
+    addresses[rank] = std::move(told).value().address;
   }
   if (auto known = net->know(addresses); !known) return known.error();
   return MessageTransport::create(std::move(net), options.messages);
