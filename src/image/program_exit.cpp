@@ -54,7 +54,7 @@ void end_job(int status) noexcept {
   // stopped, so that an unfinished last line does not pass for a prompt while they are still printing.
   std::fflush(nullptr);
   if (together) {
-    job->runtime.synchronization().part();
+    job->runtime.synchronization().last_barrier();
     job->runtime.ending().finish(status);
   } else {
     job->runtime.ending().leave(status);
@@ -74,7 +74,7 @@ void leave_other_rank(int status) noexcept {
 void leave_worker(int status) noexcept {
   std::fflush(nullptr);
   if (Job* const job = job_to_end()) {
-    job->runtime.synchronization().part();
+    job->runtime.synchronization().last_barrier();
     job->runtime.ending().finish(status);
   }
   exit_process(status);

@@ -46,7 +46,7 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
   if (part_ns_ != 0) record_event(Event::barrier_acquire, part_ns_, 0);
 }
 
-void JobBarrier::part() {
+void JobBarrier::pass_last() {
   BarrierPayload nothing{};
   sync::Barrier::Passage passage = sync::Barrier::Passage::last(nothing);
   const HandlersHeldBack handlers;

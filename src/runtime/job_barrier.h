@@ -23,8 +23,8 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   // As Synchronization::barrier, in a job of several ranks. `keeper` null: there is no background.
   void pass(BarrierPayload& payload, Keeper* keeper);
   void set_release_listener(Synchronization::ReleaseListener* listener) { listener_ = listener; }
-  // As Synchronization::part, in a job of several ranks.
-  void part();
+  // As Synchronization::last_barrier, in a job of several ranks.
+  void pass_last();
 
   // As Synchronization has them, in a job of several ranks.
   void begin_region(std::uintptr_t function, const void* argument);

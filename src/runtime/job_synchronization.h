@@ -25,8 +25,8 @@ class JobSynchronization final : public Synchronization {
   void barrier(BarrierPayload& payload) override {
     if (job_.ranks > 1) barrier_.pass(payload, keeper_.get());
   }
-  void part() override {
-    if (job_.ranks > 1) barrier_.part();
+  void last_barrier() override {
+    if (job_.ranks > 1) barrier_.pass_last();
   }
   void set_release_listener(ReleaseListener* listener) override { barrier_.set_release_listener(listener); }
   void begin_region(std::uintptr_t function, const void* argument) override {

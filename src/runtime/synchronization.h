@@ -23,7 +23,7 @@ class Synchronization {
   // The last barrier: afterwards no rank asks another one for anything, so each may leave its process. A rank
   // that left behind barrier() alone would be missed by one that still gets what that barrier announced.
   // Nothing is released. By one thread of each rank.
-  virtual void part() = 0;
+  virtual void last_barrier() = 0;
   // Told in each barrier by the thread that called barrier(): after what this rank wrote before has been
   // released, and before other ranks are waited for. Must not block, nor release.
   class ReleaseListener {

@@ -31,7 +31,7 @@ class StandInRuntime final : public runtime::Runtime,
   std::size_t query_size(Rank, std::uintptr_t) override { return size; }
 
   void barrier(runtime::BarrierPayload&) override {}
-  void part() override {}
+  void last_barrier() override {}
   void set_release_listener(ReleaseListener*) override {}
   void begin_region(std::uintptr_t, const void*) override {}
   void end_region() override {}

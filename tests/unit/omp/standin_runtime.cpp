@@ -76,7 +76,7 @@ class StandinRuntime final : public runtime::Runtime,
   void note_stack(std::size_t, const void*, const void*) noexcept override {}
 
   void set_release_listener(ReleaseListener* listener) override { release_listener_ = listener; }
-  void part() override {}
+  void last_barrier() override {}
   void barrier(runtime::BarrierPayload& payload) override {
     if (release_listener_ != nullptr) release_listener_->on_released();
     const std::uint32_t generation = world->generation.load();
