@@ -172,12 +172,11 @@ TEST(BackgroundLitmus, ReleasesMustBeAnnounced) {
   EXPECT_NE(play_worlds(3, 2, InjectedBug::release_not_announced).worlds_with_failures, 0u);
 }
 
-// Node 1 begins a turn, and node 2 answers it. Then node 2 stores data and a flag, and node 0 lets order be
-// kept. Node 1 keeps order before node 2 does.
+// Node 1 sees to it that order is kept, and looks at a flag and data that node 2 stores.
 struct OrderBegins {
   static constexpr Word data{1, 0}, flag{2, 0};
   Stage& stage;
-  bool flag_is_up = false, ends = false;
+  bool waits = false, flag_is_up = false, ends = false;
   std::uint64_t found_flag = 0, found_data = 0;
   bool was_certain = false;
 };
@@ -187,6 +186,20 @@ Task<> answer_until_the_end(OrderBegins& play, Node& node) {
     (void)co_await node.background().answer();
     co_await fabric::sim::think(1000);
   }
+}
+
+// Whether the data is found behind the flag. `start`: begins what the nodes do.
+bool finds_data(InjectedBug bug, void (*start)(OrderBegins&)) {
+  Configuration configuration = calm(3);
+  configuration.background = 1;
+  configuration.bug = bug;
+  Stage stage(configuration, blocks);
+  OrderBegins play{stage};
+  start(play);
+  stage.finish();
+  EXPECT_TRUE(play.was_certain);
+  EXPECT_EQ(play.found_flag, 1u);
+  return play.found_data == 1;
 }
 
 Task<> answer_and_set_flag(OrderBegins& play, Node& node) {
@@ -217,45 +230,22 @@ Task<> take_turn_and_look(OrderBegins& play, Node& node) {
   play.ends = true;
 }
 
-bool finds_data_behind_flag(InjectedBug bug) {
-  Configuration configuration = calm(3);
-  configuration.background = 1;
-  configuration.bug = bug;
-  Stage stage(configuration, blocks);
-  OrderBegins play{stage};
+// Node 1 begins a turn, and node 2 answers it. Then node 2 stores data and a flag, and node 0 lets order be
+// kept. Node 1 keeps order before node 2 does.
+void begin_beside_turn(OrderBegins& play) {
+  Stage& stage = play.stage;
   do_now(stage, stage.node(2), store(stage.node(2), play.data.block, 0, play.data.index));
   stage.play(1, take_turn_and_look(play, stage.node(1)));
   stage.play(2, answer_and_set_flag(play, stage.node(2)));
   stage.play(0, let_order_be_kept(play, stage.node(0)));
-  stage.finish();
-  EXPECT_TRUE(play.was_certain);
-  EXPECT_EQ(play.found_flag, 1u);
-  return play.found_data == 1;
 }
 
 TEST(BackgroundLitmus, ATurnWaitsUntilAllRanksKeepOrder) {
-  EXPECT_TRUE(finds_data_behind_flag(InjectedBug::none));
-  EXPECT_FALSE(finds_data_behind_flag(InjectedBug::order_believed_of_all));
+  EXPECT_TRUE(finds_data(InjectedBug::none, begin_beside_turn));
+  EXPECT_FALSE(finds_data(InjectedBug::order_believed_of_all, begin_beside_turn));
 }
 
-// Node 2 waits at a barrier when node 1 begins to let order be kept, and answers there. Then it stores data
-// and a flag to blocks that it may write as before.
-struct OrderBeginsAtBarrier {
-  static constexpr Word data{1, 0}, flag{2, 0};
-  Stage& stage;
-  bool waits = false, flag_is_up = false, ends = false;
-  bool was_certain = false;
-  std::uint64_t found_flag = 0, found_data = 0;
-};
-
-Task<> answer_beside(OrderBeginsAtBarrier& play, Node& node) {
-  while (!play.ends) {
-    (void)co_await node.background().answer();
-    co_await fabric::sim::think(1000);
-  }
-}
-
-Task<> meet_and_set_flag(OrderBeginsAtBarrier& play, Node& node) {
+Task<> meet_and_set_flag(OrderBegins& play, Node& node) {
   co_await store(node, play.data.block, 0, play.data.index + 1);
   co_await store(node, play.flag.block, 0, play.flag.index + 1);
   play.waits = true;
@@ -265,7 +255,7 @@ Task<> meet_and_set_flag(OrderBeginsAtBarrier& play, Node& node) {
   play.flag_is_up = true;
 }
 
-Task<> let_order_be_kept_and_look(OrderBeginsAtBarrier& play, Node& node) {
+Task<> let_order_be_kept_and_look(OrderBegins& play, Node& node) {
   constexpr unsigned looks_max = 20;
   while (!play.waits) co_await fabric::sim::think(100);
   co_await fabric::sim::think(50'000);
@@ -283,26 +273,20 @@ Task<> let_order_be_kept_and_look(OrderBeginsAtBarrier& play, Node& node) {
   play.ends = true;
 }
 
-bool finds_data_behind_barrier(InjectedBug bug) {
-  Configuration configuration = calm(3);
-  configuration.background = 1;
-  configuration.bug = bug;
-  Stage stage(configuration, blocks);
-  OrderBeginsAtBarrier play{stage};
+// Node 2 waits at a barrier when node 1 begins to let order be kept, and answers there. Then it stores data
+// and a flag to blocks that it may write as before.
+void begin_at_barrier(OrderBegins& play) {
+  Stage& stage = play.stage;
   stage.play(0, meet(stage.node(0)));
-  stage.play(0, answer_beside(play, stage.node(0)));
+  stage.play(0, answer_until_the_end(play, stage.node(0)));
   stage.play(1, let_order_be_kept_and_look(play, stage.node(1)));
   stage.play(2, meet_and_set_flag(play, stage.node(2)));
-  stage.play(2, answer_beside(play, stage.node(2)));
-  stage.finish();
-  EXPECT_TRUE(play.was_certain);
-  EXPECT_EQ(play.found_flag, 1u);
-  return play.found_data == 1;
+  stage.play(2, answer_until_the_end(play, stage.node(2)));
 }
 
 TEST(BackgroundLitmus, ARankThatAnswersAtABarrierKeepsOrderBehindIt) {
-  EXPECT_TRUE(finds_data_behind_barrier(InjectedBug::none));
-  EXPECT_FALSE(finds_data_behind_barrier(InjectedBug::order_not_kept_behind_barrier));
+  EXPECT_TRUE(finds_data(InjectedBug::none, begin_at_barrier));
+  EXPECT_FALSE(finds_data(InjectedBug::order_not_kept_behind_barrier, begin_at_barrier));
 }
 
 // A thread comes back to a block that was closed while faults are held.
