@@ -1,6 +1,7 @@
 // The lock of the block keeps all others away for the few steps that an operation takes. The word changes in
-// four places at once: where the home's program sees it, in the home's public copy, and in the private bytes
-// and the twin of the rank that operates. So neither side takes it for a change of its own later.
+// up to four places at once: where the home's program sees it, in the home's public copy if there is one, and
+// in the private bytes and the twin of the rank that operates. So neither side takes it for a change of its
+// own later.
 //
 // Who must be told? While nobody holds a copy of the version, and this rank has told of that version before,
 // nobody: all copies are older, and end when what it told is acquired. Otherwise the version gets a new time,
@@ -55,7 +56,7 @@ bool HomeAtomics::may_be_modified(const Block& b, const Modification& modificati
   const Entry& e = b.entry;
   const bool must_stay_hidden = ground_.keeps_order() && e.pinned && !ground_.quiescence;
   return modification.bytes <= bytes_max && !e.held_back && !e.bytes_lost && !must_stay_hidden &&
-         !ground_.store.has_private_parts(b);
+         !ground_.store.is_private(b, modification.offset, modification.bytes);
 }
 
 Task<HomeAtomics::Outcome> HomeAtomics::modify_here(Block& b, Modification& modification) {
@@ -69,14 +70,11 @@ Task<HomeAtomics::Outcome> HomeAtomics::modify_here(Block& b, Modification& modi
   co_return may ? Outcome::done : Outcome::refused;
 }
 
-// Under the lock. Where the home has no public copy, readers take its live bytes, which they must announce:
-// that is for the home alone, while nobody has.
+// Under the lock.
 bool HomeAtomics::may_modify_here(const Block& b) const {
   const std::uint64_t write_ts = ground_.shared(b.words.write_ts).load();
-  if (write_ts == 0) return false;
-  if (ground_.shared(b.words.public_ts).load() == write_ts) return true;
-  const Version version{LogicalTime{write_ts}, LogicalTime{ground_.shared(b.words.read_ts).load()}};
-  return b.words.unpublished() && rules::is_unread(version) && !b.entry.gave_up_copy;
+  const std::uint64_t public_ts = ground_.shared(b.words.public_ts).load();
+  return write_ts != 0 && (public_ts == write_ts || public_ts == 0);
 }
 
 // Under the lock.
@@ -174,7 +172,7 @@ void HomeAtomics::take_result(Block& b, Rank home, const OperationResult& result
   if (result.changed == 0) return;
   if (e.write_ts != LogicalTime{}) change_own(b, modification, musubi::apply(*modification.operation, old));
   if (result.is_named != 0 || rules::name_of_version(result.version.write_ts) != e.named)
-    versions_.tell_of(b, result.version, home, PublicCopy::holds_it);
+    versions_.tell_of(b, result.version, home, result.is_live != 0 ? PublicCopy::none : PublicCopy::holds_it);
 }
 
 // In order, other threads of this rank must not see what the operation found before this thread has acquired.

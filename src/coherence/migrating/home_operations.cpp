@@ -1,6 +1,6 @@
 // The lock of the block keeps all others away for the few steps that an operation takes. The word changes
-// where the home's program sees it, and in the home's public copy: so the home does not take it for a change
-// of its own later.
+// where the home's program sees it, and in the home's public copy, if there is one: so the home does not take
+// it for a change of its own later.
 #include "coherence/migrating/home_operations.h"
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 using fabric::Call;
 using fabric::Verdict;
 
-// The bytes of an operation at the home: where the program sees them, and in the public copy.
+// The bytes of an operation at the home: where the program sees them, and where a public copy has them.
 struct Place {
   std::size_t block_bytes;
   std::byte* live;
@@ -45,7 +45,7 @@ AtomicOperation operation_of(const OperationRequest& request) noexcept {
 // Under the lock. Threads of the home may see new bytes at any time, or cannot: a block at rest is opened by
 // an acquire in order.
 bool may_operate(const Hooks& hooks, const HomeSection& section, const OperationRequest& request) noexcept {
-  if (!section.has_bytes() || section.holds_back()) return false;
+  if ((!section.has_bytes() && !section.is_live()) || section.holds_back()) return false;
   if (request.orders_nothing != 0) return true;
   if (request.in_order == 0 && !section.keeps_order()) return true;
   return section.rests() || hooks.injected(InjectedBug::atomic_beside_order);
@@ -60,7 +60,7 @@ void name_version(const Hooks& hooks, HomeSection& section, const LineMask& line
   if (!rules::is_unread(result.version) && !hooks.injected(InjectedBug::atomic_after_lease)) {
     result.is_named = 1;
     result.version = {result.version.read_ts + 1, result.version.read_ts + 1};
-    section.name(result.version);
+    section.name(result.version, result.is_live != 0 ? PublicCopy::none : PublicCopy::holds_it);
   }
   section.end_change(found, lines);
 }
@@ -79,8 +79,9 @@ void operate(const HomeSide& side, HomeSection& section, const Place& place, con
   hooks.took_effect(request.witness, &old, &next);
   if (old == next) return;
   result.changed = 1;
+  result.is_live = section.is_live() ? 1 : 0;
   hooks.others_may_act();
-  std::memcpy(place.copy, &next, request.bytes);
+  if (result.is_live == 0) std::memcpy(place.copy, &next, request.bytes);
   hooks.others_may_act();
   LineMask lines;
   if (side.has_far_peers) lines.set_bytes(request.place, request.place + request.bytes, place.block_bytes);

@@ -31,7 +31,8 @@ struct OperationResult {
   std::uint32_t home;     // where the links lead, if the home has moved on
   std::uint8_t changed;   // whether there are new bytes
   std::uint8_t is_named;  // whether `version` is new: all must hear of it
-  std::uint8_t reserved[2];
+  std::uint8_t is_live;   // whether the home has no public copy of it
+  std::uint8_t reserved;
 };
 
 // A fabric::Procedure; `data`: a HomeSide. The verdicts: changes_at_home.

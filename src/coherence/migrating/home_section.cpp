@@ -62,6 +62,9 @@ bool HomeSection::has_bytes() const noexcept {
   const std::uint64_t write_ts = shared(words_->write_ts).load();
   return write_ts != 0 && shared(words_->public_ts).load() == write_ts;
 }
+bool HomeSection::is_live() const noexcept {
+  return shared(words_->write_ts).load() != 0 && shared(words_->public_ts).load() == 0;
+}
 bool HomeSection::keeps_order() const noexcept {
   return shared(own_word(side_.layout.order())).load() != 0;
 }
@@ -80,20 +83,20 @@ Version HomeSection::version() const noexcept {
   return {LogicalTime{shared(words_->write_ts).load()}, LogicalTime{shared(words_->read_ts).load()}};
 }
 
-void HomeSection::name(Version version) noexcept {
+void HomeSection::name(Version version, PublicCopy copy) noexcept {
   shared(words_->write_ts).store(version.write_ts.value);
   side_.hooks.others_may_act();
   shared(words_->read_ts).store(version.read_ts.value);
   side_.hooks.others_may_act();
-  shared(words_->public_ts).store(version.write_ts.value);
+  shared(words_->public_ts).store(copy == PublicCopy::holds_it ? version.write_ts.value : 0);
 }
 
 void HomeSection::end_change(Version found, const LineMask& lines) noexcept {
   side_.hooks.others_may_act();
   ChangeRecord* const record = record_of(call_, side_, block_);
-  if (side_.has_far_peers && record != nullptr) {
+  const LogicalTime next{shared(words_->public_ts).load()};
+  if (side_.has_far_peers && record != nullptr && next != LogicalTime{}) {
     const ChangeBoard board(*record, side_.hooks);
-    const LogicalTime next{shared(words_->public_ts).load()};
     if (board.is_worth_noting(block_))
       board.note(block_, found.write_ts, next, shared(words_->version).load(), lines);
   }

@@ -31,9 +31,11 @@ class HomeSection {
   // Takes the lock. Result: done; busy; elsewhere, then `home` says where to look next: at the initial home
   // the rank that joined the lock's queue last, elsewhere where the link leads.
   fabric::Verdict enter(Rank initial_home, std::uint32_t& home) noexcept;
-  // Inside: whether the public copy has the bytes of the version; whether threads there must not see new
-  // bytes before an acquire; whether some are held back for that; whether no thread there has the block open.
+  // Inside: whether the public copy has the bytes of the version; whether there is none, and the live bytes
+  // are all; whether threads there must not see new bytes before an acquire; whether some are held back for
+  // that; whether no thread there has the block open.
   bool has_bytes() const noexcept;
+  bool is_live() const noexcept;
   bool keeps_order() const noexcept;
   bool holds_back() const noexcept;
   bool rests() const noexcept;
@@ -42,7 +44,7 @@ class HomeSection {
   Version version() const noexcept;
   // The bytes of this version are there. Then end_change(), also if the version keeps its name: a reader that
   // overlaps this looks again. `lines` are what has changed since the version `found`.
-  void name(Version version) noexcept;
+  void name(Version version, PublicCopy copy) noexcept;
   void end_change(Version found, const LineMask& lines) noexcept;
   void leave() noexcept;
 

@@ -7,8 +7,6 @@
 
 namespace musubi::coherence::migrating {
 
-enum class PublicCopy { holds_it, none };
-
 class Versions {
  public:
   explicit Versions(Ground& ground) : ground_(ground) {}
