@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "coherence/rules/evictions.h"
 #include "coherence/rules/naming.h"
+#include "coherence/rules/writers.h"
 
 namespace musubi::coherence::migrating {
 
@@ -192,6 +193,7 @@ Task<bool> Homes::take_over_one(Block& b) {
   }
   versions_.store(b, version, stays_live ? PublicCopy::none : PublicCopy::holds_it);
   e.gave_up_copy = stays_live;
+  if (rules::is_unread(version)) e.named = rules::named_elsewhere;
   ground_.let_rest(b);
   if (ground_.injected(InjectedBug::home_shown_before_acquired)) {
     e.came_in = 0;

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "coherence/rules/leases.h"
+#include "coherence/rules/writers.h"
 
 namespace musubi::coherence::migrating {
 
@@ -26,6 +27,7 @@ Task<bool> Leases::redate_at_home(Block& b) {
     case rules::Redating::none:
       break;
     case rules::Redating::named_anew:
+      if (e.named == rules::name_of_version(version.write_ts)) e.named = rules::name_of_version(acquired);
       version = {acquired, acquired};
       versions_.store(b, version, b.words.unpublished() ? PublicCopy::none : PublicCopy::holds_it);
       versions_.end_critical_section(b);

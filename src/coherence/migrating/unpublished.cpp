@@ -36,7 +36,7 @@ Task<bool> Unpublished::leave_unpublished(Block& b) {
     // Timestamp 0 means zeros for good.
     if (version.write_ts == LogicalTime{}) version = {LogicalTime{1}, LogicalTime{1}};
     versions_.store(b, version, PublicCopy::none);
-    ground_.times.raise_clock(version.write_ts);
+    versions_.tell_unless_told(b, version, PublicCopy::none);
     versions_.give_up_public_copy(b);
     versions_.end_critical_section(b);
   } else if (first == FirstWrite::gets_copy_again) {

@@ -62,6 +62,15 @@ void Versions::tell_of(Block& b, Version version, Rank writer, PublicCopy copy) 
   if (!ground_.injected(InjectedBug::notice_forgotten)) ground_.signature.add(notice);
 }
 
+void Versions::tell_unless_told(Block& b, Version version, PublicCopy copy) {
+  const bool is_told = rules::has_told(b.entry, version);
+  if (is_told || ground_.injected(InjectedBug::moved_home_kept_quiet)) {
+    ground_.times.raise_clock(version.write_ts);
+  } else {
+    tell_of(b, version, ground_.self(), copy);
+  }
+}
+
 void Versions::take_from_visit(Block& b, Version version, Rank home, bool is_new) {
   Entry& e = b.entry;
   ground_.shared(b.words.public_ts).store(version.write_ts.value);

@@ -23,6 +23,9 @@ class Versions {
   // but `writer`. If that is another rank this one must hear of it, too: no older version may replace what is
   // here.
   void tell_of(Block& b, Version version, Rank writer, PublicCopy copy);
+  // The home is about to change the bytes of a version that nobody holds. Copies of older ones end by what
+  // has been told of this one. If another rank has told it, before the home moved, this one does so now.
+  void tell_unless_told(Block& b, Version version, PublicCopy copy);
   // The home, another rank, has `version` since this rank merged there; its bytes are here, too. `is_new`:
   // this rank has named it. No lock.
   void take_from_visit(Block& b, Version version, Rank home, bool is_new);

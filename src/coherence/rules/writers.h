@@ -23,6 +23,14 @@ constexpr std::uint32_t name_of_version(LogicalTime write_ts) {
   return static_cast<std::uint32_t>(write_ts.value);
 }
 
+// Entry::named of a home that has moved here with a version that nobody holds: another rank has told of it.
+inline constexpr std::uint32_t named_elsewhere = UINT32_MAX;
+
+// Whether this rank has told of the version at its home here, or nobody need be told: there was none before.
+constexpr bool has_told(const Entry& e, Version at_home) {
+  return e.named == 0 || e.named == name_of_version(at_home.write_ts);
+}
+
 // The first release of a block by a rank mostly makes it the home: most blocks have one writer.
 constexpr bool is_first_release(const Entry& e) {
   return e.named == 0;
