@@ -64,12 +64,20 @@ inline AtomicValue apply(const AtomicOperation& operation, AtomicValue old) {
   __builtin_unreachable();
 }
 
+// Whether a processor does it by one instruction, where the operand lies `offset` bytes behind an aligned
+// place.
+constexpr bool is_one_instruction(const AtomicOperation& operation, std::size_t offset) {
+  return operation.bytes <= sizeof(std::uint64_t) && offset % operation.bytes == 0;
+}
+
 // Changes a word by a processor atomic: another thread of its rank may store to it plainly at the same time
 // (a spin lock that is given back), and that store must not vanish between our load and our store. Result:
 // the value before.
 template <class Word>
 AtomicValue modify_word(std::byte* place, const AtomicOperation& operation) noexcept {
   auto* word = reinterpret_cast<Word*>(place);
+  if (operation.kind == AtomicOperation::Kind::add)
+    return __atomic_fetch_add(word, static_cast<Word>(operation.operand), __ATOMIC_SEQ_CST);
   Word old = __atomic_load_n(word, __ATOMIC_RELAXED);
   while (!__atomic_compare_exchange_n(word, &old, static_cast<Word>(apply(operation, old)), false,
                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {

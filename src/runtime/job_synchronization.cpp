@@ -154,7 +154,7 @@ AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOpera
   if (!relaxed_atomics_ && flags_.in_use()) {
     const sync::Stand::Operation inside = threads_.begin_operation();
     threads_.executor().run(flags_.modify(*block, modification, inside.siblings()));
-  } else {
+  } else if (!protocol_.modify_at_once(*block, modification)) {
     threads_.executor().run(flags_.modify(*block, modification, true));
   }
   const AtomicValue old = modification.old();

@@ -32,6 +32,7 @@ Task<> count_atomically(Stage& stage, Node& node) {
   for (std::uint64_t block = 0; block < blocks; ++block) {
     co_await idle(stage, 10000);
     Increment increment(atomic_word);
+    increment.bytes = 24;  // more than is changed at the home in place: it is published
     co_await node.modify(BlockId{block}, increment);
   }
 }

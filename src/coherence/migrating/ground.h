@@ -11,6 +11,7 @@
 #include "coherence/core/version.h"
 #include "coherence/migrating/comparison_cost.h"
 #include "coherence/migrating/home_looks.h"
+#include "coherence/migrating/operators.h"
 #include "coherence/migrating/quiescence.h"
 #include "coherence/migrating/times.h"
 #include "coherence/rules/evictions.h"
@@ -64,8 +65,13 @@ struct Ground {
     if (b.initial_home != self()) return b.initial_home;
     return remote_lock::TailWord{shared(b.words.tail).load()}.rank(b.initial_home);
   }
-  // Takes the lock if this rank is the home; waits for nobody but visitors. Under the gate.
-  Task<bool> lock_if_home(const Block& b) { return locks.lock_if_home(b.id.value, b.initial_home); }
+  // Takes the lock if this rank is the home; waits for nobody but visitors, and for those that operate on the
+  // block directly. Under the gate.
+  Task<bool> lock_if_home(const Block& b);
+  // At its home, under the lock: nobody operates on the block directly from now on.
+  Task<> end_operations(const Block& b);
+  // Where the lock is, or this rank is the home no more: all operations on the bytes here have ended.
+  Task<> await_operations(const Block& b) const;
   // The version at this home, under the block's lock. Visitors name versions, and its bytes are here.
   Version version_at_home(Block& b) const {
     learn_of_visitors(b);
@@ -108,12 +114,12 @@ struct Ground {
       b.entry.among_sleepers = true;
       sleepers.add(b.id);
     }
-    shared(b.words.stillness).store(BlockWords::asleep);
+    shared(b.words.stillness).fetch_or(BlockWords::asleep);
   }
   // Under its gate.
   void wake(Block& b) {
     if ((shared(b.words.stillness).load() & BlockWords::asleep) == 0) return;
-    shared(b.words.stillness).store(0);
+    shared(b.words.stillness).fetch_and(~BlockWords::asleep);
     dirty.add(b.id);
   }
 
@@ -121,13 +127,13 @@ struct Ground {
   // on. Under its gate and lock.
   void let_rest(Block& b) {
     b.entry.rested = true;
-    shared(b.words.stillness).store(BlockWords::at_rest);
+    shared(b.words.stillness).fetch_or(BlockWords::at_rest);
   }
   // A thread here may open the block from now on. Under its gate and lock.
   void end_rest(Block& b) {
     if ((shared(b.words.stillness).load() & BlockWords::at_rest) != 0 &&
         !injected(InjectedBug::home_reopened_at_rest))
-      shared(b.words.stillness).store(0);
+      shared(b.words.stillness).fetch_and(~BlockWords::at_rest);
   }
   // The block's bytes take memory here. Under its gate.
   void note_resident(const Block& b) {
@@ -178,6 +184,7 @@ struct Ground {
   BlockList sleepers;  // all blocks that sleep, and some that slept
   Residents residents;
   VisitBoard visits;
+  const Operators operators;
   const HomeSide home_side;
   Times times;
 };

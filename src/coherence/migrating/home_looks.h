@@ -14,6 +14,8 @@
 
 namespace musubi::coherence::migrating {
 
+class Operators;
+
 // What the calls of this policy know of the rank where they are carried out.
 struct HomeSide {
   VisitLayout layout;
@@ -21,7 +23,8 @@ struct HomeSide {
   Hooks hooks;
   const Parameters* parameters;  // of the rank that carries the call out, as is the store
   BlockStore* store;
-  bool has_far_peers;  // some rank does not map the memory of this one
+  bool has_far_peers;          // some rank does not map the memory of this one
+  const Operators* operators;  // null: nobody operates directly, since some ranks are far
 };
 
 // From which rank the caller of a look takes the bytes of a public copy.

@@ -46,6 +46,8 @@ class HomeSection {
   // overlaps this looks again. `lines` are what has changed since the version `found`.
   void name(Version version, PublicCopy copy) noexcept;
   void end_change(Version found, const LineMask& lines) noexcept;
+  // The caller may operate on the live bytes without this section from now on.
+  void lend() noexcept;
   void leave() noexcept;
 
  private:

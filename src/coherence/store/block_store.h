@@ -73,11 +73,10 @@ class BlockStore {
   // Of the simulator (hooks/hooks.h).
   const Hooks& hooks() const { return parameters_.hooks; }
 
-  bool has_private_parts(const Block& b) const { return is_private(b, 0, b.extent.bytes); }
-  // Whether some of `bytes` from `at` on, in the block, are each rank's own.
-  bool is_private(const Block& b, std::size_t at, std::size_t bytes) const {
-    const std::size_t begin = b.extent.offset + at;
-    return private_parts_ != nullptr && private_parts_->touch(begin, begin + bytes);
+  bool has_private_parts(const Block& b) const { return is_private(b.extent.offset, b.extent.bytes); }
+  // Whether some of `bytes` from `offset` of the views on are each rank's own.
+  bool is_private(std::size_t offset, std::size_t bytes) const {
+    return private_parts_ != nullptr && private_parts_->touch(offset, offset + bytes);
   }
   // Calls visit(at, bytes) for each part of the block that is shared, in stretches between which others may
   // act (in a simulation).
