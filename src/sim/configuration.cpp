@@ -183,7 +183,8 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,
                              InjectedBug::lines_since_any_version,
                              InjectedBug::lines_on_lost_bytes,
                              InjectedBug::taken_bytes_noted,
-                             InjectedBug::news_for_another};
+                             InjectedBug::news_for_another,
+                             InjectedBug::merged_taken_for_whole};
 
 }  // namespace
 

@@ -180,5 +180,30 @@ TEST(LineBudget, FarWritersOfOneBlockGetEachOthersLines) {
   EXPECT_LE(stage.total(Counter::remote_bytes) - before, turns * writers * 4 * few_bytes);
 }
 
+// The same one after the other, under a lock: the home knows the lines of all, and is asked for them, also
+// where the rank that wrote last has the whole version.
+TEST(LineBudget, FarWritersInTurnGetEachOthersLines) {
+  constexpr std::uint32_t writers = 4;
+  constexpr LockId lock{0};
+  Stage stage(job(writers), 1, block_bytes);
+  const auto count = [&](Node& node) -> Task<> {
+    co_await node.locks().lock(lock);
+    const std::uint64_t value = co_await load(node, 0);
+    co_await store(node, 0, value + 1);
+    co_await node.unlock(lock);
+  };
+  const auto play = [&](std::uint64_t turns) {
+    for (std::uint64_t turn = 0; turn < turns * writers; ++turn) {
+      Node& node = stage.node(turn % writers);
+      do_now(stage, node, count(node));
+    }
+  };
+  play(8);
+  const std::uint64_t before = stage.total(Counter::remote_bytes);
+  constexpr std::uint64_t turns = 8;
+  play(turns);
+  EXPECT_LE(stage.total(Counter::remote_bytes) - before, turns * writers * 2 * few_bytes);
+}
+
 }  // namespace
 }  // namespace musubi::sim

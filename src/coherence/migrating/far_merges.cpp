@@ -96,7 +96,8 @@ Task<std::optional<ChangesResult>> FarMerges::send(const Block& b, Rank* home,
   co_return std::nullopt;
 }
 
-// The twin gets what was sent, and no more: threads of this rank may have written meanwhile.
+// The twin gets what was sent, and no more: threads of this rank may have written meanwhile. Others are told
+// to ask the home, even if the whole version is here: only the home knows which lines it has changed.
 void FarMerges::take_result(Block& b, Rank home, const ChangesResult& result,
                             std::span<const std::byte> message) {
   Entry& e = b.entry;
@@ -110,8 +111,10 @@ void FarMerges::take_result(Block& b, Rank home, const ChangesResult& result,
   }
   ground_.note_home(b, home);
   ground_.learn_atomic_words(b.words, result.atomic_words);
-  if (result.found.write_ts == e.write_ts) {
-    versions_.take_from_visit(b, result.version, home, true);
+  const bool is_whole =
+      result.found.write_ts == e.write_ts || ground_.injected(InjectedBug::merged_taken_for_whole);
+  if (is_whole) {
+    versions_.take_from_visit(b, result.version, home, home);
     if (rules::is_valid(e) && !e.pinned) leases_.watch(b.id, e);
   } else {
     e.silent_releases = 0;

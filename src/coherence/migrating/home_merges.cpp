@@ -46,7 +46,7 @@ Task<bool> HomeMerges::release(Block& b) {
   if (!changed) version = {found.write_ts, rules::lease_beside_home(found, acquired, ground_.parameters)};
   co_await leave_with_version(b, stay, version);
   e.releases_alone = rules::next_releases_alone(e, found.write_ts);
-  versions_.take_from_visit(b, version, home, changed);
+  versions_.take_from_visit(b, version, home, changed ? std::optional(ground_.self()) : std::nullopt);
   if (rules::is_valid(e) && !e.pinned) leases_.watch(b.id, e);
   ground_.count(Counter::home_merges);
   co_return true;
