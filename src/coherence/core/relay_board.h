@@ -16,8 +16,7 @@ namespace musubi::coherence {
 // The readers of one block that ask here. Zero at start. Several ranks work on it by processor atomics;
 // blocks whose numbers are equal modulo the size of the board share one.
 struct RelayRecord {
-  // As many as a home serves in the time of a few trips.
-  static constexpr unsigned places_max = 8;
+  static constexpr unsigned places_max = 16;
 
   std::uint64_t block;   // its number and 1; 0: of none
   std::uint64_t newest;  // write_ts of the newest version that was asked for
@@ -26,7 +25,7 @@ struct RelayRecord {
   std::uint64_t readers[places_max];  // rank and 1; 0: the place is free
   std::uint64_t asked[places_max];    // write_ts of the version that this reader asked for last
 };
-static_assert(sizeof(RelayRecord) == 160);
+static_assert(sizeof(RelayRecord) == 288);
 
 // Sparse, at the same place on every rank.
 class RelayLayout {

@@ -13,14 +13,14 @@ namespace musubi::coherence::migrating {
 fabric::Verdict give_copy(fabric::Call& call, const void* data) noexcept {
   const HomeSide& side = *static_cast<const HomeSide*>(data);
   CopyRequest request;
-  if (!call.read(request) || request.block >= side.layout.count(0)) return fabric::malformed;
+  if (!call.read(request) || request.block >= side.store->space().blocks()) return fabric::malformed;
   const BlockId block{request.block};
   auto* const words = call.object_at<BlockWords>(words_region, word_offset(block, 0));
   auto* const record = call.object_at<RelayRecord>(words_region, side.layout.relays().record(block));
   if (words == nullptr || record == nullptr) return fabric::malformed;
   if (request.insists == 0) {
-    const std::optional<Rank> relay = RelayBoard(*record).place(block, LogicalTime{request.wanted},
-                                                                call.caller(), side.places, request.links);
+    const std::optional<Rank> relay = RelayBoard(*record).place(
+        block, LogicalTime{request.wanted}, call.caller(), side.places_for(block), request.links);
     if (relay) return call.add(CopyResult{0, 0, relay->value}) ? copies::relayed : fabric::malformed;
   }
   side.hooks.others_may_act();

@@ -82,9 +82,9 @@ Verdict giver_of_copy(const Call& call, const HomeSide& side, const LookRequest&
   if (request.bytes_from == BytesFrom::reader) return looks::relayed;
   const BlockId block{request.block};
   auto* const record = call.object_at<RelayRecord>(words_region, side.layout.relays().record(block));
-  if (record == nullptr) return fabric::malformed;
-  const std::optional<Rank> relay =
-      RelayBoard(*record).place(block, LogicalTime{result.words.write_ts}, call.caller(), side.places, 0);
+  if (record == nullptr || block.value >= side.store->space().blocks()) return fabric::malformed;
+  const std::optional<Rank> relay = RelayBoard(*record).place(block, LogicalTime{result.words.write_ts},
+                                                              call.caller(), side.places_for(block), 0);
   if (!relay) return looks::in_copy;
   result.relay = relay->value + 1;
   return looks::relayed;

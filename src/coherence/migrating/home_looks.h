@@ -8,6 +8,7 @@
 #include "coherence/core/parameters.h"
 #include "coherence/core/visit_layout.h"
 #include "coherence/migrating/given_lines.h"
+#include "coherence/rules/relays.h"
 #include "coherence/store/block_store.h"
 #include "fabric/calls.h"
 #include "hooks/hooks.h"
@@ -19,12 +20,17 @@ class Operators;
 // What the calls of this policy know of the rank where they are carried out.
 struct HomeSide {
   VisitLayout layout;
-  std::uint32_t places;  // readers of a block that a rank serves itself; 0: all
+  std::uint32_t places;  // readers of a small block that a rank serves itself; 0: all
   Hooks hooks;
   const Parameters* parameters;  // of the rank that carries the call out, as is the store
   BlockStore* store;
   bool has_far_peers;          // some rank does not map the memory of this one
   const Operators* operators;  // null: nobody operates directly, since some ranks are far
+
+  // REQUIRES: there is such a block.
+  std::uint32_t places_for(BlockId block) const noexcept {
+    return rules::relay_places_for(store->space().extent(block).bytes, places);
+  }
 };
 
 // From which rank the caller of a look takes the bytes of a public copy.

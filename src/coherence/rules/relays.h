@@ -1,6 +1,7 @@
 // Rules of relays: how long a reader looks for a copy at other readers (docs/decisions/relays.md).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace musubi::coherence::rules {
@@ -17,9 +18,16 @@ constexpr unsigned relay_waits_max(bool is_coming, bool was_sent) {
 // Between two of these: a trip or so.
 inline constexpr unsigned relay_pause_max = 2;
 
-// How many readers of a block a rank serves itself; 0: all, since it has no more of them.
+// How many readers of a block a rank serves itself. A reader that is sent on loses two trips, which pays only
+// if the others would keep the line busy for longer: 16 small blocks take that long at 3 to 25 GB/s.
+inline constexpr std::size_t small_block_bytes = 4096;
+constexpr std::uint32_t relay_places_for(std::size_t block_bytes, std::uint32_t places) {
+  return block_bytes <= small_block_bytes ? places : (places + 1) / 2;
+}
+
+// The places of small blocks; 0: a rank serves all of its readers, since it has no more of them.
 constexpr std::uint32_t relay_places(std::uint32_t ranks, std::uint32_t places) {
-  return ranks > places + 1 ? places : 0;
+  return ranks > relay_places_for(small_block_bytes + 1, places) + 1 ? places : 0;
 }
 
 }  // namespace musubi::coherence::rules
