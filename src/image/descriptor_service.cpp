@@ -98,8 +98,7 @@ int Descriptors::adopt(Rank caller, int number) noexcept {
 // What a program may have opened under numbers of this rank.
 std::size_t Descriptors::list(std::span<std::byte> reply) const noexcept {
   std::size_t bytes = 0;
-  for (std::size_t number = numbers_per_rank_ * self_.value; number < numbers_per_rank_ * (self_.value + 1);
-       ++number) {
+  for (std::size_t number = first_number(self_); number < first_number(Rank{self_.value + 1}); ++number) {
     const auto value = static_cast<int>(number);
     if (value == STDOUT_FILENO || value == STDERR_FILENO || is_internal(value)) continue;
     if (::syscall(SYS_fcntl, value, F_GETFD) < 0 || bytes + sizeof value > reply.size()) continue;

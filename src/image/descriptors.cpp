@@ -23,9 +23,15 @@ namespace musubi::image {
 namespace {
 
 constexpr int standard_end = 3;
-// So many numbers in all if that is enough, because select(2) knows no others.
-constexpr std::size_t numbers_of_select = 1024;
-constexpr std::size_t numbers_per_rank_wanted = 256, numbers_per_rank_min = 32;
+// Numbers that the job shares: few enough for select(2) if each rank has many then, and in larger jobs no
+// more than a rank can afford to keep out of use, as long as each has some.
+constexpr std::size_t numbers_of_select = 1024, numbers_per_rank_wanted = 256, numbers_wanted_max = 4096;
+constexpr std::size_t numbers_per_rank_needed = 5;
+// Behind them each rank has numbers that mean something to it alone: the runtime's files, connections to the
+// other ranks, and what the program opens beyond its numbers.
+constexpr std::size_t numbers_alone_wanted = 1024, numbers_alone_needed = 64, connections_per_rank = 2;
+// Main, on rank 0, opens most.
+constexpr std::size_t part_of_first = 16;
 
 // The bare calls: those that the program sees come here.
 long bare_close(int number) noexcept {
@@ -57,17 +63,26 @@ bool contains(const std::vector<bool>& numbers, std::size_t number) {
   return number < numbers.size() && numbers[number];
 }
 
-// How many numbers each rank may use, after the limit has been raised as far as need be.
-std::size_t numbers_for(std::uint32_t ranks) {
-  std::size_t each = std::max(numbers_of_select / ranks, numbers_per_rank_wanted);
+struct Numbers {
+  std::size_t shared, alone;
+};
+
+// Result: what the limit allows after it has been raised as far as need be. Too few: less than needed.
+Numbers numbers_for(std::uint32_t ranks) {
+  const std::size_t connections = connections_per_rank * ranks;
+  const std::size_t alone = std::max(numbers_alone_wanted, numbers_alone_needed + connections);
+  const std::size_t shared =
+      std::max({std::min(std::max(numbers_per_rank_wanted * ranks, numbers_of_select), numbers_wanted_max),
+                2 * numbers_per_rank_needed * ranks});
   rlimit limit{};
   ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit);
-  if (limit.rlim_cur < each * ranks) {
-    limit.rlim_cur = std::min<rlim_t>(each * ranks, limit.rlim_max);
-    ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, nullptr);
-    each = std::min<std::size_t>(each, limit.rlim_cur / ranks);
-  }
-  return each;
+  if (limit.rlim_cur >= shared + alone) return {shared, alone};
+  limit.rlim_cur = std::min<rlim_t>(shared + alone, limit.rlim_max);
+  ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, nullptr);
+  const auto all = static_cast<std::size_t>(limit.rlim_cur);
+  const std::size_t alone_at_least = std::min(all, numbers_alone_needed + connections);
+  const std::size_t left = std::min(shared, all - alone_at_least);
+  return {left, all - left};
 }
 
 std::uint64_t bit_of(Rank rank) noexcept {
@@ -81,27 +96,32 @@ Result<void> Descriptors::reserve_numbers(Rank self, std::uint32_t ranks, bool o
   self_ = self;
   ranks_ = ranks;
   before_ = open_numbers();
-  numbers_per_rank_ = numbers_for(ranks);
-  if (numbers_per_rank_ < numbers_per_rank_min) {
-    return Error{"a job of " + std::to_string(ranks) + " ranks needs at least " +
-                 std::to_string(numbers_per_rank_min * ranks) + " open files: raise the limit (ulimit -n)"};
+  const Numbers numbers = numbers_for(ranks);
+  if (numbers.shared < numbers_per_rank_needed * ranks) {
+    const std::size_t needed =
+        (numbers_per_rank_needed + connections_per_rank) * ranks + numbers_alone_needed;
+    return Error{"a job of " + std::to_string(ranks) + " ranks needs at least " + std::to_string(needed) +
+                 " open files: raise the limit (ulimit -n)"};
   }
-  const std::size_t numbers = numbers_per_rank_ * ranks;
-  states_ = std::make_unique<std::atomic<State>[]>(numbers);
-  holders_ = std::make_unique<std::atomic<std::uint64_t>[]>(numbers);
-  const int first = static_cast<int>(numbers_per_rank_ * self.value);
+  shared_ = numbers.shared;
+  numbers_of_first_ = std::max(shared_ / ranks, shared_ / part_of_first);
+  numbers_per_rank_ = (shared_ - numbers_of_first_) / (ranks - 1);
+  shared_ = numbers_of_first_ + numbers_per_rank_ * (ranks - 1);
+  states_ = std::make_unique<std::atomic<State>[]>(shared_);
+  holders_ = std::make_unique<std::atomic<std::uint64_t>[]>(shared_);
   // Of nothing: reading and writing fail as on a number that is not open.
   const int nothing = ::open("/dev/null", O_PATH | O_CLOEXEC);
-  nothing_ = ::fcntl(nothing, F_DUPFD_CLOEXEC, first);
+  nothing_ = ::fcntl(nothing, F_DUPFD_CLOEXEC, static_cast<int>(shared_));
   bare_close(nothing);
   if (nothing_ < 0) return Error{std::string("no descriptor left: ") + ::strerror(errno)};
-  for (std::size_t number = 0; number < numbers; ++number) {
-    const bool own = number / numbers_per_rank_ == self.value || number == 2 ||
-                     (number == 1 && !one_output) || (number > 2 && contains(before_, number));
+  for (std::size_t number = 0; number < shared_; ++number) {
+    const bool before = number >= standard_end && contains(before_, number);
+    const bool own =
+        is_own_range(static_cast<int>(number)) || number == 2 || (number == 1 && !one_output) || before;
     states_[number].store(own ? State::own : State::absent, std::memory_order_relaxed);
-    if (own || number < standard_end || static_cast<int>(number) >= first) continue;
-    bare_duplicate(nothing_, static_cast<int>(number), O_CLOEXEC);
+    if (number >= standard_end && !before) bare_duplicate(nothing_, static_cast<int>(number), O_CLOEXEC);
   }
+  os::keep_own_sockets_from(static_cast<int>(shared_));
   return {};
 }
 
@@ -111,11 +131,15 @@ Result<void> Descriptors::start(runtime::Runtime& runtime) {
   if (auto opened = mail_.open(); !opened) return opened;
   runtime.remote_calls().serve(procedures::descriptors, *this);
   // One by one: the kernel makes a file of /proc for each number that a list of them names.
-  const std::size_t first = numbers_per_rank_ * self_.value;
-  internal_.assign(first + numbers_per_rank_, false);
-  for (std::size_t number = first; number < internal_.size(); ++number)
+  internal_.assign(shared_ + numbers_alone_needed + connections_per_rank * ranks_, false);
+  for (std::size_t number = shared_; number < internal_.size(); ++number)
     internal_[number] = !contains(before_, number) && flags_of(static_cast<int>(number)) >= 0;
-  numbers_ = numbers_per_rank_ * ranks_;
+  // From here on the kernel gives this rank's numbers to what the program opens.
+  for (std::size_t number = std::max<std::size_t>(first_number(self_), standard_end);
+       number < first_number(Rank{self_.value + 1}); ++number) {
+    if (!contains(before_, number)) bare_close(static_cast<int>(number));
+  }
+  numbers_ = shared_;
   return {};
 }
 
@@ -124,6 +148,11 @@ bool Descriptors::is_own_range(int number) const noexcept {
 }
 bool Descriptors::is_internal(int number) const noexcept {
   return contains(internal_, static_cast<std::size_t>(number)) || os::is_own_socket(number);
+}
+bool Descriptors::is_open(int number) const noexcept {
+  if (static_cast<std::size_t>(number) < numbers_ && state(number) != State::own)
+    return state(number) != State::absent;
+  return flags_of(number) >= 0;
 }
 int Descriptors::end() const noexcept {
   rlimit limit{};
@@ -139,8 +168,6 @@ std::int64_t Descriptors::ask(Rank rank, const Message& message) noexcept {
 
 bool Descriptors::fetch(int number) noexcept {
   const os::ErrnoKept errno_kept;
-  // More files than this rank has numbers: they are known here only.
-  if (owner(number).value > self_.value && flags_of(number) >= 0) return true;
   // A close that happens meanwhile drops what comes after it has come.
   const std::lock_guard lock(receiving_);
   if (state(number) != State::absent) return true;
@@ -176,11 +203,7 @@ void Descriptors::drop_here(int number) noexcept {
   if (before != State::held && before < State::far) return;
   set_state(number, State::absent);
   if (before >= State::far) return;
-  if (owner(number).value < self_.value) {
-    bare_duplicate(nothing_, number, O_CLOEXEC);
-  } else {
-    bare_close(number);
-  }
+  bare_duplicate(nothing_, number, O_CLOEXEC);
 }
 
 void Descriptors::drop_elsewhere(int number, Rank but) noexcept {
@@ -209,8 +232,7 @@ int Descriptors::close(int number) noexcept {
   int result;
   if (is_internal(number)) {
     result = -EBADF;
-  } else if (static_cast<std::size_t>(number) >= numbers_ || state(number) == State::own ||
-             (state(number) == State::absent && owner(number).value > self_.value && flags_of(number) >= 0)) {
+  } else if (static_cast<std::size_t>(number) >= numbers_ || state(number) == State::own) {
     result = close_own(number, self_);
     if (result == 0 && number < standard_end) spread_standard(number);
   } else {

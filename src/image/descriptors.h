@@ -18,11 +18,12 @@ namespace musubi::image {
 
 class Descriptors final : private runtime::Procedure {
  public:
-  // Takes the numbers of the other ranks out of use, so that any file opened here gets one of this rank's
-  // own. `one_output`: standard output is rank 0's. Before anything else of the job is opened. Errors: limits
-  // on open files.
+  // Takes the numbers that the job shares out of use, those of this rank until start(): what the runtime
+  // opens gets numbers behind them. `one_output`: standard output is rank 0's. Before anything else of the
+  // job is opened. Errors: limits on open files.
   Result<void> reserve_numbers(Rank self, std::uint32_t ranks, bool one_output);
-  // From here on others may ask. Collective, before the program runs. Errors: no socket.
+  // From here on any file opened here gets a number of this rank's own while there is one, and others may
+  // ask. Collective, before the program runs. Errors: no socket.
   Result<void> start(runtime::Runtime& runtime);
 
   // Makes descriptor `number` stand here for what it stands for in the job, or finds that it is far. False
@@ -39,7 +40,9 @@ class Descriptors final : private runtime::Procedure {
   // Of a far one: whether it is a regular file.
   bool is_regular(int number) const noexcept { return state(number) == State::far_regular; }
   Rank owner(int number) const noexcept {
-    return Rank{static_cast<std::uint32_t>(static_cast<std::size_t>(number) / numbers_per_rank_)};
+    const auto index = static_cast<std::size_t>(number);
+    if (index < numbers_of_first_) return Rank{0};
+    return Rank{static_cast<std::uint32_t>(1 + (index - numbers_of_first_) / numbers_per_rank_)};
   }
   // The same for all that are open in the job: what a child is to inherit. Far ones are not.
   void make_all_usable() noexcept;
@@ -54,6 +57,8 @@ class Descriptors final : private runtime::Procedure {
   void spread_standard(int number) noexcept;
   // Whether `number` belongs to the runtime: the program is not to close it.
   bool is_internal(int number) const noexcept;
+  // Whether `number` stands here for a file, here or far.
+  bool is_open(int number) const noexcept;
   // One more than the highest number that may be open.
   int end() const noexcept;
 
@@ -93,13 +98,17 @@ class Descriptors final : private runtime::Procedure {
   void drop_elsewhere(int number, Rank but) noexcept;
   std::int64_t ask(Rank rank, const Message& message) noexcept;
   bool is_own_range(int number) const noexcept;
+  std::size_t first_number(Rank rank) const noexcept {
+    return rank.value == 0 ? 0 : numbers_of_first_ + numbers_per_rank_ * (rank.value - 1);
+  }
   State state(int number) const noexcept { return states_[static_cast<std::size_t>(number)].load(); }
 
   runtime::Runtime* runtime_ = nullptr;
   Rank self_{};
   std::uint32_t ranks_ = 1;
   std::size_t numbers_ = 0;  // that the job knows; 0 in a job of one rank
-  std::size_t numbers_per_rank_ = 0;
+  // So many from the start, before the job knows them; rank 0 has the first, the others so many each.
+  std::size_t shared_ = 0, numbers_of_first_ = 0, numbers_per_rank_ = 0;
   std::unique_ptr<std::atomic<State>[]> states_;
   // Of own numbers: which other ranks have been given them, by bit (ranks beyond 63 share the last).
   std::unique_ptr<std::atomic<std::uint64_t>[]> holders_;

@@ -6,5 +6,7 @@ namespace musubi::os {
 
 // Whether accept_next() or begin_connecting() made this descriptor. Any thread, signal-safe.
 bool is_own_socket(int number) noexcept;
+// From here on these get no number below `first` while there is another. Before the program runs.
+void keep_own_sockets_from(int first) noexcept;
 
 }  // namespace musubi::os

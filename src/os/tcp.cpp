@@ -5,6 +5,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ constexpr int waiting_connections_max = 4096;  // the kernel takes less where ne
 // By number, a bit each. More files than that are rare; those sockets are not protected.
 constexpr unsigned noted_numbers = 65536, numbers_per_word = 64;
 constinit std::array<std::atomic<std::uint64_t>, noted_numbers / numbers_per_word> own_sockets{};
+std::atomic<int> first_of_own_sockets{0};
 
 void note_own(int number, bool is_own) noexcept {
   const auto index = static_cast<unsigned>(number);
@@ -39,6 +41,16 @@ void note_own(int number, bool is_own) noexcept {
   } else {
     word.fetch_and(~bit);
   }
+}
+
+// Result: the new number of the socket, or the old one where there is no other.
+int move_up(int socket) noexcept {
+  const int first = first_of_own_sockets.load(std::memory_order_relaxed);
+  if (socket >= first) return socket;
+  const long moved = system_call(SYS_fcntl, socket, F_DUPFD_CLOEXEC, first);
+  if (moved < 0) return socket;
+  system_call(SYS_close, socket);
+  return static_cast<int>(moved);
 }
 
 std::string cause() {
@@ -113,6 +125,10 @@ bool is_own_socket(int number) noexcept {
   if (index >= noted_numbers) return false;
   return (own_sockets[index / numbers_per_word].load(std::memory_order_relaxed) >> index % numbers_per_word &
           1) != 0;
+}
+
+void keep_own_sockets_from(int first) noexcept {
+  first_of_own_sockets.store(first, std::memory_order_relaxed);
 }
 
 std::uint16_t SocketAddress::port() const noexcept {
@@ -198,20 +214,23 @@ Result<FileDescriptor> listen_everywhere(PortRange ports, std::uint16_t& port) {
 
 int accept_next(int listening, SocketAddress& from) noexcept {
   socklen_t bytes = sizeof from.v6;
-  const auto socket = static_cast<int>(system_call(SYS_accept4, listening, as_argument(&from.any),
-                                                   as_argument(&bytes), SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (socket >= 0) note_own(socket, true);
+  const auto accepted = static_cast<int>(system_call(SYS_accept4, listening, as_argument(&from.any),
+                                                     as_argument(&bytes), SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (accepted < 0) return accepted;
+  const int socket = move_up(accepted);
+  note_own(socket, true);
   return socket;
 }
 
 int begin_connecting(const SocketAddress& to) noexcept {
-  const long socket =
-      system_call(SYS_socket, to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (socket < 0) return static_cast<int>(socket);
-  note_own(static_cast<int>(socket), true);
+  const auto made = static_cast<int>(
+      system_call(SYS_socket, to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (made < 0) return made;
+  const int socket = move_up(made);
+  note_own(socket, true);
   const long answer = system_call(SYS_connect, socket, as_argument(&to.any), to.bytes());
-  if (answer == 0 || answer == -EINPROGRESS) return static_cast<int>(socket);
-  close_socket(static_cast<int>(socket));
+  if (answer == 0 || answer == -EINPROGRESS) return socket;
+  close_socket(socket);
   return static_cast<int>(answer);
 }
 
@@ -226,6 +245,12 @@ int socket_error(int socket) noexcept {
 void close_socket(int socket) noexcept {
   note_own(socket, false);
   system_call(SYS_close, socket);
+}
+
+std::uint64_t limit_of_open_files() noexcept {
+  rlimit limit{};
+  system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, as_argument(&limit));
+  return limit.rlim_cur;
 }
 
 // Bytes that are not acknowledged in time end the connection; so do questions to a peer that is asked because

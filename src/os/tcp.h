@@ -59,6 +59,9 @@ int socket_error(int socket) noexcept;
 // Signal-safe.
 void close_socket(int socket) noexcept;
 
+// Of this process, at most, now. Signal-safe.
+std::uint64_t limit_of_open_files() noexcept;
+
 // Sends small pieces at once, and notices a peer that is silent for so long: whose host or whose link is
 // gone. Signal-safe.
 void tune_connection(int socket, std::chrono::milliseconds silence_max) noexcept;

@@ -96,12 +96,13 @@ Finding examine_locked_memory(const Facts& facts, const Job&) {
 }
 
 Finding examine_open_files(const Facts& facts, const Job& job) {
-  constexpr std::uint64_t per_rank = 4, besides = 64;
+  // As each rank takes at least (image/descriptors.cpp); the launcher takes fewer.
+  constexpr std::uint64_t per_rank = 7, besides = 64;
   const std::uint64_t needed = per_rank * job.ranks + besides;
   Finding finding{
       "open_files", Severity::ok,
       facts.open_files ? "at most " + count(*facts.open_files) + " (hard RLIMIT_NOFILE)" : "no limit",
-      "the launcher needs about " + count(needed) + " for this job", ""};
+      "a process of this job needs " + count(needed), ""};
   if (!facts.open_files || *facts.open_files >= needed) return finding;
   finding.severity = Severity::problem;
   finding.remedy = "`ulimit -Hn " + count(needed) + "` as root before the job, or a line `* hard nofile " +

@@ -1,6 +1,7 @@
 #include "fabric/handshake/complaints.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "os/clock.h"
@@ -62,6 +63,21 @@ void Complaints::refused(const os::SocketAddress& from, const char* reason) noex
   if (!may_speak()) return;
   Line line;
   line << "refused a connection from " << from << ": " << reason;
+  say(line);
+}
+
+void Complaints::no_socket(const char* what, int error) noexcept {
+  if (!may_speak()) return;
+  Line line;
+  line << "cannot " << what << " a connection: ";
+  if (error == EMFILE) {
+    line << "this process has reached its limit of " << os::limit_of_open_files()
+         << " open files; raise it (ulimit -n)";
+  } else if (error == ENFILE) {
+    line << "the system has reached its limit of open files; raise it (sysctl fs.file-max)";
+  } else {
+    line << "the kernel has no memory for it";
+  }
   say(line);
 }
 

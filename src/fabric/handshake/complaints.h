@@ -28,6 +28,8 @@ class Complaints {
 
   // "refused a connection from ADDRESS: REASON"
   void refused(const os::SocketAddress& from, const char* reason) noexcept;
+  // "cannot take|make a connection: ...", after the kernel has answered so.
+  void no_socket(const char* what, int error) noexcept;
   // "refused a message by NETWORK: REASON"
   void refused_message(std::string_view network, const char* reason) noexcept;
   // "cannot reach rank N at ADDRESS: REASON"

@@ -25,9 +25,6 @@ const char* explain(int error) noexcept {
     case ECONNRESET:
     case EPIPE:
       return "the connection was reset";
-    case EMFILE:
-    case ENFILE:
-      return "this process has too many open files; raise `ulimit -n`";
     case EADDRNOTAVAIL:
       return "this host has no port left";
     default:
@@ -75,6 +72,10 @@ void Calls::attempt(Rank peer) noexcept {
   call.next_ns = os::monotonic_ns() + patience_.attempt_ns;
   call.held = 0;
   call.socket = os::begin_connecting(address(peer));
+  if (const int error = -call.socket; error == EMFILE || error == ENFILE) {
+    complaints_.no_socket("make", error);
+    return rest(peer);
+  }
   if (call.socket < 0) return fail(peer, explain(-call.socket));
   if (!set_.add(call.socket, EPOLLOUT, call.data)) fail(peer, "the kernel does not wait for the socket");
 }
@@ -128,16 +129,20 @@ void Calls::hear(Rank peer, Joined& joined) noexcept {
   joined.joined(peer, true, hang_up(call));
 }
 
-// Rests before the next attempt, longer after each round of addresses.
 void Calls::fail(Rank peer, const char* reason) noexcept {
-  Call& call = calls_[peer.value];
   complaints_.unreachable(peer.value, address(peer), reason);
+  rest(peer);
+}
+
+// Before the next attempt, longer after each round of addresses.
+void Calls::rest(Rank peer) noexcept {
+  Call& call = calls_[peer.value];
   if (call.socket >= 0) os::close_socket(hang_up(call));
   call.socket = -1;
   const std::size_t rounds = call.attempt++ / addresses_[peer.value].size();
-  const std::uint64_t rest = std::min(rest_max_ns, rest_min_ns << std::min<std::size_t>(rounds, 6));
+  const std::uint64_t length = std::min(rest_max_ns, rest_min_ns << std::min<std::size_t>(rounds, 6));
   call.state = State::resting;
-  call.next_ns = os::monotonic_ns() + rest;
+  call.next_ns = os::monotonic_ns() + length;
 }
 
 // Result: the socket, which is the caller's now.

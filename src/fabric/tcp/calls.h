@@ -61,6 +61,7 @@ class Calls {
   void greet(Rank peer) noexcept;
   void hear(Rank peer, Joined& joined) noexcept;
   void fail(Rank peer, const char* reason) noexcept;
+  void rest(Rank peer) noexcept;
   int hang_up(Call& call) noexcept;
 
   const Handshake& handshake_;

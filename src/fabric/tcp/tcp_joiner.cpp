@@ -104,7 +104,7 @@ void TcpJoiner::let_in() noexcept {
       continue;
     }
     if (socket == -EMFILE || socket == -ENFILE || socket == -ENOBUFS || socket == -ENOMEM) {
-      complaints_.refused(from, "this process has too many open files; raise `ulimit -n`");
+      complaints_.no_socket("take", -socket);
       door_is_shut_ = true;  // or the set would stay ready
       set_.change(listening_.number(), 0, door);
     }

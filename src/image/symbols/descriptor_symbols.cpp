@@ -49,8 +49,10 @@ Job* job_with_descriptors() {
 
 void close_all(Job& job, unsigned first, unsigned last) {
   const auto end = static_cast<unsigned>(job.descriptors.end());
+  job.descriptors.make_all_usable();
   for (unsigned number = first; number < end && number <= last; ++number) {
-    if (::syscall(SYS_fcntl, number, F_GETFD) >= 0) job.descriptors.close(static_cast<int>(number));
+    const auto value = static_cast<int>(number);
+    if (job.descriptors.is_open(value)) job.descriptors.close(value);
   }
 }
 

@@ -135,7 +135,7 @@ const Illness illnesses[] = {
     {"data", Severity::problem, [](Facts& f, Job&) { f.data_bytes = GiB / 2; }, "512 MiB", "ulimit -d"},
     {"file_size", Severity::problem, [](Facts& f, Job&) { f.file_bytes = GiB; }, "1 GiB", "ulimit -f"},
     {"open_files", Severity::problem,
-     [](Facts& f, Job& j) { f.open_files = 256, j.ranks = 64, f.cores = 64; }, "256", "ulimit -Hn 320"},
+     [](Facts& f, Job& j) { f.open_files = 256, j.ranks = 64, f.cores = 64; }, "256", "ulimit -Hn 512"},
     {"processes", Severity::problem, [](Facts& f, Job& j) { f.processes = 9, j.threads_per_rank = 2; }, "9",
      "ulimit -u"},
     {"processes", Severity::problem, [](Facts& f, Job&) { f.group.processes_max = 8; }, "pids.max",
