@@ -17,6 +17,7 @@ struct Lock {
   bool knows_words;  // they have come, and after them the public copy into `place`
   BlockWords words;  // there
   std::byte* place;  // null: the public copy was not asked for
+  bool has_brought;  // its bytes have been merged with what was here
 };
 
 // Whether `peer`, whose owner word it is, is the home of the block and nobody is in the critical section.

@@ -29,9 +29,8 @@ Task<> Publications::publish(Block& b, Modification* modification) {
   bool changes = modification == nullptr || (modification->takes_writes_along && !twin_tells);
   if (modification != nullptr) changes = apply(b, *modification) || changes;
   LineMask lines;
-  // Live bytes that have come have the same name as the copy here, but are others.
-  const bool copy_is_of_home =
-      was_here || !taken.words.unpublished() || ground_.injected(InjectedBug::taken_bytes_noted);
+  // What has come is the twin now, together with what was changed here, whatever its version is called.
+  const bool copy_is_of_home = !taken.has_brought || ground_.injected(InjectedBug::taken_bytes_noted);
   const bool notes_lines = copy_is_of_home && lines_.are_worth_noting(b, home);
   const bool differs = twins_.publish_changes(b, notes_lines ? &lines : nullptr);
   changes = (differs && twin_tells) || changes;

@@ -71,6 +71,7 @@ Task<Version> Takeovers::bring_newest(Block& b, Lock& lock) {
   std::byte* remote = scratch ? scratch->data() : lock.place;
   lock.words = co_await take_from_home(b, lock, remote);
   arrivals_.take_over(b, remote, giver_of(lock.previous, lock.words));
+  lock.has_brought = true;
   co_return Version{LogicalTime{lock.words.write_ts}, LogicalTime{lock.words.read_ts}};
 }
 
