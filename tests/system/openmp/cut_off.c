@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-enum { bytes = 4 << 20, files_max = 256 };
+enum { bytes = 4 << 20 };
 
 static char data[bytes];
 
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   if (argc != 2) return 0;
   work();
   int cut = 0;
-  for (int file = 0; file < files_max; ++file) {
+  for (int file = 0; file < (int)sysconf(_SC_OPEN_MAX); ++file) {
     char path[64], target[256] = {0};
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     if (readlink(path, target, sizeof target - 1) <= 0 || strstr(target, argv[1]) == NULL) continue;
