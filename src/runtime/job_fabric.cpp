@@ -27,14 +27,14 @@ bool is_delayed(const config::Settings& settings) {
 }
 
 // Regions that have bytes of the program, and no words of a protocol between them: where the user says so,
-// a network that tears words reaches them (rma_bytes_min).
-std::vector<fabric::OfiReachable> reachable_of(std::span<const fabric::RegionMemory> regions) {
-  std::vector<fabric::OfiReachable> reachable;
+// peers read them by a network that tears words (rma_bytes_min).
+std::vector<fabric::OfiReadable> readable_of(std::span<const fabric::RegionMemory> regions) {
+  std::vector<fabric::OfiReadable> readable;
   for (const fabric::RegionMemory& region : regions) {
     const bool is_global = region.id == GlobalMemory::region;
-    if (is_global || region.id == coherence::published_region) reachable.push_back({region, is_global});
+    if (is_global || region.id == coherence::published_region) readable.push_back({region, is_global});
   }
-  return reachable;
+  return readable;
 }
 
 }  // namespace
@@ -124,8 +124,8 @@ Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(
     options.messages = messages;
     options.provider = settings.ofi_provider;
     options.network = network;
-    const std::vector<fabric::OfiReachable> reachable = reachable_of(regions);
-    options.reachable = reachable;
+    const std::vector<fabric::OfiReadable> readable = readable_of(regions);
+    options.readable = readable;
     options.rma_bytes_min = settings.rma_bytes_min;
     auto opened = fabric::open_ofi(job_.self, job_.ranks, options, exchange);
     if (!opened) return opened.error();
