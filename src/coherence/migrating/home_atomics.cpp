@@ -52,11 +52,13 @@ Task<bool> HomeAtomics::modify(Block& b, Modification& modification) {
   co_return false;
 }
 
+// While order is kept, blocks with bytes of each rank's own do not come to rest at their homes: they move.
 bool HomeAtomics::may_be_modified(const Block& b, const Modification& modification) const {
   const Entry& e = b.entry;
   const bool must_stay_hidden = ground_.keeps_order() && e.pinned && !ground_.quiescence;
+  const bool never_rests = ground_.keeps_order() && ground_.store.has_private_parts(b);
   return modification.bytes <= bytes_max && !e.held_back && !e.bytes_lost && !must_stay_hidden &&
-         !ground_.store.is_private(b.extent.offset + modification.offset, modification.bytes);
+         !never_rests && !ground_.store.is_private(b.extent.offset + modification.offset, modification.bytes);
 }
 
 Task<HomeAtomics::Outcome> HomeAtomics::modify_here(Block& b, Modification& modification) {
