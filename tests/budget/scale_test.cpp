@@ -85,8 +85,8 @@ TEST(Scale, TimestampsAloneRenewWhatNobodyChanged) {
 }
 
 TEST(Scale, ReadersOfABlockServeEachOther) {
-  constexpr std::uint32_t few_nodes =
-      256;  // from here on a reader that serves others has all its places taken
+  // From here on a reader that serves others has all its places taken.
+  constexpr std::uint32_t few_nodes = 256;
   constexpr double written = 4;
   const ScaleResult few = cost(Policy::migrating, WorkloadKind::read_mostly, few_nodes);
   for (const std::uint32_t nodes : {few_nodes, nodes_max}) {

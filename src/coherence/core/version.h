@@ -12,9 +12,6 @@ struct Version {
   LogicalTime read_ts;
 };
 
-// Whether the public copy at a version's home has its bytes; none: readers take the live bytes.
-enum class PublicCopy { holds_it, none };
-
 // The giver of bytes, and what it knows of the block.
 struct Giver {
   Rank rank;

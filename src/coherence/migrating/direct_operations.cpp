@@ -67,14 +67,14 @@ bool DirectOperations::keeps_order_at(Rank home) const {
 // At another home: only while nothing of the block can be seen here but at that home.
 void DirectOperations::lend(Block& b, Rank home, LogicalTime write_ts) {
   const Entry& e = b.entry;
-  if (ground_.home_side.operators == nullptr || e.pinned || e.held_back) return;
-  if (home != ground_.self() && !holds_nothing(b)) return;
+  if (ground_.home_side.has_far_peers || e.pinned || e.held_back) return;
+  if (home != ground_.self() && !let_go(b)) return;
   loan_of(b.id).store((std::uint64_t{home.value} + 1) << 32 | rules::name_of_version(write_ts));
 }
 
-// Whether no thread here sees the block, and nothing that they wrote is unreleased. An open copy ends when it
-// has cost more, by keeping operations from the loan, than it would to fetch it again.
-bool DirectOperations::holds_nothing(Block& b) {
+// Result: whether no thread here sees the block, and nothing that they wrote is unreleased. An open copy ends
+// when it has cost more, by keeping operations from the loan, than it would to fetch it again.
+bool DirectOperations::let_go(Block& b) {
   constexpr std::uint64_t operations_in_vain_max = 64;
   Entry& e = b.entry;
   if (e.state == State::invalid_clean) return e.came_in == 0;

@@ -40,7 +40,7 @@ class DirectOperations {
     ground_.store.hooks().touch();
     return std::atomic_ref(loans_[id.value]);
   }
-  bool holds_nothing(Block& b);
+  bool let_go(Block& b);
   bool stands(BlockId id, Loan loan, const Modification& modification) const;
   bool keeps_order_at(Rank home) const;
 

@@ -31,13 +31,10 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
       residents(space.blocks_max()),
       visits(reinterpret_cast<std::byte*>(memory.words), VisitLayout(space.blocks_max()), parameters.hooks),
       operators(fabric, visits.layout(), parameters.hooks),
-      home_side{visits.layout(),
-                rules::relay_places(fabric.ranks(), parameters.relay_places),
-                parameters.hooks,
-                &parameters,
-                &store,
-                !fabric::all_are_near(fabric),
-                fabric::all_are_near(fabric) ? &operators : nullptr} {
+      home_side{visits.layout(),  rules::relay_places(fabric.ranks(), parameters.relay_places),
+                parameters.hooks, &parameters,
+                &store,           !fabric::all_are_near(fabric),
+                &operators} {
   fabric.offer(look_procedure, {&look_at_home, &home_side});
   fabric.offer(operation_procedure, {&operate_at_home, &home_side});
   fabric.offer(merge_procedure, {&merge_changes_at_home, &home_side});
@@ -52,14 +49,13 @@ Task<bool> Ground::lock_if_home(const Block& b) {
 
 // The lock came first: who is announced from now on finds it taken.
 Task<> Ground::end_operations(const Block& b) {
-  if ((shared(b.words.stillness).load() & BlockWords::operated) == 0) co_return;
+  if (!is_operated(b)) co_return;
   co_await await_operations(b);
   shared(b.words.stillness).fetch_and(~BlockWords::operated);
 }
 
 Task<> Ground::await_operations(const Block& b) const {
-  const bool is_operated = (shared(b.words.stillness).load() & BlockWords::operated) != 0;
-  if (is_operated && !injected(InjectedBug::operated_beside_lock)) co_await operators.end_at(b.id);
+  if (is_operated(b) && !injected(InjectedBug::operated_beside_lock)) co_await operators.end_at(b.id);
 }
 
 }  // namespace musubi::coherence::migrating

@@ -68,6 +68,10 @@ struct Ground {
   // Takes the lock if this rank is the home; waits for nobody but visitors, and for those that operate on the
   // block directly. Under the gate.
   Task<bool> lock_if_home(const Block& b);
+  // Whether somebody may be operating on the bytes here directly.
+  bool is_operated(const Block& b) const {
+    return (shared(b.words.stillness).load() & BlockWords::operated) != 0;
+  }
   // At its home, under the lock: nobody operates on the block directly from now on.
   Task<> end_operations(const Block& b);
   // Where the lock is, or this rank is the home no more: all operations on the bytes here have ended.

@@ -84,13 +84,11 @@ bool HomeAtomics::may_modify_here(const Block& b) const {
 
 // Under the lock. Nobody reads the block, and it is open here: its live bytes are enough, and can be operated
 // on without the lock.
-bool HomeAtomics::needs_no_copy(const Block& b) const {
+bool HomeAtomics::needs_no_copy(Block& b) const {
   const Entry& e = b.entry;
   const bool is_open = e.state == State::writable || e.state == State::readable_clean;
-  if (ground_.home_side.operators == nullptr || !is_open || b.words.unpublished()) return false;
-  const Version version{LogicalTime{ground_.shared(b.words.write_ts).load()},
-                        LogicalTime{ground_.shared(b.words.read_ts).load()}};
-  return rules::is_unread(version) && ground_.may_be_unpublished(e);
+  if (ground_.home_side.has_far_peers || !is_open || b.words.unpublished()) return false;
+  return rules::is_unread(ground_.version_at_home(b)) && ground_.may_be_unpublished(e);
 }
 
 // Under the lock.
@@ -129,7 +127,7 @@ void HomeAtomics::name_here(Block& b, const Modification& modification) {
   }
   b.entry.write_ts = version.write_ts;
   b.entry.read_ts = version.read_ts;
-  if (copy == PublicCopy::none && ground_.home_side.operators != nullptr) {
+  if (copy == PublicCopy::none && !ground_.home_side.has_far_peers) {
     ground_.shared(words.stillness).fetch_or(BlockWords::operated);
     direct_.lend(b, ground_.self(), version.write_ts);
   }

@@ -32,7 +32,7 @@ class HomeAtomics {
   bool may_be_modified(const Block& b, const Modification& modification) const;
   Task<Outcome> modify_here(Block& b, Modification& modification);
   bool may_modify_here(const Block& b) const;
-  bool needs_no_copy(const Block& b) const;
+  bool needs_no_copy(Block& b) const;
   void change_here(Block& b, Modification& modification);
   void name_here(Block& b, const Modification& modification);
   // `home`: where it may be, and where the links lead if it is elsewhere.

@@ -128,7 +128,7 @@ Verdict merge_changes_at_home(Call& call, const void* data) noexcept {
     result.atomic_words = std::atomic_ref(section.words().atomic_words).load();
     const LineMask lines = merge(side, block, home, call.caller(), runs);
     result.version = rules::name_beside_home(result.found, LogicalTime{request.acquired}, *side.parameters);
-    section.name(result.version, PublicCopy::holds_it);
+    section.name(result.version);
     section.end_change(result.found, lines);
   }
   section.leave();

@@ -92,7 +92,7 @@ Verdict giver_of_copy(const Call& call, const HomeSide& side, const LookRequest&
 
 // The lease is there: who operates on the block from now on finds it. Result: whether somebody has not.
 bool is_operated(const HomeSide& side, BlockWords& words, BlockId block) noexcept {
-  return side.operators != nullptr && (load(words.stillness) & BlockWords::operated) != 0 &&
+  return !side.has_far_peers && (load(words.stillness) & BlockWords::operated) != 0 &&
          !side.hooks.injected(InjectedBug::operated_beside_lease) && side.operators->some_at(block);
 }
 

@@ -24,8 +24,8 @@ struct HomeSide {
   Hooks hooks;
   const Parameters* parameters;  // of the rank that carries the call out, as is the store
   BlockStore* store;
-  bool has_far_peers;          // some rank does not map the memory of this one
-  const Operators* operators;  // null: nobody operates directly, since some ranks are far
+  bool has_far_peers;  // some rank does not map the memory of this one: nobody operates directly
+  const Operators* operators;
 
   // REQUIRES: there is such a block.
   std::uint32_t places_for(BlockId block) const noexcept {

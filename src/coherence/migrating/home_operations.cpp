@@ -62,7 +62,7 @@ void name_version(const Hooks& hooks, HomeSection& section, const LineMask& line
   if (!rules::is_unread(result.version) && !hooks.injected(InjectedBug::atomic_after_lease)) {
     result.is_named = 1;
     result.version = {result.version.read_ts + 1, result.version.read_ts + 1};
-    section.name(result.version, result.is_live != 0 ? PublicCopy::none : PublicCopy::holds_it);
+    section.name(result.version);
   }
   section.end_change(found, lines);
 }

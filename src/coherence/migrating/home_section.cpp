@@ -83,12 +83,13 @@ Version HomeSection::version() const noexcept {
   return {LogicalTime{shared(words_->write_ts).load()}, LogicalTime{shared(words_->read_ts).load()}};
 }
 
-void HomeSection::name(Version version, PublicCopy copy) noexcept {
+void HomeSection::name(Version version) noexcept {
+  const bool has_copy = shared(words_->public_ts).load() != 0;
   shared(words_->write_ts).store(version.write_ts.value);
   side_.hooks.others_may_act();
   shared(words_->read_ts).store(version.read_ts.value);
   side_.hooks.others_may_act();
-  shared(words_->public_ts).store(copy == PublicCopy::holds_it ? version.write_ts.value : 0);
+  if (has_copy) shared(words_->public_ts).store(version.write_ts.value);
 }
 
 void HomeSection::end_change(Version found, const LineMask& lines) noexcept {
@@ -105,8 +106,7 @@ void HomeSection::end_change(Version found, const LineMask& lines) noexcept {
 }
 
 void HomeSection::lend() noexcept {
-  if (side_.operators != nullptr && !words_->is_operated())
-    shared(words_->stillness).fetch_or(BlockWords::operated);
+  if (!side_.has_far_peers) shared(words_->stillness).fetch_or(BlockWords::operated);
 }
 
 void HomeSection::leave() noexcept {

@@ -42,9 +42,10 @@ class HomeSection {
   // Inside: no thread there runs program code before this section has been left.
   bool is_quiescent() const noexcept;
   Version version() const noexcept;
-  // The bytes of this version are there. Then end_change(), also if the version keeps its name: a reader that
-  // overlaps this looks again. `lines` are what has changed since the version `found`.
-  void name(Version version, PublicCopy copy) noexcept;
+  // The bytes of this version are there, in the public copy, too, if there is one. Then end_change(), also if
+  // the version keeps its name: a reader that overlaps this looks again. `lines` are what has changed since
+  // the version `found`.
+  void name(Version version) noexcept;
   void end_change(Version found, const LineMask& lines) noexcept;
   // The caller may operate on the live bytes without this section from now on.
   void lend() noexcept;

@@ -21,14 +21,14 @@ std::uint64_t* Operators::word_of(Rank rank, std::uint64_t offset) const noexcep
   return region == nullptr ? nullptr : reinterpret_cast<std::uint64_t*>(region + offset);
 }
 
-// The exchange is a fence: what the thread looks at next is looked at after it.
+// The compare-and-swap is a fence: what the thread looks at next is looked at after it.
 std::uint64_t* Operators::announce(BlockId block) const noexcept {
   const unsigned first = first_place_of_thread();
+  const std::atomic_ref used(*word_of(fabric_.self(), layout_.used()));
   for (unsigned i = 0; i < OperatorLayout::places; ++i) {
     const unsigned place = (first + i) % OperatorLayout::places;
     std::uint64_t* const word = word_of(fabric_.self(), layout_.place(place));
     std::uint64_t none = 0;
-    const std::atomic_ref used(*word_of(fabric_.self(), layout_.used()));
     const std::uint64_t bit = std::uint64_t{1} << place;
     if ((used.load() & bit) == 0) used.fetch_or(bit);
     if (std::atomic_ref(*word).compare_exchange_strong(none, block.value + 1)) return word;

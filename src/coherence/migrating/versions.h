@@ -9,6 +9,8 @@
 
 namespace musubi::coherence::migrating {
 
+enum class PublicCopy { holds_it, none };
+
 class Versions {
  public:
   explicit Versions(Ground& ground) : ground_(ground) {}
