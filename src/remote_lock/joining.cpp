@@ -27,6 +27,7 @@ fabric::Verdict join_at_initial_home(fabric::Call& call, const void* data) noexc
   };
   // In the order of QueueLock::follow().
   if (swap(OwnerWord::locked())) return joining::waits;
+  if (swap(OwnerWord::kept())) return joining::kept;
   if (swap(OwnerWord::untouched()) || swap(OwnerWord::unlocked())) return joining::taken;
   return joining::tried;
 }

@@ -22,6 +22,7 @@ inline constexpr fabric::Verdict behind_other = 1;  // the rank before is anothe
 inline constexpr fabric::Verdict waits = 2;         // the initial home has the lock, and will hand it over
 inline constexpr fabric::Verdict taken = 3;         // it was free there
 inline constexpr fabric::Verdict tried = 4;         // somebody tries it there: follow the initial home
+inline constexpr fabric::Verdict kept = 5;          // the initial home keeps it, and must be asked for it
 }  // namespace joining
 
 // A fabric::Procedure; `data`: Hooks.

@@ -11,19 +11,21 @@ namespace musubi::remote_lock {
 // What the word says about the rank in whose memory it lies.
 enum class Ownership : std::uint8_t {
   untouched,  // raw 0: link to the initial home, or unlocked if this rank is it
-  unlocked,   // home, nobody in the critical section
+  unlocked,   // home, nobody in the critical section; or kept
   locked,     // home in its critical section, or waiting to become home
   link,       // not home: follow to the rank named
 };
 
 // Rank | tag (2 bits). Only the rank itself changes its word when it is a link; the one that comes next in
-// the queue changes `unlocked` and `locked` to a link by compare-and-swap.
+// the queue changes `unlocked`, `locked` and `kept` to a link by compare-and-swap.
 struct OwnerWord {
   std::uint64_t raw = 0;
 
   static constexpr OwnerWord untouched() { return {0}; }
   static constexpr OwnerWord unlocked() { return {1}; }
   static constexpr OwnerWord locked() { return {2}; }
+  // Unlocked, but the rank has not released since (QueueLock::keep()).
+  static constexpr OwnerWord kept() { return {5}; }
   // Locked on behalf of another rank, for a few steps: it visits, or tries and will know whether it is next.
   static constexpr OwnerWord tried_by(Rank rank) { return {(std::uint64_t{rank.value} + 1) << 2 | 2}; }
   constexpr bool is_tried() const { return tag() == Ownership::locked && *this != locked(); }

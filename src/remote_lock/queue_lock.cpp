@@ -33,6 +33,11 @@ static_assert(sizeof(Grant) == fabric::message_bytes_max);
 
 }  // namespace
 
+Task<> Along::ask(Rank keeper) {
+  MUSUBI_CHECK(false, "rank %u keeps a lock, and nobody can ask for it", keeper.value);
+  co_return;
+}
+
 void Grants::expect(Waiter& waiter) noexcept {
   lock_.lock();
   waiter.next = first_;
@@ -137,6 +142,7 @@ Task<Taken> QueueLock::lock(std::uint64_t index, Rank initial_home, Along* along
   MUSUBI_CHECK(joined.previous != self, "rank comes after itself in the queue of lock %lu",
                static_cast<unsigned long>(index));
   bool is_taken = joined.verdict == joining::taken;
+  if (joined.verdict == joining::kept) co_await along->ask(joined.previous);
   if (joined.verdict == joining::behind_other || joined.verdict == joining::tried) {
     is_taken = co_await follow(index, joined.previous, initial_home, along);
   }
@@ -168,88 +174,53 @@ Task<QueueLock::Joined> QueueLock::join_queue(std::uint64_t index, Rank initial_
 
 // Takes the lock from `previous`, or waits until `previous` hands it over. One batch serves both cases. After
 // the first swap that succeeds the word of `previous` is a link. Or it is locked, because `previous` wants
-// the lock again; then it is not unlocked before this rank has unlocked. Hence the order of the swaps.
-// Result: whether it was free; `along` has been done then.
+// the lock again; then it is neither kept nor unlocked before this rank has unlocked. Hence the order of the
+// swaps. Result: whether it was free; `along` has been done then.
 Task<bool> QueueLock::follow(std::uint64_t index, Rank previous, Rank initial_home, Along* along) {
   const OwnerWord link = OwnerWord::link_to(fabric_.self());
-  OwnerWord locked, unlocked;
+  OwnerWord locked, kept, unlocked;
   OwnerWord untouched = OwnerWord::unlocked();  // of others than the initial home: is never met here
-  std::array<Step, 4 + Along::steps_max> steps;
+  std::array<Step, 5 + Along::steps_max> steps;
   std::size_t count = 0;
   if (const std::optional<Step> first = step_before(along, previous)) steps[count++] = *first;
   const auto add_swap = [&](OwnerWord* seen, OwnerWord expected) {
     steps[count++] = fabric::compare_swap(words_.region, offset(index), &seen->raw, expected.raw, link.raw);
   };
+  const bool kept_first = hooks_.injected(InjectedBug::kept_swapped_first);
+  if (kept_first) add_swap(&kept, OwnerWord::kept());
   add_swap(&locked, OwnerWord::locked());
+  if (!kept_first) add_swap(&kept, OwnerWord::kept());
   if (previous == initial_home) add_swap(&untouched, OwnerWord::untouched());
   add_swap(&unlocked, OwnerWord::unlocked());
   for (const Step& step : steps_along(along, previous)) steps[count++] = step;
   for (unsigned attempt = 0;; ++attempt) {
     if (attempt != 0) co_await pause(attempt);  // somebody tries
     co_await fabric::transfer(fabric_, previous, std::span<const Step>(steps.data(), count));
-    if (locked == OwnerWord::locked()) co_return false;
+    if (kept == OwnerWord::kept()) co_await along->ask(previous);
+    if (locked == OwnerWord::locked() || kept == OwnerWord::kept()) co_return false;
     if (untouched == OwnerWord::untouched() || unlocked == OwnerWord::unlocked()) co_return true;
   }
 }
 
-// Only the rank that the tail names may have a free lock. Its word is marked first. While the mark stands, no
-// rank can follow that rank, and it cannot join the queue anew: the tail still names it only if no rank came
-// after it. A rank that comes meanwhile finds a word that is neither locked nor unlocked, and looks again.
-Task<std::optional<Taken>> QueueLock::try_lock(std::uint64_t index, Rank initial_home) {
-  const Rank self = fabric_.self();
-  if (try_lock_at_home(index, initial_home)) co_return Taken{self, false};
-  const OwnerWord before = OwnerWord{own(index).load()}.resolved(self, initial_home);
-  if (before.tag() != Ownership::link) co_return std::nullopt;
-  TailWord tail;
-  if (initial_home == self) {
-    tail.raw = own(index, words_.tail).load();
-  } else {
-    std::array<Step, 1> step{
-        fabric::get(words_.region, offset(index) + words_.tail, &tail.raw, sizeof tail.raw)};
-    co_await fabric::transfer(fabric_, initial_home, step);
-  }
-  const Rank holder = tail.rank(initial_home);
-  if (holder == self) co_return std::nullopt;
-  Visit visit;
-  std::array<Step, visit_steps_max> marks;
-  const std::size_t count = begin_visit(index, holder, initial_home, visit, marks.data());
-  co_await fabric::transfer(fabric_, holder, std::span<const Step>(marks.data(), count));
-  if (!visit.has_lock()) co_return std::nullopt;
-  // As in lock(): from the swap on another rank may come next.
-  own(index).store(OwnerWord::locked().raw);
-  const bool is_next = co_await come_next(index, tail, initial_home);
-  if (!is_next) own(index).store(before.raw);
-  OwnerWord given_back = is_next ? OwnerWord::link_to(self) : OwnerWord::unlocked();
-  std::array<Step, 1> step{fabric::put(words_.region, offset(index), &given_back.raw, sizeof given_back.raw)};
-  co_await fabric::transfer(fabric_, holder, step);
-  if (!is_next) co_return std::nullopt;
-  co_return Taken{holder, false};
+bool QueueLock::keep(std::uint64_t index) {
+  std::uint64_t expected = OwnerWord::locked().raw;
+  const bool is_kept = own(index).compare_exchange_strong(expected, OwnerWord::kept().raw);
+  hooks_.others_may_act();
+  return is_kept;
 }
 
-// Marks the word of `home` if the lock is free there.
-std::size_t QueueLock::begin_visit(std::uint64_t index, Rank home, Rank initial_home, Visit& visit,
-                                   Step* to) const {
-  const OwnerWord mark = OwnerWord::tried_by(fabric_.self());
-  const auto swap = [&](OwnerWord* seen, OwnerWord expected) {
-    return fabric::compare_swap(words_.region, offset(index), &seen->raw, expected.raw, mark.raw);
-  };
-  to[0] = swap(&visit.seen, OwnerWord::unlocked());
-  if (home != initial_home) return 1;
-  to[1] = swap(&visit.seen_first, OwnerWord::untouched());
-  return 2;
+bool QueueLock::retake(std::uint64_t index) {
+  std::uint64_t expected = OwnerWord::kept().raw;
+  return own(index).compare_exchange_strong(expected, OwnerWord::locked().raw);
 }
 
-// Puts this rank behind the one that `tail` names. Result: whether that one is still the last.
-Task<bool> QueueLock::come_next(std::uint64_t index, TailWord tail, Rank initial_home) {
-  const TailWord after = TailWord::of(fabric_.self());
-  TailWord seen = tail;
-  if (initial_home == fabric_.self()) {
-    co_return own(index, words_.tail).compare_exchange_strong(seen.raw, after.raw);
-  }
-  std::array<Step, 1> step{
-      fabric::compare_swap(words_.region, offset(index) + words_.tail, &seen.raw, tail.raw, after.raw)};
-  co_await fabric::transfer(fabric_, initial_home, step);
-  co_return seen.raw == tail.raw;
+bool QueueLock::free_kept(std::uint64_t index) {
+  std::uint64_t expected = OwnerWord::kept().raw;
+  return own(index).compare_exchange_strong(expected, OwnerWord::unlocked().raw);
+}
+
+bool QueueLock::is_claimed(std::uint64_t index) const {
+  return OwnerWord{own(index).load()}.tag() == Ownership::link;
 }
 
 bool QueueLock::unlock_unwatched(std::uint64_t index) {

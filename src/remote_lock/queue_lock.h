@@ -103,6 +103,10 @@ class Along {
   // For the gift of the holder, Gift::bytes_max; empty: none ever comes with this lock.
   virtual std::span<std::byte> gift_room() noexcept { return {}; }
 
+  // This rank comes next, and `keeper` keeps the lock (QueueLock::keep()): asks it to do what is left. By
+  // default: no lock of this family is ever kept.
+  virtual Task<> ask(Rank keeper);
+
   // Gets and calls behind that.
   static constexpr std::size_t steps_max = 3;
   // At most steps_max, which stay as they are until they are asked for again. They cost no operation of their
@@ -130,9 +134,10 @@ class QueueLock {
   // Takes lock `index`. At most one task of a rank may be between lock and unlock of one index (the caller's
   // gate). `along` may be null.
   Task<Taken> lock(std::uint64_t index, Rank initial_home, Along* along = nullptr);
-  // Takes the lock if it is free, and joins no queue that is not empty: four operations at most, none of
-  // which waits for another rank. Nothing: somebody has it, or was faster. As lock(), for the caller's gate.
-  Task<std::optional<Taken>> try_lock(std::uint64_t index, Rank initial_home);
+  // Takes the lock if it is free, and joins no queue that is not empty: four operations at most, five where
+  // it is kept. None waits for a holder. Nothing: somebody has it, or was faster. As lock(), for the caller's
+  // gate. A rank that keeps it is waited for, until it has done what is left.
+  Task<std::optional<Taken>> try_lock(std::uint64_t index, Rank initial_home, Along* along = nullptr);
   // Takes it if this rank is its home and it is free; no remote operation.
   bool try_lock_at_home(std::uint64_t index, Rank initial_home);
   // Takes it if this rank is its home and it is free, or a visitor has it: then it waits for that one.
@@ -159,6 +164,16 @@ class QueueLock {
   // Unlocks if nobody waits; otherwise unlock() must be called.
   bool unlock_unwatched(std::uint64_t index);
 
+  // Instead of unlock(), if nobody waits: nobody is in the critical section, but this rank has something left
+  // to do before another one may have the lock. A rank that comes next claims it, and asks for it
+  // (Along::ask()): then this rank calls unlock().
+  bool keep(std::uint64_t index);
+  // Takes a lock that was kept, or gives it free, if nobody has claimed it.
+  bool retake(std::uint64_t index);
+  bool free_kept(std::uint64_t index);
+  // Of a lock that was kept and not taken again.
+  bool is_claimed(std::uint64_t index) const;
+
  private:
   LockKey key(std::uint64_t index) const { return key_of_(index); }
   std::uint64_t offset(std::uint64_t index) const { return words_.offset + index * words_.stride; }
@@ -166,6 +181,7 @@ class QueueLock {
     return std::atomic_ref<std::uint64_t>(
         *reinterpret_cast<std::uint64_t*>(words_.own + index * words_.stride + member));
   }
+  Task<bool> mark(std::uint64_t index, Rank holder, Rank initial_home, OwnerWord* was);
   Task<bool> come_next(std::uint64_t index, TailWord tail, Rank initial_home);
   struct Joined {
     Rank previous;  // joined before this rank

@@ -1,5 +1,7 @@
 #include "runtime/job_barrier.h"
 
+#include <utility>
+
 #include "os/clock.h"
 #include "runtime/time_spent.h"
 #include "runtime/tracing.h"
@@ -7,12 +9,13 @@
 namespace musubi::runtime {
 
 JobBarrier::JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads,
-                       coherence::Protocol& protocol, sync::FlagOrder& flags)
+                       coherence::Protocol& protocol, sync::FlagOrder& flags, sync::LockTable& locks)
     : job_(job),
       devices_(devices),
       threads_(threads),
       protocol_(protocol),
       flags_(flags),
+      locks_(locks),
       barrier_(devices.fabric(), protocol, job.counters,
                devices.files().control() + job.control.barrier_board, job.control.barrier_board,
                job.notices_max) {
@@ -29,6 +32,7 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
   part_ns_ = traced.begin_ns();
   if (keeper != nullptr) await_background(quiescent);
   if (flags_.in_use()) threads_.executor().run(flags_.before_barrier(!quiescent));
+  kept_ = locks_.kept();
   sync::Barrier::Passage passage(payload, quiescent, complete);
   const HandlersHeldBack handlers;
   if (!barrier_.pass(passage)) {
@@ -59,6 +63,7 @@ void JobBarrier::on_released() noexcept {
     record_event(Event::barrier_release, part_ns_, 0);
     part_ns_ = os::monotonic_ns();
   }
+  if (!locks_.free(std::exchange(kept_, {}))) flags_.call_background();
   if (listener_ != nullptr) listener_->on_released();
 }
 

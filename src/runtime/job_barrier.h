@@ -10,13 +10,14 @@
 #include "runtime/synchronization.h"
 #include "sync/barrier.h"
 #include "sync/flag_order.h"
+#include "sync/lock_table.h"
 
 namespace musubi::runtime {
 
 class JobBarrier final : private sync::Barrier::ReleaseListener {
  public:
   JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads, coherence::Protocol& protocol,
-             sync::FlagOrder& flags);
+             sync::FlagOrder& flags, sync::LockTable& locks);
   // The listener belongs to the barrier from now on.
   JobBarrier(const JobBarrier&) = delete;
 
@@ -41,9 +42,11 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   JobThreads& threads_;
   coherence::Protocol& protocol_;
   sync::FlagOrder& flags_;
+  sync::LockTable& locks_;
   sync::Barrier barrier_;
   Synchronization::ReleaseListener* listener_ = nullptr;
   atomics::StoreBounds store_bounds_;
+  sync::LockTable::Kept kept_;  // before the release of the present one
   bool was_quiescent_ = false;  // the last one, for the thread that called it
   std::uint64_t part_ns_ = 0;   // when the present part of a barrier began; 0: not traced
 };

@@ -7,6 +7,12 @@
 #include "runtime/tracing.h"
 
 namespace musubi::runtime {
+namespace {
+
+// A lock that is kept must be asked for, which takes as long as some dozens of short releases.
+constexpr std::uint32_t uses_before_lock_stays = 8;
+
+}  // namespace
 
 JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, JobThreads& threads,
                                        coherence::Protocol& protocol, remote_lock::Grants& grants)
@@ -22,7 +28,7 @@ JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, Job
              job.control.flag_words, job.control.signature, job.notices_max),
       bell_(devices.fabric(), devices.files().control(),
             job.control.flag_words + sync::FlagOrder::requests_word * sizeof(std::uint64_t)),
-      barrier_(job, devices, threads, protocol, flags_),
+      barrier_(job, devices, threads, protocol, flags_, locks_),
       flag_wait_(job, threads, protocol, flags_),
       relaxed_atomics_(job.settings.atomic_order == "relaxed") {}
 
@@ -32,11 +38,16 @@ void JobSynchronization::start_background() {
                                      bell_, static_cast<std::uint64_t>(job_.settings.background_sync.count()),
                                      job_.bootstrap->wait_board());
   keeper_->start();
+  flags_.set_locks(&locks_);
+  locks_.let_stay(uses_before_lock_stays, flags_);
 }
 
 void JobSynchronization::lock(LockId lock) {
   const Traced traced(Event::lock_wait, lock.value);
-  threads_.executor().run(locks_.lock(lock));
+  if (!locks_.lock_at_once(lock)) {
+    if (locks_.is_claimed(lock)) hand_over(locks_.give_up(lock));
+    threads_.executor().run(locks_.lock(lock));
+  }
   show_what_lock_covers();
 }
 bool JobSynchronization::try_lock(LockId lock) {
@@ -51,6 +62,7 @@ void JobSynchronization::show_what_lock_covers() {
 }
 void JobSynchronization::unlock(LockId lock) {
   const Traced traced(Event::unlock, lock.value);
+  if (!flags_.in_use() && locks_.keep(lock)) return;
   hand_over(locks_.unlock(lock));
 }
 void JobSynchronization::hand_over(Task<> unlock) {

@@ -69,6 +69,7 @@ void Cluster::add_nodes() {
   options.coarse_faults = configuration_.coarse_faults != 0;
   options.plain_flags = configuration_.plain_flags != 0;
   options.background = configuration_.background != 0;
+  options.lock_uses = configuration_.lock_uses;
   options.parcel_bytes = configuration_.parcel_bytes;
   options.room_bytes = std::size_t{configuration_.room_blocks} * configuration_.block_bytes;
   const coherence::PrivateParts* parts = private_parts_.empty() ? nullptr : &private_parts_;

@@ -42,6 +42,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("late_segments", c.late_segments);
   visit("plain_flags", c.plain_flags);
   visit("background", c.background);
+  visit("lock_uses", c.lock_uses);
   visit("nested", c.nested_percent);
   visit("moves", c.moves_percent);
   visit("whole_cells", c.whole_cells);
@@ -151,7 +152,8 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::changed_lines_forgotten,  InjectedBug::void_record_believed,
                              InjectedBug::lines_since_any_version,  InjectedBug::lines_on_lost_bytes,
                              InjectedBug::taken_bytes_noted,        InjectedBug::news_for_another,
-                             InjectedBug::merged_taken_for_whole};
+                             InjectedBug::merged_taken_for_whole,   InjectedBug::kept_swapped_first,
+                             InjectedBug::kept_lock_given_late,     InjectedBug::answered_without_release};
 
 }  // namespace
 

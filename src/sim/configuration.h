@@ -54,6 +54,7 @@ struct Configuration {
   std::uint32_t coarse_faults = 0;     // 1: the memory cannot tell reads from writes
   std::uint32_t plain_flags = 0;    // 1: the nodes are told that the program hands data over by plain flags
   std::uint32_t background = 0;     // 1: each node has a background
+  std::uint32_t lock_uses = 0;      // in a row, until a lock stays with its node; 0: none does
   std::uint32_t late_segments = 0;  // 1: segments come and go between phases
   // Of the policy entry: locks taken inside of another lock; barriers at which a thread moves pages to
   // another manager; 1: updates hold whole cells.

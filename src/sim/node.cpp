@@ -1,6 +1,9 @@
 #include "sim/node.h"
 
+#include <utility>
+
 #include "base/check.h"
+#include "fabric/transfer.h"
 #include "sim/policies/directory.h"
 
 namespace musubi::sim {
@@ -20,7 +23,7 @@ constexpr std::size_t entry_list_bytes = std::size_t{1} << 20;
 // are made for one thread per rank, where nothing gets in between two steps.
 NodeOptions Node::completed(NodeOptions options) {
   std::size_t& notices_max = options.protocol.signature_notices_max;
-  if (is_for_comparison(options.policy)) options.interruption = 0;
+  if (is_for_comparison(options.policy)) options.interruption = options.lock_uses = 0;
   if (options.policy == Policy::notices) notices_max = space_.blocks_max();
   if (options.policy == Policy::directory || options.policy == Policy::timestamps) notices_max = 1;
   options.protocol.hooks.inject(options.bug);
@@ -100,6 +103,8 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       clock_(fabric, *protocol_, layout_.clock_words, options_.protocol.hooks),
       flags_(fabric, *protocol_, clock_, control(layout_.flag_words), layout_.flag_words, layout_.signature,
              options_.protocol.signature_notices_max, options_.protocol.hooks),
+      bell_(*this),
+      released_(*this),
       budget_(*this),
       room_waker_(*this),
       background_(flags_, protocol_->ordering(), stand_, fabric.counters()) {
@@ -116,7 +121,12 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
   fabric.allow_interruptions(options_.interruption);
   fabric.listen(MessageKind::lock_granted, &grants_);
   fabric.listen(MessageKind::barrier, &barrier_);
-  if (options.background) flags_.set_bell(&bell_);
+  if (options.background || options_.lock_uses != 0) flags_.set_bell(&bell_);
+  if (options_.lock_uses != 0) {
+    flags_.set_locks(&locks_);
+    locks_.let_stay(options_.lock_uses, flags_);
+    barrier_.set_release_listener(&released_);
+  }
   if (options.plain_flags) {
     protocol_->ordering().publish_always();
     flags_.expect();
@@ -149,8 +159,35 @@ std::size_t Node::Budget::held() const noexcept {
 }
 
 void Node::RoomWaker::wake() noexcept {
-  node_.services_.push_back(node_.room_keeper_->serve());
-  node_.services_.back().start(node_.add_thread(), nullptr);
+  node_.serve(node_.room_keeper_->serve());
+}
+
+Node::Bell::Bell(Node& node) : node_(node) {
+  node.fabric_.listen(MessageKind::request, this);
+}
+
+void Node::Bell::ring(Rank peer) noexcept {
+  if (node_.options_.lock_uses == 0) return;
+  if (peer == node_.self()) return node_.serve(node_.answer());
+  node_.serve(fabric::deliver(node_.fabric_, peer, MessageKind::request, fabric::Urgency::promptly, {}));
+}
+
+void Node::Bell::on_message(Rank, std::span<const std::byte>) noexcept {
+  node_.serve(node_.answer());
+}
+
+void Node::Released::on_released() noexcept {
+  if (!node_.locks_.free(std::exchange(node_.kept_, {}))) node_.flags_.call_background();
+}
+
+void Node::serve(Task<> task) {
+  services_.push_back(std::move(task));
+  services_.back().start(add_thread(), nullptr);
+}
+
+Task<> Node::answer() {
+  auto pass = co_await answering_.enter();
+  (void)co_await background_.answer();
 }
 
 // Where nothing more can go, a job of real ranks would end. Here the program goes on.
@@ -198,7 +235,11 @@ Task<> Node::acquire(sync::Channel channel) {
 }
 
 Task<> Node::lock(LockId lock) {
-  co_await locks_.lock(lock);
+  const bool has_lock = locks_.lock_at_once(lock);
+  if (!has_lock) {
+    if (locks_.is_claimed(lock)) co_await hand_over(locks_.give_up(lock));
+    co_await locks_.lock(lock);
+  }
   co_await after_lock();
 }
 
@@ -215,9 +256,14 @@ Task<> Node::after_lock() {
 }
 
 Task<> Node::unlock(LockId lock) {
-  if (!flags_.in_use()) co_return co_await flags_.unlock(locks_, lock, true);
+  const bool stays = !flags_.in_use() && locks_.keep(lock);
+  if (!stays) co_await hand_over(locks_.unlock(lock));
+}
+
+Task<> Node::hand_over(Task<> unlock) {
+  if (!flags_.in_use()) co_return co_await flags_.hand_over(std::move(unlock), true);
   const sync::Stand::Operation operation = begin_operation();
-  co_await flags_.unlock(locks_, lock, operation.siblings());
+  co_await flags_.hand_over(std::move(unlock), operation.siblings());
 }
 
 Task<> Node::lock(RwLockId lock, sync::Share share) {
@@ -232,9 +278,7 @@ Task<bool> Node::try_lock(RwLockId lock, sync::Share share) {
 }
 
 Task<> Node::unlock(RwLockId lock, sync::Share share) {
-  if (!flags_.in_use()) co_return co_await flags_.hand_over(rw_locks_.unlock(lock, share), true);
-  const sync::Stand::Operation operation = begin_operation();
-  co_await flags_.hand_over(rw_locks_.unlock(lock, share), operation.siblings());
+  co_await hand_over(rw_locks_.unlock(lock, share));
 }
 
 Task<> Node::expire(sync::Conditions& conditions, remote_lock::Grants::Expiry expiry,
@@ -271,6 +315,7 @@ Task<> Node::barrier(sync::Barrier::Payload& payload) {
   stand_.enter_barrier(complete);
   for (unsigned look = 0; stand_.background_works(); ++look) co_await pause(look);
   if (flags_.in_use()) co_await flags_.before_barrier(!complete);
+  kept_ = locks_.kept();
   co_await barrier_.arrive(payload, complete, complete || believed);
   if (flags_.in_use() || protocol_->ordering().holds_back()) co_await flags_.after_barrier(!complete);
   stand_.leave_barrier();

@@ -45,6 +45,7 @@ struct NodeOptions {
   bool coarse_faults = false;       // a write fault of an invalid block says "read" first
   bool plain_flags = false;         // the program hands data over by plain flags
   bool background = false;          // somebody takes background turns
+  std::uint32_t lock_uses = 0;      // in a row, until a lock stays; 0: none does
   std::size_t room_bytes = 0;       // memory for blocks; 0: for all
   std::size_t parcel_bytes = 4096;  // of entry::Sizes
 };
@@ -152,10 +153,25 @@ class Node {
     Node& node_;
     vm::SoftVm table_;
   };
-  // The background looks by itself.
-  class SilentBell final : public sync::Bell {
+  // Where locks stay, a thread of its own answers each request; else the background looks by itself.
+  class Bell final : public sync::Bell, private fabric::Listener {
    public:
-    void ring(Rank) noexcept override {}
+    explicit Bell(Node& node);
+    void ring(Rank peer) noexcept override;
+
+   private:
+    void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+
+    Node& node_;
+  };
+  // Frees the locks that stay.
+  class Released final : public sync::Barrier::ReleaseListener {
+   public:
+    explicit Released(Node& node) : node_(node) {}
+    void on_released() noexcept override;
+
+   private:
+    Node& node_;
   };
   // Memory for so many bytes of blocks; their public copies cost nothing.
   class Budget final : public sync::MemoryBudget {
@@ -185,12 +201,15 @@ class Node {
   static sync::ControlLayout control_layout(std::uint32_t ranks, const NodeOptions& options);
   coherence::entry::Sizes entry_sizes() const;
   MadeProtocol make_protocol(const coherence::PrivateParts* private_parts);
+  void serve(Task<> task);
+  Task<> answer();
   Task<> make_room();
   Task<> open(BlockId block, coherence::Touch touch);
   Task<bool> fault(BlockId block, coherence::Touch touch);
   Task<> access(PendingAccess pending);
   sync::Stand::Operation begin_operation();
   Task<> after_lock();
+  Task<> hand_over(Task<> unlock);
   static Task<> expire(sync::Conditions& conditions, remote_lock::Grants::Expiry expiry,
                        std::uint64_t after_ns);
   void perform(PendingAccess& pending);
@@ -225,12 +244,15 @@ class Node {
   sync::Clock clock_;
   sync::FlagOrder flags_;
   sync::Stand stand_;
-  SilentBell bell_;
+  Bell bell_;
+  Released released_;
+  sync::LockTable::Kept kept_;
   Budget budget_;
   RoomWaker room_waker_;
   std::unique_ptr<sync::RoomKeeper> room_keeper_;  // null: memory for all
   std::vector<Task<>> services_;
   sync::Background background_;
+  Gate answering_;
   PendingAccess* pending_ = nullptr;
   std::uint32_t met_ = 0;
   Meeting* meetings_ = nullptr;

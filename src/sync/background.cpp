@@ -26,7 +26,7 @@ Task<bool> Background::answer() {
     }
     const bool has_released = co_await ordering_.has_released_at_barrier();
     if (has_released) {
-      flags_.note_answer(request);
+      co_await flags_.note_answer(request);
     } else {
       co_await pause(attempt);
     }

@@ -28,7 +28,8 @@ class Background {
   Background(FlagOrder& flags, coherence::Ordering& ordering, Stand& stand, trace::Counters& counters)
       : flags_(flags), ordering_(ordering), stand_(stand), counters_(counters) {}
 
-  // Answers the other ranks, if any has asked. Result: whether any had.
+  // Answers the other ranks, if any has asked for a release, or for a lock that this rank keeps. Result:
+  // whether any had.
   Task<bool> answer();
   // Takes a turn. Result: whether a thread here may wait for bytes that others have changed. `silent`: no
   // thread of this rank has called the runtime for a while. Only then the turn lets order be kept, or be kept

@@ -25,6 +25,7 @@
 #include "coherence/protocol.h"
 #include "fabric/fabric.h"
 #include "sync/clock.h"
+#include "sync/lock_news.h"
 #include "sync/lock_table.h"
 #include "sync/signature_reader.h"
 
@@ -40,7 +41,7 @@ class Bell {
 };
 
 // One object per rank; any thread.
-class FlagOrder {
+class FlagOrder final : public ReleaseRequests {
  public:
   // Words of each rank in the control region.
   static constexpr std::size_t word_count = 5;
@@ -53,6 +54,8 @@ class FlagOrder {
             std::uint64_t offset, std::uint64_t signature_offset, std::size_t notices_max, Hooks hooks = {});
   // From now on others answer when they are asked. Before the first task; `bell` outlives the last one.
   void set_bell(Bell* bell) noexcept { bell_ = bell; }
+  // From now on answers free the locks that the rank keeps. As above.
+  void set_locks(LockTable* locks) noexcept { locks_ = locks; }
 
   // Whether some rank has flushed lately, counted in barriers.
   bool in_use() const noexcept { return word(credit).load(std::memory_order_acquire) != 0; }
@@ -78,11 +81,7 @@ class FlagOrder {
   Task<> release(Channel channel, bool siblings);
   // Releases, then acquires all releases that bytes here already may be part of.
   Task<> flush(bool siblings);
-  // LockTable::unlock(), which publishes blocks in any order; then releases the rest.
-  Task<> unlock(LockTable& locks, LockId lock, bool siblings) {
-    return hand_over(locks.unlock(lock), siblings);
-  }
-  // The same for any task that releases everything and then lets others go on.
+  // A task that releases everything, in any order, and then lets others go on; then releases the rest.
   Task<> hand_over(Task<> unlock, bool siblings);
   // Protocol::modify(), which publishes a block with the flags that may lie there; then releases the rest.
   Task<> modify(BlockId block, coherence::Modification& modification, bool siblings);
@@ -126,8 +125,14 @@ class FlagOrder {
   // The newest request that has no answer, or 0.
   std::uint64_t unanswered() const noexcept;
   Task<> answer(bool siblings);
-  // All that was written here before unanswered() returned `request` has been released.
-  void note_answer(std::uint64_t request) noexcept { word(answered).store(request); }
+  // The same where all that was written here before unanswered() returned `request` has been released.
+  Task<> note_answer(std::uint64_t request);
+  Task<> request_release(Rank peer) override { (void)co_await request(peer); }
+  // Lets the background of this rank answer once more. Any thread.
+  void call_background() noexcept {
+    word(asked).fetch_add(1);
+    bell_->ring(fabric_.self());
+  }
 
  private:
   static constexpr std::uint64_t barriers_without_flush = 64, low_credit = barriers_without_flush / 2;
@@ -160,6 +165,7 @@ class FlagOrder {
     const std::uint64_t until = assured_until_.load(std::memory_order_relaxed);
     return until > passed ? until - passed : 0;
   }
+  Task<> give(LockTable::Kept kept);
   Task<> others_settle();
   Task<> give_credit(std::uint64_t barriers);
   Task<std::uint64_t> request(Rank peer);
@@ -179,7 +185,8 @@ class FlagOrder {
   std::unique_ptr<std::atomic<std::uint64_t>[]> acquired_;  // sequence words of the others' signatures
   [[no_unique_address]] const Hooks hooks_;
   Bell* bell_ = nullptr;  // null: nobody answers
-  Gate change_gate_;      // around each beginning and each end of order
+  LockTable* locks_ = nullptr;
+  Gate change_gate_;  // around each beginning and each end of order
   std::atomic<std::uint64_t> settled_{0};
   std::atomic<std::uint64_t> others_settled_in_{0};  // the entry of this rank in which all others keep order
   std::atomic<std::uint64_t> barriers_{0};           // passed while in use

@@ -139,11 +139,25 @@ std::uint64_t FlagOrder::unanswered() const noexcept {
 Task<> FlagOrder::answer(bool siblings) {
   const std::uint64_t request = unanswered();
   if (request == 0) co_return;
+  const LockTable::Kept kept = locks_ == nullptr ? LockTable::Kept{} : locks_->kept();
   co_await settle();
   announce();
   if (!hooks_.injected(InjectedBug::answered_without_release)) co_await release_all(siblings);
   note_end();
-  note_answer(request);
+  word(answered).store(request);
+  co_await give(kept);
+}
+
+Task<> FlagOrder::note_answer(std::uint64_t request) {
+  const LockTable::Kept kept = locks_ == nullptr ? LockTable::Kept{} : locks_->kept();
+  word(answered).store(request);
+  co_await give(kept);
+}
+
+Task<> FlagOrder::give(LockTable::Kept kept) {
+  if (locks_ == nullptr) co_return;
+  const bool all_served = co_await locks_->give(kept);
+  if (!all_served) call_background();
 }
 
 }  // namespace musubi::sync

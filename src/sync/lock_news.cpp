@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/check.h"
 #include "coherence/regions.h"
 
 namespace musubi::sync {
@@ -11,6 +12,11 @@ using coherence::control_region;
 std::optional<fabric::Step> NewsAlong::step_before(Rank holder) noexcept {
   stamp_ = look_.acquired_stamp(holder);
   return fabric::put(control_region, place_, &stamp_, sizeof stamp_);
+}
+
+Task<> NewsAlong::ask(Rank keeper) {
+  MUSUBI_CHECK(requests_ != nullptr, "rank %u keeps a lock, and nobody can ask for it", keeper.value);
+  return requests_->request_release(keeper);
 }
 
 NewsGift::NewsGift(std::span<std::byte> control, const SignaturePlace& place, const ToldStamps& told,

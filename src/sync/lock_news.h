@@ -30,20 +30,32 @@ class ToldStamps {
   std::uint64_t offset_;
 };
 
+// PORT requests for releases: the background of a rank answers them.
+class ReleaseRequests {
+ public:
+  // Asks `peer`, and waits for nothing.
+  virtual Task<> request_release(Rank peer) = 0;
+
+ protected:
+  ~ReleaseRequests() = default;
+};
+
 // Of a rank that takes a lock: tells the stamp, and takes the answer in.
 class NewsAlong final : public remote_lock::Along {
  public:
-  // `look` lives as long.
-  NewsAlong(SignatureReader::Look& look, const ToldStamps& told, Rank self)
-      : look_(look), place_(told.at(self)) {}
+  // `look` and `requests` live as long.
+  NewsAlong(SignatureReader::Look& look, const ToldStamps& told, Rank self, ReleaseRequests* requests)
+      : look_(look), place_(told.at(self)), requests_(requests) {}
 
   std::optional<fabric::Step> step_before(Rank holder) noexcept override;
   std::span<const fabric::Step> steps_for(Rank holder) noexcept override { return look_.steps_for(holder); }
   std::span<std::byte> gift_room() noexcept override { return look_.answer_room(); }
+  Task<> ask(Rank keeper) override;
 
  private:
   SignatureReader::Look& look_;
   const std::uint64_t place_;
+  ReleaseRequests* const requests_;
   std::uint64_t stamp_ = 0;
 };
 

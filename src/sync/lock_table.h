@@ -5,13 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "base/event.h"
 #include "base/ids.h"
 #include "base/task.h"
 #include "coherence/protocol.h"
 #include "fabric/fabric.h"
 #include "hooks/hooks.h"
 #include "remote_lock/queue_lock.h"
+#include "sync/lock_news.h"
 #include "trace/counters.h"
 
 namespace musubi::sync {
@@ -35,9 +38,48 @@ class LockTable {
   Task<bool> try_lock(LockId lock);
   Task<> unlock(LockId lock);
 
+  // ---- locks that stay with a rank (docs/decisions/kept_locks.md) ----
+  //
+  // A rank that has taken a lock often in a row keeps it when it unlocks, and releases nothing. Its next
+  // release of everything frees the lock; a rank that wants it before that asks for such a release.
+  //
+  // From now on, if `uses` is not 0: the last of so many in a row. `requests` lives as long.
+  void let_stay(std::uint32_t uses, ReleaseRequests& requests) noexcept;
+  // lock() without waiting, if the lock is here, and free or kept. Else nothing happens. Cheap.
+  bool lock_at_once(LockId lock) noexcept;
+  // Instead of unlock(), where the lock stays. Else nothing happens. Cheap.
+  bool keep(LockId lock) noexcept;
+  // Whether another rank wants a lock that this rank keeps.
+  bool is_claimed(LockId lock) const noexcept;
+  // Releases, and gives the lock to the rank that wants it: for a thread that wants it, too, and comes before
+  // that release.
+  Task<> give_up(LockId lock);
+
+  struct LocalLock;
+  // Locks that were kept at some moment. Each must be settled.
+  class Kept {
+   public:
+    Kept() = default;
+    explicit Kept(LocalLock* first) : first_(first) {}
+
+   private:
+    friend LockTable;
+    LocalLock* first_ = nullptr;
+  };
+  Kept kept() noexcept;
+  // After a release of everything that began after kept(). free(): those that nobody wants; it waits for
+  // nothing. give(): also gives the others to those who want them. Result: false when another rank wants one
+  // that was not settled: the background must answer once more.
+  bool free(Kept kept) noexcept;
+  Task<bool> give(Kept kept);
+
  private:
   struct Parts;
+  enum class Settled : std::uint8_t { yes, not_yet, claimed };
   Task<bool> lock_from_elsewhere(LockId lock);
+  Task<std::optional<Gate::Pass>> enter(LocalLock& local);
+  Settled settle(LocalLock& local) noexcept;
+  bool list_again(LocalLock& local) noexcept;
 
   std::unique_ptr<Parts> parts_;
 };

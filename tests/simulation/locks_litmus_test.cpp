@@ -40,6 +40,7 @@ TEST(LocksLitmus, ATryWaitsForNobody) {
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     Configuration configuration = hostile(seed, 3);
     configuration.locks = 2;
+    configuration.lock_uses = seed % 3;
     Stage stage(configuration, 1);
     stage.play(0, hold_one_and_try_the_other(stage, stage.node(0), &taken));
     stage.play(1, take_both(stage, stage.node(1)));
@@ -93,6 +94,7 @@ TEST(LocksLitmus, ThoseWhoTryAndThoseWhoWaitExcludeEachOther) {
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     Configuration configuration = hostile(seed, 4);
     configuration.locks = 1;
+    configuration.lock_uses = seed % 3;
     configuration.threads = 2;
     Stage stage(configuration, 1);
     Count count;
@@ -105,6 +107,52 @@ TEST(LocksLitmus, ThoseWhoTryAndThoseWhoWaitExcludeEachOther) {
     ASSERT_FALSE(count.shared) << "seed " << seed;
     ASSERT_EQ(count.value, 60u) << "seed " << seed;
   }
+}
+
+// ---- locks that stay with a rank until another one wants them ----
+
+Task<> use_often(Stage& stage, Node& node, unsigned times, bool* ended) {
+  for (unsigned i = 0; i < times; ++i) {
+    co_await node.lock(first);
+    const std::uint64_t value = co_await load(node, 0);
+    co_await store(node, 0, value + 1);
+    co_await node.unlock(first);
+  }
+  co_await idle(stage, 1000);
+  *ended = true;
+}
+
+// The rank that keeps the lock calls nothing any more. The other one waits, or tries.
+Task<> use_afterwards(Stage& stage, Node& node, const bool* others_ended, bool tries, std::uint64_t* value) {
+  while (!*others_ended) co_await idle(stage, 2000);
+  if (tries) {
+    const bool taken = co_await node.try_lock(first);
+    EXPECT_TRUE(taken) << "nobody has the lock";
+    if (!taken) co_return;
+  } else {
+    co_await node.lock(first);
+  }
+  *value = co_await load(node, 0);
+  co_await node.unlock(first);
+}
+
+TEST(LocksLitmus, ALockThatStayedComesWithAllThatWasWrittenUnderIt) {
+  std::uint64_t stayed = 0;
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    Configuration configuration = hostile(seed, 3);
+    configuration.locks = 1;
+    configuration.lock_uses = 2;
+    configuration.plain_flags = 0;
+    Stage stage(configuration, 1);
+    bool ended = false;
+    std::uint64_t value = 0;
+    stage.play(1, use_often(stage, stage.node(1), 6, &ended));
+    stage.play(2, use_afterwards(stage, stage.node(2), &ended, seed % 2 == 0, &value));
+    ASSERT_NO_FATAL_FAILURE(stage.finish());
+    ASSERT_EQ(value, 6u) << "seed " << seed;
+    stayed += stage.total(trace::Counter::kept_locks);
+  }
+  EXPECT_EQ(stayed, 5 * worlds);
 }
 
 // ---- news that come with a grant ----
@@ -138,6 +186,7 @@ Task<> hand_table_on(Stage& stage, Node& node, Table* table, std::uint64_t chang
 bool table_is_seen(std::uint64_t seed, InjectedBug bug, std::uint64_t blocks, std::uint64_t changed) {
   Configuration configuration = hostile(seed, 4);
   configuration.locks = 1;
+  configuration.lock_uses = seed % 2;
   configuration.plain_flags = 0;
   configuration.model.local_pointer = seed % 3 != 0;
   configuration.model.ranks_per_host = static_cast<std::uint32_t>(seed % 3);
