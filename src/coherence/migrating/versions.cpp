@@ -10,9 +10,8 @@ namespace musubi::coherence::migrating {
 
 void Versions::name(Block& b, Version home, bool may_be_silent, PublicCopy copy) {
   Entry& e = b.entry;
-  const bool all_were_told = !e.visited || ground_.injected(InjectedBug::visitor_kept_quiet);
-  const rules::Naming naming =
-      rules::name_version(e, home, may_be_silent && all_were_told, ground_.parameters);
+  const bool is_told = e.visited ? ground_.injected(InjectedBug::visitor_kept_quiet) : has_told(e, home);
+  const rules::Naming naming = rules::name_version(e, home, may_be_silent && is_told, ground_.parameters);
   const Version next = naming.version;
   MUSUBI_CHECK(next.write_ts >= home.write_ts, "block %lu: version %lu named after %lu",
                static_cast<unsigned long>(b.id.value), static_cast<unsigned long>(next.write_ts.value),
@@ -62,9 +61,12 @@ void Versions::tell_of(Block& b, Version version, Rank writer, PublicCopy copy) 
   if (!ground_.injected(InjectedBug::notice_forgotten)) ground_.signature.add(notice);
 }
 
+bool Versions::has_told(const Entry& e, Version version) const {
+  return rules::has_told(e, version) || ground_.injected(InjectedBug::moved_home_kept_quiet);
+}
+
 void Versions::tell_unless_told(Block& b, Version version, PublicCopy copy) {
-  const bool is_told = rules::has_told(b.entry, version);
-  if (is_told || ground_.injected(InjectedBug::moved_home_kept_quiet)) {
+  if (has_told(b.entry, version)) {
     ground_.times.raise_clock(version.write_ts);
   } else {
     tell_of(b, version, ground_.self(), copy);

@@ -16,8 +16,8 @@ class Versions {
   explicit Versions(Ground& ground) : ground_(ground) {}
 
   // The block has new bytes: names them, after the version `home`. Silent: nobody can hold a copy of the last
-  // version, so nobody need be told, and the timestamps may stay. `may_be_silent`: this rank was home all the
-  // time.
+  // version, and this rank has told of that one: so nobody need be told, and the timestamps may stay.
+  // `may_be_silent`: this rank was home all the time.
   void name(Block& b, Version home, bool may_be_silent, PublicCopy copy);
   // This rank is the home of `version`; the public copy holds its bytes, or there is none.
   void store(Block& b, Version version, PublicCopy copy = PublicCopy::holds_it);
@@ -49,6 +49,8 @@ class Versions {
   }
 
  private:
+  bool has_told(const Entry& e, Version version) const;
+
   Ground& ground_;
 };
 
