@@ -1,6 +1,7 @@
 #include "sync/room_keeper.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "base/check.h"
@@ -96,8 +97,10 @@ Task<std::size_t> RoomKeeper::sift_homes(std::size_t bytes) {
   co_return freed;
 }
 
-// Result: 0 when nothing can be freed at the moment.
+// Where no word tells of room, the ranks are asked in turn: a word may be out of date, since it says nothing
+// of what others have taken over from there. Result: 0 when nothing can be freed at the moment.
 Task<std::size_t> RoomKeeper::move_homes(std::size_t bytes) {
+  bool some_tell_of_room = true;
   for (std::uint32_t attempt = 0; attempt < 2 * fabric_.ranks(); ++attempt) {
     const std::size_t most = std::clamp<std::size_t>(bytes / room_.smallest_block_bytes(), 1, offered_max);
     const std::span<BlockId> blocks(own().offered.data(), most);
@@ -105,9 +108,11 @@ Task<std::size_t> RoomKeeper::move_homes(std::size_t bytes) {
     const std::span<const BlockId> offered = blocks.first(offer.count);
     std::size_t freed = offer.freed_bytes;
     if (offer.count != 0 && freed < bytes && fabric_.ranks() > 1) {
-      const Rank taker = co_await find_taker();
+      std::optional<Rank> taker;
+      if (some_tell_of_room) taker = co_await find_taker();
+      some_tell_of_room = taker.has_value();
       word(own().count).store(offer.count);
-      (void)co_await ask(taker);
+      (void)co_await ask(taker.value_or(rank_after(attempt)));
     }
     freed += co_await room_.end_offer(offered);
     if (freed != 0 || offer.count == 0) co_return freed;
@@ -152,22 +157,21 @@ Task<> RoomKeeper::serve_one(Rank from) {
   co_await fabric::transfer(fabric_, from, tell);
 }
 
-// The better one of two; where neither has room, the first one that has. When none has, any: its word may be
-// out of date, since it says nothing of what others have taken over from there.
-Task<Rank> RoomKeeper::find_taker() {
+// The better one of two; where neither has room, the first one that has. Result: none when no word tells of
+// room.
+Task<std::optional<Rank>> RoomKeeper::find_taker() {
   const std::uint32_t ranks = fabric_.ranks();
   const std::uint64_t least = room_.largest_block_bytes();
-  const Rank first{draw_rank()}, second{draw_rank()};
+  const Rank first = draw_rank(), second = draw_rank();
   const std::uint64_t room_of_first = co_await room_at(first);
   const std::uint64_t room_of_second = co_await room_at(second);
   if (std::max(room_of_first, room_of_second) >= least)
     co_return room_of_first >= room_of_second ? first : second;
-  for (std::uint32_t i = 1; i < ranks; ++i) {
-    const Rank rank{(fabric_.self().value + i) % ranks};
-    const std::uint64_t room = co_await room_at(rank);
-    if (room >= least) co_return rank;
+  for (std::uint32_t i = 0; i + 1 < ranks; ++i) {
+    const std::uint64_t room = co_await room_at(rank_after(i));
+    if (room >= least) co_return rank_after(i);
   }
-  co_return first;
+  co_return std::nullopt;
 }
 
 Task<std::uint64_t> RoomKeeper::room_at(Rank rank) {
@@ -178,11 +182,14 @@ Task<std::uint64_t> RoomKeeper::room_at(Rank rank) {
   co_return room;
 }
 
-// Another rank.
-std::uint32_t RoomKeeper::draw_rank() {
+Rank RoomKeeper::draw_rank() {
   drawn_ = drawn_ * 6364136223846793005u + 1442695040888963407u;
-  const auto step = static_cast<std::uint32_t>((drawn_ >> 33) % (fabric_.ranks() - 1));
-  return (fabric_.self().value + 1 + step) % fabric_.ranks();
+  return rank_after(static_cast<std::uint32_t>((drawn_ >> 33) % (fabric_.ranks() - 1)));
+}
+
+// The others, in turn.
+Rank RoomKeeper::rank_after(std::uint32_t step) const {
+  return Rank{(fabric_.self().value + 1 + step % (fabric_.ranks() - 1)) % fabric_.ranks()};
 }
 
 }  // namespace musubi::sync

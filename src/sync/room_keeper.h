@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/event.h"
@@ -81,9 +82,10 @@ class RoomKeeper final : private fabric::Listener {
   Task<std::size_t> sift_homes(std::size_t bytes);
   Task<std::size_t> move_homes(std::size_t bytes);
   Task<std::size_t> ask(Rank taker);
-  Task<Rank> find_taker();
+  Task<std::optional<Rank>> find_taker();
   Task<std::uint64_t> room_at(Rank rank);
-  std::uint32_t draw_rank();
+  Rank draw_rank();
+  Rank rank_after(std::uint32_t step) const;
 
   fabric::Fabric& fabric_;
   coherence::Room& room_;
