@@ -8,10 +8,23 @@ namespace {
 
 constexpr unsigned rbp = 5;
 constexpr std::size_t word_bytes = 8;
+constexpr std::size_t int_bytes = 4;
 
 bool is_general(const ZydisDecodedOperand& operand) {
   return operand.type == ZYDIS_OPERAND_TYPE_REGISTER &&
          ZydisRegisterGetClass(operand.reg.value) == ZYDIS_REGCLASS_GPR64;
+}
+
+bool is_vector(ZydisRegister name) {
+  switch (ZydisRegisterGetClass(name)) {
+    case ZYDIS_REGCLASS_MMX:
+    case ZYDIS_REGCLASS_XMM:
+    case ZYDIS_REGCLASS_YMM:
+    case ZYDIS_REGCLASS_ZMM:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // The processor's number of the general register that `name` is a part of; 16: it is of none.
@@ -126,6 +139,27 @@ bool Step::is_atomic() const noexcept {
   return (decoded_.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 || decoded_.mnemonic == ZYDIS_MNEMONIC_XCHG;
 }
 
+// Two ints may be one store of 8 bytes, which need not begin at a word of 8: as half of a vector, as a number
+// that the compiler knew, or because they change places. A scalar double is none of these.
+bool Step::may_join_ints() const noexcept {
+  switch (decoded_.mnemonic) {
+    case ZYDIS_MNEMONIC_ROL:
+    case ZYDIS_MNEMONIC_ROR:
+      return true;
+    case ZYDIS_MNEMONIC_MOVSD:
+    case ZYDIS_MNEMONIC_VMOVSD:
+      return false;
+    default:
+      break;
+  }
+  for (std::size_t i = 0; i < decoded_.operand_count_visible; ++i) {
+    const bool is_number = operand(i).type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    if (is_number && decoded_.mnemonic == ZYDIS_MNEMONIC_MOV) return true;
+    if (operand(i).type == ZYDIS_OPERAND_TYPE_REGISTER && is_vector(operand(i).reg.value)) return true;
+  }
+  return false;
+}
+
 // A vector without a mask tells nothing of its elements: where they are chars, the loop around it has an end
 // that stores them one by one.
 std::size_t Step::value_bytes(const ZydisDecodedOperand& operand) const noexcept {
@@ -137,6 +171,7 @@ std::size_t Step::value_bytes(const ZydisDecodedOperand& operand) const noexcept
       decoded_.avx.mask.reg != ZYDIS_REGISTER_NONE && decoded_.avx.mask.reg != ZYDIS_REGISTER_K0;
   const bool scattered = operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB;
   const std::size_t bytes = (masked || scattered ? operand.element_size : operand.size) / 8u;
+  if (bytes == word_bytes && may_join_ints()) return int_bytes;
   return bytes == 0 ? 1 : std::bit_floor(std::min(bytes, word_bytes));
 }
 

@@ -49,6 +49,7 @@ class Step {
   const ZydisDecodedOperand& operand(std::size_t i) const noexcept { return operands_[i]; }
   bool is_atomic() const noexcept;
   bool is_trap() const noexcept;
+  bool may_join_ints() const noexcept;
   std::size_t value_bytes(const ZydisDecodedOperand& operand) const noexcept;
   std::optional<Store> store_by(const ZydisDecodedOperand& operand, const Frame& frame) const noexcept;
   bool carry_out_move(Frame& frame) const noexcept;

@@ -31,6 +31,20 @@ static KEEP void store_doubles(struct record* r) {
 static KEEP void store_floats(struct record* r) {
   for (int i = 0; i < r->count; ++i) ((float*)r->ints)[r->order[i]] = (float)r->count * 0.5f;
 }
+// Compilers make one store of both, of 8 bytes, or leave two.
+static KEEP void swap_neighbours(struct record* r) {
+  for (int i = 1; i < r->count; i += 2) {
+    const int before = r->ints[i];
+    r->ints[i] = r->ints[i + 1];
+    r->ints[i + 1] = before;
+  }
+}
+static KEEP void clear_neighbours(struct record* r) {
+  for (int i = 1; i < r->count; i += 2) {
+    r->ints[i] = 0;
+    r->ints[i + 1] = 0;
+  }
+}
 static KEEP void store_chars(struct record* r) {
   for (int i = 0; i < r->count; ++i) r->chars[r->order[i]] = (char)i;
 }
@@ -182,6 +196,8 @@ const struct subject SUBJECTS[] = {
     SUBJECT(store_longs, 8),
     SUBJECT(store_doubles, 8),
     SUBJECT(store_floats, 4),
+    SUBJECT(swap_neighbours, 4),
+    SUBJECT(clear_neighbours, 4),
     SUBJECT(store_chars, 1),
     SUBJECT(store_shorts, 1),
     SUBJECT(store_bits, 1),
