@@ -1,10 +1,16 @@
 #include "launch/verdict.h"
 
+#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <utility>
 
 namespace musubi::launch {
+namespace {
+
+constexpr std::string_view rank_word = "rank ";
+
+}  // namespace
 
 const int Verdict::signal_of_closed_pipe = SIGPIPE;
 
@@ -29,7 +35,10 @@ void Verdict::finished(Rank rank, int status) {
 
 void Verdict::aborted(Rank rank, int process_id, int status, std::string_view reason) {
   if (phase_ != Phase::running) return;
-  fail(rank, process_id, (status & 0xff) != 0 ? status & 0xff : 1, ": " + std::string(reason));
+  if ((status & 0xff) == 0) status = 1;
+  const std::string text = with_hosts(reason);
+  if (text.starts_with(rank_word)) return fail(status & 0xff, text);
+  fail(rank, process_id, status & 0xff, ": " + text);
 }
 
 void Verdict::ended(Rank rank, int process_id, Ending ending) {
@@ -72,10 +81,30 @@ void Verdict::host_lost(RankRange ranks, std::uint32_t alive, std::string_view w
   if (alive_ == 0) phase_ = Phase::over;
 }
 
+std::string Verdict::on_host(Rank rank) const {
+  return rank.value < hosts_.size() ? " on " + hosts_[rank.value] : "";
+}
+
+// Ranks know each other by number only.
+std::string Verdict::with_hosts(std::string_view text) const {
+  std::string told;
+  std::size_t told_until = 0;
+  for (std::size_t at = 0; (at = text.find(rank_word, at)) != std::string_view::npos;) {
+    at += rank_word.size();
+    Rank rank;
+    const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), rank.value);
+    const auto behind = static_cast<std::size_t>(end - text.data());
+    const bool is_owner = behind < text.size() && text[behind] == '\'';  // "rank 3's"
+    if (error != std::errc() || is_owner) continue;
+    told.append(text.substr(told_until, behind - told_until)).append(on_host(rank));
+    told_until = behind;
+  }
+  return told.append(text.substr(told_until));
+}
+
 void Verdict::fail(Rank rank, int process_id, int status, std::string_view what) {
-  const std::string host = rank.value < hosts_.size() ? " on " + hosts_[rank.value] : "";
-  fail(status, "rank " + std::to_string(rank.value) + " (pid " + std::to_string(process_id) + host + ")" +
-                   std::string(what));
+  fail(status, std::string(rank_word) + std::to_string(rank.value) + " (pid " + std::to_string(process_id) +
+                   on_host(rank) + ")" + std::string(what));
 }
 
 void Verdict::fail(int status, std::string_view what) {

@@ -42,6 +42,8 @@ class Verdict {
 
   void joined(Rank rank);
   void finished(Rank rank, int status);
+  // A reason that begins with "rank N" is told as it is; any other one as that of this rank. Behind each
+  // "rank N" of it comes the host.
   void aborted(Rank rank, int process_id, int status, std::string_view reason);
   void ended(Rank rank, int process_id, Ending ending);
   // A host is gone, with `alive` ranks among `ranks` whose ends are not known. `what`: the host, and why.
@@ -65,6 +67,8 @@ class Verdict {
  private:
   static const int signal_of_closed_pipe;
 
+  std::string on_host(Rank rank) const;
+  std::string with_hosts(std::string_view text) const;
   void fail(Rank rank, int process_id, int status, std::string_view what);
   void fail(int status, std::string_view what);
 

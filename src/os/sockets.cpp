@@ -32,7 +32,8 @@ Transferred transfer(long number, int socket, std::span<const iovec> pieces, int
   } while (answer == -EINTR);
   if (answer > 0) return {static_cast<std::size_t>(answer), Transferred::End::none};
   const bool not_now = answer == -EAGAIN || answer == -ENOBUFS || answer == -ENOMEM;
-  return {0, not_now ? Transferred::End::not_now : Transferred::End::closed};
+  if (not_now) return {0, Transferred::End::not_now};
+  return {0, Transferred::End::closed, static_cast<int>(-answer)};
 }
 
 bool control(int set, int operation, int descriptor, std::uint32_t events, std::uint64_t data) noexcept {

@@ -21,6 +21,7 @@ struct Transferred {
   enum class End : std::uint8_t { none, not_now, closed };
   std::size_t bytes = 0;
   End end = End::none;  // not_now: none until the socket is ready again; closed: none ever
+  int error = 0;        // why it is closed, as the kernel numbers errors; 0: the other end has closed it
 };
 
 // Sends the pieces, one behind the other; raises no SIGPIPE. Fewer bytes than there are: the socket is full.

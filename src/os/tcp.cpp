@@ -154,8 +154,10 @@ std::size_t SocketAddress::write(char (&buffer)[text_bytes_max]) const noexcept 
     }
     text.add(']');
   }
-  text.add(':');
-  text.add_number(port(), 10);
+  if (port() != 0) {
+    text.add(':');
+    text.add_number(port(), 10);
+  }
   return text.length();
 }
 
@@ -245,6 +247,14 @@ int socket_error(int socket) noexcept {
 void close_socket(int socket) noexcept {
   note_own(socket, false);
   system_call(SYS_close, socket);
+}
+
+SocketAddress address_of_peer(int socket) noexcept {
+  SocketAddress address;
+  socklen_t bytes = sizeof address.v6;
+  system_call(SYS_getpeername, socket, as_argument(&address.any), as_argument(&bytes));
+  address.set_port(0);
+  return address;
 }
 
 std::uint64_t limit_of_open_files() noexcept {

@@ -29,7 +29,7 @@ struct SocketAddress {
   void set_port(std::uint16_t port) noexcept;
   socklen_t bytes() const noexcept { return any.sa_family == AF_INET ? sizeof v4 : sizeof v6; }
 
-  // As in 10.0.0.1:4000 or [fd00::1]:4000. Result: how many of `text` count. Signal-safe.
+  // As in 10.0.0.1:4000 or [fd00::1]:4000; port 0 is left out. Result: how many of `text` count. Signal-safe.
   static constexpr std::size_t text_bytes_max = 56;
   std::size_t write(char (&text)[text_bytes_max]) const noexcept;
 };
@@ -58,6 +58,8 @@ int begin_connecting(const SocketAddress& to) noexcept;
 int socket_error(int socket) noexcept;
 // Signal-safe.
 void close_socket(int socket) noexcept;
+// The address of the other end, with port 0: ports of connections that came mean nothing. Signal-safe.
+SocketAddress address_of_peer(int socket) noexcept;
 
 // Of this process, at most, now. Signal-safe.
 std::uint64_t limit_of_open_files() noexcept;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <vector>
 
 #include "base/check.h"
@@ -35,6 +36,12 @@ std::vector<fabric::OfiReadable> readable_of(std::span<const fabric::RegionMemor
     if (is_global || region.id == coherence::published_region) readable.push_back({region, is_global});
   }
   return readable;
+}
+
+std::string seconds(std::chrono::nanoseconds time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g s", static_cast<double>(time.count()) * 1e-9);
+  return text;
 }
 
 }  // namespace
@@ -159,20 +166,37 @@ void JobFabric::set_policy(fabric::WaitingPolicy policy) noexcept {
   if (far_ != nullptr) far_->set_policy(policy);
 }
 
-void JobFabric::peer_failed(Rank peer, const char* reason) noexcept {
+void JobFabric::peer_failed(Rank peer, fabric::Loss loss) noexcept {
   if (lost_since_ns_.load() != 0) return;
   lost_peer_.store(peer.value);
-  lost_reason_.store(reason);
+  loss_ = loss;
   lost_since_ns_.store(os::monotonic_ns());
   chosen_->wake_service();
 }
 
 std::string JobFabric::reason_to_end() const {
+  using Kind = fabric::Loss::Kind;
   const std::uint64_t since = lost_since_ns_.load();
+  if (since == 0) return {};
   const auto patience = patience_ns + static_cast<std::uint64_t>(job_.settings.abort_timeout.count());
-  if (since == 0 || os::monotonic_ns() - since < patience) return {};
-  return "rank " + std::to_string(lost_peer_.load()) + " is lost to rank " + std::to_string(job_.self.value) +
-         " (" + lost_reason_.load() + ")";
+  const bool may_have_left = loss_.kind == Kind::ended;
+  if (may_have_left && os::monotonic_ns() - since < patience) return {};
+  const Rank peer{lost_peer_.load()};
+  const std::string self = "rank " + std::to_string(job_.self.value);
+  const std::string other = "rank " + std::to_string(peer.value) + " " + transport_->way_to(peer);
+  switch (loss_.kind) {
+    case Kind::ended:
+      return self + " has lost " + other + ": " + loss_.reason;
+    case Kind::silent:
+      return self + " has lost contact with " + other + " for " + seconds(job_.settings.silence_max) +
+             " (silence_max): " + loss_.reason + "; that host hangs, or the network between both is down";
+    case Kind::unreachable:
+      return self + " cannot reach " + other + ": " + loss_.reason +
+             "; see to the network between both, or name another one by --set network=NAME";
+    case Kind::refused:
+      return self + " takes nothing more from " + other + ": " + loss_.reason;
+  }
+  __builtin_unreachable();
 }
 
 // One system call, so that lines of ranks do not mix.

@@ -40,14 +40,14 @@ class JobFabric final : private fabric::PeerWatcher, private fabric::handshake::
   // For the waits that begin from now on. Any thread.
   void set_policy(fabric::WaitingPolicy policy) noexcept;
 
-  // Whether a peer is lost: then the service thread asks again soon. The bootstrap gets some seconds to end
-  // the job, in an orderly way or with the cause. Any thread.
+  // Whether a peer is lost: then the service thread asks again soon. Any thread.
   bool has_lost_a_peer() const noexcept { return lost_since_ns_.load() != 0; }
-  // Once they have passed: why the job has to end. Empty until then.
+  // Why the job has to end. Empty while the bootstrap has some seconds to end it, in an orderly way or with
+  // the cause, because the peer has died or left.
   std::string reason_to_end() const;
 
  private:
-  void peer_failed(Rank peer, const char* reason) noexcept override;
+  void peer_failed(Rank peer, fabric::Loss loss) noexcept override;
   void say(std::string_view line) noexcept override;
   Result<void> open_far(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy);
   Result<std::unique_ptr<fabric::Transport>> open_transport(std::string_view driver, std::string_view secret,
@@ -64,7 +64,7 @@ class JobFabric final : private fabric::PeerWatcher, private fabric::handshake::
 
   std::atomic<std::uint64_t> lost_since_ns_{0};
   std::atomic<std::uint32_t> lost_peer_{0};
-  std::atomic<const char*> lost_reason_{""};
+  fabric::Loss loss_;  // once lost_since_ns_ is not 0
 };
 
 }  // namespace musubi::runtime

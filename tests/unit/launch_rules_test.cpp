@@ -64,6 +64,25 @@ TEST(Verdict, FirstFinishAndFirstFailureSpeakForTheJob) {
   EXPECT_EQ(failed.take_message(), "");
 }
 
+TEST(Verdict, AnAbortNamesTheHostsOfTheRanksThatItSpeaksOf) {
+  const auto said = [](std::string_view reason, std::vector<std::string> hosts) {
+    Verdict verdict(3, false, std::move(hosts));
+    verdict.aborted(Rank(2), 17, 5, reason);
+    return verdict.take_message();
+  };
+  const std::vector<std::string> hosts = {"a", "a", "b"};
+  EXPECT_EQ(said("block 17 is lost", hosts),
+            "musubi: rank 2 (pid 17 on b): block 17 is lost; ending the job");
+  EXPECT_EQ(said("rank 2 has lost rank 0 at 10.0.0.1", hosts),
+            "musubi: rank 2 on b has lost rank 0 on a at 10.0.0.1; ending the job");
+  EXPECT_EQ(said("rank 1: no port", hosts), "musubi: rank 1 on a: no port; ending the job");
+  EXPECT_EQ(
+      said("it differs from rank 0's, rank 7, rank x and rank 99999999999", hosts),
+      "musubi: rank 2 (pid 17 on b): it differs from rank 0's, rank 7, rank x and rank 99999999999; ending "
+      "the job");
+  EXPECT_EQ(said("rank 1 has lost rank 0", {}), "musubi: rank 1 has lost rank 0; ending the job");
+}
+
 TEST(Verdict, RankZeroHasTimeToEndThoughAnotherOneFinishedFirst) {
   Verdict verdict(3, false);
   verdict.finished(Rank(2), 7);

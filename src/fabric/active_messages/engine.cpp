@@ -187,15 +187,15 @@ void ActiveMessages::writable(Rank peer, Lane lane) noexcept {
   }
 }
 
-void ActiveMessages::lost(Rank peer) noexcept {
+void ActiveMessages::lost(Rank peer, Loss loss) noexcept {
   outbox_.drop(peer);
-  if (watcher_ != nullptr) watcher_->peer_failed(peer, "it died or left");
+  if (watcher_ != nullptr) watcher_->peer_failed(peer, loss);
 }
 
 void ActiveMessages::refuse(Rank peer, const char* objection) noexcept {
   transport_.close(peer);
   outbox_.drop(peer);
-  if (watcher_ != nullptr) watcher_->peer_failed(peer, objection);
+  if (watcher_ != nullptr) watcher_->peer_failed(peer, {Loss::Kind::refused, objection});
 }
 
 }  // namespace musubi::fabric

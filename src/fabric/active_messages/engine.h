@@ -33,9 +33,8 @@ namespace musubi::fabric {
 // Is told when a peer is of no use any more.
 class PeerWatcher {
  public:
-  // `reason` is a text: it died or left, or what it sent is damaged. Batches posted to it never complete.
-  // Inside progress(), once per peer; must not block.
-  virtual void peer_failed(Rank peer, const char* reason) noexcept = 0;
+  // Batches posted to it never complete. Inside progress(), once per peer; must not block.
+  virtual void peer_failed(Rank peer, Loss loss) noexcept = 0;
 
  protected:
   ~PeerWatcher() = default;
@@ -94,7 +93,7 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   std::size_t places(Rank from, Lane lane, std::span<Place, places_max> places) noexcept override;
   void received(Rank from, Lane lane, std::size_t bytes) noexcept override;
   void writable(Rank peer, Lane lane) noexcept override;
-  void lost(Rank peer) noexcept override;
+  void lost(Rank peer, Loss loss) noexcept override;
   void has_read(void* token) noexcept override { reads_.end(token); }
 
   Outcome send_to_self(MessageKind kind, Urgency urgency, std::span<const std::byte> body) noexcept;

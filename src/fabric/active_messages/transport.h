@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "base/ids.h"
 #include "fabric/calls.h"
@@ -31,6 +32,18 @@ using Place = std::span<std::byte>;        // where bytes are received
 inline constexpr std::size_t pieces_max = 64;  // that the engine offers at once
 inline constexpr std::size_t places_max = 2;
 
+// How a peer was lost.
+struct Loss {
+  enum class Kind : std::uint8_t {
+    ended,        // its end of the connection was closed: it died or left
+    silent,       // nothing came from it for too long, nor from its host
+    unreachable,  // it was called, and has not answered
+    refused,      // this rank wants no more of it: it does not keep the protocol
+  };
+  Kind kind = Kind::ended;
+  const char* reason = "it died or left";  // a text for the user, which stays
+};
+
 // What poll() tells the engine of. Called inside poll(), by its thread.
 class Receiver {
  public:
@@ -42,7 +55,7 @@ class Receiver {
   // The lane, of which send() took less than it was offered, takes bytes again.
   virtual void writable(Rank peer, Lane lane) noexcept = 0;
   // The peer has died or has closed its end. Once per peer.
-  virtual void lost(Rank peer) noexcept = 0;
+  virtual void lost(Rank peer, Loss loss) noexcept = 0;
   // The bytes of a read that was taken have come.
   virtual void has_read(void* token) noexcept = 0;
 
@@ -95,6 +108,10 @@ class Transport {
   // What another process of this host can open (os::open_file_of_process) and write a byte to, for the same;
   // -1 without such a thing.
   virtual int rope(Sleeper) const noexcept { return -1; }
+
+  // By what this rank reaches the peer, or has tried to, as in "at 10.0.0.3" or "by verbs". Not in a signal
+  // handler; any thread once poll() has told that the peer is lost.
+  virtual std::string way_to(Rank peer) const = 0;
 
   // Ends the lanes to and from a peer that does not keep the protocol; lost() does not follow. Inside poll().
   virtual void close(Rank peer) noexcept = 0;

@@ -88,18 +88,4 @@ void Complaints::refused_message(std::string_view network, const char* reason) n
   say(line);
 }
 
-void Complaints::unreachable(std::uint32_t rank, const os::SocketAddress& at, const char* reason) noexcept {
-  if (!may_speak()) return;
-  Line line;
-  line << "cannot reach rank " << std::uint64_t{rank} << " at " << at << ": " << reason;
-  say(line);
-}
-
-void Complaints::unreachable(std::uint32_t rank, std::string_view network, const char* reason) noexcept {
-  if (!may_speak()) return;
-  Line line;
-  line << "cannot reach rank " << std::uint64_t{rank} << " by " << network << ": " << reason;
-  say(line);
-}
-
 }  // namespace musubi::fabric::handshake

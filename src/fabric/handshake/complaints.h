@@ -1,5 +1,5 @@
-// Lines about strangers, and about peers that are not reached: one per second at most, however many there
-// are.
+// Lines about strangers, and about connections for which something is missing: one per second at most,
+// however many there are.
 #pragma once
 
 #include <array>
@@ -32,10 +32,6 @@ class Complaints {
   void no_socket(const char* what, int error) noexcept;
   // "refused a message by NETWORK: REASON"
   void refused_message(std::string_view network, const char* reason) noexcept;
-  // "cannot reach rank N at ADDRESS: REASON"
-  void unreachable(std::uint32_t rank, const os::SocketAddress& at, const char* reason) noexcept;
-  // "cannot reach rank N by NETWORK: REASON"
-  void unreachable(std::uint32_t rank, std::string_view network, const char* reason) noexcept;
 
  private:
   class Line;

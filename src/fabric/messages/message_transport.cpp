@@ -353,8 +353,7 @@ void MessageTransport::look_at_line(Name name, std::uint64_t now) noexcept {
   const std::uint64_t called_ns = line.called_ns.load();
   if (state == LineState::called && called_ns != 0) {
     if (now > called_ns && now - called_ns > reach_max_ns_) {
-      complaints_.unreachable(name.peer.value, net_->name(), "it does not answer");
-      failed(name.peer);
+      lose(name.peer, {Loss::Kind::unreachable, "it does not answer"});
     } else if (line.leaving.all_have_left()) {
       send_to(name.peer, line.leaving, HelloMessage{head_of(MessageForm::hello, true), line.hello});
     }
@@ -363,10 +362,10 @@ void MessageTransport::look_at_line(Name name, std::uint64_t now) noexcept {
   }
 }
 
-void MessageTransport::failed(Rank peer) noexcept {
+void MessageTransport::lose(Rank peer, Loss loss) noexcept {
   const bool was_there = line({peer, true}).state.load() != LineState::ended;
   close(peer);
-  if (was_there) receiver_->lost(peer);
+  if (was_there) receiver_->lost(peer, loss);
 }
 
 void MessageTransport::close(Rank peer) noexcept {

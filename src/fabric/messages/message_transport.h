@@ -48,6 +48,7 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   void sleep(Sleeper sleeper) noexcept override;
   void wake(Sleeper sleeper) noexcept override { net_->wake(sleeper); }
   int rope(Sleeper sleeper) const noexcept override { return net_->rope(sleeper); }
+  std::string way_to(Rank) const override { return "by " + std::string(net_->name()); }
   void close(Rank peer) noexcept override;
 
   // Lines that are open. Any thread.
@@ -78,7 +79,8 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   void arrived(Parcel& parcel, std::size_t bytes) noexcept override;
   void refused(const char* reason) noexcept override { complaints_.refused_message(net_->name(), reason); }
   void sent(Parcel& parcel) noexcept override;
-  void failed(Rank peer) noexcept override;
+  void failed(Rank peer) noexcept override { lose(peer, {}); }
+  void lose(Rank peer, Loss loss) noexcept;
   void has_read(void* token) noexcept override { receiver_->has_read(token); }
   const char* use(Parcel& parcel, std::size_t bytes, bool& is_kept) noexcept;
   const char* use_of_line(Name name, const MessageHead& head, Parcel& parcel, std::size_t bytes,

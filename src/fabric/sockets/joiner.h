@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/ids.h"
+#include "os/tcp.h"
 
 namespace musubi::fabric {
 
@@ -14,8 +15,9 @@ class Joined {
   // sends requests on it; otherwise the peer does. Result: false if there was one already; the socket is
   // closed.
   virtual bool joined(Rank peer, bool asking, int socket) noexcept = 0;
-  // The peer was called, and cannot be reached.
-  virtual void unreachable(Rank peer) noexcept = 0;
+  // The peer was called, and cannot be reached: the last attempt was at this address, and failed for this
+  // reason, a text that stays.
+  virtual void unreachable(Rank peer, const os::SocketAddress& at, const char* reason) noexcept = 0;
 
  protected:
   ~Joined() = default;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <utility>
 
 #include "os/tcp.h"
@@ -15,6 +16,21 @@ constexpr unsigned calls_per_socket = 4;  // then it is the turn of the others
 // In the sets, beside sockets.
 constexpr std::uint64_t bell = ~std::uint64_t{0}, opening = bell - 1, joining = bell - 2;
 constexpr std::size_t sockets_per_word = 64;
+
+// A host that is silent does not come back in time for the other connection to it; one that has closed this
+// connection may still answer on the other one.
+Loss loss_by(int error) noexcept {
+  switch (error) {
+    case ETIMEDOUT:
+      return {Loss::Kind::silent, "nothing comes from there any more"};
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+    case ENETDOWN:
+      return {Loss::Kind::silent, "no route leads there any more"};
+    default:
+      return {};
+  }
+}
 
 Error cannot_wait() {
   return Error{"the kernel does not wait for the sockets between ranks; raise fs.epoll.max_user_watches"};
@@ -99,9 +115,10 @@ bool SocketTransport::joined(Rank peer, bool asking, int socket) noexcept {
   }
   Sockets& sockets = peers_[peer.value].sockets;
   (asking ? sockets.asking : sockets.answering) = os::FileDescriptor(socket);
+  peers_[peer.value].at = os::address_of_peer(socket);
   if (!enter_sets(name)) {
     end(name);
-    find_lost(*receiver_, peer);
+    find_lost(*receiver_, peer, {Loss::Kind::refused, "the kernel does not wait for its socket"});
     return false;
   }
   line(name).store(Line::joined);
@@ -109,9 +126,17 @@ bool SocketTransport::joined(Rank peer, bool asking, int socket) noexcept {
   return true;
 }
 
-void SocketTransport::unreachable(Rank peer) noexcept {
+void SocketTransport::unreachable(Rank peer, const os::SocketAddress& at, const char* reason) noexcept {
   close(peer);
-  find_lost(*receiver_, peer);
+  peers_[peer.value].at = at;
+  find_lost(*receiver_, peer, {Loss::Kind::unreachable, reason});
+}
+
+std::string SocketTransport::way_to(Rank peer) const {
+  const os::SocketAddress& at = peers_[peer.value].at;
+  if (at.any.sa_family != AF_INET && at.any.sa_family != AF_INET6) return "by a socket";
+  char text[os::SocketAddress::text_bytes_max];
+  return "at " + std::string(text, at.write(text));
 }
 
 std::uint32_t SocketTransport::connections() const noexcept {
@@ -143,7 +168,11 @@ std::size_t SocketTransport::send(Rank peer, Lane lane, std::span<const Piece> p
   if (state == Line::called) return 0;
   if (state == Line::ended) return bytes;
   const os::Transferred sent = os::send_pieces(socket_of(name), {vector.data(), pieces.size()});
-  if (sent.end == os::Transferred::End::closed) return bytes;  // poll() finds out, too
+  if (sent.end == os::Transferred::End::closed) {  // poll() finds out, too, but not the cause
+    int none = 0;
+    if (sent.error != EPIPE) peers_[peer.value].error.compare_exchange_strong(none, sent.error);
+    return bytes;
+  }
   if (sent.bytes < bytes) {
     full_lanes_.fetch_add(1);
     openings_.change(socket_of(name), EPOLLOUT | EPOLLONESHOT, encode(name));
@@ -222,8 +251,10 @@ Polled SocketTransport::receive(Receiver& receiver, Name name) noexcept {
     if (got.end == os::Transferred::End::not_now) return polled;
     polled = Polled::something;
     if (got.end == os::Transferred::End::closed) {
-      end(name);
-      find_lost(receiver, name.peer);
+      const int told = peers_[name.peer.value].error.load();
+      const Loss loss = loss_by(got.error != 0 ? got.error : told);
+      loss.kind == Loss::Kind::silent ? close(name.peer) : end(name);
+      find_lost(receiver, name.peer, loss);
       return polled;
     }
     receiver.received(name.peer, lane, got.bytes);
@@ -246,13 +277,13 @@ void SocketTransport::sleep(Sleeper sleeper) noexcept {
 }
 
 // A peer that was joined on one line only, or on none, and has ended that, is lost: it asks no more.
-void SocketTransport::find_lost(Receiver& receiver, Rank rank) noexcept {
+void SocketTransport::find_lost(Receiver& receiver, Rank rank, Loss loss) noexcept {
   Peer& peer = peers_[rank.value];
   if (peer.lost || peer.asking.load() == Line::joined || peer.answering.load() == Line::joined) return;
   peer.lost = true;
   peer.asking.store(Line::ended);
   peer.answering.store(Line::ended);
-  receiver.lost(rank);
+  receiver.lost(rank, loss);
 }
 
 // The socket stays open, so that its number names nothing else; the peer learns that it is shut.

@@ -42,6 +42,7 @@ class SocketTransport final : public Transport, private Joined {
   void wake(Sleeper sleeper) noexcept override { bells_[index(sleeper)].ring(); }
   void close(Rank peer) noexcept override;
   int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].rope(); }
+  std::string way_to(Rank peer) const override;
 
   // Sockets that are joined and have not ended. Any thread.
   std::uint32_t connections() const noexcept;
@@ -56,7 +57,9 @@ class SocketTransport final : public Transport, private Joined {
   struct Peer {
     Sockets sockets;
     std::atomic<Line> asking{Line::none}, answering{Line::none};
-    bool lost = false;  // by the thread that polls
+    std::atomic<int> error{0};  // which the kernel told a sender, and tells once
+    bool lost = false;          // by the thread that polls
+    os::SocketAddress at;       // where the peer is, or was called last; the same
 
     std::atomic<Line>& line(Name name) noexcept { return name.asking ? asking : answering; }
   };
@@ -73,11 +76,11 @@ class SocketTransport final : public Transport, private Joined {
   Result<void> make_sets();
   bool enter_sets(Name name) noexcept;
   bool joined(Rank peer, bool asking, int socket) noexcept override;
-  void unreachable(Rank peer) noexcept override;
+  void unreachable(Rank peer, const os::SocketAddress& at, const char* reason) noexcept override;
   int socket_of(Name name) const noexcept;
   std::atomic<Line>& line(Name name) noexcept { return peers_[name.peer.value].line(name); }
   void end(Name name) noexcept;
-  void find_lost(Receiver& receiver, Rank peer) noexcept;
+  void find_lost(Receiver& receiver, Rank peer, Loss loss) noexcept;
   Polled poll_some(Receiver& receiver) noexcept;
   bool open_lanes(Receiver& receiver) noexcept;
   Polled receive_told(Receiver& receiver) noexcept;

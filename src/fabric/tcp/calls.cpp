@@ -52,9 +52,9 @@ Calls::~Calls() {
 }
 
 // The peer's addresses take turns.
-const os::SocketAddress& Calls::address(Rank peer) const noexcept {
+const os::SocketAddress& Calls::address(Rank peer, unsigned attempt) const noexcept {
   const auto& addresses = addresses_[peer.value];
-  return addresses[calls_[peer.value].attempt % addresses.size()];
+  return addresses[attempt % addresses.size()];
 }
 
 void Calls::begin(Rank peer, std::uint64_t first_data) noexcept {
@@ -71,10 +71,10 @@ void Calls::attempt(Rank peer) noexcept {
   call.state = State::connecting;
   call.next_ns = os::monotonic_ns() + patience_.attempt_ns;
   call.held = 0;
-  call.socket = os::begin_connecting(address(peer));
+  call.socket = os::begin_connecting(address(peer, call.attempt));
   if (const int error = -call.socket; error == EMFILE || error == ENFILE) {
     complaints_.no_socket("make", error);
-    return rest(peer);
+    return fail(peer, "there is no socket for it");
   }
   if (call.socket < 0) return fail(peer, explain(-call.socket));
   if (!set_.add(call.socket, EPOLLOUT, call.data)) fail(peer, "the kernel does not wait for the socket");
@@ -129,8 +129,11 @@ void Calls::hear(Rank peer, Joined& joined) noexcept {
   joined.joined(peer, true, hang_up(call));
 }
 
+// An address that leads nowhere matters only when all of them do, and for long.
 void Calls::fail(Rank peer, const char* reason) noexcept {
-  complaints_.unreachable(peer.value, address(peer), reason);
+  Call& call = calls_[peer.value];
+  call.failed = call.attempt;
+  call.reason = reason;
   rest(peer);
 }
 
@@ -157,10 +160,10 @@ void Calls::look_at_clock(Joined& joined) noexcept {
     Call& call = calls_[rank];
     if (call.state == State::none) continue;
     if (now >= call.gives_up_ns) {
-      if (call.state != State::resting) fail(Rank{rank}, "nobody answers");
+      if (call.state != State::resting || call.reason == nullptr) fail(Rank{rank}, "nobody answers");
       call.state = State::none;
       --count_;
-      joined.unreachable(Rank{rank});
+      joined.unreachable(Rank{rank}, address(Rank{rank}, call.failed), call.reason);
     } else if (now >= call.next_ns) {
       if (call.state == State::resting) {
         attempt(Rank{rank});

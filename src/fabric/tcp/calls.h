@@ -49,6 +49,8 @@ class Calls {
     State state = State::none;
     int socket = -1;
     unsigned attempt = 0;
+    unsigned failed = 0;                         // which attempt, last
+    const char* reason = nullptr;                // of that
     std::uint64_t data = 0;                      // in the set
     std::uint64_t next_ns = 0, gives_up_ns = 0;  // when this attempt or rest ends; when all do
     std::size_t held = 0;                        // bytes of the answer
@@ -56,7 +58,7 @@ class Calls {
     Answer answer;
   };
 
-  const os::SocketAddress& address(Rank peer) const noexcept;
+  const os::SocketAddress& address(Rank peer, unsigned attempt) const noexcept;
   void attempt(Rank peer) noexcept;
   void greet(Rank peer) noexcept;
   void hear(Rank peer, Joined& joined) noexcept;

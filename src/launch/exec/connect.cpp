@@ -22,19 +22,12 @@ constexpr std::size_t strangers_max = 64;
 constexpr std::chrono::hours silence_max{1};
 constexpr std::uint64_t door = 0, timer = 1, first_other = 2;
 
-// Of strangers at the door.
+// Of strangers at the door, and of files that are used up.
 class Lines final : public handshake::Log {
  public:
   void say(std::string_view line) noexcept override {
     std::fprintf(stderr, "musubi: %.*s\n", static_cast<int>(line.size()), line.data());
   }
-};
-
-// An address that leads nowhere matters only when all of them do.
-class LastLine final : public handshake::Log {
- public:
-  void say(std::string_view said) noexcept override { line = said; }
-  std::string line;
 };
 
 class Sockets final : public fabric::Joined {
@@ -47,11 +40,15 @@ class Sockets final : public fabric::Joined {
     --missing;
     return true;
   }
-  void unreachable(Rank) noexcept override { gave_up = true; }
+  void unreachable(Rank peer, const os::SocketAddress& at, const char* reason) noexcept override {
+    char text[os::SocketAddress::text_bytes_max];
+    failure = "cannot reach rank " + std::to_string(peer.value) + " at " + std::string(text, at.write(text)) +
+              ": " + reason;
+  }
 
   std::vector<os::FileDescriptor> sockets;
   std::uint32_t missing;
-  bool gave_up = false;
+  std::string failure;  // of the call that was given up
 };
 
 // The job's secret serves its ranks, too: what is said here must prove nothing there.
@@ -134,16 +131,15 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
 }
 
 Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::nanoseconds patience) {
-  LastLine last;
-  const auto failed = [&] {
-    return Error{"rank " + std::to_string(meeting.rank) +
-                 " found no way to rank 0: " + (last.line.empty() ? "its host has no network" : last.line) +
+  const auto failed = [&](const std::string& why) {
+    return Error{"rank " + std::to_string(meeting.rank) + " found no way to rank 0: " + why +
                  "; let TCP pass between the hosts (`--set ports=A-B`, `--set network=NAME`)"};
   };
-  if (meeting.addresses.empty()) return failed();
+  if (meeting.addresses.empty()) return failed("its host has no network");
   const std::string secret = secret_of_launching(meeting);
   const handshake::Handshake handshake(Rank(meeting.rank), meeting.ranks, "", bytes_of(secret));
-  handshake::Complaints complaints(&last);
+  Lines lines;
+  handshake::Complaints complaints(&lines);
   auto waiting = make_waiting();
   if (!waiting) return waiting.error();
   const os::ReadySet& set = waiting.value().set;
@@ -154,7 +150,7 @@ Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::n
   Sockets found(meeting.ranks);
   calls.begin(Rank(0), first_other);
   while (found.sockets[0].number() < 0) {
-    if (found.gave_up) return failed();
+    if (!found.failure.empty()) return failed(found.failure);
     std::array<epoll_event, 4> events;
     const std::size_t ready = set.sleep(events);
     for (std::size_t i = 0; i < ready; ++i) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 
 #include "launch/hosts/compare_facts.h"
@@ -31,6 +32,11 @@ std::string seconds(std::chrono::nanoseconds time) {
   char text[32];
   std::snprintf(text, sizeof text, "%g s", static_cast<double>(time.count()) * 1e-9);
   return text;
+}
+
+std::string own_host() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "this host";
 }
 
 }  // namespace
@@ -236,9 +242,12 @@ void HostsSupervisor::look_for_silence(std::uint64_t now_ns) {
   for (HostLink& host : hosts_) {
     const auto silent = host.channel.silent_at_ns();
     if (!host.used() || host.closed_ns || !silent || now_ns < *silent) continue;
-    const bool serves = host.state == HostState::running;
-    lose(host,
-         "no sign of life for " + seconds(serves ? plan_.order.host_timeout : plan_.order.start_timeout));
+    if (host.state == HostState::running) {
+      lose(host, "the launcher on " + own_host() + " has had no sign of life for " +
+                     seconds(plan_.order.host_timeout) + "; that host hangs, or the network between is down");
+    } else {
+      lose(host, "no sign of life for " + seconds(plan_.order.start_timeout));
+    }
   }
 }
 

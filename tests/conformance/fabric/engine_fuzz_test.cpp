@@ -39,9 +39,9 @@ class GuardedWords {
 
 class Watcher final : public PeerWatcher {
  public:
-  void peer_failed(Rank, const char* reason) noexcept override {
+  void peer_failed(Rank, Loss loss) noexcept override {
     ++failures;
-    last = reason;
+    last = loss.reason;
   }
   unsigned failures = 0;
   std::string last;

@@ -139,7 +139,7 @@ TEST(LoopbackEngine, RanksThatFloodEachOtherMakeProgress) {
 
 class Watcher final : public PeerWatcher {
  public:
-  void peer_failed(Rank peer, const char*) noexcept override {
+  void peer_failed(Rank peer, Loss) noexcept override {
     last = peer;
     ++failures;
   }

@@ -249,8 +249,9 @@ TEST_F(MessageDoor, APeerThatNeverAnswersIsUnreachable) {
   const Step step = get(region_of_tests, 0, &word, sizeof word);
   Event completion;
   ranks_[0].fabric->post(Rank{1}, {&step, 1}, completion);
-  EXPECT_TRUE(heard("cannot reach rank 1 by shuffled: it does not answer"));
   EXPECT_TRUE(comes_true([&] { return watcher_.failed.load() == 1; }));
+  EXPECT_EQ(watcher_.kind.load(), Loss::Kind::unreachable);
+  EXPECT_EQ(ranks_[0].transport->way_to(Rank{1}), "by shuffled");
   stop.store(true);
   ranks_[0].fabric->wake_service();
   service.join();

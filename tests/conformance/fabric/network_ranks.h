@@ -48,12 +48,14 @@ class Lines final : public handshake::Log {
 // Counts peers that the driver gave up.
 class LossCounter final : public PeerWatcher {
  public:
-  void peer_failed(Rank, const char* text) noexcept override {
-    reason.store(text);
+  void peer_failed(Rank, Loss loss) noexcept override {
+    reason.store(loss.reason);
+    kind.store(loss.kind);
     failed.fetch_add(1);
   }
   std::atomic<unsigned> failed{0};
   std::atomic<const char*> reason{""};
+  std::atomic<Loss::Kind> kind{};
 };
 
 // The one region of a rank in these tests.

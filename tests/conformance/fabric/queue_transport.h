@@ -55,6 +55,8 @@ class QueueTransport final : public Transport {
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return network_.ranks(); }
 
+  std::string way_to(Rank) const override { return "by a queue"; }
+
   std::size_t send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept override {
     QueuedLane& to = network_.lane(self_, peer, lane);
     std::size_t taken = 0;

@@ -30,7 +30,7 @@ std::uint64_t frames_wanted() {
 
 class Watcher final : public PeerWatcher {
  public:
-  void peer_failed(Rank, const char*) noexcept override { ++failures; }
+  void peer_failed(Rank, Loss) noexcept override { ++failures; }
   unsigned failures = 0;
 };
 

@@ -291,7 +291,9 @@ TEST_F(TcpDoor, APeerThatCannotBeReachedIsReported) {
   const std::uint64_t end = os::monotonic_ns() + patience_ns;
   while (watcher_.failed.load() == 0 && os::monotonic_ns() < end) ranks_[0].fabric->progress();
   EXPECT_EQ(watcher_.failed.load(), 1u);
-  EXPECT_TRUE(said("cannot reach rank 1 at 127.0.0.1:"));
+  EXPECT_EQ(watcher_.kind.load(), Loss::Kind::unreachable);
+  EXPECT_STREQ(watcher_.reason.load(), "nobody listens there, or a firewall refuses");
+  EXPECT_EQ(ranks_[0].transport->way_to(Rank{1}).rfind("at 127.0.0.1:", 0), 0u);
 }
 
 TEST(TcpOpen, FailsForAllWhereOneRankIsOfAnotherBuild) {
