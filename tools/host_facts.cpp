@@ -92,7 +92,7 @@ launch::Greeting greeting() {
 
 Result<std::vector<Fact>> host_facts(const launch::JobOrder& order) {
   const ProgramPath found = find_program(order.program);
-  if (found.path.empty()) return Error{found.error.message};
+  if (found.path.empty()) return Error{found.error.message + "; " + same_file};
   auto program = read_elf_file(order.program);
   if (!program) return program.error();
   std::vector<Fact> facts = {

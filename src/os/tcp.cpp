@@ -179,7 +179,9 @@ Result<std::vector<SocketAddress>> addresses_of_network(std::string_view network
   std::ranges::stable_sort(found, {},
                            [](const SocketAddress& each) { return each.any.sa_family != AF_INET; });
   if (!found.empty()) return found;
-  if (name.empty()) return Error{"no network interface is up that has an address other hosts can reach"};
+  if (name.empty())
+    return Error{
+        "no network interface is up that has an address other hosts can reach; bring one up (`ip link`)"};
   return Error{"no network interface is called " + name + " and has an address; `ip addr` lists them"};
 }
 
@@ -195,8 +197,10 @@ Result<FileDescriptor> listen_at(SocketAddress& address, PortRange ports) {
     }
     last = socket.error();
   }
+  address.set_port(ports.first);
   char text[SocketAddress::text_bytes_max];
-  return Error{"cannot listen at " + std::string(text, address.write(text)) + ": " + last.message +
+  const std::string to = ports.last > ports.first ? " to " + std::to_string(ports.last) : "";
+  return Error{"cannot listen at " + std::string(text, address.write(text)) + to + ": " + last.message +
                "; give every rank of a host a port of its own by the setting ports, and an address of this "
                "host by the setting network"};
 }

@@ -9,6 +9,12 @@
 #include "runtime/tracing.h"
 
 namespace musubi::runtime {
+namespace {
+
+constexpr int status_of_failed_start = 125;
+
+}  // namespace
+
 Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings,
                                                 std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                                                 const SharedFromStart& shared) {
@@ -21,7 +27,7 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
     of_rank.pop_back();
   }
   if (const std::string difference = settings_difference(told.value()); !difference.empty()) {
-    if (bootstrap->self() == Rank{0}) bootstrap->abort(125, difference);
+    if (bootstrap->self() == Rank{0}) bootstrap->abort(status_of_failed_start, difference);
     ::pause();  // rank 0 ends the job
   }
   // A single rank keeps its globals where they are.
@@ -29,10 +35,15 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
       bootstrap->ranks() == 1 ? std::span<const SharedRange>() : shared.globals;
   const Mappers mappers{bootstrap->ranks(), bootstrap->hosts().most_together(), some_commit_strictly};
   auto plan = AddressPlan::make(settings, mappers, globals, shared.adds_segments);
+  if (!plan && bootstrap->ranks() > 1) bootstrap->abort(status_of_failed_start, plan.error().message);
   if (!plan) return plan.error();
+  bootstrap::Bootstrap& place = *bootstrap;
   auto runtime = std::make_unique<JobRuntime>(settings, std::move(bootstrap), std::move(plan).value(),
                                               globals, shared.private_bytes);
-  if (auto opened = runtime->open(); !opened) return opened.error();
+  if (auto opened = runtime->open(); !opened) {
+    if (place.ranks() > 1) place.abort(status_of_failed_start, opened.error().message);
+    return opened.error();
+  }
   return std::unique_ptr<Runtime>(std::move(runtime));
 }
 

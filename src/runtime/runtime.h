@@ -39,7 +39,8 @@ struct SharedFromStart {
 class Runtime {
  public:
   // Joins the job and reserves the shared range; heap and stacks are usable at once, each rank in its own
-  // part. Collective. Threads: the calling thread is attached.
+  // part. Collective. Threads: the calling thread is attached. What keeps one of several ranks from it ends
+  // the job, by one line; errors are those of a rank that is alone.
   static Result<std::unique_ptr<Runtime>> start(const config::Settings& settings,
                                                 std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                                                 const SharedFromStart& shared);

@@ -8,6 +8,7 @@
 #include "launch/hosts/compare_facts.h"
 #include "launch/hosts/host_list.h"
 #include "launch/hosts/orders.h"
+#include "launch/hosts/refusals.h"
 #include "launch/hosts/rsh.h"
 #include "launch/hosts/silence.h"
 #include "launch/verdict.h"
@@ -89,6 +90,27 @@ TEST(CompareFacts, EachDifferenceIsALineWithBothHosts) {
   EXPECT_EQ(differences({{"h1", {program, page}}, {"h2", {other, other_page}}}).size(), 1u)
       << "what another program needs says nothing";
   EXPECT_EQ(differences({{"h1", {program, page}}, {"h2", {program, other_page}}}).size(), 1u);
+}
+
+TEST(Refusals, ACauseIsSaidOnceAndNamesItsHosts) {
+  EXPECT_TRUE(refusal_lines({{"h1", {}}, {"h2", {}}}, {}).empty());
+  const Refusal down{" cannot be reached: no route", "try `ssh h1`"}, old{" has Musubi 0", "install"};
+  EXPECT_EQ(
+      refusal_lines({{"h1", down}, {"h2", old}, {"h3", {down.cause, "try `ssh h3`"}}, {"h3", down}}, {}),
+      (std::vector<std::string>{"host h1 cannot be reached: no route; try `ssh h1` (the same on h3)",
+                                "host h2 has Musubi 0; install"}));
+  std::vector<RefusingHost> many(12, {"h", down});
+  for (std::size_t i = 0; i < many.size(); ++i) many[i].host += std::to_string(i);
+  EXPECT_EQ(refusal_lines(many, {}),
+            std::vector<std::string>{
+                "host h0 cannot be reached: no route; try `ssh h1` (the same on h1, h2, h3, h4, "
+                "h5, h6, h7, h8 and 3 more)"});
+}
+
+TEST(Refusals, AHostThatDiffersHasOneLine) {
+  EXPECT_EQ(refusal_lines({}, {"host h2: a is 1", "host h2: b is 2", "host h2: c is 3", "host h3: a is 1"}),
+            (std::vector<std::string>{"host h2: a is 1 (and 2 more; `musubi doctor --hosts` lists them)",
+                                      "host h3: a is 1"}));
 }
 
 TEST(Verdict, ALostHostTakesItsRanksAndIsNamed) {

@@ -9,7 +9,7 @@
 namespace musubi::fabric::handshake {
 namespace {
 
-constexpr std::uint64_t quiet_ns = 1'000'000'000;
+constexpr std::uint64_t quiet_min_ns = 1'000'000'000, quiet_max_ns = 64'000'000'000;
 
 }  // namespace
 
@@ -49,7 +49,9 @@ bool Complaints::may_speak() noexcept {
     ++left_out_;
     return false;
   }
-  quiet_until_ns_ = now + quiet_ns;
+  const bool was_long_ago = now - quiet_until_ns_ > quiet_max_ns;
+  quiet_ns_ = was_long_ago ? quiet_min_ns : std::min(2 * quiet_ns_, quiet_max_ns);
+  quiet_until_ns_ = now + quiet_ns_;
   return true;
 }
 

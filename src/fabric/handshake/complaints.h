@@ -1,5 +1,5 @@
-// Lines about strangers, and about connections for which something is missing: one per second at most,
-// however many there are.
+// Lines about strangers, and about connections for which something is missing: one per second at most, and
+// rarer the longer they go on, however many there are.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class Complaints {
   void say(Line& line) noexcept;
 
   Log* const log_;
-  std::uint64_t quiet_until_ns_ = 0;
+  std::uint64_t quiet_until_ns_ = 0, quiet_ns_ = 0;
   std::uint64_t left_out_ = 0;
 };
 

@@ -12,6 +12,7 @@
 #include "launch/hosts/event_parcels.h"
 #include "launch/hosts/host_list.h"
 #include "launch/hosts/orders.h"
+#include "launch/hosts/refusals.h"
 #include "launch/hosts/rsh.h"
 
 namespace musubi::launch {
@@ -35,7 +36,7 @@ struct HostLink {
   Channel channel;
   std::uint32_t alive = 0;  // ranks whose ends were not told
 
-  std::string refusal;  // why it could not be used, before the start
+  Refusal refusal;  // why it could not be used, before the start
   std::vector<Fact> facts;
   std::uint64_t called_ns = 0, answered_ns = 0;
   ClockAnswers clock;

@@ -127,7 +127,8 @@ Result<std::vector<HostExamination>> HostsLauncher::examine(HostsPlan plan) {
   std::vector<HostExamination> examinations;
   for (HostLink& host : hosts.value()) {
     const std::uint64_t answer_ns = host.answered_ns == 0 ? 0 : host.answered_ns - host.called_ns;
-    examinations.push_back({{host.name, host.ranks}, host.refusal, answer_ns, std::move(host.facts)});
+    examinations.push_back(
+        {{host.name, host.ranks}, text_of({host.name, host.refusal}), answer_ns, std::move(host.facts)});
   }
   return examinations;
 }

@@ -208,17 +208,12 @@ void HostsSupervisor::start_when_ready() {
   };
   if (std::ranges::any_of(hosts_, open)) return;
   std::vector<HostFacts> facts;
-  std::vector<std::string> refusals;
+  std::vector<RefusingHost> refusing;
   for (const HostLink& host : hosts_) {
     if (host.state == HostState::examined) facts.push_back({host.name, host.facts});
-    if (!host.refusal.empty()) refusals.push_back(host.refusal);
+    refusing.push_back({host.name, host.refusal});
   }
-  for (std::string& line : differences(facts)) refusals.push_back(std::move(line));
-  // Of the proxies of one host each may say the same.
-  std::vector<std::string> lines;
-  for (std::string& line : refusals) {
-    if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
-  }
+  const std::vector<std::string> lines = refusal_lines(refusing, differences(facts));
   if (plan_.order.examine || !lines.empty()) {
     refused_ = true;
     for (const std::string& line : lines) {
@@ -263,7 +258,8 @@ void HostsSupervisor::look_at_closed(std::uint64_t now_ns) {
     if (std::string shown = read_complaints(host); !shown.empty()) outputs_.error().write(std::move(shown));
     const auto ending = rsh_ending(host);
     if (!ending && now_ns < *host.closed_ns + 500 * ms) continue;
-    lose(host, "its proxy has ended (" + ending.value_or("but " + plan_.rsh + " goes on") + ")");
+    const std::string what = host.state == HostState::called ? "the command that calls it" : "its proxy";
+    lose(host, what + " has ended (" + ending.value_or("but " + plan_.rsh + " goes on") + ")");
   }
 }
 
@@ -272,11 +268,13 @@ void HostsSupervisor::lose(HostLink& host, const std::string& why) {
   host.state = HostState::lost;
   hang_up(host);
   if (before == HostState::called && host.is_called()) {
-    std::string line = "host " + host.name + " cannot be reached: " + why;
-    if (!host.channel.noise().empty()) line += "; it printed: " + host.channel.noise().substr(0, 200);
-    host.refusal = line + "; try `" + plan_.rsh + " " + host.name + " " + plan_.musubi_path + " --version`";
+    std::string cause = " cannot be reached: " + why;
+    if (!host.channel.noise().empty()) cause += "; it printed: " + host.channel.noise().substr(0, 200);
+    const bool is_not_found = why.find("exit status 127") != std::string::npos;
+    host.refusal = {cause, "try `" + plan_.rsh + " " + host.name + " " + plan_.musubi_path + " --version`" +
+                               (is_not_found ? ", and say by --remote-path where Musubi is there" : "")};
   } else if (!started_) {
-    host.refusal = "host " + host.name + " was lost before the ranks started: " + why;
+    host.refusal = {" was lost before the ranks started: " + why, ""};
   } else {
     control_.verdict().host_lost(host.ranks, host.alive, describe(host) + " is lost: " + why);
     host.alive = 0;

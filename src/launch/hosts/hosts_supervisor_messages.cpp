@@ -73,7 +73,7 @@ void HostsSupervisor::take_at_start(std::size_t index, const Message& message) {
       return host.channel.set_patience_ms(heartbeat_.patience_ms());
     case MessageKind::refused:
       if (!started_) {
-        host.refusal = "host " + host.name + ": " + message.body;
+        host.refusal = {": " + message.body, ""};
       } else {
         control_.verdict().host_lost(host.ranks, std::exchange(host.alive, 0),
                                      "host " + host.name + ": " + message.body);
@@ -89,10 +89,11 @@ void HostsSupervisor::send_order(HostLink& host, const Message& message) {
   host.answered_ns = os::monotonic_ns();
   auto greeting = decode_greeting(message.body);
   if (!greeting.ok() || greeting.value() != plan_.greeting) {
-    host.refusal = "host " + host.name + " has Musubi " +
-                   (greeting.ok() ? greeting.value().version + " (" + greeting.value().build + ")" : "") +
-                   ", this one is " + plan_.greeting.version + " (" + plan_.greeting.build +
-                   "); install the same on all hosts";
+    host.refusal = {
+        " has Musubi " +
+            (greeting.ok() ? greeting.value().version + " (" + greeting.value().build + ")" : "") +
+            ", this one is " + plan_.greeting.version + " (" + plan_.greeting.build + ")",
+        "install the same on all hosts"};
     host.state = HostState::lost;
     return host.channel.close();
   }

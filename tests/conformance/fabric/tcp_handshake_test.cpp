@@ -32,7 +32,8 @@ class TcpDoor : public ::testing::Test {
  protected:
   void SetUp() override { open(2, tcp_options_of_tests()); }
 
-  void open(std::uint32_t ranks, TcpOptions options) {
+  // `other_secret`: of rank 1, if it is to have one.
+  void open(std::uint32_t ranks, TcpOptions options, std::span<const std::byte> other_secret = {}) {
     close();
     board_ = std::make_unique<ExchangeBoard>(ranks);
     ranks_ = std::vector<TcpRank>(ranks);
@@ -44,7 +45,9 @@ class TcpDoor : public ::testing::Test {
         }
         return inner(blob);
       };
-      return ranks_[rank.value].open(rank, ranks, 4096, options, spied, WaitingPolicy{}, &watcher_);
+      TcpOptions own = options;
+      if (rank == Rank{1} && !other_secret.empty()) own.secret = other_secret;
+      return ranks_[rank.value].open(rank, ranks, 4096, own, spied, WaitingPolicy{}, &watcher_);
     });
     services_ = std::make_unique<ServiceThreads>(
         ranks, [this](Rank rank) -> Fabric& { return *ranks_[rank.value].fabric; });
@@ -294,6 +297,20 @@ TEST_F(TcpDoor, APeerThatCannotBeReachedIsReported) {
   EXPECT_EQ(watcher_.kind.load(), Loss::Kind::unreachable);
   EXPECT_STREQ(watcher_.reason.load(), "nobody listens there, or a firewall refuses");
   EXPECT_EQ(ranks_[0].transport->way_to(Rank{1}).rfind("at 127.0.0.1:", 0), 0u);
+}
+
+// The one that asks is told; the other one has few words for strangers, though they come all the time.
+TEST_F(TcpDoor, ARankWithAnotherSecretIsNotReached) {
+  TcpOptions options = tcp_options_of_tests();
+  options.reach_max = 3500ms;
+  const std::array<std::byte, 32> other{};
+  open(2, options, other);
+  ASSERT_EQ(ranks_[0].fabric->send(Rank{1}, MessageKind::unassigned, Urgency::promptly, {}), Outcome::done);
+  EXPECT_TRUE(comes_true([&] { return watcher_.failed.load() == 1; }));
+  EXPECT_EQ(watcher_.kind.load(), Loss::Kind::unreachable);
+  EXPECT_STREQ(watcher_.reason.load(), "what listens there does not know the job's secret");
+  EXPECT_LE(lines_.all().size(), 3u);
+  EXPECT_TRUE(said("refused a connection from 127.0.0.1:"));
 }
 
 TEST(TcpOpen, FailsForAllWhereOneRankIsOfAnotherBuild) {

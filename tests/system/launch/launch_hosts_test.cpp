@@ -233,8 +233,8 @@ TEST(Hosts, HostsThatCannotBeUsedAreNamedBeforeTheStart) {
       "proxy\";; *) exec sh -c \"$2\";; esac' host";
   LaunchedJob job(run_on_hosts("h1,h2,h3", {"gather", "1", "1"}, {}, rsh));
   EXPECT_EQ(job.wait(), 125);
-  EXPECT_NE(job.error().find("musubi: host h2 cannot be reached: its proxy has ended (exit status 255: no "
-                             "route to h2)"),
+  EXPECT_NE(job.error().find("musubi: host h2 cannot be reached: the command that calls it has ended (exit "
+                             "status 255: no route to h2)"),
             std::string::npos)
       << job.error();
   EXPECT_NE(job.error().find("musubi: host h3 cannot be reached"), std::string::npos) << job.error();

@@ -1,0 +1,72 @@
+#include "launch/hosts/refusals.h"
+
+#include <algorithm>
+
+namespace musubi::launch {
+namespace {
+
+constexpr std::size_t hosts_named_max = 8;
+
+struct Cause {
+  const RefusingHost* first;
+  std::vector<std::string> others;
+};
+
+// Of the proxies of one host each may say the same.
+std::vector<Cause> causes_of(const std::vector<RefusingHost>& refusing) {
+  std::vector<Cause> causes;
+  for (const RefusingHost& each : refusing) {
+    if (each.refusal.cause.empty()) continue;
+    const auto same = std::ranges::find(causes, each.refusal.cause,
+                                        [](const Cause& cause) { return cause.first->refusal.cause; });
+    if (same == causes.end()) {
+      causes.push_back({&each, {}});
+    } else if (each.host != same->first->host &&
+               std::ranges::find(same->others, each.host) == same->others.end()) {
+      same->others.push_back(each.host);
+    }
+  }
+  return causes;
+}
+
+std::string line_of(const Cause& cause) {
+  std::string line = text_of(*cause.first);
+  if (cause.others.empty()) return line;
+  line += " (the same on ";
+  const std::size_t named = std::min(cause.others.size(), hosts_named_max);
+  for (std::size_t i = 0; i < named; ++i) line += (i == 0 ? "" : ", ") + cause.others[i];
+  if (named < cause.others.size()) line += " and " + std::to_string(cause.others.size() - named) + " more";
+  return line + ")";
+}
+
+// "host h2: "
+std::string_view beginning_of(std::string_view difference) {
+  return difference.substr(0, difference.find(": ") + 2);
+}
+
+}  // namespace
+
+std::string text_of(const RefusingHost& refusing) {
+  if (refusing.refusal.cause.empty()) return "";
+  const std::string& remedy = refusing.refusal.remedy;
+  return "host " + refusing.host + refusing.refusal.cause + (remedy.empty() ? "" : "; " + remedy);
+}
+
+std::vector<std::string> refusal_lines(const std::vector<RefusingHost>& refusing,
+                                       const std::vector<std::string>& differences) {
+  std::vector<std::string> lines;
+  for (const Cause& cause : causes_of(refusing)) lines.push_back(line_of(cause));
+  for (std::size_t i = 0; i < differences.size();) {
+    const std::string_view host = beginning_of(differences[i]);
+    std::size_t end = i + 1;
+    while (end < differences.size() && beginning_of(differences[end]) == host) ++end;
+    std::string line = differences[i];
+    if (end - i > 1)
+      line += " (and " + std::to_string(end - i - 1) + " more; `musubi doctor --hosts` lists them)";
+    if (std::ranges::find(lines, line) == lines.end()) lines.push_back(line);
+    i = end;
+  }
+  return lines;
+}
+
+}  // namespace musubi::launch

@@ -1,0 +1,28 @@
+// Why a job over several hosts does not start, in as few lines as say it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace musubi::launch {
+
+// Of one host.
+struct Refusal {
+  std::string cause;   // behind the host's name: " cannot be reached: ..."; empty: it can be used
+  std::string remedy;  // may be empty
+};
+
+struct RefusingHost {
+  std::string host;
+  Refusal refusal;
+};
+
+// "host h2 cannot be reached: ...; try ...". Empty without a cause.
+std::string text_of(const RefusingHost& refusing);
+
+// A line for each cause, which names all hosts that have it; then one for each host that differs, with its
+// first difference. `differences` are lines as of compare_facts.h, those of a host together.
+std::vector<std::string> refusal_lines(const std::vector<RefusingHost>& refusing,
+                                       const std::vector<std::string>& differences);
+
+}  // namespace musubi::launch
