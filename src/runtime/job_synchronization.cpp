@@ -37,9 +37,9 @@ void JobSynchronization::start_background() {
   keeper_ = std::make_unique<Keeper>(devices_.fabric(), flags_, protocol_, threads_.stand(), job_.counters,
                                      bell_, static_cast<std::uint64_t>(job_.settings.background_sync.count()),
                                      job_.bootstrap->wait_board());
-  keeper_->start();
   flags_.set_locks(&locks_);
   locks_.let_stay(uses_before_lock_stays, flags_);
+  keeper_->start();
 }
 
 void JobSynchronization::lock(LockId lock) {

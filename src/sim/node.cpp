@@ -167,7 +167,7 @@ Node::Bell::Bell(Node& node) : node_(node) {
 }
 
 void Node::Bell::ring(Rank peer) noexcept {
-  if (node_.options_.lock_uses == 0) return;
+  if (node_.options_.background || node_.options_.lock_uses == 0) return;
   if (peer == node_.self()) return node_.serve(node_.answer());
   node_.serve(fabric::deliver(node_.fabric_, peer, MessageKind::request, fabric::Urgency::promptly, {}));
 }

@@ -153,7 +153,7 @@ class Node {
     Node& node_;
     vm::SoftVm table_;
   };
-  // Where locks stay, a thread of its own answers each request; else the background looks by itself.
+  // A thread of its own answers each request where locks stay, unless the background looks by itself.
   class Bell final : public sync::Bell, private fabric::Listener {
    public:
     explicit Bell(Node& node);

@@ -122,6 +122,7 @@ void play_world(std::uint64_t seed, std::uint32_t nodes, std::uint32_t threads, 
   Configuration configuration = hostile(seed, nodes);
   configuration.threads = threads;
   configuration.background = 1;
+  configuration.lock_uses = bug == InjectedBug::none ? seed % 3 : 0;
   configuration.bug = bug;
   Random random(seed);
   Stage stage(configuration, blocks);
