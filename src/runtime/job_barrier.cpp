@@ -63,6 +63,7 @@ void JobBarrier::on_released() noexcept {
     record_event(Event::barrier_release, part_ns_, 0);
     part_ns_ = os::monotonic_ns();
   }
+  threads_.stand().note_release_at_barrier();
   if (!locks_.free(std::exchange(kept_, {}))) flags_.call_background();
   if (listener_ != nullptr) listener_->on_released();
 }

@@ -39,11 +39,11 @@ Keeper::Keeper(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protoc
 
 Keeper::~Keeper() {
   stopping_.store(true);
-  flags_.set_bell(nullptr);
   if (thread_.joinable()) {
-    bell_.ring(fabric_.self());
+    (void)bell_.ring(fabric_.self());
     thread_.join();
   }
+  flags_.set_bell(nullptr);
 }
 
 void Keeper::start() {
@@ -96,7 +96,6 @@ std::uint32_t Keeper::running_threads() const {
 // look. Where some have used locks or atomic operations, a thread that waits for a plain word is possible,
 // but not likely. The same holds where several threads have come to closed pages; a single thread that does
 // so waits for nothing.
-// does so waits for nothing.
 Keeper::Due Keeper::is_due() {
   const std::uint64_t now = synchronisations_.load(std::memory_order_relaxed);
   const std::uint64_t calls = releases_.load(std::memory_order_relaxed) +

@@ -18,16 +18,17 @@ RequestBell::RequestBell(fabric::Fabric& fabric, std::byte* control, std::uint64
   fabric.listen(fabric::MessageKind::request, this);
 }
 
-void RequestBell::ring(Rank peer) noexcept {
+bool RequestBell::ring(Rank peer) noexcept {
   if (peer == fabric_.self()) {
     os::futex_wake(*own_);
-    return;
+    return true;
   }
   if (std::byte* const region = fabric_.direct(peer, coherence::control_region)) {
     os::futex_wake(*word_at(region + offset_));
-    return;
+    return true;
   }
-  (void)fabric_.send(peer, fabric::MessageKind::request, fabric::Urgency::promptly, {});
+  return fabric_.send(peer, fabric::MessageKind::request, fabric::Urgency::promptly, {}) !=
+         fabric::Outcome::busy;
 }
 
 void RequestBell::wait(std::uint32_t seen, std::uint64_t timeout_ns) const {

@@ -17,9 +17,9 @@ class RequestBell final : public sync::Bell, private fabric::Listener {
   // The listener belongs to the fabric from now on.
   RequestBell(const RequestBell&) = delete;
 
-  // Wakes the keeper of `peer`: by its word where that is within reach, else by a message. A message that
-  // finds the mailbox full is dropped: a keeper looks by itself, now and then.
-  void ring(Rank peer) noexcept override;
+  // Wakes the keeper of `peer`: by its word where that is within reach, else by a message. Result: false
+  // when that found the mailbox full; a keeper looks by itself, now and then.
+  bool ring(Rank peer) noexcept override;
 
   // How often this rank has been asked, modulo 2^32.
   std::uint32_t requests() const noexcept { return own_->load(); }

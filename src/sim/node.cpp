@@ -122,10 +122,10 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
   fabric.listen(MessageKind::lock_granted, &grants_);
   fabric.listen(MessageKind::barrier, &barrier_);
   if (options.background || options_.lock_uses != 0) flags_.set_bell(&bell_);
+  barrier_.set_release_listener(&released_);
   if (options_.lock_uses != 0) {
     flags_.set_locks(&locks_);
     locks_.let_stay(options_.lock_uses, flags_);
-    barrier_.set_release_listener(&released_);
   }
   if (options.plain_flags) {
     protocol_->ordering().publish_always();
@@ -166,10 +166,13 @@ Node::Bell::Bell(Node& node) : node_(node) {
   node.fabric_.listen(MessageKind::request, this);
 }
 
-void Node::Bell::ring(Rank peer) noexcept {
-  if (node_.options_.background || node_.options_.lock_uses == 0) return;
-  if (peer == node_.self()) return node_.serve(node_.answer());
-  node_.serve(fabric::deliver(node_.fabric_, peer, MessageKind::request, fabric::Urgency::promptly, {}));
+bool Node::Bell::ring(Rank peer) noexcept {
+  if (node_.options_.lock_uses == 0) return true;
+  if (peer != node_.self())
+    return node_.fabric_.send(peer, MessageKind::request, fabric::Urgency::promptly, {}) !=
+           fabric::Outcome::busy;
+  node_.serve(node_.answer());
+  return true;
 }
 
 void Node::Bell::on_message(Rank, std::span<const std::byte>) noexcept {
@@ -177,6 +180,7 @@ void Node::Bell::on_message(Rank, std::span<const std::byte>) noexcept {
 }
 
 void Node::Released::on_released() noexcept {
+  node_.stand_.note_release_at_barrier();
   if (!node_.locks_.free(std::exchange(node_.kept_, {}))) node_.flags_.call_background();
 }
 
@@ -188,6 +192,11 @@ void Node::serve(Task<> task) {
 Task<> Node::answer() {
   auto pass = co_await answering_.enter();
   (void)co_await background_.answer();
+}
+
+Task<> Node::take_turn() {
+  auto pass = co_await answering_.enter();
+  (void)co_await background_.turn();
 }
 
 // Where nothing more can go, a job of real ranks would end. Here the program goes on.

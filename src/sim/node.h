@@ -73,6 +73,9 @@ class Node {
   sync::LockTable& locks() { return locks_; }
   sync::Clock& clock() { return clock_; }
   sync::Background& background() { return background_; }
+  // Its tasks, one at a time.
+  Task<> answer();
+  Task<> take_turn();
   // omp flush.
   Task<> flush();
   // Without a partner, by the channel's clock.
@@ -153,11 +156,11 @@ class Node {
     Node& node_;
     vm::SoftVm table_;
   };
-  // A thread of its own answers each request where locks stay, unless the background looks by itself.
+  // A thread of its own answers each request where locks stay; else the background looks by itself.
   class Bell final : public sync::Bell, private fabric::Listener {
    public:
     explicit Bell(Node& node);
-    void ring(Rank peer) noexcept override;
+    bool ring(Rank peer) noexcept override;
 
    private:
     void on_message(Rank from, std::span<const std::byte> body) noexcept override;
@@ -202,7 +205,6 @@ class Node {
   coherence::entry::Sizes entry_sizes() const;
   MadeProtocol make_protocol(const coherence::PrivateParts* private_parts);
   void serve(Task<> task);
-  Task<> answer();
   Task<> make_room();
   Task<> open(BlockId block, coherence::Touch touch);
   Task<bool> fault(BlockId block, coherence::Touch touch);

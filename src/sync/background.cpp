@@ -13,6 +13,12 @@ Task<bool> Background::begin(Stand::Barrier worst) {
   co_return true;
 }
 
+// Of all policies, and of the first one in order.
+Task<bool> Background::has_released_at_barrier() {
+  if (!stand_.has_released_at_barrier()) co_return false;
+  co_return co_await ordering_.has_released_at_barrier();
+}
+
 Task<bool> Background::answer() {
   for (unsigned attempt = 0;; ++attempt) {
     const std::uint64_t request = flags_.unanswered();
@@ -24,10 +30,12 @@ Task<bool> Background::answer() {
       counters_.add(trace::Counter::background_releases);
       co_return true;
     }
-    const bool has_released = co_await ordering_.has_released_at_barrier();
+    const LockTable::Kept kept = flags_.kept_locks();
+    const bool has_released = co_await has_released_at_barrier();
     if (has_released) {
-      co_await flags_.note_answer(request);
+      co_await flags_.note_answer(request, kept);
     } else {
+      flags_.put_back(kept);
       co_await pause(attempt);
     }
   }

@@ -43,6 +43,7 @@ class Background {
 
  private:
   Task<bool> begin(Stand::Barrier worst);
+  Task<bool> has_released_at_barrier();
   Task<bool> turn_beside_unordered(bool silent);
   Task<bool> somebody_rereads();
   std::uint64_t changes() const;

@@ -31,10 +31,11 @@
 
 namespace musubi::sync {
 
-// Wakes the thread that answers at another rank. Any thread, inside faults too.
+// Wakes the thread that answers at another rank. Result: false if the way there is full just now. Any thread,
+// inside faults too.
 class Bell {
  public:
-  virtual void ring(Rank peer) noexcept = 0;
+  virtual bool ring(Rank peer) noexcept = 0;
 
  protected:
   ~Bell() = default;
@@ -125,13 +126,19 @@ class FlagOrder final : public ReleaseRequests {
   // The newest request that has no answer, or 0.
   std::uint64_t unanswered() const noexcept;
   Task<> answer(bool siblings);
-  // The same where all that was written here before unanswered() returned `request` has been released.
-  Task<> note_answer(std::uint64_t request);
-  Task<> request_release(Rank peer) override { (void)co_await request(peer); }
+  // The same where all that was written here before unanswered() returned `request`, and before kept_locks()
+  // returned `kept`, has been released.
+  Task<> note_answer(std::uint64_t request, LockTable::Kept kept);
+  LockTable::Kept kept_locks() noexcept { return locks_ == nullptr ? LockTable::Kept{} : locks_->kept(); }
+  // Instead of that.
+  void put_back(LockTable::Kept kept) noexcept {
+    if (locks_ != nullptr) locks_->put_back(kept);
+  }
+  Task<> request_release(Rank peer) override;
   // Lets the background of this rank answer once more. Any thread.
   void call_background() noexcept {
     word(asked).fetch_add(1);
-    bell_->ring(fabric_.self());
+    (void)bell_->ring(fabric_.self());
   }
 
  private:
@@ -165,7 +172,6 @@ class FlagOrder final : public ReleaseRequests {
     const std::uint64_t until = assured_until_.load(std::memory_order_relaxed);
     return until > passed ? until - passed : 0;
   }
-  Task<> give(LockTable::Kept kept);
   Task<> others_settle();
   Task<> give_credit(std::uint64_t barriers);
   Task<std::uint64_t> request(Rank peer);

@@ -70,7 +70,7 @@ Task<std::uint64_t> FlagOrder::request(Rank peer) {
   std::uint64_t before = 0;
   std::array<fabric::Step, 1> step{fabric::fetch_add(control_region, offset_of(asked), &before, 1)};
   co_await fabric::transfer(fabric_, peer, step);
-  bell_->ring(peer);
+  (void)bell_->ring(peer);
   co_return before + 1;
 }
 
@@ -139,25 +139,27 @@ std::uint64_t FlagOrder::unanswered() const noexcept {
 Task<> FlagOrder::answer(bool siblings) {
   const std::uint64_t request = unanswered();
   if (request == 0) co_return;
-  const LockTable::Kept kept = locks_ == nullptr ? LockTable::Kept{} : locks_->kept();
+  const LockTable::Kept kept = kept_locks();
   co_await settle();
   announce();
   if (!hooks_.injected(InjectedBug::answered_without_release)) co_await release_all(siblings);
   note_end();
-  word(answered).store(request);
-  co_await give(kept);
+  co_await note_answer(request, kept);
 }
 
-Task<> FlagOrder::note_answer(std::uint64_t request) {
-  const LockTable::Kept kept = locks_ == nullptr ? LockTable::Kept{} : locks_->kept();
+Task<> FlagOrder::note_answer(std::uint64_t request, LockTable::Kept kept) {
   word(answered).store(request);
-  co_await give(kept);
-}
-
-Task<> FlagOrder::give(LockTable::Kept kept) {
   if (locks_ == nullptr) co_return;
   const bool all_served = co_await locks_->give(kept);
   if (!all_served) call_background();
+}
+
+// A thread waits for it: the bell must have rung.
+Task<> FlagOrder::request_release(Rank peer) {
+  std::uint64_t before = 0;
+  std::array<fabric::Step, 1> step{fabric::fetch_add(control_region, offset_of(asked), &before, 1)};
+  co_await fabric::transfer(fabric_, peer, step);
+  for (unsigned attempt = 0; !bell_->ring(peer); ++attempt) co_await pause(attempt);
 }
 
 }  // namespace musubi::sync

@@ -9,31 +9,31 @@ using coherence::Scope;
 
 void LockTable::let_stay(std::uint32_t uses, ReleaseRequests& requests) noexcept {
   Parts& p = *parts_;
-  if (p.protocol.binds_to_locks()) return;  // what it releases depends on the lock
   p.requests = &requests;
   p.uses_before_stay = uses;
 }
 
 bool LockTable::lock_at_once(LockId lock) noexcept {
   Parts& p = *parts_;
-  if (p.protocol.binds_to_locks()) return false;
+  if (p.protocol.binds_to_locks()) return false;  // it has something to do at each lock
   LocalLock& local = p.local(lock);
-  std::optional<Gate::Pass> pass = local.gate.try_enter();
-  if (!pass) return false;
-  if (local.kept.load(std::memory_order_relaxed)) {
-    if (!p.retake(local)) return false;
-  } else if (!p.queue.try_lock_at_home(lock.value, p.initial_home(lock))) {
-    return false;
+  if (!local.hold.try_take()) return false;
+  const bool is_here =
+      local.kept.load() ? p.retake(local) : p.queue.try_lock_at_home(lock.value, p.initial_home(lock));
+  if (is_here) {
+    p.note_taken(local, true);
+  } else {
+    local.hold.give_back();
   }
-  p.note_taken(local, true, std::move(*pass));
-  return true;
+  return is_here;
 }
 
 bool LockTable::keep(LockId lock) noexcept {
   Parts& p = *parts_;
   LocalLock& local = p.local(lock);
   if (p.uses_before_stay == 0 || local.uses_in_row < p.uses_before_stay) return false;
-  local.kept.store(true);  // before anybody can claim it
+  if (p.protocol.binds_to_locks()) return false;  // what a release brings out depends on the lock
+  local.kept.store(true);                         // before anybody can claim it
   if (!local.listed) {
     local.listed = true;
     p.list(local);
@@ -43,7 +43,7 @@ bool LockTable::keep(LockId lock) noexcept {
     return false;
   }
   p.counters.add(trace::Counter::kept_locks);
-  local.leave();
+  local.hold.give_back();
   return true;
 }
 
@@ -64,7 +64,7 @@ LockTable::Kept LockTable::kept() noexcept {
   return Kept{first};
 }
 
-// Under the gate.
+// Under the hold.
 LockTable::Settled LockTable::settle(LocalLock& local) noexcept {
   Parts& p = *parts_;
   const bool late = p.hooks.injected(InjectedBug::kept_lock_given_late);
@@ -86,12 +86,19 @@ bool LockTable::list_again(LocalLock& local) noexcept {
   return !parts_->is_claimed(local);
 }
 
+void LockTable::put_back(Kept kept) noexcept {
+  while (kept.first_ != nullptr) {
+    parts_->list(*std::exchange(kept.first_, kept.first_->next));
+  }
+}
+
 bool LockTable::free(Kept kept) noexcept {
   bool all_served = true;
   while (kept.first_ != nullptr) {
     LocalLock& local = *std::exchange(kept.first_, kept.first_->next);
-    const std::optional<Gate::Pass> pass = local.gate.try_enter();
-    if (!pass || settle(local) != Settled::yes) all_served &= list_again(local);
+    const bool holds = local.hold.try_take();
+    if (!holds || settle(local) != Settled::yes) all_served &= list_again(local);
+    if (holds) local.hold.give_back();
   }
   return all_served;
 }
@@ -101,23 +108,25 @@ Task<bool> LockTable::give(Kept kept) {
   bool all_served = true;
   while (kept.first_ != nullptr) {
     LocalLock& local = *std::exchange(kept.first_, kept.first_->next);
-    const std::optional<Gate::Pass> pass = co_await enter(local);
-    const Settled settled = pass ? settle(local) : Settled::not_yet;
+    const bool holds = co_await take_kept(local);
+    const Settled settled = holds ? settle(local) : Settled::not_yet;
     if (settled == Settled::not_yet) all_served &= list_again(local);
-    if (settled != Settled::claimed) continue;
-    local.kept.store(false);
-    local.listed = false;
-    co_await p.queue.unlock(local.number, &p.gift);
+    if (settled == Settled::claimed) {
+      local.kept.store(false);
+      local.listed = false;
+      co_await p.queue.unlock(local.number, &p.gift);
+    }
+    if (holds) local.hold.give_back();
   }
   co_return all_served;
 }
 
-// Result: nothing if the lock is in use here. Where another rank wants it, a thread that has passed the gate
-// leaves at once, or gives it away.
-Task<std::optional<Gate::Pass>> LockTable::enter(LocalLock& local) {
+// Takes the hold. Result: false if the lock is in use here. Where another rank wants it, a thread that has
+// the hold gives it back at once, or gives the lock away.
+Task<bool> LockTable::take_kept(LocalLock& local) {
   for (unsigned attempt = 0;; ++attempt) {
-    std::optional<Gate::Pass> pass = local.gate.try_enter();
-    if (pass || !parts_->is_claimed(local)) co_return pass;
+    if (local.hold.try_take()) co_return true;
+    if (!parts_->is_claimed(local)) co_return false;
     co_await pause(attempt);
   }
 }
@@ -125,11 +134,14 @@ Task<std::optional<Gate::Pass>> LockTable::enter(LocalLock& local) {
 Task<> LockTable::give_up(LockId lock) {
   Parts& p = *parts_;
   LocalLock& local = p.local(lock);
-  const std::optional<Gate::Pass> pass = co_await enter(local);
-  if (!pass || !p.is_claimed(local)) co_return;
-  co_await p.protocol.release(Scope::of_lock(lock, p.fabric.self()), false);
-  local.kept.store(false);
-  co_await p.queue.unlock(lock.value, &p.gift);
+  const bool holds = co_await take_kept(local);
+  if (!holds) co_return;
+  if (p.is_claimed(local)) {
+    co_await p.protocol.release(Scope::of_lock(lock, p.fabric.self()), false);
+    local.kept.store(false);
+    co_await p.queue.unlock(lock.value, &p.gift);
+  }
+  local.hold.give_back();
 }
 
 }  // namespace musubi::sync

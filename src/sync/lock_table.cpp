@@ -53,31 +53,39 @@ Task<bool> LockTable::lock_from_elsewhere(LockId lock) {
 Task<> LockTable::lock(LockId lock) {
   Parts& p = *parts_;
   LocalLock& local = p.local(lock);
+  bool is_retaken = false;
   for (unsigned attempt = 0;; ++attempt) {
-    std::optional<Gate::Pass> pass = co_await local.gate.enter();
-    bool stayed = true;
-    if (!local.kept.load()) {
-      if (!p.queue.try_lock_at_home(lock.value, p.initial_home(lock))) {
-        stayed = !co_await lock_from_elsewhere(lock);
-      }
-      if (stayed && p.protocol.binds_to_locks()) co_await p.protocol.retake(lock);
-      co_return p.note_taken(local, stayed, std::move(*pass));
-    }
-    if (p.retake(local)) co_return p.note_taken(local, stayed, std::move(*pass));
-    pass.reset();
+    if (!local.hold.try_take()) co_await local.hold.take();
+    if (!local.kept.load()) break;
+    is_retaken = p.retake(local);
+    if (is_retaken) break;
+    local.hold.give_back();
     co_await pause(attempt);
   }
+  bool stayed = true;
+  if (!is_retaken && !p.queue.try_lock_at_home(lock.value, p.initial_home(lock))) {
+    stayed = !co_await lock_from_elsewhere(lock);
+  }
+  if (stayed && p.protocol.binds_to_locks()) co_await p.protocol.retake(lock);
+  p.note_taken(local, stayed);
 }
 
 Task<bool> LockTable::try_lock(LockId lock) {
+  LocalLock& local = parts_->local(lock);
+  if (!local.hold.try_take()) co_return false;
+  const bool taken = co_await try_lock_held(local);
+  if (!taken) local.hold.give_back();
+  co_return taken;
+}
+
+Task<bool> LockTable::try_lock_held(LocalLock& local) {
   Parts& p = *parts_;
-  LocalLock& local = p.local(lock);
-  std::optional<Gate::Pass> pass = local.gate.try_enter();
-  if (!pass) co_return false;
+  const LockId lock{local.number};
   if (local.kept.load()) {
-    const bool is_here = p.retake(local);
-    if (is_here) p.note_taken(local, true, std::move(*pass));
-    co_return is_here;
+    if (!p.retake(local)) co_return false;
+    if (p.protocol.binds_to_locks()) co_await p.protocol.retake(lock);
+    p.note_taken(local, true);
+    co_return true;
   }
   SignatureReader::Look look(p.signatures);
   NewsAlong along(look, p.told, p.fabric.self(), p.requests);
@@ -93,7 +101,7 @@ Task<bool> LockTable::try_lock(LockId lock) {
   } else if (p.protocol.binds_to_locks()) {
     co_await p.protocol.retake(lock);
   }
-  p.note_taken(local, stayed, std::move(*pass));
+  p.note_taken(local, stayed);
   co_return true;
 }
 
@@ -101,7 +109,7 @@ Task<> LockTable::unlock(LockId lock) {
   Parts& p = *parts_;
   co_await p.protocol.release(Scope::of_lock(lock, p.fabric.self()), false);
   co_await p.queue.unlock(lock.value, &p.gift);
-  p.local(lock).leave();
+  p.local(lock).hold.give_back();
 }
 
 }  // namespace musubi::sync

@@ -5,9 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 
-#include "base/event.h"
 #include "base/ids.h"
 #include "base/task.h"
 #include "coherence/protocol.h"
@@ -32,8 +30,10 @@ class LockTable {
     return (2 * count + ranks) * sizeof(std::uint64_t);
   }
 
-  // Not recursive; the tasks of one rank that want the same lock queue up in order of arrival.
-  // try_lock waits for no holder of the lock, and for no rank in its queue.
+  // Not recursive. The tasks of one rank that want the same lock queue up; one that comes while the first of
+  // them wakes up may pass it, a few times.
+  // try_lock waits for no holder of the lock, and for no rank in its queue; only for the release of a rank
+  // that keeps it (below).
   Task<> lock(LockId lock);
   Task<bool> try_lock(LockId lock);
   Task<> unlock(LockId lock);
@@ -71,13 +71,15 @@ class LockTable {
   // nothing. give(): also gives the others to those who want them. Result: false when another rank wants one
   // that was not settled: the background must answer once more.
   bool free(Kept kept) noexcept;
+  void put_back(Kept kept) noexcept;  // instead of that
   Task<bool> give(Kept kept);
 
  private:
   struct Parts;
   enum class Settled : std::uint8_t { yes, not_yet, claimed };
   Task<bool> lock_from_elsewhere(LockId lock);
-  Task<std::optional<Gate::Pass>> enter(LocalLock& local);
+  Task<bool> try_lock_held(LocalLock& local);
+  Task<bool> take_kept(LocalLock& local);
   Settled settle(LocalLock& local) noexcept;
   bool list_again(LocalLock& local) noexcept;
 

@@ -5,10 +5,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "base/check.h"
-#include "base/event.h"
+#include "sync/local_hold.h"
 #include "sync/lock_news.h"
 #include "sync/lock_table.h"
 #include "sync/signature_reader.h"
@@ -16,24 +15,18 @@
 namespace musubi::sync {
 
 struct LockTable::LocalLock {
-  Gate gate;
-  std::optional<Gate::Pass> pass;  // of the task that holds the lock
-  std::uint32_t number = 0;        // of the lock
-  std::uint32_t uses_in_row = 0;   // by this rank; under the gate
-  // It was taken so often. Changes under the gate.
+  LocalHold hold;
+  std::uint32_t number = 0;  // of the lock
+  // The rest changes under the hold. By this rank:
+  std::uint32_t uses_in_row = 0;
+  // It was taken so often.
   std::atomic<std::uint32_t> uses{0};
-  // It was not released at its last unlock. Changes under the gate.
+  // It was not released at its last unlock.
   std::atomic<bool> kept{false};
-  // It is among those that kept() tells, or has told, and that are not settled yet. Under the gate.
+  // It is among those that kept() tells, or has told, and that are not settled yet.
   bool listed = false;
   LocalLock* next = nullptr;
   std::uint32_t uses_when_told = 0;
-
-  // Out of its place before it is given up: the next holder puts its own pass there.
-  void leave() noexcept {
-    const Gate::Pass leaving = std::move(*pass);
-    pass.reset();
-  }
 };
 
 struct LockTable::Parts {
@@ -73,18 +66,17 @@ struct LockTable::Parts {
     while (!kept_locks.compare_exchange_weak(local.next, &local)) {
     }
   }
-  // Under the gate, as the next one. Takes a lock that is kept, unless another rank wants it.
+  // Under the hold, as the next one. Takes a lock that is kept, unless another rank wants it.
   bool retake(LocalLock& local) {
     if (!queue.retake(local.number)) return false;
     local.kept.store(false);
     return true;
   }
   // This rank has it. `stayed`: no other rank has had it since.
-  void note_taken(LocalLock& local, bool stayed, Gate::Pass pass) noexcept {
+  void note_taken(LocalLock& local, bool stayed) noexcept {
     counters.add(trace::Counter::lock_acquisitions);
     local.uses_in_row = stayed ? local.uses_in_row + 1 : 1;
-    local.uses.store(local.uses.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    local.pass.emplace(std::move(pass));
+    local.uses.store(local.uses.load(std::memory_order_relaxed) + 1);  // seen before what it writes to `kept`
   }
 
  private:

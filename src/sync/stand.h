@@ -43,7 +43,13 @@ class Stand {
     barrier_.store(quiescent ? Barrier::quiescent : Barrier::beside_others);
   }
   bool background_works() const { return background_.load(); }
-  void leave_barrier() { barrier_.store(Barrier::none); }
+  // All that the rank wrote before has been released.
+  void note_release_at_barrier() { released_.store(true); }
+  bool has_released_at_barrier() const { return released_.load(); }
+  void leave_barrier() {
+    released_.store(false);
+    barrier_.store(Barrier::none);
+  }
 
   enum class Barrier : std::uint8_t { none, beside_others, quiescent };
   Barrier barrier() const { return barrier_.load(); }
@@ -57,6 +63,7 @@ class Stand {
   std::atomic<bool> under_way_{false};
   std::atomic<bool> background_{false};
   std::atomic<Barrier> barrier_{Barrier::none};
+  std::atomic<bool> released_{false};
 };
 
 }  // namespace musubi::sync
