@@ -123,6 +123,22 @@ static void locks(void) {
   sms_unlock(1000 + sms_proc_id);
 }
 
+/* A process that uses a lock often in a row may keep it; the next one sees all the same what it wrote. */
+static void rows(void) {
+  enum { rounds = 25, uses = 40 };
+  long* sum = sms_calloc(1, sizeof *sum, 0);
+  for (int round = 0; round < rounds; ++round) {
+    for (int use = 0; use < uses; ++use) {
+      sms_lock(9);
+      ++*sum;
+      sms_unlock(9);
+    }
+    usleep(300 * (1 + (unsigned)sms_proc_id));
+  }
+  sms_barrier(0);
+  CHECK(*sum == (long)rounds * uses * sms_nproc);
+}
+
 /* What a process wrote under a lock is seen by the next that takes it, without a barrier. */
 static void chain(void) {
   int* turn = sms_calloc(1, sizeof *turn, 0);
@@ -248,6 +264,7 @@ static const struct {
              {"large", large},
              {"units", units},
              {"locks", locks},
+             {"rows", rows},
              {"chain", chain},
              {"signals", signals},
              {"initial_manager", initial_manager},
