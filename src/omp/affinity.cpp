@@ -4,12 +4,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstring>
 
 #include "omp/job.h"
 #include "omp/shared_memory.h"
 #include "omp/thread.h"
+#include "os/host_name.h"
 
 namespace musubi::omp {
 namespace {
@@ -29,11 +29,6 @@ std::string processors() {
     first = last;
   }
   return text;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
 }
 
 struct Field {
@@ -62,7 +57,7 @@ std::string value_of(char letter) {
       // Around a region that is not serialised stands its first thread.
       return task.level == 0 ? "-1" : std::to_string(task.level > 1 && task.outer ? task.outer->number : 0);
     case 'H':
-      return host_name();
+      return os::host_name("unknown");
     case 'P':
       return std::to_string(getpid());
     case 'i':

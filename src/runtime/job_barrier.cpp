@@ -9,13 +9,12 @@
 namespace musubi::runtime {
 
 JobBarrier::JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads,
-                       coherence::Protocol& protocol, sync::FlagOrder& flags, sync::LockTable& locks)
+                       coherence::Protocol& protocol, sync::FlagOrder& flags)
     : job_(job),
       devices_(devices),
       threads_(threads),
       protocol_(protocol),
       flags_(flags),
-      locks_(locks),
       barrier_(devices.fabric(), protocol, job.counters,
                devices.files().control() + job.control.barrier_board, job.control.barrier_board,
                job.notices_max) {
@@ -32,7 +31,7 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
   part_ns_ = traced.begin_ns();
   if (keeper != nullptr) await_background(quiescent);
   if (flags_.in_use()) threads_.executor().run(flags_.before_barrier(!quiescent));
-  kept_ = locks_.kept();
+  kept_ = flags_.kept_locks();
   sync::Barrier::Passage passage(payload, quiescent, complete);
   const HandlersHeldBack handlers;
   if (!barrier_.pass(passage)) {
@@ -64,7 +63,7 @@ void JobBarrier::on_released() noexcept {
     part_ns_ = os::monotonic_ns();
   }
   threads_.stand().note_release_at_barrier();
-  if (!locks_.free(std::exchange(kept_, {}))) flags_.call_background();
+  flags_.free(std::exchange(kept_, {}));
   if (listener_ != nullptr) listener_->on_released();
 }
 

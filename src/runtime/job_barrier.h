@@ -17,7 +17,7 @@ namespace musubi::runtime {
 class JobBarrier final : private sync::Barrier::ReleaseListener {
  public:
   JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads, coherence::Protocol& protocol,
-             sync::FlagOrder& flags, sync::LockTable& locks);
+             sync::FlagOrder& flags);
   // The listener belongs to the barrier from now on.
   JobBarrier(const JobBarrier&) = delete;
 
@@ -42,7 +42,6 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   JobThreads& threads_;
   coherence::Protocol& protocol_;
   sync::FlagOrder& flags_;
-  sync::LockTable& locks_;
   sync::Barrier barrier_;
   Synchronization::ReleaseListener* listener_ = nullptr;
   atomics::StoreBounds store_bounds_;

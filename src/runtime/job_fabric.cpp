@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <vector>
 
 #include "base/check.h"
+#include "base/seconds.h"
 #include "coherence/regions.h"
 #include "config/value.h"
 #include "os/clock.h"
@@ -36,12 +36,6 @@ std::vector<fabric::OfiReadable> readable_of(std::span<const fabric::RegionMemor
     if (is_global || region.id == coherence::published_region) readable.push_back({region, is_global});
   }
   return readable;
-}
-
-std::string seconds(std::chrono::nanoseconds time) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g s", static_cast<double>(time.count()) * 1e-9);
-  return text;
 }
 
 }  // namespace
@@ -188,7 +182,7 @@ std::string JobFabric::reason_to_end() const {
     case Kind::ended:
       return self + " has lost " + other + ": " + loss_.reason;
     case Kind::silent:
-      return self + " has lost contact with " + other + " for " + seconds(job_.settings.silence_max) +
+      return self + " has lost contact with " + other + " for " + in_seconds(job_.settings.silence_max) +
              " (silence_max): " + loss_.reason + "; that host hangs, or the network between both is down";
     case Kind::unreachable:
       return self + " cannot reach " + other + ": " + loss_.reason +

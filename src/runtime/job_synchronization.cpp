@@ -28,7 +28,7 @@ JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, Job
              job.control.flag_words, job.control.signature, job.notices_max),
       bell_(devices.fabric(), devices.files().control(),
             job.control.flag_words + sync::FlagOrder::requests_word * sizeof(std::uint64_t)),
-      barrier_(job, devices, threads, protocol, flags_, locks_),
+      barrier_(job, devices, threads, protocol, flags_),
       flag_wait_(job, threads, protocol, flags_),
       relaxed_atomics_(job.settings.atomic_order == "relaxed") {}
 

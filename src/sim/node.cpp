@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "fabric/transfer.h"
 #include "sim/policies/directory.h"
 
 namespace musubi::sim {
@@ -181,7 +180,7 @@ void Node::Bell::on_message(Rank, std::span<const std::byte>) noexcept {
 
 void Node::Released::on_released() noexcept {
   node_.stand_.note_release_at_barrier();
-  if (!node_.locks_.free(std::exchange(node_.kept_, {}))) node_.flags_.call_background();
+  node_.flags_.free(std::exchange(node_.kept_, {}));
 }
 
 void Node::serve(Task<> task) {
@@ -324,7 +323,7 @@ Task<> Node::barrier(sync::Barrier::Payload& payload) {
   stand_.enter_barrier(complete);
   for (unsigned look = 0; stand_.background_works(); ++look) co_await pause(look);
   if (flags_.in_use()) co_await flags_.before_barrier(!complete);
-  kept_ = locks_.kept();
+  kept_ = flags_.kept_locks();
   co_await barrier_.arrive(payload, complete, complete || believed);
   if (flags_.in_use() || protocol_->ordering().holds_back()) co_await flags_.after_barrier(!complete);
   stand_.leave_barrier();

@@ -135,10 +135,9 @@ class FlagOrder final : public ReleaseRequests {
     if (locks_ != nullptr) locks_->put_back(kept);
   }
   Task<> request_release(Rank peer) override;
-  // Lets the background of this rank answer once more. Any thread.
-  void call_background() noexcept {
-    word(asked).fetch_add(1);
-    (void)bell_->ring(fabric_.self());
+  // For the locks that kept_locks() returned before a release at a barrier, behind it. Waits for nothing.
+  void free(LockTable::Kept kept) noexcept {
+    if (locks_ != nullptr && !locks_->free(kept)) call_background();
   }
 
  private:
@@ -172,6 +171,12 @@ class FlagOrder final : public ReleaseRequests {
     const std::uint64_t until = assured_until_.load(std::memory_order_relaxed);
     return until > passed ? until - passed : 0;
   }
+  // Lets the background of this rank answer once more. Any thread.
+  void call_background() noexcept {
+    word(asked).fetch_add(1);
+    (void)bell_->ring(fabric_.self());
+  }
+  Task<std::uint64_t> count_request(Rank peer);
   Task<> others_settle();
   Task<> give_credit(std::uint64_t barriers);
   Task<std::uint64_t> request(Rank peer);

@@ -66,12 +66,24 @@ Task<> FlagOrder::acquire_beside() {
   return acquire_in_order();
 }
 
-Task<std::uint64_t> FlagOrder::request(Rank peer) {
+// Result: the number of the request.
+Task<std::uint64_t> FlagOrder::count_request(Rank peer) {
   std::uint64_t before = 0;
   std::array<fabric::Step, 1> step{fabric::fetch_add(control_region, offset_of(asked), &before, 1)};
   co_await fabric::transfer(fabric_, peer, step);
-  (void)bell_->ring(peer);
   co_return before + 1;
+}
+
+Task<std::uint64_t> FlagOrder::request(Rank peer) {
+  const std::uint64_t number = co_await count_request(peer);
+  (void)bell_->ring(peer);
+  co_return number;
+}
+
+// A thread waits for it: the bell must have rung.
+Task<> FlagOrder::request_release(Rank peer) {
+  (void)co_await count_request(peer);
+  for (unsigned attempt = 0; !bell_->ring(peer); ++attempt) co_await pause(attempt);
 }
 
 Task<bool> FlagOrder::has_answered(Rank peer, std::uint64_t request) {
@@ -152,14 +164,6 @@ Task<> FlagOrder::note_answer(std::uint64_t request, LockTable::Kept kept) {
   if (locks_ == nullptr) co_return;
   const bool all_served = co_await locks_->give(kept);
   if (!all_served) call_background();
-}
-
-// A thread waits for it: the bell must have rung.
-Task<> FlagOrder::request_release(Rank peer) {
-  std::uint64_t before = 0;
-  std::array<fabric::Step, 1> step{fabric::fetch_add(control_region, offset_of(asked), &before, 1)};
-  co_await fabric::transfer(fabric_, peer, step);
-  for (unsigned attempt = 0; !bell_->ring(peer); ++attempt) co_await pause(attempt);
 }
 
 }  // namespace musubi::sync

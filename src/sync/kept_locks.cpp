@@ -33,7 +33,8 @@ bool LockTable::keep(LockId lock) noexcept {
   LocalLock& local = p.local(lock);
   if (p.uses_before_stay == 0 || local.uses_in_row < p.uses_before_stay) return false;
   if (p.protocol.binds_to_locks()) return false;  // what a release brings out depends on the lock
-  local.kept.store(true);                         // before anybody can claim it
+  local.keeps.store(local.keeps.load(std::memory_order_relaxed) + 1);  // behind all that was written
+  local.kept.store(true);                                              // before anybody can claim it
   if (!local.listed) {
     local.listed = true;
     p.list(local);
@@ -52,14 +53,13 @@ bool LockTable::is_claimed(LockId lock) const noexcept {
   return p.is_claimed(p.local(lock));
 }
 
-// The number of uses is looked at before `kept`: if it is the same at the end, no use has come between.
+// If the number of keeps is the same at the end, all that was written under the lock comes before this.
 LockTable::Kept LockTable::kept() noexcept {
   std::atomic<LocalLock*>& locks = parts_->kept_locks;
   if (locks.load() == nullptr) return {};
   LocalLock* const first = locks.exchange(nullptr);
   for (LocalLock* local = first; local != nullptr; local = local->next) {
-    local->uses_when_told = local->uses.load();
-    if (!local->kept.load()) --local->uses_when_told;  // in use
+    local->keeps_when_told = local->keeps.load();
   }
   return Kept{first};
 }
@@ -69,7 +69,7 @@ LockTable::Settled LockTable::settle(LocalLock& local) noexcept {
   Parts& p = *parts_;
   const bool late = p.hooks.injected(InjectedBug::kept_lock_given_late);
   if (local.kept.load()) {
-    if (local.uses.load() != local.uses_when_told && !late) return Settled::not_yet;
+    if (local.keeps.load() != local.keeps_when_told && !late) return Settled::not_yet;
     if (!p.queue.free_kept(local.number)) {
       // A rank that tries it asks when it has claimed it.
       return p.queue.is_claimed(local.number) ? Settled::claimed : Settled::not_yet;

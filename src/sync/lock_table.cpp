@@ -36,17 +36,30 @@ LockTable::~LockTable() = default;
 // The signature of the last holder comes with the lock. It covers at least what this holder released before
 // it gave the lock away; newer notices may come along, which costs at most a needless invalidation. Result:
 // whether another rank had it before.
-Task<bool> LockTable::lock_from_elsewhere(LockId lock) {
+Task<bool> LockTable::acquire_from_previous(LockId lock, const remote_lock::Taken& taken,
+                                            SignatureReader::Look& look) {
   Parts& p = *parts_;
-  SignatureReader::Look look(p.signatures);
-  NewsAlong along(look, p.told, p.fabric.self(), p.requests);
-  const remote_lock::Taken taken = co_await p.queue.lock(lock.value, p.initial_home(lock), &along);
   if (taken.previous == p.fabric.self()) co_return false;
   p.counters.add(trace::Counter::lock_handovers);
   const bool has_gift = taken.gift_bytes != 0;
   if (has_gift) look.take_answer();
   co_await p.signatures.acquire(look, Scope::of_lock(lock, taken.previous), taken.was_along || has_gift);
   co_return true;
+}
+
+Task<bool> LockTable::lock_from_elsewhere(LockId lock) {
+  Parts& p = *parts_;
+  SignatureReader::Look look(p.signatures);
+  NewsAlong along(look, p.told, p.fabric.self(), p.requests);
+  const remote_lock::Taken taken = co_await p.queue.lock(lock.value, p.initial_home(lock), &along);
+  co_return co_await acquire_from_previous(lock, taken, look);
+}
+
+// `stayed`: no other rank has had it since.
+Task<> LockTable::end_taking(LocalLock& local, bool stayed) {
+  Parts& p = *parts_;
+  if (stayed && p.protocol.binds_to_locks()) co_await p.protocol.retake(LockId{local.number});
+  p.note_taken(local, stayed);
 }
 
 // A lock that is kept and claimed goes first to the rank that wants it.
@@ -66,8 +79,7 @@ Task<> LockTable::lock(LockId lock) {
   if (!is_retaken && !p.queue.try_lock_at_home(lock.value, p.initial_home(lock))) {
     stayed = !co_await lock_from_elsewhere(lock);
   }
-  if (stayed && p.protocol.binds_to_locks()) co_await p.protocol.retake(lock);
-  p.note_taken(local, stayed);
+  co_await end_taking(local, stayed);
 }
 
 Task<bool> LockTable::try_lock(LockId lock) {
@@ -81,27 +93,18 @@ Task<bool> LockTable::try_lock(LockId lock) {
 Task<bool> LockTable::try_lock_held(LocalLock& local) {
   Parts& p = *parts_;
   const LockId lock{local.number};
+  bool stayed = true;
   if (local.kept.load()) {
     if (!p.retake(local)) co_return false;
-    if (p.protocol.binds_to_locks()) co_await p.protocol.retake(lock);
-    p.note_taken(local, true);
-    co_return true;
+  } else {
+    SignatureReader::Look look(p.signatures);
+    NewsAlong along(look, p.told, p.fabric.self(), p.requests);
+    const std::optional<remote_lock::Taken> taken =
+        co_await p.queue.try_lock(lock.value, p.initial_home(lock), &along);
+    if (!taken) co_return false;
+    stayed = !co_await acquire_from_previous(lock, *taken, look);
   }
-  SignatureReader::Look look(p.signatures);
-  NewsAlong along(look, p.told, p.fabric.self(), p.requests);
-  const std::optional<remote_lock::Taken> taken =
-      co_await p.queue.try_lock(lock.value, p.initial_home(lock), &along);
-  if (!taken) co_return false;
-  const bool stayed = taken->previous == p.fabric.self();
-  if (!stayed) {
-    p.counters.add(trace::Counter::lock_handovers);
-    const bool has_gift = taken->gift_bytes != 0;
-    if (has_gift) look.take_answer();
-    co_await p.signatures.acquire(look, Scope::of_lock(lock, taken->previous), has_gift);
-  } else if (p.protocol.binds_to_locks()) {
-    co_await p.protocol.retake(lock);
-  }
-  p.note_taken(local, stayed);
+  co_await end_taking(local, stayed);
   co_return true;
 }
 

@@ -77,7 +77,9 @@ class LockTable {
  private:
   struct Parts;
   enum class Settled : std::uint8_t { yes, not_yet, claimed };
+  Task<bool> acquire_from_previous(LockId lock, const remote_lock::Taken& taken, SignatureReader::Look& look);
   Task<bool> lock_from_elsewhere(LockId lock);
+  Task<> end_taking(LocalLock& local, bool stayed);
   Task<bool> try_lock_held(LocalLock& local);
   Task<bool> take_kept(LocalLock& local);
   Settled settle(LocalLock& local) noexcept;

@@ -19,14 +19,14 @@ struct LockTable::LocalLock {
   std::uint32_t number = 0;  // of the lock
   // The rest changes under the hold. By this rank:
   std::uint32_t uses_in_row = 0;
-  // It was taken so often.
-  std::atomic<std::uint32_t> uses{0};
+  // It was kept so often.
+  std::atomic<std::uint32_t> keeps{0};
   // It was not released at its last unlock.
   std::atomic<bool> kept{false};
   // It is among those that kept() tells, or has told, and that are not settled yet.
   bool listed = false;
   LocalLock* next = nullptr;
-  std::uint32_t uses_when_told = 0;
+  std::uint32_t keeps_when_told = 0;
 };
 
 struct LockTable::Parts {
@@ -76,7 +76,6 @@ struct LockTable::Parts {
   void note_taken(LocalLock& local, bool stayed) noexcept {
     counters.add(trace::Counter::lock_acquisitions);
     local.uses_in_row = stayed ? local.uses_in_row + 1 : 1;
-    local.uses.store(local.uses.load(std::memory_order_relaxed) + 1);  // seen before what it writes to `kept`
   }
 
  private:

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <climits>
 #include <cstring>
 #include <fstream>
 #include <type_traits>
 
 #include "launch/pmi/key_values.h"
+#include "os/host_name.h"
 
 namespace musubi::launch {
 namespace {
@@ -63,10 +63,9 @@ bool parse_number(std::string_view text, Number& number) {
 }
 
 std::string own_name() {
-  char name[HOST_NAME_MAX + 1] = {};
-  ::gethostname(name, sizeof name - 1);
+  const std::string name = os::host_name("");
   std::string printable;
-  for (const char letter : std::string_view(name)) {
+  for (const char letter : name) {
     const bool is_plain =
         std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '.' || letter == '-';
     printable += is_plain ? letter : '_';

@@ -6,12 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <climits>
 
 #include "launch/hosts/hosts_supervisor.h"
 #include "launch/job_secret.h"
 #include "launch/local/start_ranks.h"
 #include "os/clock.h"
+#include "os/host_name.h"
 
 namespace musubi::launch {
 namespace {
@@ -111,9 +111,7 @@ Result<int> lead(const HostsPlan& plan, UserSignals& signals, std::vector<HostLi
 }  // namespace
 
 bool is_this_host(const std::string& name) {
-  if (name == "localhost") return true;
-  char own[HOST_NAME_MAX + 1] = {};
-  return ::gethostname(own, sizeof own - 1) == 0 && name == own;
+  return name == "localhost" || name == os::host_name("localhost");
 }
 
 Result<std::vector<HostExamination>> HostsLauncher::examine(HostsPlan plan) {

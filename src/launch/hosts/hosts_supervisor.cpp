@@ -4,11 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstdlib>
 
+#include "base/seconds.h"
 #include "launch/hosts/compare_facts.h"
 #include "os/clock.h"
+#include "os/host_name.h"
 
 namespace musubi::launch {
 namespace {
@@ -26,17 +27,6 @@ std::string describe(const HostLink& host) {
   const std::string first = std::to_string(host.ranks.first);
   const std::string last = std::to_string(host.ranks.first + host.ranks.count - 1);
   return "host " + host.name + (first == last ? " (rank " + first : " (ranks " + first + " to " + last) + ")";
-}
-
-std::string seconds(std::chrono::nanoseconds time) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g s", static_cast<double>(time.count()) * 1e-9);
-  return text;
-}
-
-std::string own_host() {
-  char name[HOST_NAME_MAX + 1] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "this host";
 }
 
 }  // namespace
@@ -238,10 +228,11 @@ void HostsSupervisor::look_for_silence(std::uint64_t now_ns) {
     const auto silent = host.channel.silent_at_ns();
     if (!host.used() || host.closed_ns || !silent || now_ns < *silent) continue;
     if (host.state == HostState::running) {
-      lose(host, "the launcher on " + own_host() + " has had no sign of life for " +
-                     seconds(plan_.order.host_timeout) + "; that host hangs, or the network between is down");
+      lose(host, "the launcher on " + os::host_name("this host") + " has had no sign of life for " +
+                     in_seconds(plan_.order.host_timeout) +
+                     "; that host hangs, or the network between is down");
     } else {
-      lose(host, "no sign of life for " + seconds(plan_.order.start_timeout));
+      lose(host, "no sign of life for " + in_seconds(plan_.order.start_timeout));
     }
   }
 }

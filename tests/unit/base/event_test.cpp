@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/task.h"
+#include "cross_thread_executor.h"
 #include "manual_executor.h"
 
 namespace musubi {
@@ -50,25 +51,6 @@ TEST(Event, MayBeUsedAgainAfterReset) {
   }
   EXPECT_EQ(log, "eee");
 }
-
-// Takes what another thread makes ready.
-class CrossThreadExecutor final : public Executor {
- public:
-  void ready(std::coroutine_handle<> task) noexcept override { ready_.store(task.address()); }
-  void ready_after_pause(std::coroutine_handle<> task, unsigned) noexcept override { ready(task); }
-  void run_until_done(Task<>& task) {
-    while (!task.done()) {
-      if (void* address = ready_.exchange(nullptr)) {
-        std::coroutine_handle<>::from_address(address).resume();
-      } else {
-        ::sched_yield();
-      }
-    }
-  }
-
- private:
-  std::atomic<void*> ready_{nullptr};
-};
 
 TEST(Event, SetByAnotherThreadWhileTheWaitBegins) {
   constexpr int rounds = 2000;

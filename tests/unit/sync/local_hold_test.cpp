@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "cross_thread_executor.h"
 #include "manual_executor.h"
 
 namespace musubi::sync {
@@ -38,13 +39,21 @@ TEST(LocalHold, GoesToWaitersInTheirOrder) {
   EXPECT_TRUE(hold.try_take());
 }
 
-TEST(LocalHold, IsFreeUntilTheWaiterHasWokenUp) {
+// Taken, and a waiter beside it.
+struct Awaited {
+  Awaited() : waiter(take_and_log(&hold, &log, 'a')) {
+    EXPECT_TRUE(hold.try_take());
+    waiter.start(executor, nullptr);
+  }
   ManualExecutor executor;
   LocalHold hold;
   std::string log;
-  ASSERT_TRUE(hold.try_take());
-  Task<> waiter = take_and_log(&hold, &log, 'a');
-  waiter.start(executor, nullptr);
+  Task<> waiter;
+};
+
+TEST(LocalHold, IsFreeUntilTheWaiterHasWokenUp) {
+  Awaited awaited;
+  auto& [executor, hold, log, waiter] = awaited;
   hold.give_back();
   EXPECT_TRUE(hold.try_take());
   hold.give_back();
@@ -53,12 +62,8 @@ TEST(LocalHold, IsFreeUntilTheWaiterHasWokenUp) {
 }
 
 TEST(LocalHold, IsHandedToAWaiterThatWasPassedTooOften) {
-  ManualExecutor executor;
-  LocalHold hold;
-  std::string log;
-  ASSERT_TRUE(hold.try_take());
-  Task<> waiter = take_and_log(&hold, &log, 'a');
-  waiter.start(executor, nullptr);
+  Awaited awaited;
+  auto& [executor, hold, log, waiter] = awaited;
   for (int i = 0; i < LocalHold::passed_max; ++i) {
     hold.give_back();
     ASSERT_TRUE(hold.try_take());
@@ -73,26 +78,6 @@ TEST(LocalHold, IsHandedToAWaiterThatWasPassedTooOften) {
   EXPECT_TRUE(hold.try_take());
 }
 
-// Of one thread, which yields until what it waits for is ready.
-class ThreadExecutor final : public Executor {
- public:
-  void ready(std::coroutine_handle<> task) noexcept override { ready_.store(task.address()); }
-  void ready_after_pause(std::coroutine_handle<> task, unsigned) noexcept override { ready(task); }
-  void run(Task<> task) {
-    task.start(*this, nullptr);
-    while (!task.done()) {
-      if (void* address = ready_.exchange(nullptr)) {
-        std::coroutine_handle<>::from_address(address).resume();
-      } else {
-        ::sched_yield();
-      }
-    }
-  }
-
- private:
-  std::atomic<void*> ready_{nullptr};
-};
-
 TEST(LocalHold, ExcludesThreads) {
   constexpr int threads_count = 4, rounds = 3000;
   LocalHold hold;
@@ -100,9 +85,13 @@ TEST(LocalHold, ExcludesThreads) {
   std::vector<std::thread> threads;
   for (int thread = 0; thread < threads_count; ++thread) {
     threads.emplace_back([&, thread] {
-      ThreadExecutor executor;
+      CrossThreadExecutor executor;
       for (int round = 0; round < rounds; ++round) {
-        if (!hold.try_take()) executor.run(hold.take());
+        if (!hold.try_take()) {
+          Task<> taking = hold.take();
+          taking.start(executor, nullptr);
+          executor.run_until_done(taking);
+        }
         const int before = inside++;
         if ((round + thread) % 5 == 0) ::sched_yield();
         if (inside != before + 1) ++together;
