@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-
 #include "launch/hosts/hosts_supervisor.h"
 #include "launch/job_secret.h"
 #include "launch/local/start_ranks.h"
