@@ -7,11 +7,13 @@
 
 #include "image/real_function.h"
 #include "image/symbols/exported.h"
+#include "image/symbols/moments.h"
 #include "image/symbols/shared_word.h"
 #include "omp/backoff.h"
 
 namespace {
 
+using musubi::image::has_passed;
 using musubi::image::job_that_shares;
 using musubi::image::next_definition;
 using musubi::image::SharedWord;
@@ -28,19 +30,13 @@ SharedWord signals_of(pthread_cond_t* condition) {
   return SharedWord(reinterpret_cast<std::uint32_t*>(condition));
 }
 
-bool has_passed(clockid_t clock, const timespec* moment) {
-  timespec now;
-  ::clock_gettime(clock, &now);
-  return now.tv_sec != moment->tv_sec ? now.tv_sec > moment->tv_sec : now.tv_nsec >= moment->tv_nsec;
-}
-
 // The thread can be cancelled between two looks, never inside the runtime.
 int await_change(pthread_cond_t* condition, std::uint32_t seen, clockid_t clock, const timespec* moment) {
   const SharedWord signals = signals_of(condition);
   musubi::omp::Backoff backoff(musubi::runtime::Wait::condition, 0,
                                reinterpret_cast<std::uintptr_t>(condition));
   while (signals.load() == seen) {
-    if (moment != nullptr && has_passed(clock, moment)) return ETIMEDOUT;
+    if (moment != nullptr && has_passed(clock, *moment)) return ETIMEDOUT;
     ::pthread_testcancel();
     backoff.pause();
   }

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "image/symbols/exported.h"
+#include "image/symbols/moments.h"
 #include "image/symbols/next_function.h"
 #include "image/symbols/shared_word.h"
 #include "omp/backoff.h"
@@ -16,6 +17,7 @@
 
 namespace {
 
+using musubi::image::has_passed;
 using musubi::image::is_of_parent;
 using musubi::image::job_that_shares;
 using musubi::image::Next;
@@ -59,16 +61,10 @@ int try_shared(pthread_mutex_t* mutex) {
   return check_depth(mutex, EBUSY);
 }
 
-bool has_passed(clockid_t clock, const timespec* moment) {
-  timespec now;
-  ::clock_gettime(clock, &now);
-  return now.tv_sec != moment->tv_sec ? now.tv_sec > moment->tv_sec : now.tv_nsec >= moment->tv_nsec;
-}
-
 int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* moment) {
   musubi::omp::Backoff backoff(musubi::runtime::Wait::lock, 0, reinterpret_cast<std::uintptr_t>(mutex));
   while (try_shared(mutex) == EBUSY) {
-    if (has_passed(clock, moment)) return ETIMEDOUT;
+    if (has_passed(clock, *moment)) return ETIMEDOUT;
     backoff.pause();
   }
   return 0;

@@ -7,12 +7,15 @@
 #include <climits>
 
 #include "image/symbols/exported.h"
+#include "image/symbols/moments.h"
 #include "image/symbols/next_function.h"
 #include "image/symbols/shared_word.h"
 #include "omp/backoff.h"
 
 namespace {
 
+using musubi::image::has_passed;
+using musubi::image::is_moment;
 using musubi::image::Job;
 using musubi::image::job_that_shares;
 using musubi::image::Next;
@@ -42,16 +45,6 @@ bool take(const SharedWord& count) {
     seen = before;
   }
   return false;
-}
-
-bool is_moment(const timespec& moment) {
-  return moment.tv_nsec >= 0 && moment.tv_nsec < 1'000'000'000;
-}
-
-bool has_passed(clockid_t clock, const timespec& moment) {
-  timespec now;
-  ::clock_gettime(clock, &now);
-  return now.tv_sec != moment.tv_sec ? now.tv_sec > moment.tv_sec : now.tv_nsec >= moment.tv_nsec;
 }
 
 // `moment` null: for ever. The thread can be cancelled between two looks, never inside the runtime.

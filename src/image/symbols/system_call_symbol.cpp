@@ -1,4 +1,5 @@
-// syscall(2): the calls about signals and the process, by number, end where their named relatives do.
+// syscall(2): the calls about signals, the process and words of shared memory, by number, end where their
+// named relatives do.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "heap/heap.h"
 #include "image/refused_call.h"
 #include "image/symbols/exported.h"
+#include "image/symbols/futex_calls.h"
 #include "image/symbols/user_signals.h"
 #include "os/signal_calls.h"
 #include "os/system_call.h"
@@ -114,10 +116,11 @@ MUSUBI_EXPORT long syscall(long number, ...) noexcept {
     }
   }
   // The runtime's own calls are about this process.
-  long about_process;
+  long done;
   if (musubi::heap::process_heap.serves(MUSUBI_CALLER) &&
-      musubi::image::is_about_process(number, given, about_process)) {
-    return about_process;
+      (number == SYS_futex ? musubi::image::does_shared_futex(given, done)
+                           : musubi::image::is_about_process(number, given, done))) {
+    return done;
   }
   const long result = os::system_call(number, given[0], given[1], given[2], given[3], given[4], given[5]);
   if (result >= 0 || result < -4095) return result;
