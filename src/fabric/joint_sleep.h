@@ -13,6 +13,10 @@ class JointSleep {
  public:
   // Delivers what has arrived in the driver that sleeps. Result: whether there was anything.
   virtual bool look() noexcept = 0;
+  // The calling thread is about to look() again and again, until end_looks(): what arrives need not wake the
+  // service thread.
+  virtual void begin_looks() noexcept = 0;
+  virtual void end_looks() noexcept = 0;
   // To be read before the last look: rouse() changes it.
   virtual std::uint32_t bell() const noexcept = 0;
   // Sleeps until something may have arrived in the driver, `ready` is true, the bell differs from `seen`, or

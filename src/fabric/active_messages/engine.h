@@ -77,6 +77,8 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
 
   // For a driver that waits for both.
   bool look() noexcept override { return progress(); }
+  void begin_looks() noexcept override { sleepers_.attendance().begin_looks(); }
+  void end_looks() noexcept override { sleepers_.attendance().end_looks(); }
   std::uint32_t bell() const noexcept override { return sleepers_.bell(); }
   void sleep(const std::atomic<bool>& ready, std::uint32_t seen) noexcept override {
     sleepers_.sleep(ready, seen);

@@ -12,7 +12,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "fabric/active_messages/attendance.h"
 #include "fabric/active_messages/transport.h"
+#include "fabric/looks.h"
 #include "fabric/waiting_policy.h"
 #include "os/cpu.h"
 #include "os/yield_meter.h"
@@ -23,7 +25,10 @@ namespace musubi::fabric {
 class Sleepers {
  public:
   Sleepers(Transport& transport, WaitingPolicy policy) noexcept
-      : transport_(transport), spin_checks_(policy.spin_checks), yields_max_(policy.yields) {}
+      : transport_(transport),
+        attendance_(transport),
+        spin_checks_(policy.spin_checks),
+        yields_max_(policy.yields) {}
 
   // Until progress() does something, `ready` is true, or wake(); by the policy first spinning, then yielding,
   // then asleep. Result: whether it slept, and so may have taken a call that was meant for the rank.
@@ -31,11 +36,7 @@ class Sleepers {
   bool wait(const std::atomic<bool>& ready, Progress progress) noexcept {
     const std::uint32_t bell = bell_.load();
     const auto is_over = [&] { return ready.load(std::memory_order_acquire) || rung(bell) || progress(); };
-    for (std::uint32_t i = spin_checks_.load(std::memory_order_relaxed); i != 0; --i) {
-      if (i % checks_per_poll == 0 && is_over()) return false;
-      if (ready.load(std::memory_order_acquire) || rung(bell)) return false;
-      os::pause_instruction();
-    }
+    if (spins_until(ready, bell, is_over)) return false;
     if (is_over() || yields_.yield_until(yields_max_.load(std::memory_order_relaxed), is_over)) return false;
     sleep(ready, bell);
     return true;
@@ -45,6 +46,7 @@ class Sleepers {
     yields_max_.store(policy.yields, std::memory_order_relaxed);
   }
 
+  Attendance& attendance() noexcept { return attendance_; }
   std::uint32_t bell() const noexcept { return bell_.load(); }
   // The last part of wait(), for a caller that read `bell` before it looked.
   void sleep(const std::atomic<bool>& ready, std::uint32_t bell) noexcept;
@@ -64,6 +66,20 @@ class Sleepers {
   }
 
  private:
+  // Result: whether it is over.
+  template <typename IsOver>
+  bool spins_until(const std::atomic<bool>& ready, std::uint32_t bell, IsOver is_over) noexcept {
+    Looks<Attendance> looks(&attendance_);
+    for (std::uint32_t i = spin_checks_.load(std::memory_order_relaxed); i != 0; --i) {
+      if (i % checks_per_poll == 0) {
+        if (is_over()) return true;
+        looks.looked_in_vain();
+      }
+      if (ready.load(std::memory_order_acquire) || rung(bell)) return true;
+      os::pause_instruction();
+    }
+    return false;
+  }
   // Wakes one sleeper, to watch.
   void hand_on() noexcept;
 
@@ -73,6 +89,7 @@ class Sleepers {
   bool rung(std::uint32_t bell) const noexcept { return bell_.load(std::memory_order_acquire) != bell; }
 
   Transport& transport_;
+  Attendance attendance_;
   std::atomic<std::uint32_t> spin_checks_, yields_max_;
   std::atomic<std::uint32_t> bell_{0};      // futex word
   std::atomic<std::uint32_t> sleepers_{0};  // on the futex, or about to

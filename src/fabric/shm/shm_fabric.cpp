@@ -1,6 +1,7 @@
 #include "fabric/shm/shm_fabric.h"
 
 #include "base/check.h"
+#include "fabric/looks.h"
 #include "fabric/shm/doorbell.h"
 #include "os/clock.h"
 #include "os/cpu.h"
@@ -90,11 +91,16 @@ void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
     const std::uint32_t bell = sleep_ == nullptr ? 0 : sleep_->bell();
     const auto is_called = [&] { return called(ready) || stay.rung(); };
     const auto is_over = [&] { return is_called() || (sleep_ != nullptr && sleep_->look()); };
-    const std::uint32_t spin_checks = spin_checks_.load(std::memory_order_relaxed);
     bool ended = is_called();
-    for (std::uint32_t i = 1; !ended && i <= spin_checks; ++i) {
-      os::pause_instruction();
-      ended = i % checks_per_look == 0 ? is_over() : is_called();
+    {
+      Looks<JointSleep> looks(sleep_);
+      const std::uint32_t spin_checks = spin_checks_.load(std::memory_order_relaxed);
+      for (std::uint32_t i = 1; !ended && i <= spin_checks; ++i) {
+        os::pause_instruction();
+        const bool looks_around = i % checks_per_look == 0;
+        ended = looks_around ? is_over() : is_called();
+        if (looks_around && !ended) looks.looked_in_vain();
+      }
     }
     if (!ended && !is_over() && !yields_.yield_until(yields_max_.load(std::memory_order_relaxed), is_over)) {
       stay.announce_sleep();

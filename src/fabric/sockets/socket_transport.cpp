@@ -14,7 +14,9 @@ namespace {
 constexpr std::size_t sockets_per_poll = 16;
 constexpr unsigned calls_per_socket = 4;  // then it is the turn of the others
 // In the sets, beside sockets.
-constexpr std::uint64_t bell = ~std::uint64_t{0}, opening = bell - 1, joining = bell - 2;
+constexpr std::uint64_t bell = ~std::uint64_t{0}, opening = bell - 1, joining = bell - 2,
+                        requesting = bell - 3;
+constexpr std::uint32_t once = EPOLLIN | EPOLLET;
 constexpr std::size_t sockets_per_word = 64;
 
 // A host that is silent does not come back in time for the other connection to it; one that has closed this
@@ -65,7 +67,6 @@ Result<std::unique_ptr<SocketTransport>> SocketTransport::create(Rank self, std:
   std::unique_ptr<SocketTransport> transport(new SocketTransport(self, ranks, std::move(joiner)));
   if (auto made = transport->make_sets(); !made) return made.error();
   const int number = transport->joiner_->number();
-  constexpr std::uint32_t once = EPOLLIN | EPOLLET;
   if (!transport->arrivals_.add(number, EPOLLIN, joining) ||
       !transport->sleeping_[0].add(number, once, joining) ||
       !transport->sleeping_[1].add(number, once, joining)) {
@@ -75,7 +76,7 @@ Result<std::unique_ptr<SocketTransport>> SocketTransport::create(Rank self, std:
 }
 
 Result<void> SocketTransport::make_sets() {
-  for (os::ReadySet* set : {&arrivals_, &openings_, &sleeping_[0], &sleeping_[1]}) {
+  for (os::ReadySet* set : {&arrivals_, &openings_, &requests_, &sleeping_[0], &sleeping_[1]}) {
     auto created = os::ReadySet::create();
     if (!created) return created.error();
     *set = std::move(created).value();
@@ -85,24 +86,24 @@ Result<void> SocketTransport::make_sets() {
     if (!created) return created.error();
     bells_[i] = std::move(created).value();
     if (!sleeping_[i].add(bells_[i].number(), EPOLLIN, bell) ||
-        !sleeping_[i].add(openings_.number(), EPOLLIN | EPOLLET, opening)) {
+        !sleeping_[i].add(openings_.number(), once, opening)) {
       return cannot_wait();
     }
   }
+  if (!sleeping_[index(Sleeper::service)].add(requests_.number(), once, requesting)) return cannot_wait();
   return {};
 }
 
 // A waiter sleeps for replies, too. Requests wake one of the sleepers only, the waiter first: sets that name
 // a socket as exclusive are told in their order, until one has a sleeper.
 bool SocketTransport::enter_sets(Name name) noexcept {
-  constexpr std::uint32_t once = EPOLLIN | EPOLLET;
   const int socket = socket_of(name);
   const std::uint64_t data = encode(name);
   const os::ReadySet& waiter = sleeping_[index(Sleeper::waiter)];
-  const os::ReadySet& service = sleeping_[index(Sleeper::service)];
   if (!arrivals_.add(socket, EPOLLIN, data) || !openings_.add(socket, EPOLLONESHOT, data)) return false;
   if (name.asking) return waiter.add(socket, once, data);
-  return waiter.add(socket, once | EPOLLEXCLUSIVE, data) && service.add(socket, once | EPOLLEXCLUSIVE, data);
+  return waiter.add(socket, once | EPOLLEXCLUSIVE, data) &&
+         requests_.add(socket, once | EPOLLEXCLUSIVE, data);
 }
 
 // In the order in which send() looks: a sender that found no line is told that it takes bytes now.
@@ -270,10 +271,34 @@ void SocketTransport::sleep(Sleeper sleeper) noexcept {
     const std::uint64_t data = events[i].data.u64;
     if (data == bell) {
       bells_[index(sleeper)].silence();
+    } else if (data == requesting) {
+      note_requests();
     } else if (data != opening && data != joining) {
-      told_[data / sockets_per_word].fetch_or(std::uint64_t{1} << data % sockets_per_word);
+      note_told({&events[i], 1});
     }
   }
+}
+
+// All of them: the set tells of each arrival once.
+void SocketTransport::note_requests() noexcept {
+  std::array<epoll_event, sockets_per_poll> requests;
+  std::size_t count;
+  do {
+    count = requests_.look(requests);
+    note_told({requests.data(), count});
+  } while (count == requests.size());
+}
+
+void SocketTransport::note_told(std::span<const epoll_event> events) noexcept {
+  for (const epoll_event& event : events) {
+    const std::uint64_t socket = event.data.u64;
+    told_[socket / sockets_per_word].fetch_or(std::uint64_t{1} << socket % sockets_per_word);
+  }
+}
+
+// When its events are changed the kernel looks whether the set is ready, and tells of it.
+void SocketTransport::set_attended(bool attended) noexcept {
+  sleeping_[index(Sleeper::service)].change(requests_.number(), attended ? 0 : once, requesting);
 }
 
 // A peer that was joined on one line only, or on none, and has ended that, is lost: it asks no more.
@@ -291,7 +316,7 @@ void SocketTransport::end(Name name) noexcept {
   if (line(name).exchange(Line::ended) == Line::ended) return;
   const int socket = socket_of(name);
   if (socket < 0) return;
-  for (const os::ReadySet* set : {&arrivals_, &openings_, &sleeping_[0], &sleeping_[1]}) set->remove(socket);
+  for (const os::ReadySet* set : {&arrivals_, &openings_, &requests_, &sleeping_[0]}) set->remove(socket);
   os::shut_down(socket);
 }
 

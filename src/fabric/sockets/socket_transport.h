@@ -4,8 +4,9 @@
 //
 // Sets of sockets (epoll): `arrivals_` says what poll() has to receive. The two sleepers have sets of their
 // own, which tell of each arrival once, and of a request to a waiter if one sleeps, otherwise to the service
-// thread. `openings_` says which lanes take bytes again; it is ready inside the sets of both sleepers, as is
-// what the joiner has to do.
+// thread: `requests_` is ready inside its set, but not while a thread looks for requests by itself.
+// `openings_` says which lanes take bytes again; it is ready inside the sets of both sleepers, as is what the
+// joiner has to do.
 #pragma once
 
 #include <atomic>
@@ -39,6 +40,7 @@ class SocketTransport final : public Transport, private Joined {
   std::size_t send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept override;
   Polled poll(Receiver& receiver) noexcept override;
   void sleep(Sleeper sleeper) noexcept override;
+  void set_attended(bool attended) noexcept override;
   void wake(Sleeper sleeper) noexcept override { bells_[index(sleeper)].ring(); }
   void close(Rank peer) noexcept override;
   int rope(Sleeper sleeper) const noexcept override { return bells_[index(sleeper)].rope(); }
@@ -75,6 +77,8 @@ class SocketTransport final : public Transport, private Joined {
 
   Result<void> make_sets();
   bool enter_sets(Name name) noexcept;
+  void note_requests() noexcept;
+  void note_told(std::span<const epoll_event> events) noexcept;
   bool joined(Rank peer, bool asking, int socket) noexcept override;
   void unreachable(Rank peer, const os::SocketAddress& at, const char* reason) noexcept override;
   int socket_of(Name name) const noexcept;
@@ -88,7 +92,7 @@ class SocketTransport final : public Transport, private Joined {
 
   const Rank self_;
   std::vector<Peer> peers_;
-  os::ReadySet arrivals_, openings_;
+  os::ReadySet arrivals_, openings_, requests_;
   os::ReadySet sleeping_[2];                      // by Sleeper
   os::Bell bells_[2];                             // by Sleeper
   std::vector<std::atomic<std::uint64_t>> told_;  // a bit per socket, by encode()

@@ -209,5 +209,73 @@ TEST(LoopbackEngine, ADeathEndsASleep) {
   EXPECT_EQ(mortals.watcher.last, Rank{1});
 }
 
+// A service thread that counts how often it wakes.
+class CountedSleeps {
+ public:
+  explicit CountedSleeps(ActiveMessages& fabric) : fabric_(fabric), thread_([this] { run(); }) {}
+  ~CountedSleeps() {
+    stop_.store(true);
+    fabric_.wake_service();
+    thread_.join();
+  }
+  unsigned ended() const { return ended_.load(); }
+  void await(unsigned count) const {
+    const std::uint64_t give_up_ns = os::monotonic_ns() + patience_ns;
+    while (ended() < count && os::monotonic_ns() < give_up_ns) std::this_thread::yield();
+    EXPECT_GE(ended(), count);
+  }
+
+ private:
+  void run() {
+    while (!stop_.load()) {
+      fabric_.wait_for_service();
+      ended_.fetch_add(1);
+    }
+  }
+
+  ActiveMessages& fabric_;
+  std::atomic<bool> stop_{false};
+  std::atomic<unsigned> ended_{0};
+  std::thread thread_;
+};
+
+TEST(LoopbackEngine, WhatAThreadLooksForWakesNoOther) {
+  Mortals mortals(2);
+  const std::unique_ptr<ActiveMessages> sender = mortals.open(0), receiver = mortals.open(1);
+  std::uint64_t old = 0;
+  const Step step = fetch_add(region, 0, &old, 1);
+  CountedSleeps service(*receiver);
+  const auto ask = [&](Event& completion) {
+    ASSERT_EQ(sender->post(Rank{1}, {&step, 1}, completion), Outcome::pending);
+  };
+  receiver->begin_looks();
+  receiver->begin_looks();  // of another thread
+  for (unsigned i = 0; i < 100; ++i) {
+    Event completion;
+    ask(completion);
+    if (i == 50) receiver->end_looks();
+    while (!completion.is_set()) {
+      receiver->progress();
+      sender->progress();
+    }
+  }
+  EXPECT_EQ(service.ended(), 0u);
+  receiver->wake_service();
+  service.await(1);
+  EXPECT_EQ(service.ended(), 1u);
+  Event left;
+  ask(left);
+  EXPECT_EQ(service.ended(), 1u);
+  receiver->end_looks();  // with a request that nobody has received
+  service.await(2);
+  receiver->progress();
+  while (!left.is_set()) sender->progress();
+  Event later;
+  ask(later);
+  service.await(3);
+  receiver->progress();
+  while (!later.is_set()) sender->progress();
+}
+
 }  // namespace
 }  // namespace musubi::fabric::conformance

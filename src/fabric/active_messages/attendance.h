@@ -1,0 +1,48 @@
+// Threads of a rank that look for arrivals again and again while they wait. What they look for needs wake
+// nobody: the service thread would come, find it done, and have taken a core's time.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "fabric/active_messages/transport.h"
+
+namespace musubi::fabric {
+
+// Any thread, signal-safe.
+class Attendance {
+ public:
+  explicit Attendance(Transport& transport) noexcept : transport_(transport) {}
+
+  void begin_looks() noexcept {
+    looking_.fetch_add(1);
+    tell();
+  }
+  void end_looks() noexcept {
+    looking_.fetch_sub(1);
+    tell();
+  }
+
+ private:
+  // One thread at a time tells the transport. Who finds another one at it leaves it to that one, which looks
+  // again behind it.
+  void tell() noexcept {
+    bool looks;
+    do {
+      if (telling_.exchange(true)) return;
+      looks = looking_.load() != 0;
+      if (looks != told_.load(std::memory_order_relaxed)) {
+        told_.store(looks, std::memory_order_relaxed);
+        transport_.set_attended(looks);
+      }
+      telling_.store(false);
+    } while ((looking_.load() != 0) != looks);
+  }
+
+  Transport& transport_;
+  std::atomic<std::uint32_t> looking_{0};
+  std::atomic<bool> telling_{false};
+  std::atomic<bool> told_{false};
+};
+
+}  // namespace musubi::fabric
