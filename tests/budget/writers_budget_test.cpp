@@ -1,6 +1,8 @@
 // What blocks with several writers cost (docs/decisions/many_writers.md).
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "stage.h"
 
 namespace musubi::sim {
@@ -138,6 +140,32 @@ TEST(WritersBudget, AFarHomeStaysAtTheFirstReleaseOfLittle) {
   };
   EXPECT_EQ(moved_by(words / 32), 0u);
   EXPECT_EQ(moved_by(words / 8), 1u);
+}
+
+// Then less travels at each barrier: the other part.
+TEST(WritersBudget, TheHomeComesToTheFarWriterOfMost) {
+  constexpr std::size_t large = 8192, words = large / 8;
+  constexpr std::uint64_t every_byte = 0x0101010101010101;
+  const auto merges_by_parts = [&](std::size_t words_of_home) {
+    Stage stage(neighbours(2, false), 1, large);
+    const auto write = [&](Node& node, std::size_t from, std::size_t to) -> Task<> {
+      for (std::uint64_t turn = 1; turn <= turns; ++turn) {
+        for (std::size_t word = from; word < to; ++word) co_await store(node, block, turn * every_byte, word);
+        co_await meet(node);
+      }
+    };
+    stage.play(0, write(stage.node(0), 0, words_of_home));
+    stage.play(1, write(stage.node(1), words_of_home, words));
+    stage.finish();
+    return std::array{stage.node(0).counters().get(Counter::home_merges),
+                      stage.node(1).counters().get(Counter::home_merges)};
+  };
+  for (const std::size_t words_of_first : {words / 4, words - words / 4}) {
+    const bool first_writes_most = words_of_first > words / 2;
+    const std::array<std::uint64_t, 2> merges = merges_by_parts(words_of_first);
+    EXPECT_LE(merges[first_writes_most ? 0 : 1], 1u);
+    EXPECT_GE(merges[first_writes_most ? 1 : 0], turns - 3);
+  }
 }
 
 // More than one message holds.

@@ -23,10 +23,10 @@ Task<bool> FarMerges::release(Block& b) {
   Rank home = ground_.believed_home(b);
   std::optional<std::uint8_t> alone;
   for (;;) {
-    const std::size_t bytes = write_message(b, changes, message.data());
-    if (rules::is_first_release(e) && !changes.next().empty()) co_return false;  // much has changed
-    if (bytes == 0) break;
-    const std::span<const std::byte> sent(message.data(), bytes);
+    const Message written = write_message(b, changes, message.data());
+    if (!alone && wants_home(b, changes, written)) co_return false;
+    if (written.bytes == 0) break;
+    const std::span<const std::byte> sent(message.data(), written.bytes);
     const std::optional<ChangesResult> result = co_await send(b, &home, sent);
     if (!result) co_return false;
     if (!alone) alone = rules::next_releases_alone(e, result->found.write_ts);
@@ -46,12 +46,12 @@ bool FarMerges::may_send(const Block& b) const {
 }
 
 // What does not fit is cut between two words, which are never seen in parts.
-std::size_t FarMerges::write_message(const Block& b, Changes& changes, std::byte* message) const {
+FarMerges::Message FarMerges::write_message(const Block& b, Changes& changes, std::byte* message) const {
   constexpr std::size_t word = sizeof(std::uint64_t);
   const ChangesRequest request{b.id.value, b.entry.write_ts.value, ground_.times.acquired().value,
                                b.initial_home.value, 0};
   std::memcpy(message, &request, sizeof request);
-  std::size_t at = sizeof request;
+  std::size_t at = sizeof request, changed = 0;
   const std::size_t little = at + rules::first_changes_bytes_max(b.extent.bytes, ground_.parameters);
   const std::size_t most = rules::is_first_release(b.entry) && little < fabric::call_argument_bytes_max
                                ? little
@@ -66,9 +66,16 @@ std::size_t FarMerges::write_message(const Block& b, Changes& changes, std::byte
     std::memcpy(message + at, &run, sizeof run);
     std::memcpy(message + at + sizeof run, changes.bytes_at(piece.begin), run.bytes);
     at += sizeof run + run.bytes;
+    changed += run.bytes;
     changes.pass(end);
   }
-  return at == sizeof request ? 0 : at;
+  return changed == 0 ? Message{} : Message{at, changed};
+}
+
+bool FarMerges::wants_home(const Block& b, Changes& changes, const Message& first) const {
+  const bool is_all = changes.next().empty();
+  if (rules::is_first_release(b.entry)) return !is_all;  // much has changed
+  return rules::changes_most(first.changed + (is_all ? 0 : changes.bytes_left()), b.extent.bytes);
 }
 
 Task<std::optional<ChangesResult>> FarMerges::send(const Block& b, Rank* home,

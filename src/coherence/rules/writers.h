@@ -42,6 +42,12 @@ constexpr std::size_t first_changes_bytes_max(std::size_t block_bytes, const Par
   return block_bytes / parameters.first_changes_share;
 }
 
+// Whether a far writer of so many bytes takes the home over: then the others have less to send. At most one
+// writer of a block is so in an interval.
+constexpr bool changes_most(std::size_t bytes, std::size_t block_bytes) {
+  return bytes > block_bytes / 2;
+}
+
 // Whether a release of a block whose home is elsewhere may leave the home there.
 constexpr bool leaves_home_there(const Entry& e) {
   return e.releases_alone < releases_alone_max;

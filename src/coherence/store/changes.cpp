@@ -63,4 +63,15 @@ Changes::Piece Changes::next() {
   return at_ == block_.extent.bytes ? Piece{at_, at_} : difference_from(at_);
 }
 
+std::size_t Changes::bytes_left() {
+  const std::size_t at = at_;
+  std::size_t bytes = 0;
+  for (Piece piece = next(); !piece.empty(); piece = next()) {
+    bytes += piece.end - piece.begin;
+    pass(piece.end);
+  }
+  pass(at);
+  return bytes;
+}
+
 }  // namespace musubi::coherence

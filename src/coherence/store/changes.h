@@ -24,6 +24,8 @@ class Changes {
 
   // The first values that differ from the twin, from the last pass() on; empty: there are no more.
   Piece next();
+  // How many bytes next() would tell of until the end.
+  std::size_t bytes_left();
   // What lies before `end` has been dealt with.
   void pass(std::size_t end) { at_ = end; }
   // The private bytes, as they were.
