@@ -112,7 +112,7 @@ class Heap {
  private:
   static constexpr std::size_t private_caller_ranges_max = 4;
   // An allocation of so many blocks begins at a block of its own: two large arrays then never share one.
-  static constexpr std::size_t aligned_from_blocks = 4;
+  static constexpr std::size_t aligned_from_blocks = 2;
   // jemalloc's large sizes are multiples of large powers of two: arrays of one size would all lie in the same
   // sets of the caches and the same banks of the memory (docs/decisions/heap.md). So each of the first large
   // allocations lies behind a gap.
