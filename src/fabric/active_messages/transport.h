@@ -105,8 +105,8 @@ class Transport {
   virtual void sleep(Sleeper sleeper) noexcept = 0;
   // Ends the sleep of this sleeper, or else its next one. Any thread.
   virtual void wake(Sleeper sleeper) noexcept = 0;
-  // While true, some thread looks by poll() again and again: requests end no sleep of the service thread. What
-  // has not been received when it becomes false ends one. One thread at a time. A hint.
+  // While true, some thread looks by poll() again and again: requests end no sleep of the service thread.
+  // What has not been received when it becomes false ends one. One thread at a time. A hint.
   virtual void set_attended(bool) noexcept {}
   // What another process of this host can open (os::open_file_of_process) and write a byte to, for the same;
   // -1 without such a thing.
