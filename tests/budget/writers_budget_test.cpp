@@ -168,6 +168,30 @@ TEST(WritersBudget, TheHomeComesToTheFarWriterOfMost) {
   }
 }
 
+// The writer whose copy it has read, not the rank where the block began.
+TEST(WritersBudget, AFarWriterFindsTheHomeWhereItsCopyCameFrom) {
+  constexpr std::size_t large = 8192, words = large / 8;
+  Stage stage(neighbours(3, false), 1, large);
+  const auto meet_all = [&] {
+    for (std::uint32_t rank = 0; rank < 3; ++rank) stage.play(rank, meet(stage.node(rank)));
+    stage.finish();
+  };
+  const auto write = [&](Node& node, std::size_t count) -> Task<> {
+    for (std::size_t word = 0; word < count; ++word)
+      co_await store(node, block, node.self().value << 16 | (word + 1), word);
+    co_await node.protocol().release(coherence::Scope::everything(), false);
+  };
+  Node& writer = stage.node(2);
+  do_now(stage, writer, read(writer));
+  do_now(stage, stage.node(1), write(stage.node(1), words));  // the home goes there
+  meet_all();
+  do_now(stage, writer, read(writer));
+  const std::uint64_t before = writer.counters().get(Counter::remote_operations);
+  do_now(stage, writer, write(writer, 1));
+  EXPECT_EQ(writer.counters().get(Counter::home_merges), 1u);
+  EXPECT_EQ(writer.counters().get(Counter::remote_operations) - before, 1u);
+}
+
 // More than one message holds.
 TEST(WritersBudget, LargeChangesGoInSeveralMessages) {
   constexpr std::size_t large = 65536, words = large / 8;
