@@ -23,6 +23,11 @@ sync::ControlLayout control_layout(std::uint32_t ranks, std::size_t notices_max)
   return sync::ControlLayout::of(sizes);
 }
 
+std::size_t notices_max_of(const AddressPlan& plan, std::uint32_t ranks, const config::Settings& settings) {
+  const bool all_are_near = plan.mappers.together == ranks && settings.near_fabric == "shm";
+  return settings.signature_notices_max.value_or(coherence::signature_notices_for(ranks, all_are_near));
+}
+
 coherence::entry::Sizes entry_sizes_of(const AddressPlan& plan, std::uint32_t ranks,
                                        const config::Settings& settings) {
   if (ranks == 1 || plan.added_bytes == 0) return {};
@@ -37,7 +42,7 @@ JobContext::JobContext(const config::Settings& settings_of_rank, std::unique_ptr
       bootstrap(std::move(place)),
       self(bootstrap->self()),
       ranks(bootstrap->ranks()),
-      notices_max(settings.signature_notices_max.value_or(coherence::signature_notices_for(ranks))),
+      notices_max(notices_max_of(addresses, ranks, settings)),
       plan(std::move(addresses)),
       control(control_layout(ranks, notices_max)),
       entry_sizes(entry_sizes_of(plan, ranks, settings)) {}

@@ -53,7 +53,7 @@ TEST(Scale, NoticesThatANodeReadsAreBoundedInMigratingAlone) {
   // Each node changes four blocks, of which two have a reader: only those are named, and no more than fit.
   EXPECT_EQ(cost(Policy::migrating, WorkloadKind::stencil, few_nodes).notices, few_nodes * 2.0);
   EXPECT_LE(cost(Policy::migrating, WorkloadKind::stencil, nodes).notices,
-            static_cast<double>(coherence::signature_notices_for(nodes)));
+            static_cast<double>(coherence::signature_notices_for(nodes, false)));
   EXPECT_EQ(cost(Policy::notices, WorkloadKind::stencil, nodes).notices, nodes * 4.0);
 }
 

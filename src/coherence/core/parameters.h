@@ -10,10 +10,12 @@ namespace musubi::coherence {
 
 // How many notices a signature holds best. Every rank reads every notice, and most notices name blocks that
 // few others read. So a signature in a larger job holds fewer than travel in one message of the barrier.
-// Readers of blocks without a notice look for new versions themselves, at the same cost in a job of any size.
-constexpr std::size_t signature_notices_for(std::uint32_t ranks) {
+// Readers of blocks without a notice look for new versions themselves, at the same cost in a job of any size;
+// with all ranks near a look costs little more than a notice.
+constexpr std::size_t signature_notices_for(std::uint32_t ranks, bool all_are_near) {
   constexpr std::uint32_t few_ranks = 8;
-  return ranks <= few_ranks ? 4096 : 32;
+  if (ranks <= few_ranks) return 4096;
+  return all_are_near ? 16 : 32;
 }
 
 struct Parameters {
