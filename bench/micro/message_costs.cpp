@@ -63,7 +63,7 @@ void write_all(int socket, const std::byte* from, std::size_t bytes) {
   }
 }
 
-enum class Kind { unix_sockets, tcp, ofi, ofi_reads };
+enum class Kind { unix_sockets, tcp, ofi, ofi_rma };
 
 std::array<os::FileDescriptor, 2> joined_sockets(Kind kind) {
   int pair[2];
@@ -161,13 +161,13 @@ class NetworkJob final : public Job {
  private:
   static std::unique_ptr<Transport> open_transport(Kind kind, Rank self, const RegionMemory& memory,
                                                    const Exchange& exchange) {
-    if (kind == Kind::ofi || kind == Kind::ofi_reads) {
+    if (kind == Kind::ofi || kind == Kind::ofi_rma) {
       OfiOptions options;
       options.provider = "tcp;ofi_rxm";
       options.network = "127.0.0.1";
-      const OfiReadable readable{memory, true};
-      options.readable = {&readable, 1};
-      options.rma_bytes_min = kind == Kind::ofi_reads ? 1 : 0;
+      const OfiReachable reachable{memory, true};
+      options.reachable = {&reachable, 1};
+      options.rma_bytes_min = kind == Kind::ofi_rma ? 1 : 0;
       return std::move(open_ofi(self, 2, options, exchange)).value();
     }
     TcpOptions options;
@@ -209,10 +209,10 @@ class TwoRanks {
     service_.join();
   }
 
-  // Gets of `bytes` bytes, `count` posted at once and then awaited. A sample is one of them.
-  Row gets(const char* name, std::size_t bytes, std::size_t count, std::size_t rounds) {
+  // Gets or puts of `bytes` bytes, `count` posted at once and then awaited. A sample is one of them.
+  Row moves(const char* name, Verb verb, std::size_t bytes, std::size_t count, std::size_t rounds) {
     Fabric& fabric = job_->fabric(Rank{0});
-    std::vector<std::byte> local(bytes * count);
+    std::vector<std::byte> local(bytes * count, verb == Verb::put ? std::byte{1} : std::byte{});
     std::vector<Step> steps(count);
     std::vector<Event> completions(count);
     const std::atomic<bool> never{false};
@@ -220,7 +220,7 @@ class TwoRanks {
     for (std::size_t round = 0; round < rounds; ++round) {
       for (std::size_t i = 0; i < count; ++i) {
         const std::uint64_t offset = (round * count + i) * block_bytes % (region_bytes / 16);
-        steps[i] = get(region, offset, local.data() + i * bytes, bytes);
+        steps[i] = Step{verb, region, offset, local.data() + i * bytes, bytes};
         completions[i].reset();
       }
       const double begin = now_ns();
@@ -270,13 +270,18 @@ void add_rows(Kind kind, bool asleep, std::size_t rounds, std::vector<Row>& rows
   TwoRanks ranks(kind, asleep);
   const auto gets = [&](const std::string& name, std::size_t bytes, std::size_t count) {
     const std::size_t times = bytes == long_bytes ? rounds / 8 + 1 : rounds;
-    rows.push_back(ranks.gets((prefix + "get: " + name).c_str(), bytes, count, times));
+    rows.push_back(ranks.moves((prefix + "get: " + name).c_str(), Verb::get, bytes, count, times));
+  };
+  const auto puts = [&](const std::string& name, std::size_t bytes, std::size_t times) {
+    rows.push_back(ranks.moves((prefix + "put: " + name).c_str(), Verb::put, bytes, 1, times));
   };
   gets(std::string("8 bytes") + how, 8, 1);
   gets(std::string("32 KiB") + how, block_bytes, 1);
   gets(std::string("1 MiB") + how, long_bytes, 1);
   gets("64 of 8 bytes, each" + each, 8, window);
   gets("8 of 32 KiB, each" + each, block_bytes, 8);
+  puts(std::string("32 KiB") + how, block_bytes, rounds);
+  puts(std::string("1 MiB") + how, long_bytes, rounds / 8 + 1);
 }
 
 std::vector<Row> all_rows(std::size_t rounds) {
@@ -285,7 +290,7 @@ std::vector<Row> all_rows(std::size_t rounds) {
   std::vector<Kind> kinds{Kind::unix_sockets, Kind::tcp};
   if (auto found = ofi_on_this_host()) {
     kinds.push_back(Kind::ofi);
-    kinds.push_back(Kind::ofi_reads);
+    kinds.push_back(Kind::ofi_rma);
   } else {
     std::fprintf(stderr, "no rows of ofi: %s\n", found.error().message.c_str());
   }

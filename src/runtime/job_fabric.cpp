@@ -28,14 +28,14 @@ bool is_delayed(const config::Settings& settings) {
 }
 
 // Regions that have bytes of the program, and no words of a protocol between them: where the user says so,
-// peers read them by a network that tears words (rma_bytes_min).
-std::vector<fabric::OfiReadable> readable_of(std::span<const fabric::RegionMemory> regions) {
-  std::vector<fabric::OfiReadable> readable;
+// a network that tears words reaches them (rma_bytes_min).
+std::vector<fabric::OfiReachable> reachable_of(std::span<const fabric::RegionMemory> regions) {
+  std::vector<fabric::OfiReachable> reachable;
   for (const fabric::RegionMemory& region : regions) {
     const bool is_global = region.id == GlobalMemory::region;
-    if (is_global || region.id == coherence::published_region) readable.push_back({region, is_global});
+    if (is_global || region.id == coherence::published_region) reachable.push_back({region, is_global});
   }
-  return readable;
+  return reachable;
 }
 
 }  // namespace
@@ -125,8 +125,8 @@ Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(
     options.messages = messages;
     options.provider = settings.ofi_provider;
     options.network = network;
-    const std::vector<fabric::OfiReadable> readable = readable_of(regions);
-    options.readable = readable;
+    const std::vector<fabric::OfiReachable> reachable = reachable_of(regions);
+    options.reachable = reachable;
     options.rma_bytes_min = settings.rma_bytes_min;
     auto opened = fabric::open_ofi(job_.self, job_.ranks, options, exchange);
     if (!opened) return opened.error();

@@ -36,7 +36,7 @@ ActiveMessages::ActiveMessages(Transport& transport, std::span<const RegionMemor
       outbox_(transport, limits),
       meter_(distance),
       answers_(outbox_, transport.ranks(), counters, meter_),
-      reads_(transport, counters),
+      moves_(transport, counters),
       server_(transport, {self_, regions_, procedures_}),
       sleepers_(transport, policy),
       own_messages_(own_messages_max, driver_message_bytes_max) {}
@@ -56,7 +56,7 @@ Outcome ActiveMessages::post(Rank peer, std::span<const Step> steps, Event& comp
     sent += wire::payload_of(step).size();
   }
   const Outcome outcome =
-      reads_.begin(peer, steps, completion) ? Outcome::pending : outbox_.post(peer, steps, completion);
+      moves_.begin(peer, steps, completion) ? Outcome::pending : outbox_.post(peer, steps, completion);
   if (outcome != Outcome::busy) {
     counters_.add(trace::Counter::remote_operations);
     counters_.add(trace::Counter::far_operations);

@@ -17,8 +17,8 @@
 
 #include "fabric/active_messages/answers.h"
 #include "fabric/active_messages/line_meter.h"
+#include "fabric/active_messages/moves.h"
 #include "fabric/active_messages/outbox.h"
-#include "fabric/active_messages/reads.h"
 #include "fabric/active_messages/server.h"
 #include "fabric/active_messages/sleepers.h"
 #include "fabric/active_messages/transport.h"
@@ -96,7 +96,7 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   void received(Rank from, Lane lane, std::size_t bytes) noexcept override;
   void writable(Rank peer, Lane lane) noexcept override;
   void lost(Rank peer, Loss loss) noexcept override;
-  void has_read(void* token) noexcept override { reads_.end(token); }
+  void has_moved(void* token) noexcept override { moves_.end(token); }
 
   Outcome send_to_self(MessageKind kind, Urgency urgency, std::span<const std::byte> body) noexcept;
   bool deliver_own() noexcept;
@@ -114,7 +114,7 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   Outbox outbox_;
   LineMeter meter_;
   Answers answers_;
-  Reads reads_;
+  Moves moves_;
   Server server_;
   Sleepers sleepers_;
 

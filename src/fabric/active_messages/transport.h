@@ -19,7 +19,7 @@
 #include <string>
 
 #include "base/ids.h"
-#include "fabric/calls.h"
+#include "fabric/fabric.h"
 
 namespace musubi::fabric {
 
@@ -56,8 +56,8 @@ class Receiver {
   virtual void writable(Rank peer, Lane lane) noexcept = 0;
   // The peer has died or has closed its end. Once per peer.
   virtual void lost(Rank peer, Loss loss) noexcept = 0;
-  // The bytes of a read that was taken have come.
-  virtual void has_read(void* token) noexcept = 0;
+  // What begin_move() has begun is complete.
+  virtual void has_moved(void* token) noexcept = 0;
 
  protected:
   ~Receiver() = default;
@@ -86,15 +86,13 @@ class Transport {
   // and dropped. One thread at a time per lane.
   virtual std::size_t send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept = 0;
 
-  // Reads bytes of a peer's region by the network itself, so that no processor of the peer carries it out. As
-  // with a get aligned words stay whole, unless the user of the driver has given that up. Never blocks.
-  // Result: whether it was taken; Receiver::has_read follows, unless the peer gets lost. Any thread.
-  virtual bool begin_read(Rank, RegionId, std::uint64_t /*offset*/, std::span<std::byte> /*local*/,
-                          void* /*token*/) noexcept {
-    return false;
-  }
-  // The fewest bytes for which begin_read() may be true.
-  virtual std::size_t read_bytes_min() const noexcept { return SIZE_MAX; }
+  // Carries a get or a put out by the network itself, so that no processor of the peer does it. It keeps what
+  // fabric.h promises: aligned words stay whole, unless the user of the driver has given that up, and the end
+  // of a put is told when all see it. Never blocks. Result: whether it was taken; then the step and its
+  // buffer stay untouched until Receiver::has_moved, which does not follow if the peer gets lost. Any thread.
+  virtual bool begin_move(Rank, const Step&, void* /*token*/) noexcept { return false; }
+  // The fewest bytes for which begin_move() may be true.
+  virtual std::size_t move_bytes_min() const noexcept { return SIZE_MAX; }
 
   // Receives what has arrived, for some time. Never blocks. One thread at a time.
   virtual Polled poll(Receiver& receiver) noexcept = 0;

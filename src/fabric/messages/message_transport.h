@@ -38,12 +38,10 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   std::uint32_t ranks() const noexcept override { return net_->ranks(); }
   std::size_t send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept override;
   // Of peers whose line is open: they know the secret, and are asked whether they live.
-  bool begin_read(Rank peer, RegionId region, std::uint64_t offset, std::span<std::byte> local,
-                  void* token) noexcept override {
-    return line({peer, true}).state.load() == LineState::joined &&
-           net_->begin_read(peer, region, offset, local, token);
+  bool begin_move(Rank peer, const Step& step, void* token) noexcept override {
+    return line({peer, true}).state.load() == LineState::joined && net_->begin_move(peer, step, token);
   }
-  std::size_t read_bytes_min() const noexcept override { return net_->read_bytes_min(); }
+  std::size_t move_bytes_min() const noexcept override { return net_->move_bytes_min(); }
   Polled poll(Receiver& receiver) noexcept override;
   void sleep(Sleeper sleeper) noexcept override;
   void wake(Sleeper sleeper) noexcept override { net_->wake(sleeper); }
@@ -81,7 +79,7 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   void sent(Parcel& parcel) noexcept override;
   void failed(Rank peer) noexcept override { lose(peer, {}); }
   void lose(Rank peer, Loss loss) noexcept;
-  void has_read(void* token) noexcept override { receiver_->has_read(token); }
+  void has_moved(void* token) noexcept override { receiver_->has_moved(token); }
   const char* use(Parcel& parcel, std::size_t bytes, bool& is_kept) noexcept;
   const char* use_of_line(Name name, const MessageHead& head, Parcel& parcel, std::size_t bytes,
                           bool& is_kept) noexcept;

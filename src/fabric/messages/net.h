@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "base/ids.h"
@@ -37,7 +36,7 @@ class ParcelReceiver {
   virtual void sent(Parcel& parcel) noexcept = 0;
   // The peer is gone, or cannot be reached.
   virtual void failed(Rank peer) noexcept = 0;
-  virtual void has_read(void* token) noexcept = 0;  // as Receiver's
+  virtual void has_moved(void* token) noexcept = 0;  // as Receiver's
 
  protected:
   ~ParcelReceiver() = default;
@@ -68,11 +67,8 @@ class MessageNet {
   virtual void give_back(Parcel& parcel) noexcept = 0;
 
   // As Transport's.
-  virtual bool begin_read(Rank, RegionId, std::uint64_t /*offset*/, std::span<std::byte> /*local*/,
-                          void* /*token*/) noexcept {
-    return false;
-  }
-  virtual std::size_t read_bytes_min() const noexcept { return SIZE_MAX; }
+  virtual bool begin_move(Rank, const Step&, void* /*token*/) noexcept { return false; }
+  virtual std::size_t move_bytes_min() const noexcept { return SIZE_MAX; }
 
   // As Transport's; sleep() ends after `timeout_ms` at the latest, -1: never.
   virtual Polled poll(ParcelReceiver& receiver) noexcept = 0;

@@ -1,7 +1,7 @@
 // Transport driver ofi: ranks of several hosts, joined by libfabric: the fast networks of clusters
 // (Slingshot, Omni-Path, InfiniBand, EFA), and TCP where there is none. The library is loaded when the driver
-// is opened. What ranks do to each other's memory is done by the engine above, by messages; large gets can be
-// reads by the network itself.
+// is opened. What ranks do to each other's memory is done by the engine above, by messages; the network
+// itself can carry out large gets and puts.
 #pragma once
 
 #include <chrono>
@@ -20,8 +20,8 @@
 
 namespace musubi::fabric {
 
-// What peers may read by the network itself. It stays until the transport has ended.
-struct OfiReadable {
+// What peers reach by the network itself: read, and write. It stays until the transport has ended.
+struct OfiReachable {
   RegionMemory memory;
   // It gives no pages back. So a card may pin it, which takes all of its memory at once.
   bool keeps_pages = false;
@@ -31,9 +31,9 @@ struct OfiOptions {
   MessageOptions messages;
   std::string_view provider;  // as libfabric calls it; empty: the best of this host
   std::string_view network;  // an interface, or an address of this host, for providers that have IP addresses
-  std::span<const OfiReadable> readable;
-  // Gets of fewer bytes go by messages. 0: all do. None: some number with providers that keep words whole and
-  // pin nothing, else 0. Peers need not have the same.
+  std::span<const OfiReachable> reachable;
+  // Gets and puts of fewer bytes go by messages. 0: all do. None: some number with providers that keep words
+  // whole and pin nothing, else 0. Peers need not have the same.
   std::optional<std::size_t> rma_bytes_min;
 };
 

@@ -46,7 +46,7 @@ OfiNet::Slot* OfiNet::Waiting::take_all() noexcept {
 }
 
 OfiNet::OfiNet(const Library& library, Info info, Rank self, std::uint32_t ranks,
-               std::chrono::milliseconds patience, std::size_t read_bytes_min)
+               std::chrono::milliseconds patience, std::size_t rma_bytes_min)
     : library_(library),
       info_(std::move(info)),
       self_(self),
@@ -55,14 +55,14 @@ OfiNet::OfiNet(const Library& library, Info info, Rank self, std::uint32_t ranks
       name_(info_->fabric_attr->prov_name),
       registered_(groups_of(ranks)),
       peers_(ranks, FI_ADDR_UNSPEC),
-      reads_(calls_, *info_, ranks, read_bytes_min),
+      remote_(calls_, *info_, ranks, rma_bytes_min),
       failed_((ranks + peers_per_word - 1) / peers_per_word) {}
 
 OfiNet::~OfiNet() {
   const os::SignalsKept kept;
   library_.enter();
   endpoint_.reset();
-  reads_.close();
+  remote_.close();
   for (auto& each : registered_) Owned<fid_mr>(each.load()).reset();
 }
 
@@ -189,7 +189,7 @@ Polled OfiNet::poll_some(ParcelReceiver& receiver) noexcept {
 }
 
 void OfiNet::ended(Operation& operation, std::size_t bytes, ParcelReceiver& receiver) noexcept {
-  if (operation.is_read) return receiver.has_read(reads_.end(operation));
+  if (operation.is_move) return receiver.has_moved(remote_.end(operation));
   auto& slot = static_cast<Slot&>(operation);
   if (is_to_send(slot)) {
     receiver.sent(*slot.parcel);
@@ -198,7 +198,7 @@ void OfiNet::ended(Operation& operation, std::size_t bytes, ParcelReceiver& rece
   }
 }
 
-// Result: whether there was one. A read that has failed never ends: its peer is gone.
+// Result: whether there was one. A move that has failed never ends: its peer is gone.
 bool OfiNet::take_error(ParcelReceiver& receiver) noexcept {
   fi_cq_err_entry entry{};
   calls_.lock();
@@ -206,9 +206,9 @@ bool OfiNet::take_error(ParcelReceiver& receiver) noexcept {
   calls_.unlock();
   if (count != 1 || entry.op_context == nullptr) return false;
   auto& operation = *static_cast<Operation*>(entry.op_context);
-  if (operation.is_read) {
+  if (operation.is_move) {
     note_failure(operation.peer);
-    reads_.end(operation);
+    remote_.end(operation);
     return true;
   }
   auto& slot = static_cast<Slot&>(operation);

@@ -1,5 +1,5 @@
 // A message network by an endpoint of libfabric: unconnected, reliable (FI_EP_RDM). Beside messages it has
-// reads of peers' regions, if it is opened with some (remote_reads.h).
+// gets and puts of peers' regions, if it is opened with some (remote_memory.h).
 //
 // One thread at a time should sleep for it: each message would wake both sleepers. So the service thread does
 // not watch the queue while a waiter sleeps, nor until what woke the waiter has been received; poll() makes
@@ -20,7 +20,7 @@
 #include "fabric/messages/net.h"
 #include "fabric/ofi/call_lock.h"
 #include "fabric/ofi/library.h"
-#include "fabric/ofi/remote_reads.h"
+#include "fabric/ofi/remote_memory.h"
 #include "os/memory.h"
 #include "os/sockets.h"
 
@@ -29,10 +29,10 @@ namespace musubi::fabric::ofi {
 class OfiNet final : public MessageNet {
  public:
   // Opens an endpoint. `patience`: how long a message may be refused before its peer counts as gone.
-  // `readable`: what peers may read, if `info` has reads.
+  // `reachable`: what peers reach themselves, if `info` has that.
   static Result<std::unique_ptr<OfiNet>> open(const Library& library, Info info, Rank self,
                                               std::uint32_t ranks, std::chrono::milliseconds patience,
-                                              const Readable& readable);
+                                              const Reachable& reachable);
   ~OfiNet() override;
 
   // What peers reach it by.
@@ -40,8 +40,8 @@ class OfiNet final : public MessageNet {
   // The addresses of all ranks, by rank; empty: of one that cannot take part. Before anything is sent.
   Result<void> know(const std::vector<std::string>& addresses);
   // To be told to peers, and what a peer has told.
-  RemoteReads::Told own_regions() const noexcept { return reads_.own(); }
-  void know_regions(Rank peer, const RemoteReads::Told& told) noexcept { reads_.know(peer, told); }
+  RemoteMemory::Told own_regions() const noexcept { return remote_.own(); }
+  void know_regions(Rank peer, const RemoteMemory::Told& told) noexcept { remote_.know(peer, told); }
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return ranks_; }
@@ -50,12 +50,11 @@ class OfiNet final : public MessageNet {
   Parcel* open_group(std::uint32_t group) noexcept override;
   Sent send(Rank peer, Parcel& parcel, std::size_t bytes, Purpose purpose) noexcept override;
   void give_back(Parcel& parcel) noexcept override { post(slots()[parcel.number]); }
-  bool begin_read(Rank peer, RegionId region, std::uint64_t offset, std::span<std::byte> local,
-                  void* token) noexcept override {
+  bool begin_move(Rank peer, const Step& step, void* token) noexcept override {
     library_.enter();
-    return reads_.begin(peers_[peer.value], {peer, region, offset, local, token});
+    return remote_.begin(peer, peers_[peer.value], step, token);
   }
-  std::size_t read_bytes_min() const noexcept override { return reads_.bytes_min(); }
+  std::size_t move_bytes_min() const noexcept override { return remote_.bytes_min(); }
   Polled poll(ParcelReceiver& receiver) noexcept override;
   void sleep(Sleeper sleeper, int timeout_ms) noexcept override;
   void wake(Sleeper sleeper) noexcept override { bells_[index(sleeper)].ring(); }
@@ -81,7 +80,7 @@ class OfiNet final : public MessageNet {
   };
 
   OfiNet(const Library& library, Info info, Rank self, std::uint32_t ranks,
-         std::chrono::milliseconds patience, std::size_t read_bytes_min);
+         std::chrono::milliseconds patience, std::size_t rma_bytes_min);
   // In the sets of the sleepers.
   static constexpr std::uint64_t bell_data = 0, queue_data = 1;
 
@@ -130,7 +129,7 @@ class OfiNet final : public MessageNet {
   os::Mapping slot_memory_, parcel_memory_, bytes_;
 
   CallLock calls_;  // of the library, once peers are known
-  RemoteReads reads_;
+  RemoteMemory remote_;
   Waiting to_send_, to_post_;
   std::vector<std::atomic<std::uint64_t>> failed_;  // a bit per peer
   std::atomic<bool> any_failed_{false};

@@ -19,14 +19,14 @@ std::string encode(std::string_view build, const ofi::OfiNet& net) {
   build.copy(blob.data(), blob.size());
   blob += net.name();
   blob += '\0';
-  const ofi::RemoteReads::Told regions = net.own_regions();
+  const ofi::RemoteMemory::Told regions = net.own_regions();
   blob.append(reinterpret_cast<const char*>(&regions), sizeof regions);
   blob += net.address();
   return blob;
 }
 
 struct PeerTold {
-  ofi::RemoteReads::Told regions;
+  ofi::RemoteMemory::Told regions;
   std::string address;
 };
 
@@ -59,15 +59,16 @@ Result<std::unique_ptr<ofi::OfiNet>> open_net(Rank self, std::uint32_t ranks, co
   auto info = ofi::choose_provider(*library.value(), options.provider, options.network);
   if (!info) return info.error();
   const bool keeps_words = ofi::keeps_words(ofi::name_of(*info.value()));
-  ofi::Readable readable{options.readable,
-                         options.rma_bytes_min.value_or(keeps_words ? rma_bytes_min : std::size_t{0})};
-  if (readable.bytes_min != 0) {
-    auto able = ofi::able_to_read(*library.value(), *info.value(), options.network,
-                                  options.rma_bytes_min.has_value());
+  ofi::Reachable reachable{options.reachable,
+                           options.rma_bytes_min.value_or(keeps_words ? rma_bytes_min : std::size_t{0}),
+                           options.rma_bytes_min.has_value()};
+  if (reachable.bytes_min != 0) {
+    auto able = ofi::able_to_reach(*library.value(), *info.value(), options.network,
+                                   options.rma_bytes_min.has_value());
     if (able != nullptr) info = std::move(able);
   }
   return ofi::OfiNet::open(*library.value(), std::move(info).value(), self, ranks, options.messages.reach_max,
-                           readable);
+                           reachable);
 }
 
 Result<std::unique_ptr<MessageTransport>> join(Rank self, std::uint32_t ranks, const OfiOptions& options,

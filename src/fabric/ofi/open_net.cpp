@@ -24,11 +24,11 @@ Error OfiNet::problem(const char* doing, long status) const {
 
 Result<std::unique_ptr<OfiNet>> OfiNet::open(const Library& library, Info info, Rank self,
                                              std::uint32_t ranks, std::chrono::milliseconds patience,
-                                             const Readable& readable) {
+                                             const Reachable& reachable) {
   const os::SignalsKept kept;
   library.enter();
   std::unique_ptr<OfiNet> net(
-      new OfiNet(library, std::move(info), self, ranks, patience, readable.bytes_min));
+      new OfiNet(library, std::move(info), self, ranks, patience, reachable.bytes_min));
   const std::size_t parcels = std::size_t{groups_of(ranks)} * parcels_of_group;
   for (auto [memory, bytes] : {std::pair{&net->slot_memory_, parcels * sizeof(Slot)},
                                std::pair{&net->parcel_memory_, parcels * sizeof(Parcel)},
@@ -39,7 +39,12 @@ Result<std::unique_ptr<OfiNet>> OfiNet::open(const Library& library, Info info, 
   }
   if (auto opened = net->open_objects(); !opened) return opened.error();
   if (auto opened = net->open_sleepers(); !opened) return opened.error();
-  net->reads_.offer(*net->domain_, *net->endpoint_, readable.regions);
+  const int refused = net->remote_.offer(*net->domain_, *net->endpoint_, reachable.regions);
+  if (refused != 0 && reachable.is_asked_for) {
+    return Error{net->name_ +
+                 " of libfabric cannot register memory for its peers: " + library.text_of_error(-refused) +
+                 "; raise ulimit -l, lower global_bytes, or leave rma_bytes_min alone"};
+  }
   return net;
 }
 

@@ -23,25 +23,25 @@ std::size_t place_of(std::string_view name) {
   return static_cast<std::size_t>(std::ranges::find(preference, name) - preference.begin());
 }
 
-// Whose reads are made by hardware, which fetches memory by lines of the cache. A kernel that copies bytes
-// for a socket tears words.
-constexpr std::array<std::string_view, 2> whole_words{"cxi", "verbs;ofi_rxm"};
+// Hardware moves lines of the cache. A kernel that copies bytes for a socket tears words. The others of which
+// it may be true pin memory.
+constexpr std::string_view whole_words = "cxi";
 
-// Its reads stand for ever when the peer dies.
-constexpr std::string_view without_reads = "udp;ofi_rxd";
+// What it moves stands for ever when the peer dies.
+constexpr std::string_view without_moves = "udp;ofi_rxd";
 
-enum class Abilities : std::uint8_t { messages, reads, reads_of_pinned };
+enum class Abilities : std::uint8_t { messages, moves, moves_pinned };
 
 Info make_hints(const Library& library, Abilities abilities) {
   Info hints(library.dupinfo(nullptr), {&library});
-  const bool reads = abilities != Abilities::messages;
-  hints->caps = reads ? FI_MSG | FI_RMA | FI_READ | FI_REMOTE_READ | FI_SEND | FI_RECV : FI_MSG;
+  const bool moves = abilities != Abilities::messages;
+  hints->caps = moves ? FI_MSG | FI_RMA : FI_MSG;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ENDPOINT | FI_MR_PROV_KEY | FI_MR_VIRT_ADDR |
-                                (abilities == Abilities::reads ? 0 : FI_MR_ALLOCATED);
+                                (abilities == Abilities::moves ? 0 : FI_MR_ALLOCATED);
   return hints;
 }
 
@@ -109,13 +109,13 @@ Result<Info> choose_provider(const Library& library, std::string_view provider, 
                joined(list_providers(library)) + ". Set ofi_provider to one of them, or far_fabric=tcp"};
 }
 
-Info able_to_read(const Library& library, const fi_info& chosen, std::string_view network, bool may_pin) {
+Info able_to_reach(const Library& library, const fi_info& chosen, std::string_view network, bool may_pin) {
   auto addresses = os::addresses_of_network(network);
-  if (!addresses || name_of(chosen) == without_reads) return Info(nullptr, {&library});
+  if (!addresses || name_of(chosen) == without_moves) return Info(nullptr, {&library});
   const std::string name(name_of(chosen));
   const std::string node = has_ip_address(chosen) ? text_of(addresses.value()[0]) : std::string();
-  for (const Abilities abilities : {Abilities::reads, Abilities::reads_of_pinned}) {
-    if (abilities == Abilities::reads_of_pinned && !may_pin) break;
+  for (const Abilities abilities : {Abilities::moves, Abilities::moves_pinned}) {
+    if (abilities == Abilities::moves_pinned && !may_pin) break;
     const Info found = ask(library, name, node.empty() ? nullptr : node.c_str(), abilities);
     for (const fi_info* each = found.get(); each != nullptr; each = each->next) {
       if (has_ip_address(*each) == has_ip_address(chosen) && name_of(*each) == name) {
@@ -127,7 +127,7 @@ Info able_to_read(const Library& library, const fi_info& chosen, std::string_vie
 }
 
 bool keeps_words(std::string_view name) {
-  return std::ranges::find(whole_words, name) != whole_words.end();
+  return name == whole_words;
 }
 
 std::vector<std::string> list_providers(const Library& library) {

@@ -14,10 +14,10 @@ namespace musubi::fabric::ofi {
 // have IP addresses, the first one. Errors: there is none such.
 Result<Info> choose_provider(const Library& library, std::string_view provider, std::string_view network);
 
-// The same provider, able to read peers' memory. `may_pin`: if need be one that must have it allocated, and
-// pins it. Null: it is not able.
-Info able_to_read(const Library& library, const fi_info& chosen, std::string_view network, bool may_pin);
-// Whether its reads see aligned words of 8 bytes as a whole.
+// The same provider, able to reach peers' memory by itself. `may_pin`: if need be one that must have it
+// allocated, and pins it. Null: it is not able.
+Info able_to_reach(const Library& library, const fi_info& chosen, std::string_view network, bool may_pin);
+// Whether what it moves by itself is known to keep aligned words whole.
 bool keeps_words(std::string_view name);
 
 // The providers of this host that can carry messages between ranks, the best first. Empty: none.

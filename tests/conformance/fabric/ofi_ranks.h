@@ -25,9 +25,9 @@ struct OfiRank : NetworkRank<MessageTransport> {
                     const Exchange& exchange, WaitingPolicy policy, PeerWatcher* watcher = nullptr) {
     return open_by(
         [&] {
-          const OfiReadable readable{{region_of_tests, memory.data(), region_bytes}, true};
+          const OfiReachable reachable{{region_of_tests, memory.data(), region_bytes}, true};
           OfiOptions with_region = options;
-          with_region.readable = {&readable, 1};
+          with_region.reachable = {&reachable, 1};
           return open_ofi(self, ranks, with_region, exchange);
         },
         region_bytes, policy, watcher);

@@ -1,6 +1,6 @@
-// Reads of peers' memory by the network itself (fi_read). Each rank registers its regions once, and tells
-// peers how to name them: by address or by offset, and by a key. Keys are random where the provider lets us
-// choose: a stranger that does not know one reads nothing.
+// Gets and puts of peers' memory by the network itself. Each rank registers its regions once, and tells peers
+// how to name them: by address or by offset, and by a key. Keys are random where the provider lets us choose:
+// a stranger that does not know one reads and writes nothing.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -24,21 +24,22 @@ namespace musubi::fabric::ofi {
 // What the library gives back when it has done something.
 struct Operation {
   fi_context2 context;  // first: the library has its address
-  std::uint32_t peer;   // of what leaves, and of a read
-  bool is_read;
+  std::uint32_t peer;   // of what leaves, and of a move
+  bool is_move;
 };
 
-// What peers may read, and from how many bytes on this rank reads. 0: no rank does.
-struct Readable {
-  std::span<const OfiReadable> regions;
+// What peers reach, and from how many bytes on this rank does so itself. 0: no rank does.
+struct Reachable {
+  std::span<const OfiReachable> regions;
   std::size_t bytes_min = 0;
+  bool is_asked_for = false;  // by a setting: the job does not start without
 };
 
 // Result: as the library's. Within its lock.
 int register_memory(fid_domain& domain, fid_ep& endpoint, std::uint64_t mode, std::span<std::byte> memory,
                     std::uint64_t access, std::uint64_t key, Owned<fid_mr>& registered) noexcept;
 
-class RemoteReads {
+class RemoteMemory {
  public:
   // How to name a rank's regions.
   struct Told {
@@ -49,42 +50,36 @@ class RemoteReads {
     std::uint64_t there;  // a bit per region
     std::array<Region, region_count_max> regions;
   };
-  struct Request {
-    Rank peer;
-    RegionId region;
-    std::uint64_t offset;
-    std::span<std::byte> local;
-    void* token;
-  };
-
   // `calls` and `info` outlive this.
-  RemoteReads(CallLock& calls, const fi_info& info, std::uint32_t ranks, std::size_t bytes_min);
+  RemoteMemory(CallLock& calls, const fi_info& info, std::uint32_t ranks, std::size_t bytes_min);
 
-  // Registers what peers may read, if the provider has reads. What it does not take goes by messages.
-  void offer(fid_domain& domain, fid_ep& endpoint, std::span<const OfiReadable> regions) noexcept;
+  // Registers what peers reach, if the provider can do it. What it does not take goes by messages. Result: 0,
+  // or why it did not take one, as the library numbers errors.
+  int offer(fid_domain& domain, fid_ep& endpoint, std::span<const OfiReachable> regions) noexcept;
   const Told& own() const noexcept { return own_; }
   void know(Rank peer, const Told& told) noexcept {
     if (bytes_min_ != SIZE_MAX) peers_[peer.value] = told;
   }
-  // SIZE_MAX: without reads.
+  // SIZE_MAX: all goes by messages.
   std::size_t bytes_min() const noexcept { return bytes_min_; }
 
   // Result: false: not now, or never. Any thread, signal-safe.
-  bool begin(fi_addr_t address, const Request& request) noexcept;
+  bool begin(Rank peer, fi_addr_t address, const Step& step, void* token) noexcept;
   // Of one that is complete or has failed. Result: its token.
   void* end(Operation& operation) noexcept;
   // After the endpoint, before its domain.
   void close() noexcept;
 
  private:
-  struct Read : Operation {
+  struct Move : Operation {
     void* token = nullptr;
     Owned<fid_mr> local;
-    Read* next = nullptr;
+    Move* next = nullptr;
   };
 
-  Read* take() noexcept;
-  void give_back(Read* read) noexcept;
+  long post(Move& move, fi_addr_t address, const Told::Region& region, const Step& step) noexcept;
+  Move* take() noexcept;
+  void give_back(Move* move) noexcept;
 
   CallLock& calls_;
   const fi_info& info_;
@@ -95,9 +90,9 @@ class RemoteReads {
   Told own_{};
   std::vector<Told> peers_;
   std::vector<Owned<fid_mr>> registered_;
-  std::vector<Read> reads_;
+  std::vector<Move> moves_;
   SpinLock lock_;
-  Read* free_ MUSUBI_GUARDED_BY(lock_) = nullptr;
+  Move* free_ MUSUBI_GUARDED_BY(lock_) = nullptr;
 };
 
 }  // namespace musubi::fabric::ofi

@@ -1,4 +1,4 @@
-#include "fabric/active_messages/reads.h"
+#include "fabric/active_messages/moves.h"
 
 #include <algorithm>
 
@@ -8,36 +8,35 @@
 namespace musubi::fabric {
 namespace {
 
-constexpr std::size_t reads_max = 256;
+constexpr std::size_t moves_max = 256;
 
 }  // namespace
 
-Reads::Reads(Transport& transport, trace::Counters& counters)
+Moves::Moves(Transport& transport, trace::Counters& counters)
     : transport_(transport),
       counters_(counters),
-      bytes_min_(transport.read_bytes_min()),
-      under_way_(reads_max, 0) {}
+      bytes_min_(transport.move_bytes_min()),
+      under_way_(moves_max, 0) {}
 
-bool Reads::begin(Rank peer, std::span<const Step> steps, Event& completion) noexcept {
+bool Moves::begin(Rank peer, std::span<const Step> steps, Event& completion) noexcept {
   const Step& step = steps.front();
-  if (steps.size() != 1 || step.verb != Verb::get || step.bytes < bytes_min_) return false;
-  if (step.after != no_verdict) return false;
+  const bool can_move = step.verb == Verb::get || step.verb == Verb::put;
+  if (steps.size() != 1 || !can_move || step.bytes < bytes_min_ || step.after != no_verdict) return false;
   Entry* const entry = under_way_.take();
   if (entry == nullptr) return false;
   entry->steps = &step;
   entry->completion = &completion;
   entry->sent_ns = os::monotonic_ns();
-  const std::span local(static_cast<std::byte*>(step.local), step.bytes);
-  if (transport_.begin_read(peer, step.region, step.offset, local, entry)) return true;
+  if (transport_.begin_move(peer, step, entry)) return true;
   under_way_.give_back(entry);
   return false;
 }
 
-void Reads::end(void* token) noexcept {
+void Moves::end(void* token) noexcept {
   auto* const entry = static_cast<Entry*>(token);
   const std::size_t bytes = entry->steps->bytes;
-  count_bytes(counters_, bytes);
-  counters_.add(trace::Counter::rma_gets);
+  if (entry->steps->verb == Verb::get) count_bytes(counters_, bytes);  // of a put post() has counted them
+  counters_.add(trace::Counter::rma_operations);
   counters_.add(trace::Counter::rma_bytes, bytes);
   const std::uint64_t now_ns = os::monotonic_ns();
   counters_.add(trace::Counter::far_trip_ns, now_ns - std::min(now_ns, entry->sent_ns));

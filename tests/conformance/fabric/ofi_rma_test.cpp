@@ -1,9 +1,10 @@
-// Gets that the network itself carries out: which ones, what they bring, and what happens without them.
+// What the network itself carries out: which gets and puts, what they bring, and what happens without it.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -25,7 +26,7 @@ std::byte pattern(std::size_t at) {
 
 }  // namespace
 
-class OfiReads : public ::testing::Test {
+class OfiRma : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!has_provider("tcp;ofi_rxm")) GTEST_SKIP();
@@ -54,14 +55,14 @@ class OfiReads : public ::testing::Test {
     ASSERT_TRUE(comes_true([&] { return completion.is_set(); }));
   }
   void expect_get(std::uint64_t offset, std::size_t bytes, std::uint64_t reads) {
-    const std::uint64_t before = count(Counter::rma_gets), bytes_before = count(Counter::far_bytes);
+    const std::uint64_t before = count(Counter::rma_operations), bytes_before = count(Counter::far_bytes);
     std::vector<std::byte> local(bytes + 2, std::byte{0xee});
     const Step step = get(region_of_tests, offset, local.data() + 1, bytes);
     carry_out({&step, 1});
     for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(local[i + 1], pattern(offset + i)) << i;
     EXPECT_EQ(local.front(), std::byte{0xee});
     EXPECT_EQ(local.back(), std::byte{0xee});
-    EXPECT_EQ(count(Counter::rma_gets) - before, reads) << bytes << " bytes at " << offset;
+    EXPECT_EQ(count(Counter::rma_operations) - before, reads) << bytes << " bytes at " << offset;
     EXPECT_EQ(count(Counter::far_bytes) - bytes_before, bytes);
   }
 
@@ -71,7 +72,7 @@ class OfiReads : public ::testing::Test {
   std::optional<ServiceThreads> services_;
 };
 
-TEST_F(OfiReads, LongGetsAreReads) {
+TEST_F(OfiRma, LongGets) {
   open(bytes_min, bytes_min);
   expect_get(0, bytes_min, 1);
   expect_get(4096, std::size_t{1} << 20, 1);
@@ -80,7 +81,7 @@ TEST_F(OfiReads, LongGetsAreReads) {
   EXPECT_EQ(count(Counter::rma_bytes), 3 * bytes_min + 3 + (std::size_t{1} << 20));
 }
 
-TEST_F(OfiReads, ShortGetsAndStepsWithAnOrderGoByMessages) {
+TEST_F(OfiRma, ShortOnesAndStepsWithAnOrderGoByMessages) {
   open(bytes_min, bytes_min);
   expect_get(8, bytes_min - 1, 0);
   std::vector<std::byte> local(bytes_min), more(bytes_min);
@@ -91,13 +92,13 @@ TEST_F(OfiReads, ShortGetsAndStepsWithAnOrderGoByMessages) {
   const std::array<Step, 2> mixed{get(region_of_tests, 0, local.data(), bytes_min),
                                   fetch_add(region_of_tests, 0, &old, 1)};
   carry_out(mixed);
-  const Step store = put(region_of_tests, 0, local.data(), bytes_min);
+  const Step store = put(region_of_tests, 0, local.data(), bytes_min - 1);
   carry_out({&store, 1});
-  EXPECT_EQ(count(Counter::rma_gets), 0u);
+  EXPECT_EQ(count(Counter::rma_operations), 0u);
 }
 
 // 0, as the user says; none, as this provider tears words; a peer that offers nothing.
-TEST_F(OfiReads, WithoutThemGetsGoByMessages) {
+TEST_F(OfiRma, WithoutItGetsGoByMessages) {
   using Setting = std::optional<std::size_t>;
   for (const auto& [own, peers] :
        {std::pair<Setting, Setting>{0, 0}, {std::nullopt, std::nullopt}, {bytes_min, 0}, {0, bytes_min}}) {
@@ -108,7 +109,30 @@ TEST_F(OfiReads, WithoutThemGetsGoByMessages) {
   }
 }
 
-TEST_F(OfiReads, PagesGivenBackReadAsZeros) {
+// When it is complete the peer's memory has all of it.
+TEST_F(OfiRma, LongPuts) {
+  open(bytes_min, bytes_min);
+  constexpr std::size_t bytes = std::size_t{4} << 20, offset = 4096 + 5, rounds = 20;
+  std::vector<std::byte> local(bytes);
+  const Step step = put(region_of_tests, offset, local.data(), bytes);
+  for (std::size_t round = 1; round <= rounds; ++round) {
+    std::ranges::fill(local, static_cast<std::byte>(round));
+    Event completion;
+    const std::atomic<bool> never{false};
+    ASSERT_EQ(asking().post(Rank{1}, {&step, 1}, completion), Outcome::pending);
+    while (!completion.is_set()) {
+      if (!asking().progress()) asking().wait(never);
+    }
+    EXPECT_EQ(ranks_[1].memory.data()[offset + bytes - 1], static_cast<std::byte>(round)) << "too early";
+    ASSERT_EQ(std::memcmp(ranks_[1].memory.data() + offset, local.data(), bytes), 0) << round;
+  }
+  EXPECT_EQ(ranks_[1].memory.data()[offset - 1], pattern(offset - 1));
+  EXPECT_EQ(ranks_[1].memory.data()[offset + bytes], pattern(offset + bytes));
+  EXPECT_EQ(count(Counter::rma_operations), rounds);
+  EXPECT_EQ(count(Counter::rma_bytes), rounds * bytes);
+}
+
+TEST_F(OfiRma, PagesGivenBackReadAsZeros) {
   open(bytes_min, bytes_min);
   std::byte* const pages = ranks_[1].memory.data() + (std::size_t{1} << 20);
   ASSERT_EQ(::madvise(pages, bytes_min, MADV_DONTNEED), 0);
@@ -119,11 +143,11 @@ TEST_F(OfiReads, PagesGivenBackReadAsZeros) {
   std::memset(pages, 2, bytes_min);
   carry_out({&step, 1});
   EXPECT_TRUE(std::ranges::all_of(local, [](std::byte each) { return each == std::byte{2}; }));
-  EXPECT_EQ(count(Counter::rma_gets), 2u);
+  EXPECT_EQ(count(Counter::rma_operations), 2u);
 }
 
 // This provider has regions named by address, the other one by offset.
-TEST_F(OfiReads, RegionsAreNamedAsTheProviderWants) {
+TEST_F(OfiRma, RegionsAreNamedAsTheProviderWants) {
   if (!has_provider("shm")) GTEST_SKIP();
   open(bytes_min, bytes_min, ofi_options_of_tests("shm", ""));
   expect_get(12345, bytes_min, 1);
@@ -131,7 +155,7 @@ TEST_F(OfiReads, RegionsAreNamedAsTheProviderWants) {
 }
 
 // More than may be under way: the rest goes by messages.
-TEST_F(OfiReads, ManyAtOnceAllArrive) {
+TEST_F(OfiRma, ManyAtOnceAllArrive) {
   open(bytes_min, bytes_min);
   constexpr std::size_t gets = 400;
   std::vector<std::byte> local(gets * bytes_min);
@@ -149,11 +173,11 @@ TEST_F(OfiReads, ManyAtOnceAllArrive) {
       ASSERT_EQ(local[i * bytes_min + at], pattern(i * 512 + at));
     }
   }
-  EXPECT_GT(count(Counter::rma_gets), 0u);
+  EXPECT_GT(count(Counter::rma_operations), 0u);
 }
 
 // Its service thread has ended, so the read stands when it dies.
-TEST_F(OfiReads, APeerThatDiesDuringAReadIsNoticed) {
+TEST_F(OfiRma, APeerThatDiesMeanwhileIsNoticed) {
   open(bytes_min, bytes_min);
   services_->end(Rank{1});
   std::vector<std::byte> local(std::size_t{4} << 20);

@@ -1,5 +1,5 @@
-// Gets that the network carries out itself (Transport::begin_read): batches that are one get, long enough. In
-// others the order of the steps counts, and only the target's processor keeps it.
+// What the network carries out itself (Transport::begin_move): batches that are one get or one put, long
+// enough. In others the order of the steps counts, and only the target's processor keeps it.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@
 namespace musubi::fabric {
 
 // Signal-safe.
-class Reads {
+class Moves {
  public:
-  Reads(Transport& transport, trace::Counters& counters);
+  Moves(Transport& transport, trace::Counters& counters);
 
   // As Fabric::post. Result: false: the batch must go by a message. Any thread.
   bool begin(Rank peer, std::span<const Step> steps, Event& completion) noexcept;
