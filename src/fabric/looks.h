@@ -3,8 +3,8 @@
 
 namespace musubi::fabric {
 
-// Says so when the thread has looked a few times in vain: most replies come before that. `Attended` has
-// begin_looks() and end_looks(), as of JointSleep.
+// Says so when the thread has looked once in vain. `Attended` has begin_looks() and end_looks(), as of
+// JointSleep.
 template <typename Attended>
 class Looks {
  public:
@@ -15,16 +15,13 @@ class Looks {
     if (has_told_) attended_->end_looks();
   }
   void looked_in_vain() noexcept {
-    if (has_told_ || attended_ == nullptr || ++looks_ < looks_untold) return;
+    if (has_told_ || attended_ == nullptr) return;
     has_told_ = true;
     attended_->begin_looks();
   }
 
  private:
-  static constexpr unsigned looks_untold = 1;
-
   Attended* const attended_;
-  unsigned looks_ = 0;
   bool has_told_ = false;
 };
 
