@@ -122,7 +122,7 @@ class Protocol {
   // threads). REQUIRES: this rank is their initial home, nobody has touched them.
   virtual void pin(BlockId first, std::uint64_t count) = 0;
   // Of a pinned range, only blocks that overlap [low, high) of the user view are compared at releases.
-  // `range` is the number of the thread slot whose stack it is. Any thread; cheap.
+  // `range`, below stacks_max, is the number of the thread slot whose stack it is. Any thread; cheap.
   virtual void note_stack(std::size_t range, std::uintptr_t low, std::uintptr_t high) = 0;
 
   // For programs that hand data over by plain flags.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "coherence/stacks_max.h"
 #include "os/memory.h"
 
 namespace musubi::runtime {
@@ -21,8 +22,7 @@ constexpr std::size_t heap_bytes_max = std::size_t{1} << 40;
 constexpr std::size_t heap_views_bytes_max = std::size_t{16} << 40;
 constexpr std::size_t global_bytes_max = std::size_t{16} << 30;
 constexpr std::size_t added_bytes_max = std::size_t{64} << 30;
-constexpr std::size_t stack_slots_max = 4097;  // of a rank: as many threads as a team may have there
-constexpr std::size_t stack_slots_kept = 33;   // before the heap gets all that it may have
+constexpr std::size_t stack_slots_kept = 33;  // before the heap gets all that it may have
 constexpr std::size_t library_span_max = std::size_t{64} << 30;
 constexpr std::size_t late_library_bytes_max = std::size_t{4} << 30;
 // A page may be shared while its neighbour is the library's own.
@@ -47,7 +47,7 @@ std::size_t stack_slots(const config::Settings& settings, const Mappers& mappers
   const std::size_t left =
       share > heap_bytes_kept && !mappers.commit_strictly ? (share - heap_bytes_kept) / 4 : 0;
   const std::size_t kept = std::min(share / 2, stack_slots_kept * slot_bytes);
-  return std::max(needed, std::min(stack_slots_max, std::max(left, kept) / slot_bytes));
+  return std::max(needed, std::min(coherence::stacks_max, std::max(left, kept) / slot_bytes));
 }
 
 std::size_t heap_bytes_of_rank(const config::Settings& settings, const Mappers& mappers, std::size_t stacks) {

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/check.h"
+#include "coherence/stacks_max.h"
 
 namespace musubi::coherence::migrating {
 
@@ -21,7 +22,7 @@ class StacksInUse {
 
   // `slot`: the thread's. Any thread; cheap.
   void set(std::size_t slot, std::uintptr_t low, std::uintptr_t high) {
-    MUSUBI_CHECK(slot < slots);
+    MUSUBI_CHECK(slot < stacks_max);
     words_[slot].low.store(low, std::memory_order_relaxed);
     words_[slot].high.store(high, std::memory_order_relaxed);
     std::size_t end = end_.load();
@@ -41,13 +42,12 @@ class StacksInUse {
   }
 
  private:
-  static constexpr std::size_t slots = 1024;
   struct Words {
     std::atomic<std::uintptr_t> low{0};
     std::atomic<std::uintptr_t> high{0};
   };
 
-  std::unique_ptr<Words[]> words_{new Words[slots]};
+  std::unique_ptr<Words[]> words_{new Words[stacks_max]};
   std::atomic<std::size_t> end_{0};
 };
 

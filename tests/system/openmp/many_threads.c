@@ -1,10 +1,12 @@
-// A team of a thousand threads.
+// many_threads [size]: a team of a thousand threads, or of so many.
 #include "check.h"
 
-enum { size = 1000 };
-static int numbers[size];
+enum { size_max = 10000 };
+static int numbers[size_max];
 
-int main(void) {
+int main(int argument_count, char** arguments) {
+  const int size = argument_count > 1 ? atoi(arguments[1]) : 1000;
+  CHECK(size > 1 && size <= size_max);
   for (int round = 1; round <= 2; ++round) {
     long sum = 0;
 #pragma omp parallel num_threads(size) reduction(+ : sum)

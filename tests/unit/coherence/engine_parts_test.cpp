@@ -89,6 +89,8 @@ TEST(StacksInUse, KnowTheSlotsThatWereInUse) {
   EXPECT_EQ(ranges.within(3, 150, 500).low, 150u);
   EXPECT_EQ(ranges.within(3, 150, 500).high, 200u);
   EXPECT_TRUE(ranges.within(3, 200, 500).empty());
+  ranges.set(stacks_max - 1, 300, 400);
+  EXPECT_EQ(ranges.end(), stacks_max);
 }
 
 }  // namespace
