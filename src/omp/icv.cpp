@@ -95,12 +95,11 @@ std::optional<RunSchedule> parse_schedule(std::string_view text) {
   } else {
     return {};
   }
-  const bool chunked = schedule.kind == Schedule::dynamic || schedule.kind == Schedule::guided;
-  schedule.chunk = chunked ? 1 : 0;
+  schedule.chunk = schedule.kind == Schedule::static_chunks ? 0 : 1;
   if (comma != text.npos) {
     const auto chunk = parse_number(text.substr(comma + 1), 1, 0x7fffffff);
     if (!chunk) return {};
-    if (schedule.kind != Schedule::automatic) schedule.chunk = static_cast<std::uint32_t>(*chunk);
+    schedule.chunk = static_cast<std::uint32_t>(*chunk);
   }
   return schedule;
 }
@@ -249,7 +248,8 @@ std::string describe(const Environment& environment, bool verbose) {
   line("OMP_NESTED", icv.max_active_levels > 1 ? "TRUE" : "FALSE");
   line("OMP_NUM_THREADS", std::to_string(icv.threads));
   std::string schedule = schedule_name(icv.schedule.kind);
-  if (icv.schedule.chunk > 1) schedule += "," + std::to_string(icv.schedule.chunk);
+  if (icv.schedule.chunk > 1 && icv.schedule.kind != Schedule::automatic)
+    schedule += "," + std::to_string(icv.schedule.chunk);
   line("OMP_SCHEDULE", schedule);
   line("OMP_PROC_BIND", "FALSE");
   line("OMP_PLACES", "");

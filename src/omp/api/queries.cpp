@@ -85,6 +85,7 @@ MUSUBI_EXPORT void omp_set_schedule(unsigned kind, int chunk) {
   RunSchedule& schedule = current_task().icv.schedule;
   schedule.kind = static_cast<Schedule>(plain);
   schedule.monotonic = (kind & monotonic_flag) != 0;
+  if (schedule.kind == Schedule::automatic) return;  // its loops have no use for a chunk
   const std::uint32_t smallest = schedule.kind == Schedule::static_chunks ? 0 : 1;
   schedule.chunk = chunk < 1 ? smallest : static_cast<std::uint32_t>(chunk);
 }

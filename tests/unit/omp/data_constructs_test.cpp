@@ -78,6 +78,7 @@ TEST_P(DataConstructs, control_variables_travel_to_the_threads) {
     omp_set_num_threads(5);
     omp_set_dynamic(0);
     omp_set_schedule(omp_sched_guided, 9);
+    omp_set_schedule(omp_sched_auto, 5);  // leaves the chunk as it is
     int wrong = 0, size = 0;
 #pragma omp parallel reduction(+ : wrong) reduction(max : size)
     {
@@ -85,7 +86,7 @@ TEST_P(DataConstructs, control_variables_travel_to_the_threads) {
       omp_sched_t kind;
       int chunk;
       omp_get_schedule(&kind, &chunk);
-      wrong += kind != omp_sched_guided || chunk != 9;
+      wrong += kind != omp_sched_auto || chunk != 9;
       wrong += omp_get_max_threads() != 5;
       omp_set_num_threads(2);
       wrong += omp_get_max_threads() != 2;

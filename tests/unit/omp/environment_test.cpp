@@ -97,6 +97,18 @@ TEST(Environment, refuses_rubbish_with_one_line_each) {
   }
 }
 
+// Programs see it by omp_get_schedule, as with libgomp.
+TEST(Environment, gives_a_chunk_to_each_schedule) {
+  const auto chunk_of = [](const char* text) {
+    return read({{"OMP_SCHEDULE", text}}).environment.initial.schedule.chunk;
+  };
+  EXPECT_EQ(0u, chunk_of("static"));
+  EXPECT_EQ(1u, chunk_of("dynamic"));
+  EXPECT_EQ(1u, chunk_of("guided"));
+  EXPECT_EQ(1u, chunk_of("auto"));
+  EXPECT_EQ(5u, chunk_of("auto,5"));
+}
+
 TEST(Environment, the_thread_limit_bounds_the_team) {
   EXPECT_EQ(2u, read({{"OMP_THREAD_LIMIT", "2"}}).environment.initial.threads);
 }
