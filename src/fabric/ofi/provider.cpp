@@ -30,6 +30,10 @@ constexpr std::string_view whole_words = "cxi";
 // What it moves stands for ever when the peer dies.
 constexpr std::string_view without_moves = "udp;ofi_rxd";
 
+// A card acknowledges what it has received, which need not be in memory yet: ofi_rxm promises more than verbs
+// below it keeps. `net` completes puts that have not arrived.
+constexpr std::array<std::string_view, 3> without_delivery{"verbs;ofi_rxm", "verbs;ofi_rxd", "net"};
+
 enum class Abilities : std::uint8_t { messages, moves, moves_pinned };
 
 Info make_hints(const Library& library, Abilities abilities) {
@@ -128,6 +132,10 @@ Info able_to_reach(const Library& library, const fi_info& chosen, std::string_vi
 
 bool keeps_words(std::string_view name) {
   return name == whole_words;
+}
+
+bool tells_delivery(std::string_view name) {
+  return std::ranges::find(without_delivery, name) == without_delivery.end();
 }
 
 std::vector<std::string> list_providers(const Library& library) {

@@ -19,6 +19,8 @@ Result<Info> choose_provider(const Library& library, std::string_view provider, 
 Info able_to_reach(const Library& library, const fi_info& chosen, std::string_view network, bool may_pin);
 // Whether what it moves by itself is known to keep aligned words whole.
 bool keeps_words(std::string_view name);
+// Whether a put that it calls complete is in the peer's memory.
+bool tells_delivery(std::string_view name);
 
 // The providers of this host that can carry messages between ranks, the best first. Empty: none.
 std::vector<std::string> list_providers(const Library& library);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <utility>
 
+#include "fabric/ofi/provider.h"
 #include "os/memory.h"
 #include "os/tcp.h"
 
@@ -40,7 +41,8 @@ RemoteMemory::RemoteMemory(CallLock& calls, const fi_info& info, std::uint32_t r
     : calls_(calls),
       info_(info),
       mode_(static_cast<std::uint64_t>(info.domain_attr->mr_mode)),
-      bytes_min_((info.caps & FI_RMA) != 0 && bytes_min != 0 ? bytes_min : SIZE_MAX) {
+      bytes_min_((info.caps & FI_RMA) != 0 && bytes_min != 0 ? bytes_min : SIZE_MAX),
+      tells_delivery_(tells_delivery(name_of(info))) {
   if (bytes_min_ == SIZE_MAX) return;
   peers_.resize(ranks);
   moves_ = std::vector<Move>(moves_max);
@@ -82,6 +84,7 @@ int RemoteMemory::offer(fid_domain& domain, fid_ep& endpoint,
 
 bool RemoteMemory::begin(Rank peer, fi_addr_t address, const Step& step, void* token) noexcept {
   if (bytes_min_ == SIZE_MAX || step.bytes > info_.ep_attr->max_msg_size) return false;
+  if (step.verb == Verb::put && !tells_delivery_) return false;
   const Told& theirs = peers_[peer.value];
   if ((theirs.there >> step.region.value & 1) == 0) return false;
   Move* const move = take();

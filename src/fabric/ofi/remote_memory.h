@@ -50,7 +50,7 @@ class RemoteMemory {
     std::uint64_t there;  // a bit per region
     std::array<Region, region_count_max> regions;
   };
-  // `calls` and `info` outlive this.
+  // `calls` and `info` outlive this. Puts go by messages where a complete one may not have arrived.
   RemoteMemory(CallLock& calls, const fi_info& info, std::uint32_t ranks, std::size_t bytes_min);
 
   // Registers what peers reach, if the provider can do it. What it does not take goes by messages. Result: 0,
@@ -85,6 +85,7 @@ class RemoteMemory {
   const fi_info& info_;
   const std::uint64_t mode_;
   const std::size_t bytes_min_;
+  const bool tells_delivery_;
   fid_domain* domain_ = nullptr;
   fid_ep* endpoint_ = nullptr;
   Told own_{};
