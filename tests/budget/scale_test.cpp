@@ -47,6 +47,12 @@ TEST(Scale, CopiesLapseOnlyIfTheyHaveChanged) {
   }
 }
 
+// Of four vectors one changes between two barriers. The notices of its blocks fit, so copies of the others
+// stay.
+TEST(Scale, CopiesOfWhatDoesNotChangeStayWhereNoticesFit) {
+  EXPECT_EQ(cost(Policy::migrating, WorkloadKind::small_regions, 64).renewals, 0);
+}
+
 TEST(Scale, NoticesThatANodeReadsAreBoundedInMigratingAlone) {
   constexpr std::uint32_t few_nodes = 8;
   constexpr std::uint32_t nodes = 64;

@@ -157,6 +157,11 @@ TEST_F(HeapTest, LargeMemoryBeginsAtABlockAndAlignmentIsKept) {
   void* const large = process_heap.allocate(300000, nullptr);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large) % block_bytes, 0u);
   process_heap.release(large);
+  for (unsigned i = 0; i < 4; ++i) {
+    process_heap.allocate(20000, nullptr);  // stays, and ends inside of a block
+    void* const two_blocks = process_heap.allocate(2 * block_bytes, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(two_blocks) % block_bytes, 0u);
+  }
   for (std::size_t alignment = 8; alignment <= (1 << 20); alignment *= 2) {
     void* const pointer = process_heap.allocate_aligned(alignment, 500, nullptr);
     EXPECT_TRUE(process_heap.is_own(pointer));
