@@ -63,8 +63,7 @@ Result<std::unique_ptr<ofi::OfiNet>> open_net(Rank self, std::uint32_t ranks, co
                            options.rma_bytes_min.value_or(keeps_words ? rma_bytes_min : std::size_t{0}),
                            options.rma_bytes_min.has_value()};
   if (reachable.bytes_min != 0) {
-    auto able = ofi::able_to_reach(*library.value(), *info.value(), options.network,
-                                   options.rma_bytes_min.has_value());
+    auto able = ofi::able_to_reach(*library.value(), *info.value(), options.network, reachable.is_asked_for);
     if (able != nullptr) info = std::move(able);
   }
   return ofi::OfiNet::open(*library.value(), std::move(info).value(), self, ranks, options.messages.reach_max,
