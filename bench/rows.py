@@ -15,6 +15,8 @@ from table import Row, Value
 # libgomp's threads spin while they wait unless told otherwise, which is the harder peer on an idle machine.
 LIBGOMP, PASSIVE, SEQUENTIAL = "libgomp", "libgomp passive", "1 thread"
 TWO_RANKS, ONE_RANK = "musubi -n 2", "musubi -n 1 -t 2"
+# Ranks with memories of their own, on one host: what a protocol between them costs.
+OWN_MEMORIES, PROTOCOL = "musubi -n 2, protocol", "--set coherence=protocol"
 FOLDERS = {"heat": "examples", "hash_table": "examples", "traversal": "examples",
            "nbody_by_sms": "examples/sms", "mandelbrot_by_sms": "examples/sms"}
 MPIRUN = "mpirun --allow-run-as-root --oversubscribe"
@@ -117,10 +119,10 @@ class Suite:
         twin = ("write fault: readable -> twin 32 KiB, writable", "musubi: write fault with twin of 32 KiB")
         both = ("write fault: invalid -> filled 32 KiB, writable",
                 "musubi: write fault with fetch and twin of 32 KiB")
-        floor, ours = "SIGSEGV + memcpy + mprotect", TWO_RANKS
+        floor, ours = "SIGSEGV + memcpy + mprotect", OWN_MEMORIES
         rounds = self.size(5000, 256)
         # Without the fetches ahead and the runs, which are there to save these faults.
-        options = "-n 2 --stats --set fetches_ahead_max=0 --set run_bytes_max=0"
+        options = f"-n 2 {PROTOCOL} --stats --set fetches_ahead_max=0 --set run_bytes_max=0"
         memory = ", from memory"  # blocks that fit no cache, on either side
 
         def both_sizes(names):
@@ -327,12 +329,14 @@ class Suite:
         ], [self.program(program)])
 
     def application(self, key, title, name, arguments, bound, values=("time",), sequential=""):
-        """Rows for -n 2 and -n 1 -t 2, for each value that the program prints; `bound` is that of -n 2."""
+        """Rows for -n 2, in one memory and by the protocol, and for -n 1 -t 2, for each value that the program
+        prints; `bound` is that of -n 2."""
         plain = f"{shlex.quote(str(self.program(name)))} {arguments}".rstrip()
         read = program_times(*values)
         candidates = [
             Candidate(LIBGOMP, f"{PEER_SETTINGS} {plain}", read),
             Candidate(TWO_RANKS, self.rank_command("-n 2", name, arguments), read),
+            Candidate(OWN_MEMORIES, self.rank_command(f"-n 2 {PROTOCOL}", name, arguments), read),
             Candidate(PASSIVE, f"{PEER_SETTINGS} OMP_WAIT_POLICY=passive {plain}", read),
             Candidate(ONE_RANK, self.rank_command("-n 1 -t 2", name, arguments), read),
         ]
@@ -342,6 +346,8 @@ class Suite:
             part = f"{key}_{value}" if len(values) > 1 else key
             rows += [Row(f"{part}_n2", f"{named}, -n 2", "speed", "s", Value(TWO_RANKS, value),
                          Value(LIBGOMP, value), self.bound(bound), Value(PASSIVE, value)),
+                     Row(f"{part}_protocol", f"{named}, -n 2, protocol", "speed", "s",
+                         Value(OWN_MEMORIES, value), Value(LIBGOMP, value), "", Value(PASSIVE, value)),
                      Row(f"{part}_t2", f"{named}, -n 1 -t 2", "speed", "s", Value(ONE_RANK, value),
                          Value(LIBGOMP, value), self.bound(bound and ">= 0.97"), Value(PASSIVE, value))]
         if sequential:
@@ -356,9 +362,9 @@ class Suite:
         candidates = [Candidate(LIBGOMP, f"{PEER_SETTINGS} {plain}", program_times("time"))]
         rows = []
         for part, size, options in [
-                ("default", "as set", "-n 2"),
+                ("default", "as set", f"-n 2 {PROTOCOL}"),
                 *((f"{kib}k", f"{kib} KiB",
-                   f"-n 2 --set heap_block_bytes={kib}KiB --set run_bytes_max={kib}KiB")
+                   f"-n 2 {PROTOCOL} --set heap_block_bytes={kib}KiB --set run_bytes_max={kib}KiB")
                   for kib in (4, 32, 256))]:
             ours = f"blocks {size}"
             candidates.append(Candidate(ours, self.rank_command(options, name, arguments),

@@ -208,7 +208,7 @@ int measure() {
   if (ranks < 2 || bootstrap.value()->hosts().count() != ranks) {
     return refuse("musubi measure wants one rank on each of several hosts", status_of_failed_start);
   }
-  runtime::JobContext job(settings.value(), std::move(bootstrap).value(), std::move(plan).value());
+  runtime::JobContext job(settings.value(), std::move(bootstrap).value(), std::move(plan).value(), false);
   const auto done = measure_and_print(job);
   if (!done) job.abort(status_of_failed_start, done.error().message);
   return 0;

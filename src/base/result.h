@@ -24,6 +24,10 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok(); }
 
   // REQUIRES: ok().
+  const T& value() const& {
+    MUSUBI_CHECK(ok(), "%s", std::get<1>(content_).message.c_str());
+    return std::get<0>(content_);
+  }
   T& value() & {
     MUSUBI_CHECK(ok(), "%s", std::get<1>(content_).message.c_str());
     return std::get<0>(content_);

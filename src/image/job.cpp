@@ -14,6 +14,7 @@
 #include "image/fork.h"
 #include "image/library_loading.h"
 #include "image/loaded_objects.h"
+#include "image/process_variables.h"
 #include "image/refusal.h"
 #include "omp/process.h"
 #include "omp/shared_memory.h"
@@ -141,10 +142,12 @@ Job& join_job(const ProgramArguments& arguments) {
       descriptors.reserve_numbers(bootstrap->self(), bootstrap->ranks(), !settings.label_output);
   if (!reserved) refuse(status_of_refusal, reserved.error().message);
   const Globals globals = find_shared_globals(choice);
-  runtime::Runtime& runtime =
-      *value_or_refuse(
-           runtime::start_runtime(settings, std::move(bootstrap), {globals.shared, globals.private_bytes}))
-           .release();
+  const std::string apart = reason_against_one_memory(globals, choice);
+  runtime::Runtime& runtime = *value_or_refuse(runtime::start_runtime(settings, std::move(bootstrap),
+                                                                      {.globals = globals.shared,
+                                                                       .private_bytes = globals.private_bytes,
+                                                                       .keeps_memories_apart = apart}))
+                                   .release();
   prepare_for_children();
   job_of_process = new Job(runtime, descriptors, *new Streams, *new Attributes, std::move(choice), arguments);
   start_process_objects(*job_of_process);

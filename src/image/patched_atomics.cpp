@@ -212,12 +212,13 @@ Result<void> patch_all(Job& job) {
 }  // namespace
 
 void patch_atomics(Job& job) {
-  if (job.runtime.ranks() == 1) return;  // there is one copy
+  if (job.runtime.memory().is_one()) return;
   if (const Result<void> patched = patch_all(job); !patched)
     job.runtime.ending().abort(1, patched.error().message);
 }
 
 void patch_library(Job& job, const link_map& library, std::uintptr_t& next) {
+  if (job.runtime.memory().is_one()) return;
   auto scan = scan_object(library);
   if (!scan) job.runtime.ending().abort(1, scan.error().message);
   const std::size_t bytes = atomics::room_for(scan.value());

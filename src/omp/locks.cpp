@@ -2,60 +2,31 @@
 
 #include "omp/job.h"
 #include "omp/open_singles.h"
-#include "omp/private_memory.h"
 #include "omp/shared_memory.h"
 #include "omp/thread.h"
 #include "runtime/waiting.h"
 
 namespace musubi::omp {
 
-Locks::Locks(runtime::Runtime& runtime, TeamWords& words) : runtime_(runtime), words_(words) {
-  if (runtime.ranks() == 1) local_ = make_private<Local>();
-}
-
 void Locks::lock(LockId lock, const void* variable) {
   {
     const runtime::Waiting wait(runtime::Wait::lock, lock.value, reinterpret_cast<std::uintptr_t>(variable));
-    take(lock);
+    settle_singles(Before::lock);
+    runtime_.synchronization().lock(lock);
   }
   runtime::note_lock_taken(lock.value);
 }
 
-void Locks::take(LockId lock) {
-  if (local_ == nullptr) {
-    settle_singles(Before::lock);
-    runtime_.synchronization().lock(lock);
-    return;
-  }
-  auto& state = (*local_)[lock.value];
-  std::uint32_t expected = 0;
-  if (state.compare_exchange_strong(expected, 1, std::memory_order_acquire)) return;
-  while (state.exchange(2, std::memory_order_acquire) != 0) runtime_.threads().wait_local(&state, 2);
-}
-
 bool Locks::try_lock(LockId lock) {
-  if (!try_take(lock)) return false;
+  settle_singles(Before::lock);
+  if (!runtime_.synchronization().try_lock(lock)) return false;
   runtime::note_lock_taken(lock.value);
   return true;
 }
 
-bool Locks::try_take(LockId lock) {
-  if (local_ == nullptr) {
-    settle_singles(Before::lock);
-    return runtime_.synchronization().try_lock(lock);
-  }
-  std::uint32_t expected = 0;
-  return (*local_)[lock.value].compare_exchange_strong(expected, 1, std::memory_order_acquire);
-}
-
 void Locks::unlock(LockId lock) {
   runtime::note_lock_given_back(lock.value);
-  if (local_ == nullptr) {
-    runtime_.synchronization().unlock(lock);
-    return;
-  }
-  auto& state = (*local_)[lock.value];
-  if (state.exchange(0, std::memory_order_release) == 2) runtime_.threads().wake_local(&state);
+  runtime_.synchronization().unlock(lock);
 }
 
 LockId Locks::named(const void* name) {

@@ -23,7 +23,7 @@ static_assert(first_user < end);
 
 class Locks {
  public:
-  Locks(runtime::Runtime& runtime, TeamWords& words);
+  Locks(runtime::Runtime& runtime, TeamWords& words) : runtime_(runtime), words_(words) {}
 
   // Mutual exclusion in the job; acquire and release of shared memory with several ranks. A waiting thread
   // sleeps. `variable`: the program's, for reports; or null.
@@ -43,15 +43,9 @@ class Locks {
 
  private:
   static constexpr std::uint32_t user_locks = lock_ids::end - lock_ids::first_user;
-  // Job of one rank: 0 free, 1 held, 2 held and somebody may sleep.
-  using Local = std::array<std::atomic<std::uint32_t>, lock_ids::end>;
-
-  void take(LockId lock);
-  bool try_take(LockId lock);
 
   runtime::Runtime& runtime_;
   TeamWords& words_;
-  Local* local_ = nullptr;
   // What this rank knows of the table of names.
   std::array<std::atomic<std::uint64_t>, words::lock_name_count> known_names_{};
   SpinLock free_guard_;

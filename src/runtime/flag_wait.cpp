@@ -71,7 +71,7 @@ void FlagWait::wait() {
     idle.next_request_ns = now_ns + first_request_ns;
   }
   const std::uint64_t waited_ns = now_ns - idle.begin_ns;
-  if (job_.ranks > 1 && now_ns >= idle.next_request_ns) {
+  if (!job_.one_memory && now_ns >= idle.next_request_ns) {
     threads_.executor().run(flags_.nudge());
     threads_.executor().run(
         protocol_.acquire_clock(protocol_.clock() + job_.settings.lease_ticks + ticks_apart));

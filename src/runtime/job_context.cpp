@@ -37,11 +37,12 @@ coherence::entry::Sizes entry_sizes_of(const AddressPlan& plan, std::uint32_t ra
 }  // namespace
 
 JobContext::JobContext(const config::Settings& settings_of_rank, std::unique_ptr<bootstrap::Bootstrap> place,
-                       AddressPlan addresses)
+                       AddressPlan addresses, bool maps_one_memory)
     : settings(settings_of_rank),
       bootstrap(std::move(place)),
       self(bootstrap->self()),
       ranks(bootstrap->ranks()),
+      one_memory(maps_one_memory),
       notices_max(notices_max_of(addresses, ranks, settings)),
       plan(std::move(addresses)),
       control(control_layout(ranks, notices_max)),

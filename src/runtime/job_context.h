@@ -17,7 +17,7 @@ namespace musubi::runtime {
 
 struct JobContext {
   JobContext(const config::Settings& settings_of_rank, std::unique_ptr<bootstrap::Bootstrap> place,
-             AddressPlan addresses);
+             AddressPlan addresses, bool maps_one_memory);
 
   // Finds `host`. Collective. Errors: those of the exchange.
   Result<void> find_host();
@@ -29,6 +29,8 @@ struct JobContext {
   const std::unique_ptr<bootstrap::Bootstrap> bootstrap;
   const Rank self;
   const std::uint32_t ranks;
+  // All ranks map one memory, that the processors keep coherent, or there is one rank: no protocol works.
+  const bool one_memory;
   const std::size_t notices_max;  // of a signature
   AddressPlan plan;               // segments come and stay (job_segments.h)
   const sync::ControlLayout control;

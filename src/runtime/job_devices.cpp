@@ -3,20 +3,27 @@
 #include <string>
 
 #include "os/control_group.h"
+#include "runtime/one_memory.h"
 
 namespace musubi::runtime {
 
 Result<void> JobDevices::open(vm::FaultSink& sink) {
   const config::Settings& settings = job_.settings;
   const vm::Space& space = job_.plan.space;
-  auto files = MemoryFiles::make(job_.plan, job_.control, job_.entry_sizes);
+  const bool maps_one_memory = job_.one_memory && job_.ranks > 1;
+  const std::size_t private_bytes = MemoryFiles::private_bytes(job_.plan);
+  auto memory = maps_one_memory ? open_one_memory(*job_.bootstrap, private_bytes)
+                                : os::create_memory_file("musubi-private", private_bytes);
+  if (!memory) return memory.error();
+  auto files = MemoryFiles::make(std::move(memory).value(), job_.plan, job_.control, job_.entry_sizes);
   if (!files) return files.error();
   files_ = std::move(files).value();
   memory_watch_ = std::make_unique<MemoryWatch>(files_->block_files(), settings.memory_max, job_.host.ranks,
                                                 [] { return os::memory_bytes_left(); });
 
-  auto chosen =
-      choose_vm(settings, job_.ranks, job_.host, space, files_->private_file(), sink, job_.counters);
+  auto chosen = maps_one_memory ? open_vm(space, files_->private_file(), sink)
+                                : choose_vm(settings, job_.ranks, job_.host, space, files_->private_file(),
+                                            sink, job_.counters);
   if (!chosen) return chosen.error();
   vm_ = std::move(chosen).value();
   const auto regions = files_->regions(vm().system_view());

@@ -24,6 +24,7 @@ class JobMemory final : public Memory {
   bool is_shared(std::uintptr_t address) const noexcept override {
     return job_.ranks > 1 && job_.plan.space.segment_at(address) != nullptr;
   }
+  bool is_one() const noexcept override { return job_.one_memory; }
   void share_globals() override;
   void share_library(std::span<const SharedRange> ranges, std::span<const PrivateBytes> private_bytes,
                      bool own_bytes_win) override {

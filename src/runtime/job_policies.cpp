@@ -9,7 +9,7 @@
 #include "coherence/policies.h"
 #include "runtime/address_plan.h"
 #include "runtime/job_fabric.h"
-#include "runtime/solo_protocol.h"
+#include "runtime/no_protocol.h"
 
 namespace musubi::runtime {
 namespace {
@@ -38,11 +38,12 @@ coherence::Parameters parameters_from(const JobContext& job) {
 
 Result<void> JobPolicies::open(const coherence::PrivateParts& private_parts) {
   devices_.fabric().listen(fabric::MessageKind::lock_granted, &grants_);
-  if (job_.ranks != 1) {
+  if (!job_.one_memory) {
     protocol_ = of_ranks(private_parts);
     return {};
   }
-  protocol_ = std::make_unique<SoloProtocol>(job_.plan.space, devices_.vm());
+  protocol_ = std::make_unique<NoProtocol>(job_.plan.space, devices_.vm());
+  if (job_.ranks > 1) return {};
   // Stacks are opened one by one, above their guards.
   return devices_.vm().leave_segment_open(job_.plan.heap_segment);
 }

@@ -20,7 +20,7 @@ thread_local bool makes_room = false;  // what it touches itself is opened at on
 JobRoom::JobRoom(JobContext& job, JobDevices& devices, coherence::Protocol& protocol, sync::FlagOrder& flags)
     : job_(job), devices_(devices) {
   coherence::Room* const room = protocol.room();
-  if (job.ranks == 1 || room == nullptr) return;
+  if (job.one_memory || room == nullptr) return;
   const sync::MemoryBudget& budget = *this;
   sync::RoomKeeper::Waker& waker = *this;
   keeper_ = std::make_unique<sync::RoomKeeper>(devices.fabric(), *room, flags, budget, waker,
@@ -33,7 +33,7 @@ JobRoom::~JobRoom() {
 }
 
 void JobRoom::start() {
-  if (job_.ranks > 1) thread_ = std::thread([this] { work(); });
+  if (!job_.one_memory) thread_ = std::thread([this] { work(); });
 }
 
 void JobRoom::stop() noexcept {

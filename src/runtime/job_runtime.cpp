@@ -6,6 +6,7 @@
 
 #include "os/memory.h"
 #include "runtime/compare_settings.h"
+#include "runtime/one_memory.h"
 #include "runtime/tracing.h"
 
 namespace musubi::runtime {
@@ -34,12 +35,15 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
   const std::span<const SharedRange> globals =
       bootstrap->ranks() == 1 ? std::span<const SharedRange>() : shared.globals;
   const Mappers mappers{bootstrap->ranks(), bootstrap->hosts().most_together(), some_commit_strictly};
-  auto plan = AddressPlan::make(settings, mappers, globals, shared.adds_segments);
-  if (!plan && bootstrap->ranks() > 1) bootstrap->abort(status_of_failed_start, plan.error().message);
-  if (!plan) return plan.error();
   bootstrap::Bootstrap& place = *bootstrap;
+  auto plan = AddressPlan::make(settings, mappers, globals, shared.adds_segments);
+  if (!plan && place.ranks() > 1) place.abort(status_of_failed_start, plan.error().message);
+  if (!plan) return plan.error();
+  const Result<bool> one_memory = agree_on_one_memory(settings, place, shared);
+  if (!one_memory && place.ranks() > 1) place.abort(status_of_failed_start, one_memory.error().message);
+  if (!one_memory) return one_memory.error();
   auto runtime = std::make_unique<JobRuntime>(settings, std::move(bootstrap), std::move(plan).value(),
-                                              globals, shared.private_bytes);
+                                              globals, shared.private_bytes, one_memory.value());
   if (auto opened = runtime->open(); !opened) {
     if (place.ranks() > 1) place.abort(status_of_failed_start, opened.error().message);
     return opened.error();
@@ -49,8 +53,8 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
 
 JobRuntime::JobRuntime(const config::Settings& settings, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
                        AddressPlan plan, std::span<const SharedRange> globals,
-                       std::span<const PrivateBytes> private_bytes)
-    : OwnContext{JobContext(settings, std::move(bootstrap), std::move(plan))},
+                       std::span<const PrivateBytes> private_bytes, bool one_memory)
+    : OwnContext{JobContext(settings, std::move(bootstrap), std::move(plan), one_memory)},
       Runtime(job.self, job.bootstrap->hosts(), job.settings, job.counters),
       devices_(job),
       faults_(job),

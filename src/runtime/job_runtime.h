@@ -38,7 +38,7 @@ class JobRuntime final : private OwnContext, public Runtime {
  public:
   JobRuntime(const config::Settings& settings, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
              AddressPlan plan, std::span<const SharedRange> globals,
-             std::span<const PrivateBytes> private_bytes);
+             std::span<const PrivateBytes> private_bytes, bool one_memory);
   ~JobRuntime() override;
   // The part of start() that can fail.
   Result<void> open();

@@ -1,8 +1,10 @@
 #include "runtime/job_synchronization.h"
 
+#include <atomic>
 #include <optional>
 #include <utility>
 
+#include "coherence/regions.h"
 #include "runtime/atomic_modification.h"
 #include "runtime/tracing.h"
 
@@ -11,6 +13,12 @@ namespace {
 
 // A lock that is kept must be asked for, which takes as long as some dozens of short releases.
 constexpr std::uint32_t uses_before_lock_stays = 8;
+
+std::uint32_t* processor_lock_words(const JobContext& job, JobDevices& devices) {
+  if (!job.one_memory) return nullptr;
+  std::byte* const region = devices.fabric().direct(Rank{0}, coherence::control_region);
+  return reinterpret_cast<std::uint32_t*>(region + job.control.lock_words);
+}
 
 }  // namespace
 
@@ -23,6 +31,7 @@ JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, Job
       locks_(devices.fabric(), protocol, job.counters, grants,
              devices.files().control() + job.control.lock_words, job.control.lock_words, lock_count,
              job.control.signature, job.notices_max),
+      processor_locks_(processor_lock_words(job, devices), threads),
       clock_(devices.fabric(), protocol, job.control.clock_words),
       flags_(devices.fabric(), protocol, clock_, devices.files().control() + job.control.flag_words,
              job.control.flag_words, job.control.signature, job.notices_max),
@@ -33,7 +42,7 @@ JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, Job
       relaxed_atomics_(job.settings.atomic_order == "relaxed") {}
 
 void JobSynchronization::start_background() {
-  if (job_.ranks == 1 || job_.settings.background_sync.count() == 0) return;
+  if (job_.one_memory || job_.settings.background_sync.count() == 0) return;
   keeper_ = std::make_unique<Keeper>(devices_.fabric(), flags_, protocol_, threads_.stand(), job_.counters,
                                      bell_, static_cast<std::uint64_t>(job_.settings.background_sync.count()),
                                      job_.bootstrap->wait_board());
@@ -44,6 +53,7 @@ void JobSynchronization::start_background() {
 
 void JobSynchronization::lock(LockId lock) {
   const Traced traced(Event::lock_wait, lock.value);
+  if (job_.one_memory) return processor_locks_.lock(lock);
   if (!locks_.lock_at_once(lock)) {
     if (locks_.is_claimed(lock)) hand_over(locks_.give_up(lock));
     threads_.executor().run(locks_.lock(lock));
@@ -51,6 +61,7 @@ void JobSynchronization::lock(LockId lock) {
   show_what_lock_covers();
 }
 bool JobSynchronization::try_lock(LockId lock) {
+  if (job_.one_memory) return processor_locks_.try_lock(lock);
   const bool taken = threads_.executor().run(locks_.try_lock(lock));
   if (taken) show_what_lock_covers();
   return taken;
@@ -62,6 +73,7 @@ void JobSynchronization::show_what_lock_covers() {
 }
 void JobSynchronization::unlock(LockId lock) {
   const Traced traced(Event::unlock, lock.value);
+  if (job_.one_memory) return processor_locks_.unlock(lock);
   if (!flags_.in_use() && locks_.keep(lock)) return;
   hand_over(locks_.unlock(lock));
 }
@@ -72,6 +84,7 @@ void JobSynchronization::hand_over(Task<> unlock) {
 }
 
 void JobSynchronization::expect_flags() {
+  if (job_.one_memory) return;
   protocol_.ordering().publish_always();
   flags_.expect();
 }
@@ -95,7 +108,7 @@ Task<> JobSynchronization::fault_all(std::uintptr_t begin, std::uintptr_t end, b
 }
 
 void JobSynchronization::prefetch(const void* address, std::size_t bytes, bool for_writing) {
-  if (job_.ranks == 1) return;
+  if (job_.one_memory) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   if (!flags_.in_use()) {
     return threads_.executor().run(fault_all(begin, begin + bytes, for_writing, true));
@@ -105,7 +118,7 @@ void JobSynchronization::prefetch(const void* address, std::size_t bytes, bool f
 }
 
 void JobSynchronization::release_range(const void* address, std::size_t bytes) {
-  if (job_.ranks == 1) return;
+  if (job_.one_memory) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   const std::optional<BlockId> first = job_.plan.space.block_at(begin);
   const std::optional<BlockId> last = job_.plan.space.block_at(begin + bytes - 1);
@@ -115,14 +128,14 @@ void JobSynchronization::release_range(const void* address, std::size_t bytes) {
 }
 
 void JobSynchronization::release(sync::Channel channel) {
-  if (job_.ranks == 1) return;
+  if (job_.one_memory) return;
   const Traced traced(Event::release);
   const sync::Stand::Operation operation = threads_.begin_operation();
   threads_.executor().run(flags_.release(channel, operation.siblings()));
   if (keeper_ != nullptr) keeper_->note_release();
 }
 void JobSynchronization::acquire(sync::Channel channel) {
-  if (job_.ranks == 1) return;
+  if (job_.one_memory) return;
   const Traced traced(Event::acquire);
   if (flags_.in_use()) {
     const sync::Stand::Operation operation = threads_.begin_operation();
@@ -136,7 +149,7 @@ void JobSynchronization::acquire(sync::Channel channel) {
 
 void JobSynchronization::flush() {
   bool brought = false;
-  if (job_.ranks > 1) {
+  if (!job_.one_memory) {
     const Traced traced(Event::flush);
     const LogicalTime before = protocol_.clock();
     if (flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
@@ -146,6 +159,8 @@ void JobSynchronization::flush() {
     }
     if (keeper_ != nullptr) keeper_->note_synchronisation();
     brought = protocol_.clock() != before;
+  } else {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
   }
   flag_wait_.note_flush(brought);
 }
@@ -161,7 +176,7 @@ AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOpera
   }
   AtomicModification modification(operation, offset);
   const bool orders = operation.orders && !relaxed_atomics_;
-  if (orders && job_.ranks > 1 && flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
+  if (orders && !job_.one_memory && flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
   modification.orders_nothing = relaxed_atomics_;
   if (!relaxed_atomics_ && flags_.in_use()) {
     const sync::Stand::Operation inside = threads_.begin_operation();

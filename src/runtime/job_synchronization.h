@@ -9,6 +9,7 @@
 #include "runtime/job_devices.h"
 #include "runtime/job_threads.h"
 #include "runtime/keeper.h"
+#include "runtime/processor_locks.h"
 #include "runtime/request_bell.h"
 #include "runtime/synchronization.h"
 #include "sync/clock.h"
@@ -30,10 +31,10 @@ class JobSynchronization final : public Synchronization {
   }
   void set_release_listener(ReleaseListener* listener) override { barrier_.set_release_listener(listener); }
   void begin_region(std::uintptr_t function, const void* argument) override {
-    if (job_.ranks > 1) barrier_.begin_region(function, argument);
+    if (!job_.one_memory) barrier_.begin_region(function, argument);
   }
   void end_region() override {
-    if (job_.ranks > 1) barrier_.end_region();
+    if (!job_.one_memory) barrier_.end_region();
   }
   void lock(LockId lock) override;
   bool try_lock(LockId lock) override;
@@ -66,6 +67,7 @@ class JobSynchronization final : public Synchronization {
   JobThreads& threads_;
   coherence::Protocol& protocol_;
   sync::LockTable locks_;
+  ProcessorLocks processor_locks_;  // instead of the table, in one memory
   sync::Clock clock_;
   sync::FlagOrder flags_;
   RequestBell bell_;

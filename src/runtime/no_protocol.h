@@ -1,5 +1,6 @@
-// The protocol of a job of one rank: there is nobody to be coherent with. All memory is open for writing from
-// the start, and nothing is ever compared.
+// Instead of a protocol where all ranks map one memory, or there is one rank: the processors keep it
+// coherent. All memory is open for writing from the start, but for stacks of other ranks, and nothing is ever
+// compared.
 #pragma once
 
 #include "base/event.h"
@@ -9,13 +10,19 @@
 
 namespace musubi::runtime {
 
-class SoloProtocol final : public coherence::Protocol {
+class NoProtocol final : public coherence::Protocol {
  public:
-  SoloProtocol(const vm::Space& space, vm::Vm& vm) : space_(space), vm_(vm) {}
+  NoProtocol(const vm::Space& space, vm::Vm& vm) : space_(space), vm_(vm) {}
 
-  Task<bool> fault(BlockId, vm::Access) override { co_return true; }
+  // A stack of another rank.
+  Task<bool> fault(BlockId block, vm::Access) override {
+    vm_.leave_open({block, 1});
+    co_return true;
+  }
   Task<> release(coherence::Scope, bool) override { co_return; }
+  bool release_at_once(bool) override { return true; }
   Task<> acquire(coherence::SignatureView, coherence::Audience, coherence::Scope) override { co_return; }
+  bool acquire_at_once(coherence::SignatureView, coherence::Audience) override { return true; }
   std::uint64_t signature(coherence::SignatureSink& sink) override {
     sink.take({});
     return 0;
@@ -26,6 +33,14 @@ class SoloProtocol final : public coherence::Protocol {
   Task<> modify(BlockId block, coherence::Modification& modification) override {
     auto pass = co_await gate_.enter();
     modification.apply(reinterpret_cast<std::byte*>(space_.extent(block).address));
+  }
+  // Threads of the program may operate on the same word meanwhile: by one instruction.
+  bool modify_at_once(BlockId block, coherence::Modification& modification) override {
+    const AtomicOperation* const operation = modification.operation;
+    if (operation == nullptr || !is_one_instruction(*operation, modification.offset)) return false;
+    auto* const bytes = reinterpret_cast<std::byte*>(space_.extent(block).address);
+    modification.found(modify_in_place(bytes + modification.offset, *operation));
+    return true;
   }
   void pin(BlockId first, std::uint64_t count) override { vm_.leave_open({first, count}); }
   void note_stack(std::size_t, std::uintptr_t, std::uintptr_t) override {}

@@ -12,34 +12,37 @@ std::size_t whole_pages(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-Result<void> make_file(const char* name, std::size_t bytes, os::FileDescriptor& file, os::Mapping* mapping) {
+Result<void> make_file(const char* name, std::size_t bytes, os::FileDescriptor& file, os::Mapping& mapping) {
   auto made = os::create_memory_file(name, bytes);
   if (!made) return made.error();
   file = std::move(made).value();
-  if (mapping == nullptr) return {};
   auto mapped = os::Mapping::anywhere(bytes, os::Protection::read_write, {file.number(), 0});
   if (!mapped) return mapped.error();
-  *mapping = std::move(mapped).value();
+  mapping = std::move(mapped).value();
   return {};
 }
 
 }  // namespace
 
-Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(const AddressPlan& plan,
+std::size_t MemoryFiles::private_bytes(const AddressPlan& plan) {
+  return whole_pages(plan.space.bytes_max());
+}
+
+Result<std::unique_ptr<MemoryFiles>> MemoryFiles::make(os::FileDescriptor private_file,
+                                                       const AddressPlan& plan,
                                                        const sync::ControlLayout& control,
                                                        const coherence::entry::Sizes& entry_sizes) {
   const vm::Space& space = plan.space;
-  std::unique_ptr<MemoryFiles> files(new MemoryFiles(space.blocks_max()));
-  const std::size_t bytes = whole_pages(space.bytes_max());
+  std::unique_ptr<MemoryFiles> files(new MemoryFiles(std::move(private_file), space.blocks_max()));
+  const std::size_t bytes = private_bytes(plan);
   const std::size_t word_bytes = whole_pages(coherence::VisitLayout(space.blocks_max()).region_bytes());
-  Result<void> made = make_file("musubi-private", bytes, files->private_file_, nullptr);
-  if (made) made = make_file("musubi-published", bytes, files->published_file_, &files->published_);
-  if (made) made = make_file("musubi-words", word_bytes, files->words_file_, &files->words_);
+  Result<void> made = make_file("musubi-published", bytes, files->published_file_, files->published_);
+  if (made) made = make_file("musubi-words", word_bytes, files->words_file_, files->words_);
   if (made)
-    made = make_file("musubi-control", whole_pages(control.bytes), files->control_file_, &files->control_);
-  if (made) made = make_file("musubi-global", plan.global_bytes, files->global_file_, &files->global_);
+    made = make_file("musubi-control", whole_pages(control.bytes), files->control_file_, files->control_);
+  if (made) made = make_file("musubi-global", plan.global_bytes, files->global_file_, files->global_);
   const std::size_t update_bytes = whole_pages(coherence::entry::Layout::of(entry_sizes).bytes);
-  if (made) made = make_file("musubi-updates", update_bytes, files->updates_file_, &files->updates_);
+  if (made) made = make_file("musubi-updates", update_bytes, files->updates_file_, files->updates_);
   if (!made) return made.error();
   for (const vm::Segment& segment : space.segments()) {
     if (segment.huge_pages) files->published_.prefer_huge_pages(segment.offset, segment.bytes);

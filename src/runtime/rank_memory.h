@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 
 #include "base/result.h"
 #include "base/sparse_array.h"
@@ -19,11 +20,13 @@ namespace musubi::runtime {
 
 class MemoryFiles final : public coherence::BlockPages {
  public:
-  // Errors: no memory files, no address space.
-  static Result<std::unique_ptr<MemoryFiles>> make(const AddressPlan& plan,
+  // `private_file` has private_bytes(plan). Errors: no memory files, no address space.
+  static Result<std::unique_ptr<MemoryFiles>> make(os::FileDescriptor private_file, const AddressPlan& plan,
                                                    const sync::ControlLayout& control,
                                                    const coherence::entry::Sizes& entry_sizes);
+  static std::size_t private_bytes(const AddressPlan& plan);
 
+  // What the program sees. Where all ranks map one memory, it is this.
   int private_file() const { return private_file_.number(); }
   // The files that grow with the blocks in use: private, published, words.
   std::array<int, 3> block_files() const {
@@ -45,7 +48,8 @@ class MemoryFiles final : public coherence::BlockPages {
   std::array<fabric::RegionMemory, 6> regions(std::byte* system_view) const;
 
  private:
-  explicit MemoryFiles(std::size_t blocks) : entries_(blocks) {}
+  MemoryFiles(os::FileDescriptor private_file, std::size_t blocks)
+      : private_file_(std::move(private_file)), entries_(blocks) {}
 
   os::FileDescriptor private_file_, published_file_, words_file_, control_file_, global_file_, updates_file_;
   os::Mapping published_, words_, control_, global_, updates_;

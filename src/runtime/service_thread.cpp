@@ -28,7 +28,7 @@ void ServiceThread::work() {
     const bool answered = messages_.serve();
     ending_.follow();
     calls_.keep_up();
-    if (job_.ranks == 1 && memory_watch.is_due()) {
+    if (job_.one_memory && memory_watch.is_due()) {
       if (const std::string line = memory_watch.shortage(); !line.empty()) job_.abort(1, line);
     }
     if (!answered) {

@@ -1,0 +1,79 @@
+#include "runtime/one_memory.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace musubi::runtime {
+namespace {
+
+// Empty: nothing. The same at every rank.
+std::string what_forbids_it(const config::Settings& settings, const bootstrap::Bootstrap& bootstrap,
+                            const SharedFromStart& shared) {
+  if (bootstrap.hosts().count() != 1) return "the ranks are on several hosts";
+  if (settings.near_fabric != "shm") return "near_fabric has them talk as over a network";
+  if (settings.fabric_delay.count() != 0 || settings.fabric_bandwidth != 0)
+    return "fabric_delay and fabric_bandwidth are for ranks with memories of their own";
+  if (settings.memory_max) return "memory_max is for ranks with memories of their own";
+  if (settings.heap_policy != "migrating") return "heap_policy names a protocol";
+  if (settings.vm_driver != "auto") return "vm_driver says how a protocol sees accesses";
+  if (settings.report_races) return "report_races has a protocol look for races";
+  return std::string(shared.keeps_memories_apart);
+}
+
+// What the user wants to see is what a protocol does.
+bool watches_protocol(const config::Settings& settings, bootstrap::Bootstrap& bootstrap) {
+  return settings.stats || static_cast<bool>(bootstrap.event_log());
+}
+
+// By FNV-1a, 64 bits.
+std::string digest_of(std::span<const PrivateBytes> private_bytes) {
+  std::uint64_t digest = 0xcbf29ce484222325;
+  for (const PrivateBytes& part : private_bytes) {
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(part.address);
+    for (std::size_t i = 0; i < part.bytes; ++i) digest = (digest ^ bytes[i]) * 0x100000001b3;
+  }
+  return std::to_string(digest);
+}
+
+}  // namespace
+
+Result<bool> agree_on_one_memory(const config::Settings& settings, bootstrap::Bootstrap& bootstrap,
+                                 const SharedFromStart& shared) {
+  if (bootstrap.ranks() == 1) return true;
+  if (settings.coherence == "protocol") return false;
+  if (settings.coherence == "auto" && watches_protocol(settings, bootstrap)) return false;
+  std::string reason = what_forbids_it(settings, bootstrap, shared);
+  if (reason.empty()) {
+    auto digests = bootstrap.all_gather(digest_of(shared.private_bytes));
+    if (!digests) return digests.error();
+    const auto is_own = [&](const std::string& other) { return other == digests.value().front(); };
+    if (std::ranges::all_of(digests.value(), is_own)) return true;
+    reason = "slots of the dynamic linker, or variables of libraries, differ between the processes";
+  }
+  if (settings.coherence == "auto") return false;
+  return Error{"coherence=processor cannot be: " + reason + "; leave it out, or give coherence=protocol"};
+}
+
+Result<os::FileDescriptor> open_one_memory(bootstrap::Bootstrap& bootstrap, std::size_t bytes) {
+  os::FileDescriptor file;
+  if (bootstrap.self() == Rank{0}) {
+    auto made = os::create_memory_file("musubi-memory", bytes);
+    if (!made) return made.error();
+    file = std::move(made).value();
+  }
+  auto told = bootstrap.all_gather(std::to_string(::getpid()) + " " + std::to_string(file.number()));
+  if (!told) return told.error();
+  if (bootstrap.self() == Rank{0}) return file;
+  std::istringstream place(told.value().front());
+  pid_t process = 0;
+  int number = -1;
+  place >> process >> number;
+  return os::open_file_of_process(process, number);
+}
+
+}  // namespace musubi::runtime

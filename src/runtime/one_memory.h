@@ -1,0 +1,24 @@
+// Whether all ranks of a job map one memory, which the processors keep coherent, and that memory
+// (docs/decisions/one_memory.md).
+#pragma once
+
+#include <cstddef>
+
+#include "base/result.h"
+#include "bootstrap/bootstrap.h"
+#include "config/settings.h"
+#include "os/memory.h"
+#include "runtime/runtime.h"
+
+namespace musubi::runtime {
+
+// By settings, hosts and what the program keeps at each rank. Collective; the same result at every rank.
+// Errors: the setting coherence asks for one memory and that cannot be; those of the exchange.
+Result<bool> agree_on_one_memory(const config::Settings& settings, bootstrap::Bootstrap& bootstrap,
+                                 const SharedFromStart& shared);
+
+// Rank 0's memory file of `bytes`, at every rank. Collective. Errors: no file descriptors left; the system
+// forbids to open files of another process.
+Result<os::FileDescriptor> open_one_memory(bootstrap::Bootstrap& bootstrap, std::size_t bytes);
+
+}  // namespace musubi::runtime
