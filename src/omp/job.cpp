@@ -36,14 +36,11 @@ Job::Job(runtime::Runtime& runtime_of_process)
       team(runtime, words, nullptr),
       pool(runtime, &run_member) {}
 
-Job& Job::require(const char* construct) {
+void Job::refuse_outside(const char* construct) {
   refuse_if_left();
-  if (current_ == nullptr) {
-    print(std::string("musubi: ") + construct +
-          " was used before the job started: start the program with musubi run\n");
-    std::abort();
-  }
-  return *current_;
+  print(std::string("musubi: ") + construct +
+        " was used before the job started: start the program with musubi run\n");
+  std::abort();
 }
 
 void end_job(runtime::Runtime& runtime, std::string_view reason) {

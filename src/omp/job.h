@@ -26,7 +26,10 @@ struct Job {
     if (refusal_ != nullptr) refusal_();
   }
   // For what cannot be done without a runtime: ends the process with a line that names `construct`.
-  static Job& require(const char* construct);
+  static Job& require(const char* construct) {
+    if (current_ == nullptr) refuse_outside(construct);
+    return *current_;
+  }
 
   runtime::Runtime& runtime;
   const std::uint32_t ranks;
@@ -43,6 +46,7 @@ struct Job {
   std::atomic<std::uint64_t> task_marks{0};  // handed out on this rank so far
 
  private:
+  [[noreturn]] static void refuse_outside(const char* construct);
   friend void start(runtime::Runtime&, bool, std::int64_t);
   friend void leave_job(void (*)()) noexcept;
 

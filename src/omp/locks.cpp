@@ -9,23 +9,31 @@
 namespace musubi::omp {
 
 void Locks::lock(LockId lock, const void* variable) {
-  {
+  if (in_one_memory_ == nullptr || !in_one_memory_->try_lock(lock)) {
     const runtime::Waiting wait(runtime::Wait::lock, lock.value, reinterpret_cast<std::uintptr_t>(variable));
-    settle_singles(Before::lock);
-    runtime_.synchronization().lock(lock);
+    take(lock);
   }
   runtime::note_lock_taken(lock.value);
 }
 
-bool Locks::try_lock(LockId lock) {
+void Locks::take(LockId lock) {
+  if (in_one_memory_ != nullptr) return in_one_memory_->lock(lock);
   settle_singles(Before::lock);
-  if (!runtime_.synchronization().try_lock(lock)) return false;
+  runtime_.synchronization().lock(lock);
+}
+
+bool Locks::try_lock(LockId lock) {
+  if (in_one_memory_ == nullptr) settle_singles(Before::lock);
+  const bool taken = in_one_memory_ != nullptr ? in_one_memory_->try_lock(lock)
+                                               : runtime_.synchronization().try_lock(lock);
+  if (!taken) return false;
   runtime::note_lock_taken(lock.value);
   return true;
 }
 
 void Locks::unlock(LockId lock) {
   runtime::note_lock_given_back(lock.value);
+  if (in_one_memory_ != nullptr) return in_one_memory_->unlock(lock);
   runtime_.synchronization().unlock(lock);
 }
 
@@ -83,23 +91,29 @@ bool valid(LockWord word) {
           "an OpenMP lock holds no lock: call omp_init_lock first, and do not copy or overwrite it");
 }
 
-// The word's lock; initialises a word that is still zero, once, whoever comes first.
-LockId opened(LockWord& word) {
-  LockWord seen = __atomic_load_n(&word, __ATOMIC_RELAXED);
-  Job& job = Job::require("an OpenMP lock");
-  if (seen == 0) {
-    const LockId fresh = job.locks.allocate();
-    const LockWord desired = fresh.value + 1;
-    const auto address = reinterpret_cast<std::uintptr_t>(&word);
-    if (job.runtime.memory().is_shared(address)) {
-      const AtomicOperation operation{AtomicOperation::Kind::compare_exchange, sizeof(LockWord), desired, 0};
-      seen = static_cast<LockWord>(job.runtime.synchronization().atomic(address, operation));
-    } else {
-      __atomic_compare_exchange_n(&word, &seen, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    }
-    if (seen == 0) return fresh;
-    job.locks.give_back(fresh);
+// Of a word that is still zero; once, whoever comes first.
+[[gnu::noinline]] LockId initialised_late(Job& job, LockWord& word) {
+  const LockId fresh = job.locks.allocate();
+  const LockWord desired = fresh.value + 1;
+  const auto address = reinterpret_cast<std::uintptr_t>(&word);
+  LockWord seen = 0;
+  if (job.runtime.memory().is_shared(address)) {
+    const AtomicOperation operation{AtomicOperation::Kind::compare_exchange, sizeof(LockWord), desired, 0};
+    seen = static_cast<LockWord>(job.runtime.synchronization().atomic(address, operation));
+  } else {
+    __atomic_compare_exchange_n(&word, &seen, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   }
+  if (seen == 0) return fresh;
+  job.locks.give_back(fresh);
+  if (!valid(seen)) refuse_word(job);
+  return id_of(seen);
+}
+
+// The word's lock.
+LockId opened(LockWord& word) {
+  const LockWord seen = __atomic_load_n(&word, __ATOMIC_RELAXED);
+  Job& job = Job::require("an OpenMP lock");
+  if (seen == 0) return initialised_late(job, word);
   if (!valid(seen)) refuse_word(job);
   return id_of(seen);
 }

@@ -23,7 +23,8 @@ static_assert(first_user < end);
 
 class Locks {
  public:
-  Locks(runtime::Runtime& runtime, TeamWords& words) : runtime_(runtime), words_(words) {}
+  Locks(runtime::Runtime& runtime, TeamWords& words)
+      : runtime_(runtime), in_one_memory_(runtime.synchronization().processor_locks()), words_(words) {}
 
   // Mutual exclusion in the job; acquire and release of shared memory with several ranks. A waiting thread
   // sleeps. `variable`: the program's, for reports; or null.
@@ -44,7 +45,10 @@ class Locks {
  private:
   static constexpr std::uint32_t user_locks = lock_ids::end - lock_ids::first_user;
 
+  void take(LockId lock);
+
   runtime::Runtime& runtime_;
+  runtime::ProcessorLocks* const in_one_memory_;  // null: there is none
   TeamWords& words_;
   // What this rank knows of the table of names.
   std::array<std::atomic<std::uint64_t>, words::lock_name_count> known_names_{};

@@ -16,6 +16,7 @@ void initialise_thread(Thread& thread) {
 
 void adopt_stack(const runtime::ThreadStack& stack, const void* first_frame) {
   const Job& job = Job::require("omp::adopt_stack");
+  if (job.runtime.memory().is_one()) return;  // nothing is released
   runtime::adopt_stack(job.runtime.threads(), stack, job.stacks_hold_storage ? stack.high : first_frame);
 }
 

@@ -9,7 +9,6 @@
 #include "runtime/job_devices.h"
 #include "runtime/job_threads.h"
 #include "runtime/keeper.h"
-#include "runtime/processor_locks.h"
 #include "runtime/request_bell.h"
 #include "runtime/synchronization.h"
 #include "sync/clock.h"
@@ -39,6 +38,9 @@ class JobSynchronization final : public Synchronization {
   void lock(LockId lock) override;
   bool try_lock(LockId lock) override;
   void unlock(LockId lock) override;
+  ProcessorLocks* processor_locks() noexcept override {
+    return job_.one_memory ? &processor_locks_ : nullptr;
+  }
   void flush() override;
   void prefetch(const void* address, std::size_t bytes, bool for_writing) override;
   void release_range(const void* address, std::size_t bytes) override;

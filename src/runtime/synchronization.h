@@ -7,6 +7,7 @@
 
 #include "base/atomic_operation.h"
 #include "base/ids.h"
+#include "runtime/processor_locks.h"
 
 namespace musubi::runtime {
 
@@ -49,6 +50,8 @@ class Synchronization {
   virtual void lock(LockId lock) = 0;
   virtual bool try_lock(LockId lock) = 0;
   virtual void unlock(LockId lock) = 0;
+  // The same locks, without acquire and release, where these do nothing: in one memory. Null elsewhere.
+  virtual ProcessorLocks* processor_locks() noexcept { return nullptr; }
 
   // Release and acquire, between all threads of the job: omp flush, fences.
   virtual void flush() = 0;
