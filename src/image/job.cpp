@@ -1,5 +1,6 @@
 #include "image/job.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -124,6 +125,17 @@ std::vector<link_map*> private_objects(const LibraryChoice& choice) {
   return result;
 }
 
+// Those of C++ and its locale. The program's constructors, which would bring them up, run on rank 0 alone,
+// but the library's data is each rank's own. Now, while the program's copies of its variables are, too: all
+// ranks find the same in them. Counted as if they had not been used yet: the last user flushes them.
+void start_standard_streams() {
+  char object = 0;  // of the class ios_base::Init, which has no data
+  for (const char* step : {"_ZNSt8ios_base4InitC1Ev", "_ZNSt8ios_base4InitD1Ev"}) {
+    const auto function = reinterpret_cast<void (*)(void*)>(::dlsym(RTLD_DEFAULT, step));
+    if (function != nullptr) function(&object);
+  }
+}
+
 }  // namespace
 
 Job& join_job(const ProgramArguments& arguments) {
@@ -132,6 +144,7 @@ Job& join_job(const ProgramArguments& arguments) {
   LibraryChoice choice(settings);
   choice.decide(linked_objects());
   run_constructors(private_objects(choice), arguments);
+  start_standard_streams();
   std::unique_ptr<bootstrap::Bootstrap> bootstrap = value_or_refuse(runtime::join_job());
   set_check_prefix(("rank " + std::to_string(bootstrap->self().value)).c_str());
   leave_preloading();

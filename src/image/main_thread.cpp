@@ -1,6 +1,5 @@
 #include "image/main_thread.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -47,14 +46,6 @@ void* run_on_shared_stack(void* given) {
   std::exit(program.main(program.argument_count, program.arguments, environ));
 }
 
-// Those of C++ and its locale: the program's constructors, which bring them up, run on rank 0 alone, but the
-// library's data is each rank's own.
-void start_standard_streams() {
-  static char object;  // of a class without data
-  const auto begin = reinterpret_cast<void (*)(void*)>(::dlsym(RTLD_DEFAULT, "_ZNSt8ios_base4InitC1Ev"));
-  if (begin != nullptr) begin(&object);
-}
-
 // Signals sent to the process go to the initial thread if that takes them; the program expects them in main.
 void leave_signals_to_others() {
   constexpr os::SignalBits of_this_thread = os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) |
@@ -89,7 +80,6 @@ void run_program(Job& job, Main main, Initialiser initialiser, int argument_coun
   patch_atomics(job);
   prepare_library_loads(job);
   job.runtime.memory().share_globals();
-  if (!job.is_first_rank()) start_standard_streams();
   job.program_runs = true;
   Program program{
       job, main, argument_count, copy_strings(arguments), initialiser, job.runtime.threads().take_stack()};

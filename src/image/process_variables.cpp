@@ -11,11 +11,26 @@ namespace {
 
 // Their bytes mean the same in each process, and stay what they are, or only the program changes them. Not
 // environ and tzname: the C library of each process stores pointers to memory of its own there.
-constexpr std::string_view harmless[] = {"stdin",       "stdout",           "stderr",
-                                         "optarg",      "optind",           "opterr",
-                                         "optopt",      "signgam",          "program_invocation_name",
-                                         "__progname",  "__progname_full",  "program_invocation_short_name",
-                                         "in6addr_any", "in6addr_loopback", "_ZSt7nothrow"};
+constexpr std::string_view harmless[] = {
+    "stdin",
+    "stdout",
+    "stderr",
+    "optarg",
+    "optind",
+    "opterr",
+    "optopt",
+    "signgam",
+    "timezone",
+    "daylight",
+    "program_invocation_name",
+    "program_invocation_short_name",
+    "__progname",
+    "__progname_full",
+    "__libc_single_threaded",  // false for good, in each process, from its first thread on: one of the
+                               // runtime's
+    "in6addr_any",
+    "in6addr_loopback",
+    "_ZSt7nothrow"};
 
 // Constants of libstdc++: tables of virtual functions, types, flags of streams, numbers of facets, npos.
 constexpr std::string_view constant_beginnings[] = {"_ZTV", "_ZTI", "_ZTS", "_ZTT", "_ZNSt8ios_base"};
@@ -24,10 +39,10 @@ constexpr std::string_view constant_ends[] = {"2idE", "4nposE"};
 constexpr std::string_view streams[] = {"_ZSt3cin",  "_ZSt4cout",  "_ZSt4cerr",  "_ZSt4clog",
                                         "_ZSt4wcin", "_ZSt5wcout", "_ZSt5wcerr", "_ZSt5wclog"};
 
-// What makes a stream point to memory of the process that calls it: ios_base::sync_with_stdio, imbue, xalloc
-// and register_callback, basic_ios<char>::imbue, copyfmt and rdbuf.
-constexpr std::array<std::string_view, 7> stream_changes = {
-    "_ZNSt8ios_base15sync_with_stdioEb",
+// What makes a stream point to memory of the process that calls it: ios_base::imbue, xalloc and
+// register_callback, basic_ios<char>::imbue, copyfmt and rdbuf. Not sync_with_stdio, which does nothing then
+// (symbols/cxx_stream_symbols.cpp).
+constexpr std::array<std::string_view, 6> stream_changes = {
     "_ZNSt8ios_base5imbueERKSt6locale",
     "_ZNSt8ios_base6xallocEv",
     "_ZNSt8ios_base17register_callbackEPFvNS_5eventERS_iEi",

@@ -74,8 +74,16 @@ TEST(OneMemory, SettingsOfAProtocolKeepMemoriesApart) {
 
 TEST(OneMemory, VariablesOfEachProcessKeepMemoriesApart) {
   expect_refusal({"--set", "coherence=processor"}, {"own_environment"}, "a variable __environ of its own");
-  expect_refusal({"--set", "coherence=processor"}, {"unsynchronised_streams"},
+  expect_refusal({"--set", "coherence=processor"}, {"own_locale"},
                  "changes buffer or locale of a standard stream");
+}
+
+TEST(OneMemory, LinesOfUnsynchronisedStreamsComeInOrder) {
+  LaunchedJob job(three_ranks({"--set", "coherence=processor"}, {"unsynchronised_streams"}));
+  EXPECT_EQ(job.wait(), 0) << job.error();
+  std::string expected;
+  for (int line = 0; line < 20; ++line) expected += "line " + std::to_string(line) + "\n";
+  EXPECT_EQ(job.output(), expected + "unsynchronised_streams: passed\n");
 }
 
 }  // namespace
