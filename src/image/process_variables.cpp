@@ -11,26 +11,25 @@ namespace {
 
 // Their bytes mean the same in each process, and stay what they are, or only the program changes them. Not
 // environ and tzname: the C library of each process stores pointers to memory of its own there.
-constexpr std::string_view harmless[] = {
-    "stdin",
-    "stdout",
-    "stderr",
-    "optarg",
-    "optind",
-    "opterr",
-    "optopt",
-    "signgam",
-    "timezone",
-    "daylight",
-    "program_invocation_name",
-    "program_invocation_short_name",
-    "__progname",
-    "__progname_full",
-    "__libc_single_threaded",  // false for good, in each process, from its first thread on: one of the
-                               // runtime's
-    "in6addr_any",
-    "in6addr_loopback",
-    "_ZSt7nothrow"};
+// __libc_single_threaded is false in each process from its first thread on, one of the runtime's.
+constexpr std::string_view harmless[] = {"stdin",
+                                         "stdout",
+                                         "stderr",
+                                         "optarg",
+                                         "optind",
+                                         "opterr",
+                                         "optopt",
+                                         "signgam",
+                                         "timezone",
+                                         "daylight",
+                                         "program_invocation_name",
+                                         "program_invocation_short_name",
+                                         "__progname",
+                                         "__progname_full",
+                                         "__libc_single_threaded",
+                                         "in6addr_any",
+                                         "in6addr_loopback",
+                                         "_ZSt7nothrow"};
 
 // Constants of libstdc++: tables of virtual functions, types, flags of streams, numbers of facets, npos.
 constexpr std::string_view constant_beginnings[] = {"_ZTV", "_ZTI", "_ZTS", "_ZTT", "_ZNSt8ios_base"};

@@ -24,8 +24,8 @@ void Locks::take(LockId lock) {
 
 bool Locks::try_lock(LockId lock) {
   if (in_one_memory_ == nullptr) settle_singles(Before::lock);
-  const bool taken = in_one_memory_ != nullptr ? in_one_memory_->try_lock(lock)
-                                               : runtime_.synchronization().try_lock(lock);
+  const bool taken =
+      in_one_memory_ != nullptr ? in_one_memory_->try_lock(lock) : runtime_.synchronization().try_lock(lock);
   if (!taken) return false;
   runtime::note_lock_taken(lock.value);
   return true;
