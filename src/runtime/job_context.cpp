@@ -23,9 +23,10 @@ sync::ControlLayout control_layout(std::uint32_t ranks, std::size_t notices_max)
   return sync::ControlLayout::of(sizes);
 }
 
-std::size_t notices_max_of(const AddressPlan& plan, std::uint32_t ranks, const config::Settings& settings) {
-  const bool all_are_near = plan.mappers.together == ranks && settings.near_fabric == "shm";
-  return settings.signature_notices_max.value_or(coherence::signature_notices_for(ranks, all_are_near));
+std::size_t notices_max_of(const bootstrap::Hosts& hosts, const config::Settings& settings) {
+  const bool all_are_near = ranks_map_each_other(settings, hosts);
+  return settings.signature_notices_max.value_or(
+      coherence::signature_notices_for(hosts.ranks(), all_are_near));
 }
 
 coherence::entry::Sizes entry_sizes_of(const AddressPlan& plan, std::uint32_t ranks,
@@ -36,6 +37,14 @@ coherence::entry::Sizes entry_sizes_of(const AddressPlan& plan, std::uint32_t ra
 
 }  // namespace
 
+bool makes_peers_far(const config::Settings& settings) {
+  return settings.fabric_delay.count() != 0 || settings.fabric_bandwidth != 0;
+}
+
+bool ranks_map_each_other(const config::Settings& settings, const bootstrap::Hosts& hosts) {
+  return hosts.count() == 1 && settings.near_fabric == "shm" && !makes_peers_far(settings);
+}
+
 JobContext::JobContext(const config::Settings& settings_of_rank, std::unique_ptr<bootstrap::Bootstrap> place,
                        AddressPlan addresses, bool maps_one_memory)
     : settings(settings_of_rank),
@@ -43,7 +52,7 @@ JobContext::JobContext(const config::Settings& settings_of_rank, std::unique_ptr
       self(bootstrap->self()),
       ranks(bootstrap->ranks()),
       one_memory(maps_one_memory),
-      notices_max(notices_max_of(addresses, ranks, settings)),
+      notices_max(notices_max_of(bootstrap->hosts(), settings)),
       plan(std::move(addresses)),
       control(control_layout(ranks, notices_max)),
       entry_sizes(entry_sizes_of(plan, ranks, settings)) {}

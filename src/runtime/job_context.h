@@ -15,6 +15,12 @@
 
 namespace musubi::runtime {
 
+// Whether peers of the same host are made far (fabric_delay, fabric_bandwidth).
+bool makes_peers_far(const config::Settings& settings);
+// Whether each rank maps the memory of every other. Not so over hosts, by a network on one host, and where
+// peers are made far.
+bool ranks_map_each_other(const config::Settings& settings, const bootstrap::Hosts& hosts);
+
 struct JobContext {
   JobContext(const config::Settings& settings_of_rank, std::unique_ptr<bootstrap::Bootstrap> place,
              AddressPlan addresses, bool maps_one_memory);

@@ -23,10 +23,6 @@ namespace {
 // Beside the time that ranks get to end by themselves.
 constexpr std::uint64_t patience_ns = 5'000'000'000;
 
-bool is_delayed(const config::Settings& settings) {
-  return settings.fabric_delay.count() != 0 || settings.fabric_bandwidth != 0;
-}
-
 // Regions that have bytes of the program, and no words of a protocol between them: where the user says so,
 // a network that tears words reaches them (rma_bytes_min).
 std::vector<fabric::OfiReachable> reachable_of(std::span<const fabric::RegionMemory> regions) {
@@ -43,8 +39,7 @@ std::vector<fabric::OfiReachable> reachable_of(std::span<const fabric::RegionMem
 std::size_t far_run_bytes_max(const JobContext& job) {
   constexpr std::uint64_t share_of_memory = 64;
   const config::Settings& settings = job.settings;
-  const bool as_far = settings.near_fabric != "shm" || is_delayed(settings);
-  if (!as_far && job.bootstrap->hosts().count() == 1) return 0;
+  if (ranks_map_each_other(settings, job.bootstrap->hosts())) return 0;
   const std::uint64_t most = settings.memory_max.value_or(UINT64_MAX) / share_of_memory;
   return std::min(settings.far_run_bytes_max, most);
 }
@@ -55,7 +50,7 @@ Result<void> JobFabric::open(std::span<const fabric::RegionMemory> regions, fabr
   const bool all_far = settings.near_fabric != "shm";
   const bool any_far = job_.ranks > 1 && (all_far || hosts.count() > 1);
   const bool any_near = !any_far || (!all_far && hosts.count() < job_.ranks);
-  if (is_delayed(settings) && any_far) {
+  if (makes_peers_far(settings) && any_far) {
     return Error{
         "fabric_delay and fabric_bandwidth are for ranks that share a host and its memory; leave them "
         "out with near_fabric=tcp, ofi or mpi and in jobs of several hosts"};
@@ -75,7 +70,7 @@ Result<void> JobFabric::open(std::span<const fabric::RegionMemory> regions, fabr
   if (any_far && any_near) {
     joined_ = std::make_unique<fabric::MixedFabric>(*near_, *far_);
     chosen_ = memory_ = joined_.get();
-  } else if (is_delayed(settings)) {
+  } else if (makes_peers_far(settings)) {
     const fabric::Distance distance{static_cast<std::uint64_t>(settings.fabric_delay.count()),
                                     settings.fabric_bandwidth};
     joined_ = std::make_unique<fabric::DelayedFabric>(*near_, distance);

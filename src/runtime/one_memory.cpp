@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/job_context.h"
+
 namespace musubi::runtime {
 namespace {
 
@@ -16,7 +18,7 @@ std::string what_forbids_it(const config::Settings& settings, const bootstrap::B
                             const SharedFromStart& shared) {
   if (bootstrap.hosts().count() != 1) return "the ranks are on several hosts";
   if (settings.near_fabric != "shm") return "near_fabric has them talk as over a network";
-  if (settings.fabric_delay.count() != 0 || settings.fabric_bandwidth != 0)
+  if (makes_peers_far(settings))
     return "fabric_delay and fabric_bandwidth are for ranks with memories of their own";
   if (settings.memory_max) return "memory_max is for ranks with memories of their own";
   if (settings.heap_policy != "migrating") return "heap_policy names a protocol";
