@@ -329,8 +329,8 @@ class Suite:
         ], [self.program(program)])
 
     def application(self, key, title, name, arguments, bound, values=("time",), sequential=""):
-        """Rows for -n 2, in one memory and by the protocol, and for -n 1 -t 2, for each value that the program
-        prints; `bound` is that of -n 2."""
+        """Rows for -n 2, in one memory and by the protocol, and for -n 1 -t 2, for each value that the
+        program prints; `bound` is that of -n 2."""
         plain = f"{shlex.quote(str(self.program(name)))} {arguments}".rstrip()
         read = program_times(*values)
         candidates = [
