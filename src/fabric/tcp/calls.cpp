@@ -167,9 +167,12 @@ void Calls::look_at_clock(Joined& joined) noexcept {
     } else if (now >= call.next_ns) {
       if (call.state == State::resting) {
         attempt(Rank{rank});
-      } else {
-        fail(Rank{rank}, "nobody answers");
+        continue;
       }
+      // It may be this rank that is late.
+      if (call.state == State::awaiting_answer) hear(Rank{rank}, joined);
+      const bool waits = call.state == State::connecting || call.state == State::awaiting_answer;
+      if (waits) fail(Rank{rank}, "nobody answers");
     }
   }
 }

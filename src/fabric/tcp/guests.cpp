@@ -76,6 +76,7 @@ bool Guests::answer(Guest& guest) noexcept {
   }
   guest.nonce = answer.nonce;
   guest.answered = true;
+  guest.leaves_ns = os::monotonic_ns() + patience_ns_;
   answer.proof = handshake_.prove(Side::answers, guest.hello, answer.nonce);
   const iovec piece{&answer, sizeof answer};
   if (os::send_pieces(guest.socket, {&piece, 1}).bytes == sizeof answer) return true;
@@ -83,10 +84,15 @@ bool Guests::answer(Guest& guest) noexcept {
   return false;
 }
 
-void Guests::look_at_clock() noexcept {
+// It may be this rank that is late: what has come is heard first. A rank of the job that has sent its proof
+// takes the connection for made, and its end for this rank's.
+void Guests::look_at_clock(Joined& joined) noexcept {
   const std::uint64_t now = os::monotonic_ns();
-  for (Guest& guest : guests_) {
-    if (guest.socket >= 0 && guest.leaves_ns <= now) refuse(guest, "it did not say in time who it is");
+  for (std::size_t index = 0; index < guests_.size(); ++index) {
+    Guest& guest = guests_[index];
+    const auto is_overdue = [&] { return guest.socket >= 0 && guest.leaves_ns <= now; };
+    if (is_overdue()) hear(index, joined);
+    if (is_overdue()) refuse(guest, "it did not say in time who it is");
   }
 }
 

@@ -33,8 +33,8 @@ class Guests {
   void enter(int socket, const os::SocketAddress& from, std::uint64_t first_data) noexcept;
   // Something came from the guest at this place, or nothing: then nothing happens.
   void hear(std::size_t place, Joined& joined) noexcept;
-  // Sends those away whose time is up.
-  void look_at_clock() noexcept;
+  // Sends those away whose time is up: that for the hello, or that for the proof behind the answer.
+  void look_at_clock(Joined& joined) noexcept;
   bool empty() const noexcept { return count_ == 0; }
 
  private:

@@ -76,7 +76,7 @@ void TcpJoiner::work(Joined& joined) noexcept {
       begin_calls();
     } else if (data == timer) {
       timer_.silence();
-      guests_.look_at_clock();
+      guests_.look_at_clock(joined);
       calls_.look_at_clock(joined);
       if (std::exchange(door_is_shut_, false)) set_.change(listening_.number(), EPOLLIN, door);
     } else {

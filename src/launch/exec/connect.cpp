@@ -123,7 +123,7 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
       if (events[i].data.u64 >= first_other) guests.hear(events[i].data.u64 - first_other, found);
       if (events[i].data.u64 != timer) continue;
       waiting.value().clock.silence();
-      guests.look_at_clock();
+      guests.look_at_clock(found);
     }
   }
   meeting.listening.close();
