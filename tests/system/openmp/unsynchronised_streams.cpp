@@ -1,5 +1,4 @@
 // A program whose standard streams have buffers of their own, in memory of each process.
-#include <cstdio>
 #include <iostream>
 
 int main() {
