@@ -1,9 +1,5 @@
 #include "fabric/delayed/delayed_fabric.h"
 
-#include <sched.h>
-#include <sys/prctl.h>
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -16,25 +12,6 @@ namespace {
 
 using Stamp = std::uint64_t;  // behind the body of a message: when it arrives
 static_assert(message_bytes_max + sizeof(Stamp) <= driver_message_bytes_max);
-
-// A sleep may last so much longer than asked for; what is less is waited for by yielding.
-constexpr std::uint64_t sleep_min_ns = 10'000;
-// Who sleeps looks so often whether it was called.
-constexpr std::uint64_t sleep_max_ns = 1'000'000;
-
-// Sleeps until `due` or a little less, or yields.
-void pass_time(std::uint64_t due) noexcept {
-  const std::uint64_t now = os::monotonic_ns();
-  if (due <= now) return;
-  if (due - now < sleep_min_ns) {
-    ::sched_yield();
-    return;
-  }
-  const std::uint64_t time = std::min(due - now - sleep_min_ns / 2, sleep_max_ns);
-  const timespec length{static_cast<time_t>(time / 1'000'000'000), static_cast<long>(time % 1'000'000'000)};
-  ::prctl(PR_SET_TIMERSLACK, 1);  // of this thread: it sleeps to the point, and this costs little beside that
-  ::nanosleep(&length, nullptr);
-}
 
 // What crossed the line when the steps were carried out. What a put would have stored crosses it in any case.
 std::size_t bytes_of(std::span<const Step> steps, bool outward) noexcept {
@@ -81,7 +58,6 @@ Outcome DelayedFabric::post(Rank peer, std::span<const Step> steps, Event& compl
     batches_.push_back({std::max(sent, received) + round_trip_ns_, &completion});
     std::push_heap(batches_.begin(), batches_.end());
   }
-  call_service();
   return Outcome::pending;
 }
 
@@ -119,11 +95,7 @@ void DelayedFabric::hold(const Message& message) noexcept {
     const Held held(lock_);
     messages_.push_back(message);
   }
-  call_service();
-}
-
-// The threads that wait may leave before something is due, and others may sleep until it has happened.
-void DelayedFabric::call_service() noexcept {
+  // The thread that took it in may leave before it is due, and others may sleep until it has been delivered.
   if (service_rests_.load()) near_.wake_service();
 }
 
@@ -181,7 +153,7 @@ void DelayedFabric::wait(const std::atomic<bool>& ready) noexcept {
   const std::uint32_t wakes = wakes_.load();
   const std::uint64_t due = next_due();
   if (due == never) return near_.wait(ready);
-  while (!ready.load() && wakes_.load() == wakes && os::monotonic_ns() < due) pass_time(due);
+  while (!ready.load() && wakes_.load() == wakes && os::monotonic_ns() < due) naps_.pass_to_the_point(due);
 }
 
 void DelayedFabric::wake() noexcept {
@@ -198,7 +170,7 @@ void DelayedFabric::wait_for_service() noexcept {
     return;
   }
   service_rests_.store(false);
-  while (!service_called_.exchange(false) && os::monotonic_ns() < due) pass_time(due);
+  while (!service_called_.exchange(false) && os::monotonic_ns() < due) naps_.pass(due);
 }
 
 void DelayedFabric::wake_service() noexcept {

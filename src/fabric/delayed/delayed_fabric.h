@@ -3,8 +3,9 @@
 // on the line of each rank. What a program would do over a slower network, measured on one host.
 //
 // A batch takes effect when it is posted and completes when its time has come; the contract allows both. A
-// message carries its time of arrival, and waits at the receiver until then. What waits is looked at by
-// threads in wait(), and by the service thread.
+// message carries its time of arrival, and waits at the receiver until then. Threads in wait() look at what
+// is due; the service thread looks, too, where there is a message: whoever took it in may have left. It is
+// not woken for batches, which only the thread that posted them waits for.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@
 #include "base/frame_allocator.h"
 #include "base/spin_lock.h"
 #include "fabric/delayed/line.h"
+#include "fabric/delayed/naps.h"
 #include "fabric/distance.h"
 #include "fabric/fabric.h"
 
@@ -66,7 +68,6 @@ class DelayedFabric final : public Fabric {
   };
 
   void hold(const Message& message) noexcept;
-  void call_service() noexcept;
   bool complete_batches(std::uint64_t now) noexcept;
   bool deliver(std::uint64_t now) noexcept;
   bool take_message(std::uint64_t now, Message& message) noexcept;
@@ -76,6 +77,7 @@ class DelayedFabric final : public Fabric {
   const std::uint64_t round_trip_ns_;
   const std::uint32_t line_bytes_;
   Line out_, in_;
+  Naps naps_;
   std::array<Arrivals, static_cast<std::size_t>(MessageKind::count)> arrivals_;
   std::array<Listener*, static_cast<std::size_t>(MessageKind::count)> listeners_{};
 
