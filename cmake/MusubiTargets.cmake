@@ -66,7 +66,9 @@ function(musubi_layer name)
 endfunction()
 
 # musubi_test(<name> [SIMULATED] SOURCES ... [DEPENDS <layer>...] [LABELS ...] [TIMEOUT s]): one GoogleTest
-# program, registered test by test so that ctest names what failed. SIMULATED: of the simulator's build.
+# program, registered test by test so that ctest names what failed. SIMULATED: of the simulator's build, whose
+# programs have one thread. The target tests_of_threads builds the others.
+add_custom_target(tests_of_threads)
 function(musubi_test name)
   cmake_parse_arguments(TEST "SIMULATED" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT TEST_TIMEOUT)
@@ -75,6 +77,9 @@ function(musubi_test name)
   add_executable(${name} ${TEST_SOURCES})
   if(TEST_SIMULATED)
     musubi_simulated(TEST_DEPENDS ${TEST_DEPENDS})
+    list(APPEND TEST_LABELS simulated)
+  else()
+    add_dependencies(tests_of_threads ${name})
   endif()
   list(TRANSFORM TEST_DEPENDS PREPEND musubi_)
   target_link_libraries(${name} PRIVATE musubi_flags ${TEST_DEPENDS} GTest::gtest_main)
