@@ -69,7 +69,7 @@ void Calls::begin(Rank peer, std::uint64_t first_data) noexcept {
 void Calls::attempt(Rank peer) noexcept {
   Call& call = calls_[peer.value];
   call.state = State::connecting;
-  call.next_ns = os::monotonic_ns() + patience_.attempt_ns;
+  call.next_ns = os::monotonic_ns() + patience_.connect_ns;
   call.held = 0;
   call.socket = os::begin_connecting(address(peer, call.attempt));
   if (const int error = -call.socket; error == EMFILE || error == ENFILE) {
@@ -102,6 +102,7 @@ void Calls::greet(Rank peer) noexcept {
     return fail(peer, "the connection was reset");
   }
   call.state = State::awaiting_answer;
+  call.next_ns = os::monotonic_ns() + patience_.handshake_ns;
   set_.change(call.socket, EPOLLIN, call.data);
 }
 

@@ -25,7 +25,7 @@ using handshake::Side;
 class Calls {
  public:
   struct Patience {
-    std::uint64_t attempt_ns, all_ns;
+    std::uint64_t connect_ns, handshake_ns, all_ns;
   };
 
   // `addresses` are by rank.

@@ -23,10 +23,11 @@ struct TcpOptions {
   std::string_view build;             // what all ranks must be alike in; copied
   std::string_view network;  // an interface, an address of this host, or all (os::addresses_of_network)
   os::PortRange ports;
-  std::chrono::milliseconds handshake_max{2000};  // of one connection, until it has proved the secret
-  std::chrono::milliseconds reach_max{20000};     // to reach a peer, whatever it takes
-  std::chrono::milliseconds silence_max{20000};   // of a peer's host, before the peer counts as lost
-  handshake::Log* log = nullptr;                  // outlives the transport
+  std::chrono::milliseconds connect_max{2000};     // of one address, until its kernel answers
+  std::chrono::milliseconds handshake_max{10000};  // then, until both ends have proved the secret
+  std::chrono::milliseconds reach_max{20000};      // to reach a peer, whatever it takes
+  std::chrono::milliseconds silence_max{20000};    // of a peer's host, before the peer counts as lost
+  handshake::Log* log = nullptr;                   // outlives the transport
 };
 
 // Collective; calls `exchange` twice. Listens from now on until the transport ends; connects to nobody yet.

@@ -1,11 +1,14 @@
-// Connections that have not proved yet who they are.
+// Connections of which not both ends have proved yet who they are.
 #include "fabric/tcp/guests.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "fabric/handshake/handshake.h"
+#include "fabric/tcp/calls.h"
 #include "tcp_ranks.h"
 
 namespace musubi::fabric::conformance {
@@ -14,15 +17,19 @@ namespace {
 using handshake::Side;
 using namespace std::chrono_literals;
 
-// Takes what was made, and closes it.
+// Takes what was made with a peer, and closes it.
 class OneJoined final : public Joined {
  public:
+  explicit OneJoined(Rank expected) : expected_(expected) {}
   bool joined(Rank peer, bool, int socket) noexcept override {
     ::close(socket);
-    return ++count, peer == Rank{1};
+    return ++count, peer == expected_;
   }
   void unreachable(Rank, const os::SocketAddress&, const char*) noexcept override {}
   int count = 0;
+
+ private:
+  const Rank expected_;
 };
 
 }  // namespace
@@ -37,7 +44,7 @@ TEST(TcpGuests, WhatHasComeIsHeardBeforeTimeIsUp) {
   handshake::Complaints complaints(&lines);
   const os::ReadySet set = os::ReadySet::create().value();
   tcp::Guests guests(own, complaints, set, 4, guest_patience_ns, 1s);
-  OneJoined joined;
+  OneJoined joined(Rank{1});
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
   guests.enter(ends[0], {}, 0);
@@ -54,6 +61,45 @@ TEST(TcpGuests, WhatHasComeIsHeardBeforeTimeIsUp) {
   EXPECT_EQ(joined.count, 1);
   EXPECT_TRUE(lines.all().empty());
   ::close(ends[1]);
+}
+
+// The kernel of the peer's host has answered at once; the peer itself is one of many on few cores.
+TEST(TcpCalls, APeerMayTakeLongerToProveThanItsHostToConnect) {
+  constexpr tcp::Calls::Patience patience{20'000'000, 60'000'000'000, 60'000'000'000};
+  const handshake::Handshake own(Rank{1}, 2, "test", secret_of_tests),
+      theirs(Rank{0}, 2, "test", secret_of_tests);
+  const int door = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  os::SocketAddress address;
+  address.v4 = {.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t bytes = sizeof address.v4;
+  ASSERT_EQ(::bind(door, &address.any, bytes), 0);
+  ASSERT_EQ(::listen(door, 4), 0);
+  ASSERT_EQ(::getsockname(door, &address.any, &bytes), 0);
+  Lines lines;
+  handshake::Complaints complaints(&lines);
+  const os::ReadySet set = os::ReadySet::create().value();
+  tcp::Calls calls(own, complaints, set, {{address}, {}}, patience, 60s);
+  OneJoined joined(Rank{0});
+  const auto go_on = [&] {
+    epoll_event event;
+    ASSERT_EQ(set.sleep({&event, 1}), 1u);
+    calls.go_on(Rank{0}, event.events, joined);
+  };
+  calls.begin(Rank{0}, 0);
+  go_on();
+  const int peer = ::accept4(door, nullptr, nullptr, SOCK_CLOEXEC);
+  handshake::Hello hello;
+  ASSERT_EQ(::recv(peer, &hello, sizeof hello, MSG_WAITALL), static_cast<ssize_t>(sizeof hello));
+  ::usleep(40'000);
+  calls.look_at_clock(joined);
+  handshake::Answer answer;
+  answer.proof = theirs.prove(Side::answers, hello, answer.nonce);
+  ASSERT_EQ(::send(peer, &answer, sizeof answer, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof answer));
+  go_on();
+  EXPECT_EQ(joined.count, 1);
+  EXPECT_TRUE(calls.empty());
+  ::close(peer);
+  ::close(door);
 }
 
 }  // namespace musubi::fabric::conformance
