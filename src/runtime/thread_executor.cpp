@@ -37,14 +37,20 @@ HandlersHeldBack::HandlersHeldBack() noexcept {
   mask_before_ = os::set_signal_mask(SIG_BLOCK, handled);
 }
 
-void ThreadExecutor::append(std::coroutine_handle<> task) noexcept {
+// Result: whether the executor's thread waits. From then on the task may have ended, and the executor with
+// it.
+bool ThreadExecutor::append(std::coroutine_handle<> task) noexcept {
   auto* node = static_cast<Node*>(frame_allocate(sizeof(Node)));
   node->task = task;
   node->next = nullptr;
   lock_.lock();
   (last_ != nullptr ? last_->next : first_) = node;
   last_ = node;
+  // The executor's thread looks at any_ready_ after it has said that it waits: one of the two sees the other.
+  any_ready_.store(true);
+  const bool waits = waiting_.load();
   lock_.unlock();
+  return waits;
 }
 
 ThreadExecutor& ThreadExecutor::of_this_thread(fabric::Fabric& fabric, trace::Counters& counters) noexcept {
@@ -55,16 +61,13 @@ ThreadExecutor& ThreadExecutor::of_this_thread(fabric::Fabric& fabric, trace::Co
 }
 
 void ThreadExecutor::ready(std::coroutine_handle<> task) noexcept {
-  append(task);
-  any_ready_.store(true);
-  // The executor's thread looks at any_ready_ after it has said that it waits: one of the two sees the other.
-  if (waiting_.load()) fabric_.wake();
+  fabric::Fabric& fabric = fabric_;
+  if (append(task)) fabric.wake();
 }
 
 void ThreadExecutor::ready_after_pause(std::coroutine_handle<> task, unsigned attempt) noexcept {
   if (attempt > pause_attempt_) pause_attempt_ = attempt;
   append(task);
-  any_ready_.store(true);
 }
 
 bool ThreadExecutor::resume_ready() noexcept {

@@ -92,7 +92,7 @@ class ThreadExecutor final : public Executor {
   void drive() noexcept;
   void pause(unsigned attempt) noexcept;
   bool resume_ready() noexcept;
-  void append(std::coroutine_handle<> task) noexcept;
+  bool append(std::coroutine_handle<> task) noexcept;
 
   fabric::Fabric& fabric_;
   trace::Counters& counters_;

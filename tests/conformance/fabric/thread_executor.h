@@ -28,13 +28,15 @@ class ThreadExecutor final : public Executor {
     }
   }
 
+  // Behind the lock the task may end, and with it the executor.
   void ready(std::coroutine_handle<> task) noexcept override {
+    Fabric& fabric = fabric_;
     {
       const std::lock_guard lock(mutex_);
       ready_.push_back(task);
       has_ready_.store(true);
     }
-    fabric_.wake();
+    fabric.wake();
   }
   void ready_after_pause(std::coroutine_handle<> task, unsigned) noexcept override {
     ::sched_yield();
