@@ -65,10 +65,12 @@ function(musubi_layer name)
   endif()
 endfunction()
 
+# All tests but those of the simulator's build.
+add_custom_target(tests_of_threads)
+
 # musubi_test(<name> [SIMULATED] SOURCES ... [DEPENDS <layer>...] [LABELS ...] [TIMEOUT s]): one GoogleTest
 # program, registered test by test so that ctest names what failed. SIMULATED: of the simulator's build, whose
-# programs have one thread. The target tests_of_threads builds the others.
-add_custom_target(tests_of_threads)
+# programs have one thread; they have the label simulated, too.
 function(musubi_test name)
   cmake_parse_arguments(TEST "SIMULATED" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT TEST_TIMEOUT)
