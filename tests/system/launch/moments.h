@@ -14,12 +14,12 @@
 
 namespace musubi::test {
 
-// Of MUSUBI_TEST_SEED, or a new one; printed.
+// Of LAUNCH_TEST_SEED, or a new one; printed. Not MUSUBI_...: the jobs would take it for a setting.
 inline std::uint64_t seed_of_test() {
-  const char* given = std::getenv("MUSUBI_TEST_SEED");
+  const char* given = std::getenv("LAUNCH_TEST_SEED");
   const std::uint64_t seed =
       given != nullptr ? std::strtoull(given, nullptr, 10) : std::uint64_t{std::random_device{}()};
-  std::printf("repeat with MUSUBI_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  std::printf("repeat with LAUNCH_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
   return seed;
 }
 
