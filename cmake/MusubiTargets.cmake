@@ -65,12 +65,12 @@ function(musubi_layer name)
   endif()
 endfunction()
 
-# All tests but those of the simulator's build.
+# All tests but those of the simulator, which has one thread.
 add_custom_target(tests_of_threads)
 
 # musubi_test(<name> [SIMULATED] SOURCES ... [DEPENDS <layer>...] [LABELS ...] [TIMEOUT s]): one GoogleTest
-# program, registered test by test so that ctest names what failed. SIMULATED: of the simulator's build, whose
-# programs have one thread; they have the label simulated, too.
+# program, registered test by test so that ctest names what failed. SIMULATED: of the simulator's build, and
+# labelled so.
 function(musubi_test name)
   cmake_parse_arguments(TEST "SIMULATED" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT TEST_TIMEOUT)
@@ -80,7 +80,7 @@ function(musubi_test name)
   if(TEST_SIMULATED)
     musubi_simulated(TEST_DEPENDS ${TEST_DEPENDS})
     list(APPEND TEST_LABELS simulated)
-  else()
+  elseif(NOT "budget" IN_LIST TEST_LABELS)
     add_dependencies(tests_of_threads ${name})
   endif()
   list(TRANSFORM TEST_DEPENDS PREPEND musubi_)
