@@ -11,7 +11,7 @@ namespace musubi::fabric {
 namespace {
 
 // Who sleeps looks so often whether it was called.
-constexpr std::uint64_t nap_max_ns = 999'999;
+constexpr std::uint64_t nap_max_ns = 1'000'000;
 // A nap that ended even later was kept from the core by other programs.
 constexpr std::uint64_t late_max_ns = 100'000;
 

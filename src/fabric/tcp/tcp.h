@@ -36,7 +36,7 @@ Result<std::unique_ptr<SocketTransport>> open_tcp(Rank self, std::uint32_t ranks
                                                   const Exchange& exchange);
 
 namespace tcp {
-inline std::uint64_t nanoseconds_of(std::chrono::milliseconds time) {
+constexpr std::uint64_t nanoseconds_of(std::chrono::milliseconds time) {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
 }
 }  // namespace tcp

@@ -6,6 +6,7 @@
 
 #include "fabric/tcp/calls.h"
 #include "fabric/tcp/guests.h"
+#include "fabric/tcp/tcp.h"
 #include "os/clock.h"
 #include "os/sockets.h"
 
@@ -16,7 +17,9 @@ namespace handshake = fabric::handshake;
 namespace tcp = fabric::tcp;
 
 constexpr std::uint64_t tick_ns = 50'000'000;
-constexpr std::uint64_t connect_ns = 2'000'000'000, handshake_ns = 10'000'000'000;
+// As between ranks.
+constexpr std::uint64_t connect_ns = tcp::nanoseconds_of(fabric::TcpOptions{}.connect_max),
+                        handshake_ns = tcp::nanoseconds_of(fabric::TcpOptions{}.handshake_max);
 constexpr std::size_t strangers_max = 64;
 // Lost hosts are noticed by the silence of the messages that follow (silence.h).
 constexpr std::chrono::hours silence_max{1};

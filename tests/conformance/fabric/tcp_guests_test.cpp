@@ -82,7 +82,7 @@ TEST(TcpCalls, APeerMayTakeLongerToProveThanItsHostToConnect) {
   OneJoined joined(Rank{0});
   const auto go_on = [&] {
     epoll_event event;
-    ASSERT_EQ(set.sleep({&event, 1}), 1u);
+    ASSERT_EQ(set.sleep({&event, 1}, 10'000), 1u) << "the call was given up";
     calls.go_on(Rank{0}, event.events, joined);
   };
   calls.begin(Rank{0}, 0);
