@@ -68,10 +68,11 @@ class Copy final : public coherence::SignatureSink {
   LogicalTime minimum;
   std::vector<coherence::Notice> notices;
 };
-Task<> acquire_from(Node& to, Node& from) {
+// `minimum`: that of the signature is at least so late, as if notices of others had been dropped from it.
+Task<> acquire_from(Node& to, Node& from, LogicalTime minimum = {}) {
   Copy copy;
   from.protocol().signature(copy);
-  co_await to.protocol().acquire({copy.minimum, copy.notices}, coherence::Audience::unknown,
+  co_await to.protocol().acquire({later(copy.minimum, minimum), copy.notices}, coherence::Audience::unknown,
                                  coherence::Scope::everything());
 }
 
@@ -109,6 +110,25 @@ TEST(Budget, ABlockFetchedAheadIsOneOperationAtTheAcquireAndNoneAtTheRead) {
   do_now(stage, home, release(home));
   do_now(stage, reader, acquire_from(reader, home));
   expect_cost(acquire.cost(), 1, 0, sizeof(std::uint64_t));  // what has changed
+  const Meter read(reader);
+  do_now(stage, reader, drop_value(reader, 0));
+  expect_cost(read.cost(), 0, 0, 0);
+}
+
+// The home is asked at once, not the writer first for a version that may be held no more.
+TEST(Budget, ABlockWhoseNewVersionLapsesWithTheSameAcquireIsOneOperation) {
+  Stage stage(calm(2), 2);
+  Node& home = stage.node(0);
+  Node& reader = stage.node(1);
+  hand_over(stage, home, reader, 1);
+  do_now(stage, reader, drop_value(reader, 0));
+  hand_over(stage, home, reader, 2);
+  do_now(stage, reader, drop_value(reader, 0));
+  do_now(stage, home, store(home, 0, 3));
+  do_now(stage, home, release(home));
+  const Meter acquire(reader);
+  do_now(stage, reader, acquire_from(reader, home, LogicalTime{1000}));
+  expect_cost(acquire.cost(), 1, 0, sizeof(std::uint64_t));
   const Meter read(reader);
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(read.cost(), 0, 0, 0);

@@ -14,6 +14,8 @@ Task<> Acquires::acquire(SignatureView signature, Audience audience) {
   TaskGroup fetches(ground_.parameters.release_window);
   std::size_t bytes_ahead = ground_.parameters.cached_bytes;
   const bool in_order = ground_.keeps_order() && !ground_.quiescence;
+  // Now, so that no trip goes to the writer of a version whose lease has passed by the minimum.
+  ground_.times.raise_acquired(signature.minimum);
   for (const Notice& notice : signature.notices) {
     newest = later(newest, notice.write_ts);
     if (notice.writer == ground_.self()) continue;
