@@ -1,5 +1,7 @@
 #include "runtime/job_context.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "coherence/core/signature.h"
@@ -23,10 +25,23 @@ sync::ControlLayout control_layout(std::uint32_t ranks, std::size_t notices_max)
   return sync::ControlLayout::of(sizes);
 }
 
+// Of the network that the settings name, before anything has been measured: all ranks find the same.
+std::uint64_t usual_round_trip_ns(const config::Settings& settings) {
+  constexpr std::uint64_t fast_network = 2'000, kernel_network = 20'000;
+  if (makes_peers_far(settings)) {
+    return std::max(fast_network, static_cast<std::uint64_t>(settings.fabric_delay.count()));
+  }
+  const std::string& provider = settings.ofi_provider;
+  const bool is_by_kernel =
+      settings.far_fabric == "tcp" || provider.starts_with("tcp") || provider.starts_with("udp");
+  return is_by_kernel ? kernel_network : fast_network;
+}
+
 std::size_t notices_max_of(const bootstrap::Hosts& hosts, const config::Settings& settings) {
-  const bool all_are_near = ranks_map_each_other(settings, hosts);
+  const std::uint64_t round_trip_ns =
+      ranks_map_each_other(settings, hosts) ? 0 : usual_round_trip_ns(settings);
   return settings.signature_notices_max.value_or(
-      coherence::signature_notices_for(hosts.ranks(), all_are_near));
+      coherence::signature_notices_for(hosts.ranks(), round_trip_ns));
 }
 
 coherence::entry::Sizes entry_sizes_of(const AddressPlan& plan, std::uint32_t ranks,

@@ -86,9 +86,8 @@ class Measurement final : private PromiseBase::Observer {
     c.nodes = run_.nodes;
     c.locks = workload_->locks();
     c.model = run_.model;
-    const bool all_are_near = run_.model.latency_ns <= fabric::sim::LatencyModel::shared_memory().latency_ns;
-    c.protocol.signature_notices_max =
-        run_.signature_notices_max.value_or(coherence::signature_notices_for(run_.nodes, all_are_near));
+    c.protocol.signature_notices_max = run_.signature_notices_max.value_or(
+        coherence::signature_notices_for(run_.nodes, 2 * run_.model.latency_ns));
     // Without notices short leases cost this policy more than they save.
     if (run_.policy == Policy::timestamps) c.protocol.lease_ticks = 10;
     return c;

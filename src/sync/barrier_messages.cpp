@@ -22,20 +22,17 @@ void Barrier::on_message(Rank, std::span<const std::byte> body) noexcept {
 
 bool Barrier::Parts::send_message(const Passage& passage) {
   const SignatureView view = gathered.view();
+  const std::span<const Notice> notices = direct ? std::span<const Notice>{} : view.notices;
   BarrierMessage message;
-  message.header = BarrierHeader{epoch,
-                                 passage.round_,
-                                 passage.has_payload_,
-                                 passage.complete_,
-                                 direct ? 0 : view.notices.size(),
-                                 view.minimum,
-                                 passage.payload_};
+  message.header =
+      BarrierHeader{epoch,          passage.round_, passage.has_payload_,        passage.complete_, 0,
+                    notices.size(), view.minimum,   coherence::base_of(notices), passage.payload_};
   std::size_t bytes = sizeof(BarrierHeader);
-  if (!direct && view.notices.size() <= inline_notices_max) {
-    std::memcpy(message.notices, view.notices.data(), view.notices.size_bytes());
-    bytes += view.notices.size_bytes();
-  } else if (!direct) {
-    std::memcpy(board + slot_offset(passage.round_), view.notices.data(), view.notices.size_bytes());
+  if (coherence::pack(notices, message.header.base, message.notices)) {
+    bytes += notices.size() * sizeof(coherence::PackedNotice);
+  } else {
+    message.header.on_board = 1;
+    std::memcpy(board + slot_offset(passage.round_), notices.data(), notices.size_bytes());
   }
   return fabric.send(receiver(passage.round_), fabric::MessageKind::barrier, fabric::Urgency::when_polled,
                      std::as_bytes(std::span{&message, 1}).first(bytes)) == fabric::Outcome::done;
@@ -47,9 +44,14 @@ BarrierNeed Barrier::Parts::look_into_inbox(Passage& passage) {
   const BarrierHeader& header = inbox.message.header;
   MUSUBI_CHECK(header.epoch == epoch && header.notice_count <= notices_max);
   const auto count = static_cast<std::size_t>(header.notice_count);
-  if (count > inline_notices_max && !passage.has_notices_) return BarrierNeed::notices;
-  const Notice* notices = count <= inline_notices_max ? inbox.message.notices : received.data();
-  take(passage, {{header.minimum, {notices, count}},
+  if (header.on_board != 0 && !passage.has_notices_) return BarrierNeed::notices;
+  if (header.on_board == 0) {
+    MUSUBI_CHECK(count <= packed_notices_max);
+    for (std::size_t i = 0; i < count; ++i) {
+      received[i] = coherence::unpack(inbox.message.notices[i], header.base);
+    }
+  }
+  take(passage, {{header.minimum, {received.data(), count}},
                  header.has_payload ? &header.payload : nullptr,
                  header.complete != 0});
   inbox.arrived.reset();

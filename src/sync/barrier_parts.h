@@ -7,6 +7,8 @@
 
 #include "base/event.h"
 #include "coherence/core/block_words.h"
+#include "coherence/core/packed_notice.h"
+#include "coherence/core/parameters.h"
 #include "coherence/core/signature.h"
 #include "coherence/regions.h"
 #include "sync/barrier.h"
@@ -22,19 +24,23 @@ struct BarrierHeader {
   std::uint64_t epoch;
   std::uint32_t round;
   std::uint16_t has_payload;
-  std::uint16_t complete;      // on all ranks that this one has heard of
-  std::uint64_t notice_count;  // more than fit into the message: they lie on the sender's board
+  std::uint8_t complete;  // on all ranks that this one has heard of
+  std::uint8_t on_board;  // the notices do not fit into the message: they lie on the sender's board
+  std::uint64_t notice_count;
   LogicalTime minimum;
+  LogicalTime base;  // of the packed notices
   Barrier::Payload payload;
 };
-inline constexpr std::size_t inline_notices_max =
-    (fabric::message_bytes_max - sizeof(BarrierHeader)) / sizeof(Notice);
+inline constexpr std::size_t packed_notices_max =
+    (fabric::message_bytes_max - sizeof(BarrierHeader)) / sizeof(coherence::PackedNotice);
 
 struct BarrierMessage {
   BarrierHeader header;
-  Notice notices[inline_notices_max];
+  coherence::PackedNotice notices[packed_notices_max];
 };
 static_assert(sizeof(BarrierMessage) <= fabric::message_bytes_max);
+// As many as a signature holds in a large job, over any network.
+static_assert(coherence::signature_notices_for(UINT32_MAX, UINT64_MAX) <= packed_notices_max);
 
 // The notices and marks that have arrived for one round. Two barriers can be under way at once (a fast peer
 // is one ahead), never three: a peer enters barrier n+2 only after everybody has entered n+1, and so has left

@@ -39,6 +39,16 @@ TEST(Scale, RemoteOperationsOfABarrierGrowNoFasterThanTheLogarithm) {
   }
 }
 
+// More notices, but not more than one message of the barrier holds: those would need an operation each time.
+TEST(Scale, TheNoticesOfASlowNetworkTravelInTheMessages) {
+  for (const std::uint32_t nodes : {64u, 128u, 256u}) {
+    const ScaleResult r =
+        cost(Policy::migrating, WorkloadKind::stencil, nodes, 1, fabric::sim::LatencyModel::tcp_25_gbe());
+    EXPECT_EQ(r.messages, rounds(nodes)) << nodes;
+    EXPECT_LE(r.remote_operations, 3) << nodes;
+  }
+}
+
 TEST(Scale, CopiesLapseOnlyIfTheyHaveChanged) {
   for (const std::uint32_t nodes : {16u, 64u, 256u}) {
     const ScaleResult r = cost(Policy::migrating, WorkloadKind::all_to_all, nodes);
@@ -51,6 +61,11 @@ TEST(Scale, CopiesLapseOnlyIfTheyHaveChanged) {
 // stay.
 TEST(Scale, CopiesOfWhatDoesNotChangeStayWhereNoticesFit) {
   EXPECT_EQ(cost(Policy::migrating, WorkloadKind::small_regions, 64).renewals, 0);
+  // 96 blocks, on a slow network.
+  const ScaleResult slow =
+      cost(Policy::migrating, WorkloadKind::small_regions, 256, 1, fabric::sim::LatencyModel::tcp_25_gbe());
+  EXPECT_EQ(slow.renewals, 0);
+  EXPECT_LE(slow.remote_operations, 2 * 8);  // a merge and a fetch in each of eight regions
 }
 
 TEST(Scale, NoticesThatANodeReadsAreBoundedInMigratingAlone) {
@@ -59,7 +74,8 @@ TEST(Scale, NoticesThatANodeReadsAreBoundedInMigratingAlone) {
   // Each node changes four blocks, of which two have a reader: only those are named, and no more than fit.
   EXPECT_EQ(cost(Policy::migrating, WorkloadKind::stencil, few_nodes).notices, few_nodes * 2.0);
   EXPECT_LE(cost(Policy::migrating, WorkloadKind::stencil, nodes).notices,
-            static_cast<double>(coherence::signature_notices_for(nodes, false)));
+            static_cast<double>(coherence::signature_notices_for(
+                nodes, 2 * fabric::sim::LatencyModel::infiniband().latency_ns)));
   EXPECT_EQ(cost(Policy::notices, WorkloadKind::stencil, nodes).notices, nodes * 4.0);
 }
 

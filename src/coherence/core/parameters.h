@@ -9,13 +9,14 @@
 namespace musubi::coherence {
 
 // How many notices a signature holds best. Every rank reads every notice, and most notices name blocks that
-// few others read. So a signature in a larger job holds fewer than travel in one message of the barrier.
-// Readers of blocks without a notice look for new versions themselves, at the same cost in a job of any size;
-// with all ranks near a look costs little more than a notice.
-constexpr std::size_t signature_notices_for(std::uint32_t ranks, bool all_are_near) {
+// few others read. Readers of blocks without a notice look for new versions themselves, at the same cost in a
+// job of any size: a trip. The longer that takes, the more notices are worth their time, up to what one
+// message of the barrier holds.
+constexpr std::size_t signature_notices_for(std::uint32_t ranks, std::uint64_t round_trip_ns) {
   constexpr std::uint32_t few_ranks = 8;
   if (ranks <= few_ranks) return 4096;
-  return all_are_near ? 16 : 32;
+  if (round_trip_ns < 1'000) return 16;  // mapped memory
+  return round_trip_ns < 10'000 ? 32 : 112;
 }
 
 struct Parameters {

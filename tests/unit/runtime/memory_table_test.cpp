@@ -38,7 +38,7 @@ std::string at_most(std::size_t mebibytes, std::size_t bytes) {
 std::size_t control_bytes(std::uint32_t ranks) {
   sync::ControlSizes sizes;
   sizes.ranks = ranks;
-  sizes.notices_max = coherence::signature_notices_for(ranks, false);
+  sizes.notices_max = coherence::signature_notices_for(ranks, 20'000);
   sizes.signature_bytes = coherence::signature_bytes(sizes.notices_max);
   sizes.lock_count = Synchronization::lock_count;
   sizes.wait_records = Coordination::rw_lock_count + Coordination::condition_count;
