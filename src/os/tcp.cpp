@@ -267,17 +267,28 @@ std::uint64_t limit_of_open_files() noexcept {
   return limit.rlim_cur;
 }
 
-// Bytes that are not acknowledged in time end the connection; so do questions to a peer that is asked because
-// nothing is under way.
+// Questions to a peer that is asked because nothing is under way end the connection. TCP_USER_TIMEOUT would
+// do so for bytes under way, but also where the peer answers that its process takes none.
 void tune_connection(int socket, std::chrono::milliseconds silence_max) noexcept {
   constexpr int questions = 3;
   const int seconds = std::max(1, static_cast<int>(silence_max.count() / 1000 / (questions + 1)));
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence_max.count()));
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds);
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, questions);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
+// A peer whose process takes no bytes is asked ever more rarely whether it takes some again. So it is not the
+// age of the last answer that counts, but what was sent after it. One question may be counted behind its
+// answer; a second one is not.
+bool is_unanswered(int socket, std::chrono::milliseconds time) noexcept {
+  tcp_info info{};
+  socklen_t bytes = sizeof info;
+  if (system_call(SYS_getsockopt, socket, IPPROTO_TCP, TCP_INFO, as_argument(&info), as_argument(&bytes)) < 0)
+    return false;
+  const bool bytes_wait = info.tcpi_unacked != 0 && info.tcpi_last_ack_recv > info.tcpi_last_data_sent;
+  return (bytes_wait || info.tcpi_probes > 1) && info.tcpi_last_ack_recv >= time.count();
 }
 
 Result<Timer> Timer::create() {

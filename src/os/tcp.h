@@ -64,9 +64,12 @@ SocketAddress address_of_peer(int socket) noexcept;
 // Of this process, at most, now. Signal-safe.
 std::uint64_t limit_of_open_files() noexcept;
 
-// Sends small pieces at once, and notices a peer that is silent for so long: whose host or whose link is
-// gone. Signal-safe.
+// Sends small pieces at once, and notices a peer that is silent for so long while nothing is under way: whose
+// host or whose link is gone. Signal-safe.
 void tune_connection(int socket, std::chrono::milliseconds silence_max) noexcept;
+// Whether something is under way, bytes or the question whether the peer takes bytes again, and the peer's
+// kernel has answered nothing for so long. It answers for a process that is stopped. Signal-safe.
+bool is_unanswered(int socket, std::chrono::milliseconds time) noexcept;
 
 // Rings for a clock: ready when its time has come, until it is read.
 class Timer {

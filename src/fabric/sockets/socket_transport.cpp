@@ -15,9 +15,10 @@ constexpr std::size_t sockets_per_poll = 16;
 constexpr unsigned calls_per_socket = 4;  // then it is the turn of the others
 // In the sets, beside sockets.
 constexpr std::uint64_t bell = ~std::uint64_t{0}, opening = bell - 1, joining = bell - 2,
-                        requesting = bell - 3;
+                        requesting = bell - 3, silence = bell - 4;
 constexpr std::uint32_t once = EPOLLIN | EPOLLET;
 constexpr std::size_t sockets_per_word = 64;
+constexpr unsigned looks_per_silence = 4;
 
 // A host that is silent does not come back in time for the other connection to it; one that has closed this
 // connection may still answer on the other one.
@@ -63,9 +64,11 @@ Result<std::unique_ptr<SocketTransport>> SocketTransport::create(Rank self, std:
 }
 
 Result<std::unique_ptr<SocketTransport>> SocketTransport::create(Rank self, std::uint32_t ranks,
-                                                                 std::unique_ptr<Joiner> joiner) {
+                                                                 std::unique_ptr<Joiner> joiner,
+                                                                 std::chrono::milliseconds silence_max) {
   std::unique_ptr<SocketTransport> transport(new SocketTransport(self, ranks, std::move(joiner)));
   if (auto made = transport->make_sets(); !made) return made.error();
+  if (auto watched = transport->watch_silence(silence_max); !watched) return watched.error();
   const int number = transport->joiner_->number();
   if (!transport->arrivals_.add(number, EPOLLIN, joining) ||
       !transport->sleeping_[0].add(number, once, joining) ||
@@ -91,6 +94,20 @@ Result<void> SocketTransport::make_sets() {
     }
   }
   if (!sleeping_[index(Sleeper::service)].add(requests_.number(), once, requesting)) return cannot_wait();
+  return {};
+}
+
+Result<void> SocketTransport::watch_silence(std::chrono::milliseconds silence_max) {
+  auto timer = os::Timer::create();
+  if (!timer) return timer.error();
+  silence_timer_ = std::move(timer).value();
+  silence_look_ = silence_max / looks_per_silence;
+  const int number = silence_timer_.number();
+  if (!arrivals_.add(number, EPOLLIN, silence) || !sleeping_[0].add(number, once, silence) ||
+      !sleeping_[1].add(number, once, silence)) {
+    return cannot_wait();
+  }
+  silence_timer_.set(static_cast<std::uint64_t>(std::chrono::nanoseconds(silence_look_).count()));
   return {};
 }
 
@@ -199,6 +216,9 @@ Polled SocketTransport::poll_some(Receiver& receiver) noexcept {
     if (events[i].data.u64 == joining) {
       joiner_->work(*this);
       polled = std::max(polled, Polled::something);
+    } else if (events[i].data.u64 == silence) {
+      silence_timer_.silence();
+      look_for_silent(receiver);
     } else {
       polled = std::max(polled, receive(receiver, decode(events[i].data.u64)));
     }
@@ -273,7 +293,7 @@ void SocketTransport::sleep(Sleeper sleeper) noexcept {
       bells_[index(sleeper)].silence();
     } else if (data == requesting) {
       note_requests();
-    } else if (data != opening && data != joining) {
+    } else if (data != opening && data != joining && data != silence) {
       note_told({&events[i], 1});
     }
   }
@@ -299,6 +319,25 @@ void SocketTransport::note_told(std::span<const epoll_event> events) noexcept {
 // When its events are changed the kernel looks whether the set is ready, and tells of it.
 void SocketTransport::set_attended(bool attended) noexcept {
   sleeping_[index(Sleeper::service)].change(requests_.number(), attended ? 0 : once, requesting);
+}
+
+void SocketTransport::look_for_silent(Receiver& receiver) noexcept {
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+    const bool asking_is_silent = is_silent({Rank{rank}, true});
+    if (!asking_is_silent && !is_silent({Rank{rank}, false})) continue;
+    close(Rank{rank});
+    find_lost(receiver, Rank{rank}, loss_by(ETIMEDOUT));
+  }
+}
+
+// Looks count, not the clock: while this process is stopped itself the timer rings once. The first look may
+// find what has just begun.
+bool SocketTransport::is_silent(Name name) noexcept {
+  std::uint8_t& looks = peers_[name.peer.value].unanswered(name);
+  const bool unanswered =
+      line(name).load() == Line::joined && os::is_unanswered(socket_of(name), silence_look_);
+  looks = unanswered ? static_cast<std::uint8_t>(looks + 1) : 0;
+  return looks > looks_per_silence;
 }
 
 // A peer that was joined on one line only, or on none, and has ended that, is lost: it asks no more.

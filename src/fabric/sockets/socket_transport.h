@@ -6,10 +6,11 @@
 // own, which tell of each arrival once, and of a request to a waiter if one sleeps, otherwise to the service
 // thread: `requests_` is ready inside its set, but not while a thread looks for requests by itself.
 // `openings_` says which lanes take bytes again; it is ready inside the sets of both sleepers, as is what the
-// joiner has to do.
+// joiner has to do, and the timer that rings for looks at silent peers.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -31,9 +32,11 @@ class SocketTransport final : public Transport, private Joined {
 
   // All peers are joined. The sockets do not block.
   static Result<std::unique_ptr<SocketTransport>> create(Rank self, std::vector<Sockets> peers);
-  // No peer is, until the joiner does it.
+  // No peer is, until the joiner does it. A peer is lost whose kernel answers nothing for `silence_max`, or a
+  // quarter more. A peer that is stopped is not.
   static Result<std::unique_ptr<SocketTransport>> create(Rank self, std::uint32_t ranks,
-                                                         std::unique_ptr<Joiner> joiner);
+                                                         std::unique_ptr<Joiner> joiner,
+                                                         std::chrono::milliseconds silence_max);
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return static_cast<std::uint32_t>(peers_.size()); }
@@ -60,10 +63,14 @@ class SocketTransport final : public Transport, private Joined {
     Sockets sockets;
     std::atomic<Line> asking{Line::none}, answering{Line::none};
     std::atomic<int> error{0};  // which the kernel told a sender, and tells once
-    bool lost = false;          // by the thread that polls
-    os::SocketAddress at;       // where the peer is, or was called last; the same
+    bool lost = false;          // by the thread that polls; so are the looks in a row that found no answer
+    std::uint8_t unanswered_asking = 0, unanswered_answering = 0;
+    os::SocketAddress at;  // where the peer is, or was called last; the same
 
     std::atomic<Line>& line(Name name) noexcept { return name.asking ? asking : answering; }
+    std::uint8_t& unanswered(Name name) noexcept {
+      return name.asking ? unanswered_asking : unanswered_answering;
+    }
   };
 
   SocketTransport(Rank self, std::uint32_t ranks, std::unique_ptr<Joiner> joiner);
@@ -76,6 +83,7 @@ class SocketTransport final : public Transport, private Joined {
   }
 
   Result<void> make_sets();
+  Result<void> watch_silence(std::chrono::milliseconds silence_max);
   bool enter_sets(Name name) noexcept;
   void note_requests() noexcept;
   void note_told(std::span<const epoll_event> events) noexcept;
@@ -85,6 +93,8 @@ class SocketTransport final : public Transport, private Joined {
   std::atomic<Line>& line(Name name) noexcept { return peers_[name.peer.value].line(name); }
   void end(Name name) noexcept;
   void find_lost(Receiver& receiver, Rank peer, Loss loss) noexcept;
+  void look_for_silent(Receiver& receiver) noexcept;
+  bool is_silent(Name name) noexcept;
   Polled poll_some(Receiver& receiver) noexcept;
   bool open_lanes(Receiver& receiver) noexcept;
   Polled receive_told(Receiver& receiver) noexcept;
@@ -100,6 +110,8 @@ class SocketTransport final : public Transport, private Joined {
   const std::unique_ptr<Joiner> joiner_;          // null: all are joined
   Receiver* receiver_ = nullptr;                  // of the poll() that is going on
   std::atomic<std::uint32_t> full_lanes_{0};
+  os::Timer silence_timer_;                    // with a joiner
+  std::chrono::milliseconds silence_look_{0};  // so often
 };
 
 }  // namespace musubi::fabric
