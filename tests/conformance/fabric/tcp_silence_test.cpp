@@ -1,7 +1,11 @@
-// A peer whose process takes nothing is not lost: its host answers.
+// A peer whose host answers nothing is lost in time. One whose process takes nothing is not: its host
+// answers.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <array>
+#include <cstdlib>
+#include <thread>
 #include <vector>
 
 #include "exchange_board.h"
@@ -24,40 +28,66 @@ void progress_for(Fabric& fabric, std::chrono::nanoseconds time) {
   }
 }
 
-TEST(TcpSilence, APeerThatTakesNothingForLongIsNotLost) {
-  std::array<TcpRank, ranks> all;
-  LossCounter losses;
-  ExchangeBoard board(ranks);
-  open_all(ranks, [&](Rank rank) {
-    TcpOptions options = tcp_options_of_tests();
-    options.silence_max = silence_max;
-    return all[rank.value].open(rank, ranks, region_bytes, options, board.of(rank), WaitingPolicy{}, &losses);
-  });
-  Fabric& sender = *all[0].fabric;
-  Fabric& stopped = *all[1].fabric;
+struct TwoRanks {
+  TwoRanks() {
+    open_all(ranks, [&](Rank rank) {
+      TcpOptions options = tcp_options_of_tests();
+      options.silence_max = silence_max;
+      return all[rank.value].open(rank, ranks, region_bytes, options, board.of(rank), WaitingPolicy{},
+                                  &losses);
+    });
+  }
+  bool progress_until(const auto& condition) {
+    return comes_true([&] {
+      for (TcpRank& one : all) one.fabric->progress();
+      return condition();
+    });
+  }
+  bool has_begun() const { return all[1].memory.data()[0] == std::byte{7}; }
 
+  LossCounter losses;
+  ExchangeBoard board{ranks};
+  std::array<TcpRank, ranks> all;
+};
+
+TEST(TcpSilence, APeerThatTakesNothingForLongIsNotLost) {
+  TwoRanks two;
+  Fabric& sender = *two.all[0].fabric;
   const std::vector<std::byte> bytes(region_bytes, std::byte{7});
   const Step step = put(region_of_tests, 0, bytes.data(), bytes.size());
   std::array<Event, puts> done;
   for (Event& completion : done) ASSERT_EQ(sender.post(Rank{1}, {&step, 1}, completion), Outcome::pending);
   // Both must join first; then one of them stops.
-  const auto begun = [&] {
-    sender.progress();
-    stopped.progress();
-    return all[1].memory.data()[0] == std::byte{7};
-  };
-  ASSERT_TRUE(comes_true(begun));
+  ASSERT_TRUE(two.progress_until([&] { return two.has_begun(); }));
   progress_for(sender, 3 * silence_max);
   EXPECT_FALSE(done.back().is_set());
-  EXPECT_EQ(losses.failed.load(), 0u) << losses.reason.load();
+  EXPECT_EQ(two.losses.failed.load(), 0u) << two.losses.reason.load();
 
-  const auto all_are_done = [&] {
-    sender.progress();
-    stopped.progress();
-    return done.back().is_set();
-  };
-  EXPECT_TRUE(comes_true(all_are_done));
-  EXPECT_EQ(losses.failed.load(), 0u) << losses.reason.load();
+  EXPECT_TRUE(two.progress_until([&] { return done.back().is_set(); }));
+  EXPECT_EQ(two.losses.failed.load(), 0u) << two.losses.reason.load();
+}
+
+// In a network of its own, whose only link goes down while bytes are under way.
+void lose_the_link(bool& may_make_networks) {
+  may_make_networks = ::unshare(CLONE_NEWNET) == 0 && std::system("ip link set lo up") == 0;
+  if (!may_make_networks) return;
+  TwoRanks two;
+  Fabric& sender = *two.all[0].fabric;
+  std::byte seven{7};
+  const Step step = put(region_of_tests, 0, &seven, 1);
+  Event first, second;
+  ASSERT_EQ(sender.post(Rank{1}, {&step, 1}, first), Outcome::pending);
+  ASSERT_TRUE(two.progress_until([&] { return first.is_set(); }));
+  ASSERT_EQ(std::system("ip link set lo down"), 0);
+  ASSERT_EQ(sender.post(Rank{1}, {&step, 1}, second), Outcome::pending);
+  EXPECT_TRUE(two.progress_until([&] { return two.losses.failed.load() != 0; }));
+  EXPECT_EQ(two.losses.kind.load(), Loss::Kind::silent);
+}
+
+TEST(TcpSilence, APeerThatAnswersNothingIsLost) {
+  bool may_make_networks = false;
+  std::thread([&] { lose_the_link(may_make_networks); }).join();
+  if (!may_make_networks) GTEST_SKIP() << "a network of its own needs root and the command ip";
 }
 
 }  // namespace
