@@ -57,6 +57,15 @@ TEST(Scale, CopiesLapseOnlyIfTheyHaveChanged) {
   }
 }
 
+// Each barrier is about one of two grids. If leases that are taken again were so long that they moved the
+// versions of the next turn behind those of the other grid, copies of both would be asked for at each
+// barrier.
+TEST(Scale, CopiesOfBlocksThatAreWrittenByTurnsDoNotLapse) {
+  EXPECT_EQ(cost(Policy::migrating, WorkloadKind::stencil, 512, 1, fabric::sim::LatencyModel::tcp_25_gbe())
+                .renewals,
+            0);
+}
+
 // Of four vectors one changes between two barriers. The notices of its blocks fit, so copies of the others
 // stay.
 TEST(Scale, CopiesOfWhatDoesNotChangeStayWhereNoticesFit) {

@@ -25,12 +25,14 @@ constexpr Asked asked_for(LogicalTime newest, LogicalTime here) {
 }
 
 // Until when a reader asks to hold a version. The first time for the shortest lease, since another version
-// may follow soon; a reader that comes again, for as long as the version has lived.
+// may follow soon; a reader that comes again, for half as long as the version has lived. For all of that time
+// would be too long: two blocks that are written by turns would date each other's versions ever further ahead.
 constexpr LogicalTime wanted_lease(Asked asked, LogicalTime write_ts, LogicalTime acquired,
                                    std::uint64_t shortest) {
   const LogicalTime begin = later(write_ts, acquired);
-  if (asked == Asked::first_time) return begin + shortest;
-  return begin + std::clamp(begin.value - write_ts.value, shortest, shortest * shortest_leases_max);
+  if (asked == Asked::first_time || begin == write_ts) return begin + shortest;
+  const std::uint64_t life = begin.value - write_ts.value;
+  return begin + std::min((life - std::min(life, shortest)) / 2, shortest * shortest_leases_max);
 }
 
 // Whether the home's word allows it as it is: some rank holds the version, until then at least.

@@ -100,8 +100,9 @@ TEST(Leases, AreAskedForFromTheLaterTimeAndTheFirstTimeForTheShortest) {
 }
 
 TEST(Leases, OfReadersThatComeAgainGrowWithTheLifeOfTheVersionUpToABound) {
-  EXPECT_EQ(wanted_lease(Asked::again, at(5), at(8), 10), at(18)) << "not shorter than the first one";
-  EXPECT_EQ(wanted_lease(Asked::again, at(5), at(45), 10), at(85));
+  EXPECT_EQ(wanted_lease(Asked::again, at(5), at(5), 10), at(15)) << "a lease ends behind its version";
+  EXPECT_EQ(wanted_lease(Asked::again, at(5), at(8), 10), at(8)) << "a young version: as long as it must";
+  EXPECT_EQ(wanted_lease(Asked::again, at(5), at(45), 10), at(60));
   EXPECT_EQ(wanted_lease(Asked::again, at(5), at(1'000'000), 2), at(1'000'000 + 2 * shortest_leases_max));
 }
 
