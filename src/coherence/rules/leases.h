@@ -25,8 +25,9 @@ constexpr Asked asked_for(LogicalTime newest, LogicalTime here) {
 }
 
 // Until when a reader asks to hold a version. The first time for the shortest lease, since another version
-// may follow soon; a reader that comes again, for half as long as the version has lived. For all of that time
-// would be too long: two blocks that are written by turns would date each other's versions ever further ahead.
+// may follow soon; a reader that comes again, for half as long as the version has lived. All of that time
+// would be too long: two blocks that are written by turns would date each other's versions ever further
+// ahead.
 constexpr LogicalTime wanted_lease(Asked asked, LogicalTime write_ts, LogicalTime acquired,
                                    std::uint64_t shortest) {
   const LogicalTime begin = later(write_ts, acquired);
