@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/ids.h"
+#include "runtime/lock_word.h"
 #include "runtime/threads.h"
 
 namespace musubi::runtime {
@@ -17,25 +18,17 @@ class ProcessorLocks {
 
   // Blocks politely. Any thread of any rank.
   void lock(LockId lock) {
-    if (try_lock(lock)) return;
-    const std::atomic<std::uint32_t>& word = word_of(lock);
-    while (word_of(lock).exchange(waited_for, std::memory_order_acquire) != free) {
-      threads_.wait_local(&word, waited_for);
-    }
+    std::atomic<std::uint32_t>& word = word_of(lock);
+    LockWord(word).take([&](std::uint32_t value) { threads_.wait_local(&word, value); });
   }
-  bool try_lock(LockId lock) noexcept {
-    std::uint32_t expected = free;
-    return word_of(lock).compare_exchange_strong(expected, taken, std::memory_order_acquire);
-  }
+  bool try_lock(LockId lock) noexcept { return LockWord(word_of(lock)).try_take(); }
   // Any thread: a lock belongs to a task, not to a thread.
   void unlock(LockId lock) {
     std::atomic<std::uint32_t>& word = word_of(lock);
-    if (word.exchange(free, std::memory_order_release) == waited_for) threads_.wake_local(&word);
+    LockWord(word).give_back([&] { threads_.wake_local(&word); });
   }
 
  private:
-  static constexpr std::uint32_t free = 0, taken = 1, waited_for = 2;
-
   std::atomic<std::uint32_t>& word_of(LockId lock) const noexcept {
     static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
     return reinterpret_cast<std::atomic<std::uint32_t>&>(words_[lock.value]);
