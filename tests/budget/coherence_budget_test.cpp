@@ -97,14 +97,19 @@ void hand_over(Stage& stage, Node& home, Node& reader, std::uint64_t value) {
   do_now(stage, reader, acquire_from(reader, home));
 }
 
+// The reader reads the block, and again after an invalidation.
+void let_it_be_wanted(Stage& stage, Node& home, Node& reader) {
+  for (const std::uint64_t value : {1u, 2u}) {
+    hand_over(stage, home, reader, value);
+    do_now(stage, reader, drop_value(reader, 0));
+  }
+}
+
 TEST(Budget, ABlockFetchedAheadIsOneOperationAtTheAcquireAndNoneAtTheRead) {
   Stage stage(calm(2), 2);
   Node& home = stage.node(0);
   Node& reader = stage.node(1);
-  hand_over(stage, home, reader, 1);
-  do_now(stage, reader, drop_value(reader, 0));  // read
-  hand_over(stage, home, reader, 2);
-  do_now(stage, reader, drop_value(reader, 0));  // read again after an invalidation: wanted
+  let_it_be_wanted(stage, home, reader);
   const Meter acquire(reader);
   do_now(stage, home, store(home, 0, 3));
   do_now(stage, home, release(home));
@@ -120,10 +125,7 @@ TEST(Budget, ABlockWhoseNewVersionLapsesWithTheSameAcquireIsOneOperation) {
   Stage stage(calm(2), 2);
   Node& home = stage.node(0);
   Node& reader = stage.node(1);
-  hand_over(stage, home, reader, 1);
-  do_now(stage, reader, drop_value(reader, 0));
-  hand_over(stage, home, reader, 2);
-  do_now(stage, reader, drop_value(reader, 0));
+  let_it_be_wanted(stage, home, reader);
   do_now(stage, home, store(home, 0, 3));
   do_now(stage, home, release(home));
   const Meter acquire(reader);
@@ -138,10 +140,7 @@ TEST(Budget, ABlockThatNobodyReadsAnyMoreStopsBeingFetchedAhead) {
   Stage stage(calm(2), 2);
   Node& home = stage.node(0);
   Node& reader = stage.node(1);
-  hand_over(stage, home, reader, 1);
-  do_now(stage, reader, drop_value(reader, 0));
-  hand_over(stage, home, reader, 2);
-  do_now(stage, reader, drop_value(reader, 0));
+  let_it_be_wanted(stage, home, reader);
   const std::uint64_t before = reader.counters().get(Counter::fetches_ahead);
   for (std::uint64_t i = 3; i < 40; ++i) hand_over(stage, home, reader, i);
   EXPECT_EQ(reader.counters().get(Counter::fetches_ahead) - before,
