@@ -105,7 +105,8 @@ void let_it_be_wanted(Stage& stage, Node& home, Node& reader) {
   }
 }
 
-TEST(Budget, ABlockFetchedAheadIsOneOperationAtTheAcquireAndNoneAtTheRead) {
+// A new version of a wanted block, by an acquire whose minimum is at least so late.
+void expect_one_operation_at_the_acquire(LogicalTime minimum) {
   Stage stage(calm(2), 2);
   Node& home = stage.node(0);
   Node& reader = stage.node(1);
@@ -113,27 +114,20 @@ TEST(Budget, ABlockFetchedAheadIsOneOperationAtTheAcquireAndNoneAtTheRead) {
   const Meter acquire(reader);
   do_now(stage, home, store(home, 0, 3));
   do_now(stage, home, release(home));
-  do_now(stage, reader, acquire_from(reader, home));
+  do_now(stage, reader, acquire_from(reader, home, minimum));
   expect_cost(acquire.cost(), 1, 0, sizeof(std::uint64_t));  // what has changed
   const Meter read(reader);
   do_now(stage, reader, drop_value(reader, 0));
   expect_cost(read.cost(), 0, 0, 0);
 }
 
+TEST(Budget, ABlockFetchedAheadIsOneOperationAtTheAcquireAndNoneAtTheRead) {
+  expect_one_operation_at_the_acquire({});
+}
+
 // The home is asked at once, not the writer first for a version that may be held no more.
 TEST(Budget, ABlockWhoseNewVersionLapsesWithTheSameAcquireIsOneOperation) {
-  Stage stage(calm(2), 2);
-  Node& home = stage.node(0);
-  Node& reader = stage.node(1);
-  let_it_be_wanted(stage, home, reader);
-  do_now(stage, home, store(home, 0, 3));
-  do_now(stage, home, release(home));
-  const Meter acquire(reader);
-  do_now(stage, reader, acquire_from(reader, home, LogicalTime{1000}));
-  expect_cost(acquire.cost(), 1, 0, sizeof(std::uint64_t));
-  const Meter read(reader);
-  do_now(stage, reader, drop_value(reader, 0));
-  expect_cost(read.cost(), 0, 0, 0);
+  expect_one_operation_at_the_acquire(LogicalTime{1000});
 }
 
 TEST(Budget, ABlockThatNobodyReadsAnyMoreStopsBeingFetchedAhead) {
