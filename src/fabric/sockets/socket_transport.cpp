@@ -210,6 +210,7 @@ Polled SocketTransport::poll_some(Receiver& receiver) noexcept {
   if (open_lanes(receiver)) return Polled::more;
   Polled polled = receive_told(receiver);
   if (polled != Polled::nothing && !unfinished_) return polled;
+  if (looks_at_recent()) return receive(receiver, recent_);
   std::array<epoll_event, sockets_per_poll> events;
   const std::size_t ready = arrivals_.look(events);
   for (std::size_t i = 0; i < ready; ++i) {
@@ -225,6 +226,15 @@ Polled SocketTransport::poll_some(Receiver& receiver) noexcept {
   }
   const bool saw_all = ready < events.size();
   return !saw_all && (polled == Polled::something || unfinished_) ? Polled::more : polled;
+}
+
+// Two ranks that talk need not ask the kernel which sockets are ready. Every other time, so that no other
+// socket waits long; not when a sleep was ended by something else.
+bool SocketTransport::looks_at_recent() noexcept {
+  looked_at_recent_ =
+      !looked_at_recent_ && !unfinished_ && line(recent_).load() == Line::joined && !told_of_others_.load();
+  if (!looked_at_recent_) told_of_others_.store(false);
+  return looked_at_recent_;
 }
 
 bool SocketTransport::open_lanes(Receiver& receiver) noexcept {
@@ -278,6 +288,7 @@ Polled SocketTransport::receive(Receiver& receiver, Name name) noexcept {
       find_lost(receiver, name.peer, loss);
       return polled;
     }
+    recent_ = name;
     receiver.received(name.peer, lane, got.bytes);
     if (got.bytes < room) return polled;
   }
@@ -293,7 +304,9 @@ void SocketTransport::sleep(Sleeper sleeper) noexcept {
       bells_[index(sleeper)].silence();
     } else if (data == requesting) {
       note_requests();
-    } else if (data != opening && data != joining && data != silence) {
+    } else if (data == joining || data == silence) {
+      told_of_others_.store(true);
+    } else if (data != opening) {
       note_told({&events[i], 1});
     }
   }

@@ -98,6 +98,7 @@ class SocketTransport final : public Transport, private Joined {
   Polled poll_some(Receiver& receiver) noexcept;
   bool open_lanes(Receiver& receiver) noexcept;
   Polled receive_told(Receiver& receiver) noexcept;
+  bool looks_at_recent() noexcept;
   Polled receive(Receiver& receiver, Name name) noexcept;
 
   const Rank self_;
@@ -106,9 +107,14 @@ class SocketTransport final : public Transport, private Joined {
   os::ReadySet sleeping_[2];                      // by Sleeper
   os::Bell bells_[2];                             // by Sleeper
   std::vector<std::atomic<std::uint64_t>> told_;  // a bit per socket, by encode()
-  bool unfinished_ = false;                       // the last poll() left something; by the thread that polls
-  const std::unique_ptr<Joiner> joiner_;          // null: all are joined
-  Receiver* receiver_ = nullptr;                  // of the poll() that is going on
+  std::atomic<bool> told_of_others_{false};       // a sleep was ended by the joiner, or by the timer
+  // By the thread that polls: the last poll() left something; the socket that brought bytes last, and whether
+  // the last poll() looked at that one alone.
+  bool unfinished_ = false;
+  Name recent_{};
+  bool looked_at_recent_ = false;
+  const std::unique_ptr<Joiner> joiner_;  // null: all are joined
+  Receiver* receiver_ = nullptr;          // of the poll() that is going on
   std::atomic<std::uint32_t> full_lanes_{0};
   os::Timer silence_timer_;                    // with a joiner
   std::chrono::milliseconds silence_look_{0};  // so often

@@ -1,4 +1,9 @@
 // The port's suite on the driver tcp, over IPv4 and IPv6: the ranks are of one process, the sockets are real.
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "exchange_board.h"
 #include "fabric_suite.h"
 #include "network_world.h"
 #include "os/cpu.h"
@@ -52,6 +57,44 @@ INSTANTIATE_TEST_SUITE_P(Tcp, WaitingSuite,
                                            Driver{"yielding", &make_yielding}),
                          driver_name);
 INSTANTIATE_TEST_SUITE_P(Tcp, FabricSuite, ::testing::ValuesIn(drivers()), driver_name);
+
+// A poll() that looks at one socket alone must not be the only one behind a sleep that a new connection
+// ended.
+TEST(TcpLooks, OneBehindEachSleepIsEnoughToBeJoined) {
+  constexpr std::chrono::milliseconds patience{5000};
+  for (const unsigned vain_looks : {0u, 1u}) {
+    LossCounter losses;
+    ExchangeBoard board(3);
+    std::array<TcpRank, 3> ranks;
+    open_all(3, [&](Rank rank) {
+      TcpOptions options = tcp_options_of_tests();
+      options.handshake_max = options.reach_max = patience;
+      return ranks[rank.value].open(rank, 3, 4096, options, board.of(rank), WaitingPolicy{}, &losses);
+    });
+    Fabric& asked = *ranks[1].fabric;
+    std::atomic<unsigned> extra_looks{0};
+    std::atomic<bool> ended{false};
+    std::thread service([&] {
+      while (!ended.load()) {
+        asked.wait_for_service();
+        asked.progress();
+        for (; extra_looks.load() != 0; extra_looks.fetch_sub(1)) asked.progress();
+      }
+    });
+    const auto asks = [&](unsigned rank) {
+      return gets_word(*ranks[rank].fabric, Rank{1}, ranks[1].memory.data(), true);
+    };
+    EXPECT_TRUE(asks(0));
+    extra_looks.store(vain_looks);
+    asked.wake_service();
+    EXPECT_TRUE(comes_true([&] { return extra_looks.load() == 0; }));
+    EXPECT_TRUE(asks(2)) << losses.reason.load() << ", after " << vain_looks << " vain looks";
+    EXPECT_EQ(losses.failed.load(), 0u);
+    ended.store(true);
+    asked.wake_service();
+    service.join();
+  }
+}
 
 }  // namespace
 }  // namespace musubi::fabric::conformance
