@@ -53,12 +53,24 @@ Result<doctor::Job> job_of(const config::Settings& settings, std::uint32_t ranks
   return job;
 }
 
+std::string rma_of(const fabric::OfiProvider& provider) {
+  using Moves = fabric::OfiProvider::Moves;
+  if (provider.moves == Moves::never) return "no";
+  std::string text = provider.puts ? "gets and puts" : "gets";
+  if (provider.moves != Moves::by_itself) text += " on request";
+  if (provider.moves == Moves::on_request_pinned) text += ", pinned";
+  return text;
+}
+
 doctor::Facts facts_of_this_host() {
   doctor::Facts facts = doctor::gather();
   add_processors(facts);
   if (auto found = fabric::ofi_on_this_host()) {
     facts.libfabric_version = found.value().version;
-    facts.libfabric_providers = found.value().providers;
+    for (const fabric::OfiProvider& provider : found.value().providers) {
+      facts.libfabric_providers.push_back(provider.name);
+      facts.libfabric_rma.push_back(rma_of(provider));
+    }
   }
   facts.mpis = mpis_on_this_host();
   auto library = find_preloaded_library();
@@ -109,7 +121,8 @@ Result<std::vector<launch::Fact>> examination_of_this_host(const launch::JobOrde
       {"locked", or_unlimited(facts.locked_bytes, true), ""},
       {"open files", or_unlimited(facts.open_files, false), ""},
       {"userfaultfd", facts.fault_file_error.empty() ? "yes" : "no", ""},
-      {"libfabric", facts.libfabric_providers.empty() ? "none" : facts.libfabric_providers[0], ""}};
+      {"libfabric", facts.libfabric_providers.empty() ? "none" : facts.libfabric_providers[0], ""},
+      {"RMA", facts.libfabric_rma.empty() ? "no" : facts.libfabric_rma[0], ""}};
   const bool program_can_run = add_program_facts(order, told);
   told.push_back({"job", program_can_run && doctor::job_can_run(findings) ? "can run" : "cannot run", ""});
   for (const doctor::Finding& finding : findings) {

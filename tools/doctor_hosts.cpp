@@ -69,9 +69,9 @@ std::string in_figures(double value, const char* unit) {
 }
 
 void print_hosts(const Hosts& hosts) {
-  constexpr const char* columns[] = {"Musubi",      "kernel",      "glibc",     "cores",
-                                     "memory free", "of group",    "page",      "locked",
-                                     "open files",  "userfaultfd", "libfabric", "job"};
+  constexpr const char* columns[] = {"Musubi",    "kernel", "glibc",  "cores",      "memory free",
+                                     "of group",  "page",   "locked", "open files", "userfaultfd",
+                                     "libfabric", "RMA",    "job"};
   Table rows = {{"host", "ranks", "answer"}};
   rows[0].insert(rows[0].end(), std::begin(columns), std::end(columns));
   for (const launch::HostExamination& host : hosts) {

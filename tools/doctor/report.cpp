@@ -57,6 +57,7 @@ nlohmann::json numbers(const Facts& facts) {
       {"userfaultfd_features", facts.fault_file.features},
       {"libfabric", facts.libfabric_version},
       {"libfabric_providers", facts.libfabric_providers},
+      {"libfabric_rma", facts.libfabric_rma},
       {"mpi", facts.mpis},
   };
 }

@@ -134,18 +134,20 @@ Finding examine_shared_folder(const Facts& facts, const Job&) {
 }
 
 Finding examine_libfabric(const Facts& facts, const Job&) {
-  Finding finding{"libfabric", Severity::ok, facts.libfabric_version,
-                  "a job over several hosts may use the first of these by far_fabric=ofi, or another by "
-                  "ofi_provider",
-                  ""};
+  Finding finding{
+      "libfabric", Severity::ok, facts.libfabric_version,
+      "a job over several hosts may use the first of these by far_fabric=ofi, or another by "
+      "ofi_provider; RMA: whether the network itself carries out long gets and puts (on request: by "
+      "rma_bytes_min)",
+      ""};
   if (facts.libfabric_version.empty()) {
     finding.fact = "not installed";
     finding.meaning = "jobs over several hosts talk by TCP; far_fabric=ofi is impossible";
     return finding;
   }
   const char* separator = ": ";
-  for (const std::string& name : facts.libfabric_providers) {
-    finding.fact += separator + name;
+  for (std::size_t i = 0; i < facts.libfabric_providers.size(); ++i) {
+    finding.fact += separator + facts.libfabric_providers[i] + " (RMA: " + facts.libfabric_rma[i] + ")";
     separator = ", ";
   }
   if (facts.libfabric_providers.empty()) finding.meaning = "none of its providers can carry a job";

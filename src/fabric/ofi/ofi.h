@@ -43,9 +43,17 @@ Result<std::unique_ptr<MessageTransport>> open_ofi(Rank self, std::uint32_t rank
                                                    const Exchange& exchange);
 
 // What `musubi doctor` says of this host.
+struct OfiProvider {
+  // How long gets and puts go: by messages alone; by the network itself where a setting asks for it, and then
+  // perhaps with all of the memory pinned; by the network itself.
+  enum class Moves : std::uint8_t { never, on_request, on_request_pinned, by_itself };
+  std::string name;
+  Moves moves = Moves::never;
+  bool puts = false;  // not gets alone
+};
 struct OfiOnThisHost {
   std::string version;                 // of libfabric
-  std::vector<std::string> providers;  // that can carry a job, the best first
+  std::vector<OfiProvider> providers;  // that can carry a job, the best first
 };
 // Loads the library. Error: there is none.
 Result<OfiOnThisHost> ofi_on_this_host();

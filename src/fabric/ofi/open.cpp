@@ -64,6 +64,11 @@ Result<std::unique_ptr<ofi::OfiNet>> open_net(Rank self, std::uint32_t ranks, co
                            options.rma_bytes_min.has_value()};
   if (reachable.bytes_min != 0) {
     auto able = ofi::able_to_reach(*library.value(), *info.value(), options.network, reachable.is_asked_for);
+    if (able == nullptr && reachable.is_asked_for) {
+      return Error{std::string(ofi::name_of(*info.value())) +
+                   " of libfabric does not reach peers' memory by itself; leave rma_bytes_min alone, or set "
+                   "ofi_provider to another one (musubi doctor lists them)"};
+    }
     if (able != nullptr) info = std::move(able);
   }
   return ofi::OfiNet::open(*library.value(), std::move(info).value(), self, ranks, options.messages.reach_max,
@@ -104,7 +109,11 @@ Result<std::unique_ptr<MessageTransport>> open_ofi(Rank self, std::uint32_t rank
 Result<OfiOnThisHost> ofi_on_this_host() {
   auto library = ofi::Library::load();
   if (!library) return library.error();
-  return OfiOnThisHost{library.value()->version_text(), ofi::list_providers(*library.value())};
+  OfiOnThisHost found{library.value()->version_text(), {}};
+  for (const std::string& name : ofi::list_providers(*library.value())) {
+    found.providers.push_back(ofi::describe(*library.value(), name));
+  }
+  return found;
 }
 
 }  // namespace musubi::fabric

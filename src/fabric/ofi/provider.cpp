@@ -130,6 +130,19 @@ Info able_to_reach(const Library& library, const fi_info& chosen, std::string_vi
   return Info(nullptr, {&library});
 }
 
+OfiProvider describe(const Library& library, const std::string& name) {
+  using Moves = OfiProvider::Moves;
+  OfiProvider provider{name, Moves::never, false};
+  if (name == without_moves) return provider;
+  if (ask(library, name, nullptr, Abilities::moves) != nullptr) {
+    provider.moves = keeps_words(name) ? Moves::by_itself : Moves::on_request;
+  } else if (ask(library, name, nullptr, Abilities::moves_pinned) != nullptr) {
+    provider.moves = Moves::on_request_pinned;
+  }
+  provider.puts = provider.moves != Moves::never && tells_delivery(name);
+  return provider;
+}
+
 bool keeps_words(std::string_view name) {
   return name == whole_words;
 }

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "fabric/ofi/library.h"
+#include "fabric/ofi/ofi.h"
 
 namespace musubi::fabric::ofi {
 
@@ -24,6 +25,9 @@ bool tells_delivery(std::string_view name);
 
 // The providers of this host that can carry messages between ranks, the best first. Empty: none.
 std::vector<std::string> list_providers(const Library& library);
+
+// How this one, of the list, moves long gets and puts.
+OfiProvider describe(const Library& library, const std::string& name);
 
 // The name, as setting `ofi_provider` has it.
 inline std::string_view name_of(const fi_info& info) {

@@ -158,6 +158,15 @@ TEST_F(OfiDoor, AnUnknownProviderIsNamedWithThoseThatThereAre) {
   EXPECT_NE(error.find("tcp;ofi_rxm"), std::string::npos) << error;
 }
 
+TEST_F(OfiDoor, RmaThatIsAskedForAndThatTheProviderHasNotIsRefused) {
+  if (!has_provider("udp;ofi_rxd")) GTEST_SKIP();
+  OfiOptions options = ofi_options_of_tests("udp;ofi_rxd");
+  options.rma_bytes_min = 4096;
+  const std::string error = opening_fails(std::vector(2, options));
+  EXPECT_NE(error.find("udp;ofi_rxd of libfabric does not reach peers' memory by itself"), std::string::npos)
+      << error;
+}
+
 TEST_F(OfiDoor, RanksWithDifferentProvidersOrBuildsDoNotOpen) {
   if (!has_provider("udp;ofi_rxd")) GTEST_SKIP();
   std::string error = opening_fails({ofi_options_of_tests(), ofi_options_of_tests("udp;ofi_rxd")});

@@ -44,7 +44,8 @@ inline bool has_provider(std::string_view name) {
   return false;
 #endif
   auto found = ofi_on_this_host();
-  if (found && std::ranges::find(found.value().providers, name) != found.value().providers.end()) return true;
+  const auto is_named = [name](const OfiProvider& each) { return each.name == name; };
+  if (found && std::ranges::any_of(found.value().providers, is_named)) return true;
   std::printf("not tested over %.*s: %s\n", static_cast<int>(name.size()), name.data(),
               found ? "libfabric has it not" : found.error().message.c_str());
   return false;

@@ -215,7 +215,8 @@ TEST(Doctor, NamesTheProvidersOfLibfabric) {
   EXPECT_EQ(fact(facts), "not installed");
   facts.libfabric_version = "1.17";
   facts.libfabric_providers = {"cxi", "tcp;ofi_rxm"};
-  EXPECT_EQ(fact(facts), "1.17: cxi, tcp;ofi_rxm");
+  facts.libfabric_rma = {"gets and puts", "no"};
+  EXPECT_EQ(fact(facts), "1.17: cxi (RMA: gets and puts), tcp;ofi_rxm (RMA: no)");
 }
 
 TEST(Doctor, NamesTheMpisThatHaveAnAdapter) {
