@@ -139,6 +139,13 @@ void SocketAddress::set_port(std::uint16_t port) noexcept {
   (any.sa_family == AF_INET ? v4.sin_port : v6.sin6_port) = htons(port);
 }
 
+bool SocketAddress::is_at_address_of(const SocketAddress& other) const noexcept {
+  if (any.sa_family != other.any.sa_family) return false;
+  if (any.sa_family == AF_INET) return v4.sin_addr.s_addr == other.v4.sin_addr.s_addr;
+  return std::memcmp(&v6.sin6_addr, &other.v6.sin6_addr, sizeof v6.sin6_addr) == 0 &&
+         v6.sin6_scope_id == other.v6.sin6_scope_id;
+}
+
 // inet_ntop is not signal-safe.
 std::size_t SocketAddress::write(char (&buffer)[text_bytes_max]) const noexcept {
   Text text(buffer);
@@ -269,10 +276,13 @@ std::uint64_t limit_of_open_files() noexcept {
 
 // Questions to a peer that is asked because nothing is under way end the connection. TCP_USER_TIMEOUT would
 // do so for bytes under way, but also where the peer answers that its process takes none.
-void tune_connection(int socket, std::chrono::milliseconds silence_max) noexcept {
+void tune_connection(int socket) noexcept {
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+void ask_while_idle(int socket, std::chrono::milliseconds silence_max) noexcept {
   constexpr int questions = 3;
   const int seconds = std::max(1, static_cast<int>(silence_max.count() / 1000 / (questions + 1)));
-  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds);
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, questions);

@@ -28,6 +28,8 @@ struct SocketAddress {
   std::uint16_t port() const noexcept;
   void set_port(std::uint16_t port) noexcept;
   socklen_t bytes() const noexcept { return any.sa_family == AF_INET ? sizeof v4 : sizeof v6; }
+  // Whether both are one address, whatever the ports.
+  bool is_at_address_of(const SocketAddress& other) const noexcept;
 
   // As in 10.0.0.1:4000 or [fd00::1]:4000; port 0 is left out. Result: how many of `text` count. Signal-safe.
   static constexpr std::size_t text_bytes_max = 56;
@@ -64,9 +66,11 @@ SocketAddress address_of_peer(int socket) noexcept;
 // Of this process, at most, now. Signal-safe.
 std::uint64_t limit_of_open_files() noexcept;
 
-// Sends small pieces at once, and notices a peer that is silent for so long while nothing is under way: whose
-// host or whose link is gone. Signal-safe.
-void tune_connection(int socket, std::chrono::milliseconds silence_max) noexcept;
+// Sends small pieces at once. Signal-safe.
+void tune_connection(int socket) noexcept;
+// While nothing is under way the kernel asks the peer's whether it is there. The connection ends when it has
+// not answered for so long: its host or its link is gone. Signal-safe.
+void ask_while_idle(int socket, std::chrono::milliseconds silence_max) noexcept;
 // Whether something is under way, bytes or the question whether the peer takes bytes again, and the peer's
 // kernel has answered nothing for so long. It answers for a process that is stopped. Signal-safe.
 bool is_unanswered(int socket, std::chrono::milliseconds time) noexcept;

@@ -18,7 +18,6 @@ constexpr std::uint64_t bell = ~std::uint64_t{0}, opening = bell - 1, joining = 
                         requesting = bell - 3, silence = bell - 4;
 constexpr std::uint32_t once = EPOLLIN | EPOLLET;
 constexpr std::size_t sockets_per_word = 64;
-constexpr unsigned looks_per_silence = 4;
 
 // A host that is silent does not come back in time for the other connection to it; one that has closed this
 // connection may still answer on the other one.
@@ -133,13 +132,14 @@ bool SocketTransport::joined(Rank peer, bool asking, int socket) noexcept {
   }
   Sockets& sockets = peers_[peer.value].sockets;
   (asking ? sockets.asking : sockets.answering) = os::FileDescriptor(socket);
-  peers_[peer.value].at = os::address_of_peer(socket);
+  peers_[peer.value].at = peers_[peer.value].watch(name).at = os::address_of_peer(socket);
   if (!enter_sets(name)) {
     end(name);
     find_lost(*receiver_, peer, {Loss::Kind::refused, "the kernel does not wait for its socket"});
     return false;
   }
   line(name).store(Line::joined);
+  watch_while_idle(peers_[peer.value].at);
   if (asking) receiver_->writable(peer, Lane::requests);
   return true;
 }
@@ -343,16 +343,6 @@ void SocketTransport::look_for_silent(Receiver& receiver) noexcept {
   }
 }
 
-// Looks count, not the clock: while this process is stopped itself the timer rings once. The first look may
-// find what has just begun.
-bool SocketTransport::is_silent(Name name) noexcept {
-  std::uint8_t& looks = peers_[name.peer.value].unanswered(name);
-  const bool unanswered =
-      line(name).load() == Line::joined && os::is_unanswered(socket_of(name), silence_look_);
-  looks = unanswered ? static_cast<std::uint8_t>(looks + 1) : 0;
-  return looks > looks_per_silence;
-}
-
 // A peer that was joined on one line only, or on none, and has ended that, is lost: it asks no more.
 void SocketTransport::find_lost(Receiver& receiver, Rank rank, Loss loss) noexcept {
   Peer& peer = peers_[rank.value];
@@ -370,6 +360,8 @@ void SocketTransport::end(Name name) noexcept {
   if (socket < 0) return;
   for (const os::ReadySet* set : {&arrivals_, &openings_, &requests_, &sleeping_[0]}) set->remove(socket);
   os::shut_down(socket);
+  Watch& watch = peers_[name.peer.value].watch(name);
+  if (std::exchange(watch.while_idle, false)) watch_while_idle(watch.at);
 }
 
 void SocketTransport::close(Rank peer) noexcept {

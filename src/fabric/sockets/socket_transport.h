@@ -51,26 +51,34 @@ class SocketTransport final : public Transport, private Joined {
 
   // Sockets that are joined and have not ended. Any thread.
   std::uint32_t connections() const noexcept;
+  // Those of them over which the kernel asks while they are idle. Not while another thread polls.
+  std::uint32_t watched_while_idle() const noexcept;
 
  private:
+  static constexpr unsigned looks_per_silence = 4;
+
   // A socket: which one.
   struct Name {
     Rank peer;
     bool asking = false;
   };
   enum class Line : std::uint8_t { none, called, joined, ended };
+  // How the thread that polls finds out that the other end is silent.
+  struct Watch {
+    os::SocketAddress at;         // of the other end
+    std::uint8_t unanswered = 0;  // looks in a row that found no answer
+    bool while_idle = false;      // the kernel asks while nothing is under way
+  };
   struct Peer {
     Sockets sockets;
     std::atomic<Line> asking{Line::none}, answering{Line::none};
     std::atomic<int> error{0};  // which the kernel told a sender, and tells once
-    bool lost = false;          // by the thread that polls; so are the looks in a row that found no answer
-    std::uint8_t unanswered_asking = 0, unanswered_answering = 0;
-    os::SocketAddress at;  // where the peer is, or was called last; the same
+    bool lost = false;          // by the thread that polls; so is the rest
+    Watch watch_asking, watch_answering;
+    os::SocketAddress at;  // where the peer is, or was called last
 
     std::atomic<Line>& line(Name name) noexcept { return name.asking ? asking : answering; }
-    std::uint8_t& unanswered(Name name) noexcept {
-      return name.asking ? unanswered_asking : unanswered_answering;
-    }
+    Watch& watch(Name name) noexcept { return name.asking ? watch_asking : watch_answering; }
   };
 
   SocketTransport(Rank self, std::uint32_t ranks, std::unique_ptr<Joiner> joiner);
@@ -95,6 +103,7 @@ class SocketTransport final : public Transport, private Joined {
   void find_lost(Receiver& receiver, Rank peer, Loss loss) noexcept;
   void look_for_silent(Receiver& receiver) noexcept;
   bool is_silent(Name name) noexcept;
+  void watch_while_idle(const os::SocketAddress& at) noexcept;
   Polled poll_some(Receiver& receiver) noexcept;
   bool open_lanes(Receiver& receiver) noexcept;
   Polled receive_told(Receiver& receiver) noexcept;

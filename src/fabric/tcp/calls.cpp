@@ -35,14 +35,12 @@ const char* explain(int error) noexcept {
 }  // namespace
 
 Calls::Calls(const Handshake& handshake, Complaints& complaints, const os::ReadySet& set,
-             std::vector<std::vector<os::SocketAddress>> addresses, Patience patience,
-             std::chrono::milliseconds silence_max)
+             std::vector<std::vector<os::SocketAddress>> addresses, Patience patience)
     : handshake_(handshake),
       complaints_(complaints),
       set_(set),
       addresses_(std::move(addresses)),
       patience_(patience),
-      silence_max_(silence_max),
       calls_(addresses_.size()) {}
 
 Calls::~Calls() {
@@ -96,7 +94,7 @@ void Calls::greet(Rank peer) noexcept {
   Nonce nonce;
   if (!os::random_bytes(nonce.data(), nonce.size())) return fail(peer, "the kernel gives no random bytes");
   call.hello = handshake_.hello_to(peer, nonce);
-  os::tune_connection(call.socket, silence_max_);
+  os::tune_connection(call.socket);
   const iovec piece{&call.hello, sizeof call.hello};
   if (os::send_pieces(call.socket, {&piece, 1}).bytes != sizeof call.hello) {
     return fail(peer, "the connection was reset");

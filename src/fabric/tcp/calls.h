@@ -30,8 +30,7 @@ class Calls {
 
   // `addresses` are by rank.
   Calls(const Handshake& handshake, Complaints& complaints, const os::ReadySet& set,
-        std::vector<std::vector<os::SocketAddress>> addresses, Patience patience,
-        std::chrono::milliseconds silence_max);
+        std::vector<std::vector<os::SocketAddress>> addresses, Patience patience);
   ~Calls();
   Calls(const Calls&) = delete;
 
@@ -71,7 +70,6 @@ class Calls {
   const os::ReadySet& set_;
   const std::vector<std::vector<os::SocketAddress>> addresses_;
   const Patience patience_;
-  const std::chrono::milliseconds silence_max_;
   std::vector<Call> calls_;
   std::size_t count_ = 0;
 };

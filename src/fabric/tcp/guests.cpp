@@ -7,13 +7,8 @@
 namespace musubi::fabric::tcp {
 
 Guests::Guests(const Handshake& handshake, Complaints& complaints, const os::ReadySet& set,
-               std::size_t places, std::uint64_t patience_ns, std::chrono::milliseconds silence_max)
-    : handshake_(handshake),
-      complaints_(complaints),
-      set_(set),
-      patience_ns_(patience_ns),
-      silence_max_(silence_max),
-      guests_(places) {}
+               std::size_t places, std::uint64_t patience_ns)
+    : handshake_(handshake), complaints_(complaints), set_(set), patience_ns_(patience_ns), guests_(places) {}
 
 Guests::~Guests() {
   for (Guest& guest : guests_) {
@@ -47,7 +42,7 @@ void Guests::hear(std::size_t index, Joined& joined) noexcept {
   const os::SocketAddress from = guest.from;
   const Rank peer{guest.hello.from};
   const int socket = leave(guest);
-  os::tune_connection(socket, silence_max_);
+  os::tune_connection(socket);
   if (!joined.joined(peer, false, socket)) complaints_.refused(from, "its rank is connected already");
 }
 

@@ -25,7 +25,7 @@ using handshake::Side;
 class Guests {
  public:
   Guests(const Handshake& handshake, Complaints& complaints, const os::ReadySet& set, std::size_t places,
-         std::uint64_t patience_ns, std::chrono::milliseconds silence_max);
+         std::uint64_t patience_ns);
   ~Guests();
   Guests(const Guests&) = delete;
 
@@ -58,7 +58,6 @@ class Guests {
   Complaints& complaints_;
   const os::ReadySet& set_;
   const std::uint64_t patience_ns_;
-  const std::chrono::milliseconds silence_max_;
   std::vector<Guest> guests_;
   std::size_t count_ = 0;
 };

@@ -48,11 +48,10 @@ TcpJoiner::TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, 
       bell_(std::move(made_bell)),
       timer_(std::move(made_timer)),
       guests_(handshake_, complaints_, set_, addresses.size() + strangers_max,
-              nanoseconds_of(options.handshake_max), options.silence_max),
+              nanoseconds_of(options.handshake_max)),
       calls_(handshake_, complaints_, set_, addresses,
              {nanoseconds_of(options.connect_max), nanoseconds_of(options.handshake_max),
-              nanoseconds_of(options.reach_max)},
-             options.silence_max),
+              nanoseconds_of(options.reach_max)}),
       wanted_((addresses.size() + peers_per_word - 1) / peers_per_word) {}
 
 TcpJoiner::~TcpJoiner() {

@@ -21,8 +21,6 @@ constexpr std::uint64_t tick_ns = 50'000'000;
 constexpr std::uint64_t connect_ns = tcp::nanoseconds_of(fabric::TcpOptions{}.connect_max),
                         handshake_ns = tcp::nanoseconds_of(fabric::TcpOptions{}.handshake_max);
 constexpr std::size_t strangers_max = 64;
-// Lost hosts are noticed by the silence of the messages that follow (silence.h).
-constexpr std::chrono::hours silence_max{1};
 constexpr std::uint64_t door = 0, timer = 1, first_other = 2;
 
 // Of strangers at the door, and of files that are used up.
@@ -114,7 +112,7 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
   const os::ReadySet& set = waiting.value().set;
   if (!set.add(meeting.listening.number(), EPOLLIN, door))
     return Error{"the kernel does not wait for connections"};
-  tcp::Guests guests(handshake, complaints, set, meeting.ranks + strangers_max, handshake_ns, silence_max);
+  tcp::Guests guests(handshake, complaints, set, meeting.ranks + strangers_max, handshake_ns);
   Sockets found(meeting.ranks);
   const std::uint64_t deadline_ns = os::monotonic_ns() + static_cast<std::uint64_t>(patience.count());
   while (found.missing > 0) {
@@ -149,7 +147,7 @@ Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::n
   std::vector<std::vector<os::SocketAddress>> addresses(meeting.ranks);
   addresses[0] = meeting.addresses;
   tcp::Calls calls(handshake, complaints, set, std::move(addresses),
-                   {connect_ns, handshake_ns, static_cast<std::uint64_t>(patience.count())}, silence_max);
+                   {connect_ns, handshake_ns, static_cast<std::uint64_t>(patience.count())});
   Sockets found(meeting.ranks);
   calls.begin(Rank(0), first_other);
   while (found.sockets[0].number() < 0) {

@@ -15,7 +15,6 @@ namespace musubi::fabric::conformance {
 namespace {
 
 using handshake::Side;
-using namespace std::chrono_literals;
 
 // Takes what was made with a peer, and closes it.
 class OneJoined final : public Joined {
@@ -43,7 +42,7 @@ TEST(TcpGuests, WhatHasComeIsHeardBeforeTimeIsUp) {
   Lines lines;
   handshake::Complaints complaints(&lines);
   const os::ReadySet set = os::ReadySet::create().value();
-  tcp::Guests guests(own, complaints, set, 4, guest_patience_ns, 1s);
+  tcp::Guests guests(own, complaints, set, 4, guest_patience_ns);
   OneJoined joined(Rank{1});
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
@@ -78,7 +77,7 @@ TEST(TcpCalls, APeerMayTakeLongerToProveThanItsHostToConnect) {
   Lines lines;
   handshake::Complaints complaints(&lines);
   const os::ReadySet set = os::ReadySet::create().value();
-  tcp::Calls calls(own, complaints, set, {{address}, {}}, patience, 60s);
+  tcp::Calls calls(own, complaints, set, {{address}, {}}, patience);
   OneJoined joined(Rank{0});
   const auto go_on = [&] {
     epoll_event event;

@@ -90,6 +90,8 @@ TEST(TcpLooks, OneBehindEachSleepIsEnoughToBeJoined) {
     EXPECT_TRUE(comes_true([&] { return extra_looks.load() == 0; }));
     EXPECT_TRUE(asks(2)) << losses.reason.load() << ", after " << vain_looks << " vain looks";
     EXPECT_EQ(losses.failed.load(), 0u);
+    // Both peers are at one address: one connection tells whether that host is there.
+    for (const TcpRank& one : ranks) EXPECT_EQ(one.transport->watched_while_idle(), 1u);
     ended.store(true);
     asked.wake_service();
     service.join();
