@@ -41,7 +41,7 @@ int ProxyLoop::run() {
     guard_.settle();
     const std::uint64_t now_ns = os::monotonic_ns();
     guard_.relay().flush_quiet(now_ns);
-    if (heartbeat_.take_due(now_ns)) channel_.send(MessageKind::alive, heartbeat_.patience_ms());
+    give_sign_of_life(now_ns);
     if (heartbeat_.was_away(now_ns)) channel_.heard(now_ns);
     if (const auto silent = channel_.silent_at_ns(); silent && now_ns >= *silent) {
       lost_ = "the launcher has been silent for too long";
@@ -162,7 +162,7 @@ void ProxyLoop::obey(const Message& message) {
     case MessageKind::clock:
       return channel_.send(MessageKind::clock, static_cast<std::int64_t>(os::monotonic_ns()));
     case MessageKind::look:
-      return channel_.send(MessageKind::seen, 0, encode(take_snapshot(boards_, guard_.living_processes())));
+      return look();
     case MessageKind::report:
       return report(message);
     case MessageKind::output_taken:
@@ -173,6 +173,16 @@ void ProxyLoop::obey(const Message& message) {
     default:
       return;  // a sign of life
   }
+}
+
+void ProxyLoop::give_sign_of_life(std::uint64_t now_ns) {
+  if (heartbeat_.take_due(now_ns)) channel_.send(MessageKind::alive, heartbeat_.patience_ms());
+}
+
+void ProxyLoop::look() {
+  const auto states =
+      take_snapshot(boards_, guard_.living_processes(), [this] { give_sign_of_life(os::monotonic_ns()); });
+  channel_.send(MessageKind::seen, 0, encode(states));
 }
 
 void ProxyLoop::obey_output(const Message& message) {

@@ -47,6 +47,8 @@ class ProxyLoop final : private RankGuard::Listener {
   void obey(const Message& message);
   void obey_output(const Message& message);
   void report(const Message& message);
+  void give_sign_of_life(std::uint64_t now_ns);
+  void look();
   void feed_input();
   void send_events();
   int kill_ranks();

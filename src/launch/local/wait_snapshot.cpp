@@ -49,7 +49,8 @@ ThreadState read_record(Rank rank, const trace::WaitRecord& record) {
 
 }  // namespace
 
-std::vector<RankState> take_snapshot(const WaitBoards& boards, const std::vector<pid_t>& processes) {
+std::vector<RankState> take_snapshot(const WaitBoards& boards, const std::vector<pid_t>& processes,
+                                     const std::function<void()>& after_each) {
   std::vector<RankState> ranks;
   for (std::uint32_t number = 0; number < processes.size(); ++number) {
     if (processes[number] == 0) continue;
@@ -62,6 +63,7 @@ std::vector<RankState> take_snapshot(const WaitBoards& boards, const std::vector
       if (thread.thread_id == 0) continue;
       ask_kernel(rank.process, thread);
       rank.threads.push_back(std::move(thread));
+      after_each();
     }
     ranks.push_back(std::move(rank));
   }

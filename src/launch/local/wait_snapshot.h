@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,10 @@ struct RankState {
   std::vector<ThreadState> threads;
 };
 
-// `processes`: of the ranks, 0 for those that have ended.
-std::vector<RankState> take_snapshot(const WaitBoards& boards, const std::vector<pid_t>& processes);
+// `processes`: of the ranks, 0 for those that have ended. `after_each`: called behind each thread. Where
+// threads outnumber the cores many times the kernel takes up to a second to tell of one.
+std::vector<RankState> take_snapshot(
+    const WaitBoards& boards, const std::vector<pid_t>& processes,
+    const std::function<void()>& after_each = [] {});
 
 }  // namespace musubi::launch
