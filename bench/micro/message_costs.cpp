@@ -3,10 +3,8 @@
 // over TCP, where there is one.
 // Usage: message_costs [--csv] [rounds]
 
-#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,7 +20,9 @@
 #include "fabric/loopback/loopback.h"
 #include "fabric/ofi/ofi.h"
 #include "fabric/tcp/tcp.h"
+#include "moves.h"
 #include "os/tcp.h"
+#include "round_trips.h"
 #include "rows.h"
 
 namespace musubi::bench {
@@ -32,35 +32,14 @@ using namespace musubi::fabric;
 
 constexpr RegionId region{0};
 constexpr std::size_t region_bytes = std::size_t{64} << 20;
-constexpr std::size_t block_bytes = 32768, long_bytes = std::size_t{1} << 20;
+constexpr std::size_t block_bytes = move_block_bytes, long_bytes = std::size_t{1} << 20;
 constexpr std::size_t window = 64;
-// As the engine has them on its lanes for a get.
-constexpr std::size_t request_bytes = 32, reply_header_bytes = 16;
 
 void pin(unsigned core) {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   CPU_SET(core, &cores);
   ::sched_setaffinity(0, sizeof cores, &cores);  // on a machine with one core it stays where it is
-}
-
-void read_all(int socket, std::byte* to, std::size_t bytes, int flags) {
-  while (bytes != 0) {
-    const ssize_t got = ::recv(socket, to, bytes, flags);
-    if (got < 0 && flags != 0) continue;
-    MUSUBI_CHECK(got > 0);
-    to += got;
-    bytes -= static_cast<std::size_t>(got);
-  }
-}
-
-void write_all(int socket, const std::byte* from, std::size_t bytes) {
-  while (bytes != 0) {
-    const ssize_t sent = ::send(socket, from, bytes, 0);
-    MUSUBI_CHECK(sent > 0);
-    from += sent;
-    bytes -= static_cast<std::size_t>(sent);
-  }
 }
 
 enum class Kind { unix_sockets, tcp, ofi, ofi_rma };
@@ -77,34 +56,19 @@ std::array<os::FileDescriptor, 2> joined_sockets(Kind kind) {
   sockets[0] = os::FileDescriptor(::socket(AF_INET, SOCK_STREAM, 0));
   MUSUBI_CHECK(::connect(sockets[0].number(), &address.any, address.bytes()) == 0);
   sockets[1] = os::FileDescriptor(::accept(listening.number(), nullptr, nullptr));
-  const int on = 1;
-  for (const auto& socket : sockets) {
-    MUSUBI_CHECK(::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0);
-  }
+  for (const auto& socket : sockets) send_at_once(socket.number());
   return sockets;
 }
 
-// One side sends `asked` bytes, the other `answered` bytes back; both sleep in recv, or neither does.
-Row ping_pong(Kind kind, const char* name, std::size_t asked, std::size_t answered, bool asleep,
-              std::size_t rounds) {
+// Both sides sleep in recv, or neither does.
+Row ping_pong(Kind kind, const std::string& name, RoundTrip trip, bool asleep, std::size_t rounds) {
   const auto sockets = joined_sockets(kind);
-  const int flags = asleep ? 0 : MSG_DONTWAIT;
+  const Waits waits = asleep ? Waits::asleep : Waits::looking;
   std::thread answering([&] {
     pin(1);
-    std::vector<std::byte> request(asked), reply(answered);
-    for (std::size_t i = 0; i < rounds; ++i) {
-      read_all(sockets[1].number(), request.data(), asked, flags);
-      write_all(sockets[1].number(), reply.data(), answered);
-    }
+    answer(sockets[1].number(), trip, waits, rounds);
   });
-  std::vector<std::byte> request(asked), reply(answered);
-  std::vector<double> samples;
-  for (std::size_t i = 0; i < rounds; ++i) {
-    const double begin = now_ns();
-    write_all(sockets[0].number(), request.data(), asked);
-    read_all(sockets[0].number(), reply.data(), answered, flags);
-    samples.push_back(now_ns() - begin);
-  }
+  std::vector<double> samples = ask(sockets[0].number(), trip, waits, rounds);
   answering.join();
   return summarize(name, std::move(samples));
 }
@@ -209,33 +173,9 @@ class TwoRanks {
     service_.join();
   }
 
-  // Gets or puts of `bytes` bytes, `count` posted at once and then awaited. A sample is one of them.
-  Row moves(const char* name, Verb verb, std::size_t bytes, std::size_t count, std::size_t rounds) {
-    Fabric& fabric = job_->fabric(Rank{0});
-    std::vector<std::byte> local(bytes * count, verb == Verb::put ? std::byte{1} : std::byte{});
-    std::vector<Step> steps(count);
-    std::vector<Event> completions(count);
-    const std::atomic<bool> never{false};
-    std::vector<double> samples;
-    for (std::size_t round = 0; round < rounds; ++round) {
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t offset = (round * count + i) * block_bytes % (region_bytes / 16);
-        steps[i] = Step{verb, region, offset, local.data() + i * bytes, bytes};
-        completions[i].reset();
-      }
-      const double begin = now_ns();
-      for (std::size_t i = 0; i < count; ++i) {
-        while (fabric.post(Rank{1}, {&steps[i], 1}, completions[i]) == Outcome::busy) fabric.progress();
-      }
-      for (const Event& completion : completions) {
-        while (!completion.is_set()) {
-          if (!fabric.progress()) fabric.wait(never);
-        }
-      }
-      samples.push_back((now_ns() - begin) / static_cast<double>(count));
-    }
-    MUSUBI_CHECK(local.back() == std::byte{1});
-    return summarize(name, std::move(samples));
+  Row moves(const std::string& name, const Moves& moves, std::size_t rounds) {
+    const Target target{Rank{1}, region, 0, region_bytes / 16};
+    return summarize(name, time_moves(job_->fabric(Rank{0}), target, moves, rounds));
   }
 
  private:
@@ -243,11 +183,6 @@ class TwoRanks {
   std::atomic<bool> stop_{false};
   std::thread service_;
 };
-
-Row per_item(Row row, std::size_t items) {
-  for (double* ns : {&row.median_ns, &row.p10_ns, &row.p90_ns}) *ns /= static_cast<double>(items);
-  return row;
-}
 
 void add_rows(Kind kind, bool asleep, std::size_t rounds, std::vector<Row>& rows) {
   const std::string prefix = kind == Kind::unix_sockets ? ""
@@ -257,10 +192,9 @@ void add_rows(Kind kind, bool asleep, std::size_t rounds, std::vector<Row>& rows
   const char* const how = asleep ? ", asleep" : ", awake";
   const std::string each = asleep ? "" : ", awake";
   const auto raw = [&](const std::string& name, std::size_t items, std::size_t bytes) {
-    rows.push_back(
-        per_item(ping_pong(kind, (prefix + "sockets alone: " + name).c_str(), items * request_bytes,
-                           items * (bytes + reply_header_bytes), asleep, rounds),
-                 items));
+    rows.push_back(per_item(
+        ping_pong(kind, prefix + "sockets alone: " + name, round_trip_of_gets(items, bytes), asleep, rounds),
+        items));
   };
   if (kind == Kind::unix_sockets || kind == Kind::tcp) {
     raw(std::string("8 bytes") + how, 1, 8);
@@ -270,10 +204,10 @@ void add_rows(Kind kind, bool asleep, std::size_t rounds, std::vector<Row>& rows
   TwoRanks ranks(kind, asleep);
   const auto gets = [&](const std::string& name, std::size_t bytes, std::size_t count) {
     const std::size_t times = bytes == long_bytes ? rounds / 8 + 1 : rounds;
-    rows.push_back(ranks.moves((prefix + "get: " + name).c_str(), Verb::get, bytes, count, times));
+    rows.push_back(ranks.moves(prefix + "get: " + name, {Verb::get, bytes, count}, times));
   };
   const auto puts = [&](const std::string& name, std::size_t bytes, std::size_t times) {
-    rows.push_back(ranks.moves((prefix + "put: " + name).c_str(), Verb::put, bytes, 1, times));
+    rows.push_back(ranks.moves(prefix + "put: " + name, {Verb::put, bytes, 1}, times));
   };
   gets(std::string("8 bytes") + how, 8, 1);
   gets(std::string("32 KiB") + how, block_bytes, 1);

@@ -23,6 +23,11 @@ Row summarize(std::string name, std::vector<double> samples_ns) {
   return row;
 }
 
+Row per_item(Row row, std::size_t items) {
+  for (double* ns : {&row.median_ns, &row.p10_ns, &row.p90_ns}) *ns /= static_cast<double>(items);
+  return row;
+}
+
 void print_rows(const std::vector<Row>& rows, bool csv) {
   if (csv) {
     std::printf("name,median_ns,p10_ns,p90_ns,rounds\n");

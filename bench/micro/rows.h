@@ -19,6 +19,9 @@ struct Row {
 // The row of these samples, in ns each; sorts them. No samples give a row of 0 rounds.
 Row summarize(std::string name, std::vector<double> samples_ns);
 
+// The row whose samples took `items` things each, for one of them.
+Row per_item(Row row, std::size_t items);
+
 // One line per row under a heading; `csv` separates by commas instead of aligning.
 void print_rows(const std::vector<Row>& rows, bool csv);
 
