@@ -1,6 +1,7 @@
 // What the basic steps cost under Musubi, beside the floors of the same run.
-// Usage: musubi run -n 2 costs [--csv] [--only faults|lock|barrier] [rounds], or -n 4 for the barrier of
-// processes that outnumber two cores. With --only the floors are left to the program of that name.
+// Usage: musubi run -n 2 costs [--csv] [--only faults|cached_faults|lock|barrier] [rounds], or -n 4 for the
+// barrier of processes that outnumber two cores. With --only the floors are left to the program of that name;
+// cached_faults are those of blocks that the caches hold.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -158,8 +160,9 @@ int main(int argc, char** argv) {
   musubi_barrier();
   std::vector<Row> rows;
   const bool several = musubi_size() >= 2;
-  if (several && (only.empty() || only == "faults")) {
-    for (const auto& blocks : musubi::bench::fault_blocks) {
+  const bool cached = only == "cached_faults";
+  if (several && (only.empty() || only == "faults" || cached)) {
+    for (const auto& blocks : std::span(musubi::bench::fault_blocks).first(cached ? 1 : 2)) {
       for (Row& row : fault_costs(blocks.count, blocks.suffix, rounds)) rows.push_back(std::move(row));
     }
   }
