@@ -96,6 +96,7 @@ class Suite:
 
     def __init__(self, build, musubi, quick):
         self.build, self.quick = build, quick
+        self.missing = set()  # of MPIs, those that the user has been told of
         self.musubi = shlex.quote(str(musubi))
 
     def program(self, name):
@@ -286,7 +287,8 @@ class Suite:
 
     def has_mpi(self, program):
         found = self.program(program).exists()
-        if not found:
+        if not found and "Open MPI" not in self.missing:
+            self.missing.add("Open MPI")
             print("rows against Open MPI are left out: openmpi-bin and libopenmpi-dev are not installed")
         return found
 
