@@ -1,23 +1,12 @@
 """Rows of the models of papers AGH, GAS and SMS between hosts: network namespaces, with a rank on each."""
 
-import shlex
-
 import rows
 from alternate import Candidate
+from hosts import OPEN_MPI, TCP, by_mpi, by_musubi
 from table import Row, Value
 
-TCP, MPI = "tcp", "Open MPI by tcp"
 UDP = "udp;ofi_rxd of libfabric"
 UDP_OPTIONS = "--set far_fabric=ofi --set 'ofi_provider=udp;ofi_rxd'"
-
-
-def by_musubi(suite, hosts, options, program, arguments):
-    return (f"{rows.BETWEEN_HOSTS} {hosts} musubi {suite.musubi} {options} "
-            f"{shlex.quote(str(suite.program(program)))} {arguments}")
-
-
-def by_mpi(suite, hosts, program, arguments):
-    return f"{rows.BETWEEN_HOSTS} {hosts} mpi {shlex.quote(str(suite.program(program)))} {arguments}"
 
 
 def heap_ways(suite):
@@ -71,9 +60,9 @@ def sms_costs(suite):
     candidates = [candidate(TCP, ""), candidate(UDP, UDP_OPTIONS)]
     beside = None
     if suite.has_mpi("costs_by_mpi"):
-        candidates.append(Candidate(MPI, by_mpi(suite, 4, "costs_by_mpi", rounds),
+        candidates.append(Candidate(OPEN_MPI, by_mpi(suite, 4, "costs_by_mpi", rounds),
                                     rows.cost_rows("MPI: barrier")))
-        beside = (MPI, "MPI: barrier")
+        beside = (OPEN_MPI, "MPI: barrier")
     return rows.Group("network_sms_costs", candidates, [
         suite.cost(f"network_sms_{key}", f"sms.h: {name}, 4 hosts{published[key]}", (TCP, f"sms: {name}"),
                    (UDP, f"sms: {name}"), "", beside if key == "barrier" else None)

@@ -5,10 +5,9 @@ import dataclasses
 import pathlib
 import re
 import shlex
-import subprocess
 
-import machine
 import model_rows
+import network_rows
 from alternate import Candidate, wall_time
 from table import Row, Value
 
@@ -20,7 +19,6 @@ OWN_MEMORIES, PROTOCOL = "musubi -n 2, protocol", "--set coherence=protocol"
 FOLDERS = {"heat": "examples", "hash_table": "examples", "traversal": "examples",
            "nbody_by_sms": "examples/sms", "mandelbrot_by_sms": "examples/sms"}
 MPIRUN = "mpirun --allow-run-as-root --oversubscribe"
-BETWEEN_HOSTS = shlex.quote(str(machine.ROOT / "bench" / "between_hosts"))
 PEER_SETTINGS = "OMP_NUM_THREADS=2 OMP_PROC_BIND=true"
 
 
@@ -390,38 +388,6 @@ class Suite:
                             self.bound(bound if delay == 20 else "")))
         return Group(f"far_{key}", candidates, rows, [self.program(name)])
 
-    def network(self, key, title, name, arguments, bound):
-        """By two hosts, namespaces of this one: over the driver tcp, and over MPI by tcp. `bound` is that
-        against MPI; without it the peer is libgomp on one host."""
-        ours, mpi = "musubi, 2 hosts", "Open MPI, 2 hosts"
-        plain = f"{shlex.quote(str(self.program(name)))} {arguments}"
-        read = program_times("time")
-        by_mpi = f"{name}_by_mpi"
-        candidates = [
-            Candidate(LIBGOMP, f"{PEER_SETTINGS} {plain}", read),
-            Candidate(ours, f"{BETWEEN_HOSTS} 2 musubi {self.musubi} {plain}", read)]
-        has_mpi = self.has_mpi(by_mpi)
-        if has_mpi:
-            command = f"{shlex.quote(str(self.program(by_mpi)))} {arguments}"
-            candidates.append(Candidate(mpi, f"{BETWEEN_HOSTS} 2 mpi {command}", read))
-        return Group(f"network_{key}", candidates, [
-            Row(f"network_{key}", f"{title}, 2 hosts by tcp", "speed", "s", Value(ours, "time"),
-                Value(mpi if has_mpi else LIBGOMP, "time"), self.bound(bound if has_mpi else ""),
-                Value(LIBGOMP, "time") if has_mpi else None)], [self.program(name)], needs_hosts=True)
-
-    def networks(self):
-        size = self.size
-        return [
-            self.network("ep_a", "EP class A", "ep", size("A"), ">= 0.97"),
-            self.network("heat", "heat on 4096 x 4096", "heat", size("4096 200", "256 20"), ">= 0.9"),
-            self.network("daxpy", "daxpy on 4M doubles", "daxpy", size("4194304 200", "100000 20"),
-                         ">= 0.95"),
-            self.network("cg_a", "CG class A", "cg", size("A"), ">= 0.6"),
-            self.network("cg_b", "CG class B", "cg", size("B"), ">= 0.75"),
-            self.network("transpose", "transpose of 256 x 256 x 128", "transpose",
-                         size("256 256 128 5", "32 32 32 2"), ">= 0.6"),
-        ]
-
     def start(self):
         alone = shlex.quote(str(self.program("nothing")))
 
@@ -494,22 +460,10 @@ class Suite:
             self.far("ft_a", "FT class A", "ft", size("A"), ">= 0.5"),
             self.far("mg_a", "MG class A", "mg", size("A"), ">= 0.5"),
             self.far("adi_a", "BT-like class A", "adi", size("A"), ">= 0.5"),
-            *self.networks(),
+            *network_rows.groups(self),
             *model_rows.groups(self),
             self.start(),
         ]
-
-
-def without_missing_hosts(groups):
-    """The groups that can be run as far as hosts go; says why the others are left out."""
-    if not any(group.needs_hosts for group in groups):
-        return groups
-    tried = subprocess.run(f"{BETWEEN_HOSTS} 1 nothing", shell=True, check=False, capture_output=True,
-                           text=True)
-    if tried.returncode == 0:
-        return groups
-    print(f"rows between hosts are left out: {tried.stdout.strip()}")
-    return [group for group in groups if not group.needs_hosts]
 
 
 def missing_program(group):
