@@ -6,7 +6,7 @@ import subprocess
 import machine
 
 BETWEEN_HOSTS = shlex.quote(str(machine.ROOT / "bench" / "between_hosts"))
-TCP, OPEN_MPI = "tcp", "Open MPI by tcp"
+TCP, OPEN_MPI, MPICH = "tcp", "Open MPI by tcp", "MPICH by tcp"
 
 
 def by_musubi(suite, hosts, options, program, arguments):
@@ -14,8 +14,8 @@ def by_musubi(suite, hosts, options, program, arguments):
             f"{shlex.quote(str(suite.program(program)))} {arguments}")
 
 
-def by_mpi(suite, hosts, program, arguments):
-    return f"{BETWEEN_HOSTS} {hosts} mpi {shlex.quote(str(suite.program(program)))} {arguments}"
+def by_mpi(suite, hosts, program, arguments, carrier="mpi"):
+    return f"{BETWEEN_HOSTS} {hosts} {carrier} {shlex.quote(str(suite.program(program)))} {arguments}"
 
 
 def without_missing_hosts(groups):

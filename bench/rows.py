@@ -16,9 +16,14 @@ LIBGOMP, PASSIVE, SEQUENTIAL = "libgomp", "libgomp passive", "1 thread"
 TWO_RANKS, ONE_RANK = "musubi -n 2", "musubi -n 1 -t 2"
 # Ranks with memories of their own, on one host: what a protocol between them costs.
 OWN_MEMORIES, PROTOCOL = "musubi -n 2, protocol", "--set coherence=protocol"
-FOLDERS = {"heat": "examples", "hash_table": "examples", "traversal": "examples",
+FOLDERS = {"heat": "examples", "mandelbrot": "examples", "hash_table": "examples", "traversal": "examples",
            "nbody_by_sms": "examples/sms", "mandelbrot_by_sms": "examples/sms"}
 MPIRUN = "mpirun --allow-run-as-root --oversubscribe"
+# The rows of `costs`. Without the fetches ahead and the runs, which are there to save these faults.
+READ_FAULT = "musubi: read fault with fetch of 32 KiB"
+WRITE_FAULT = "musubi: write fault with twin of 32 KiB"
+WRITE_MISS = "musubi: write fault with fetch and twin of 32 KiB"
+FAULT_OPTIONS = "--stats --set fetches_ahead_max=0 --set run_bytes_max=0 --set far_run_bytes_max=0"
 PEER_SETTINGS = "OMP_NUM_THREADS=2 OMP_PROC_BIND=true"
 
 
@@ -114,14 +119,12 @@ class Suite:
                    Value(*beside) if beside else None)
 
     def faults(self):
-        read = ("read fault: invalid -> filled 32 KiB, readable", "musubi: read fault with fetch of 32 KiB")
-        twin = ("write fault: readable -> twin 32 KiB, writable", "musubi: write fault with twin of 32 KiB")
-        both = ("write fault: invalid -> filled 32 KiB, writable",
-                "musubi: write fault with fetch and twin of 32 KiB")
+        read = ("read fault: invalid -> filled 32 KiB, readable", READ_FAULT)
+        twin = ("write fault: readable -> twin 32 KiB, writable", WRITE_FAULT)
+        both = ("write fault: invalid -> filled 32 KiB, writable", WRITE_MISS)
         floor, ours = "SIGSEGV + memcpy + mprotect", OWN_MEMORIES
         rounds = self.size(5000, 256)
-        # Without the fetches ahead and the runs, which are there to save these faults.
-        options = f"-n 2 {PROTOCOL} --stats --set fetches_ahead_max=0 --set run_bytes_max=0"
+        options = f"-n 2 {PROTOCOL} {FAULT_OPTIONS}"
         memory = ", from memory"  # blocks that fit no cache, on either side
 
         def both_sizes(names):
@@ -283,11 +286,11 @@ class Suite:
                     Value(peer.name, "time"), "") for count, (ours, peer) in zip(counts, pairs)]
         return Group(key, candidates, rows, [self.program(f"{program}_by_sms")])
 
-    def has_mpi(self, program):
+    def has_mpi(self, program, name="Open MPI", packages="openmpi-bin and libopenmpi-dev"):
         found = self.program(program).exists()
-        if not found and "Open MPI" not in self.missing:
-            self.missing.add("Open MPI")
-            print("rows against Open MPI are left out: openmpi-bin and libopenmpi-dev are not installed")
+        if not found and name not in self.missing:
+            self.missing.add(name)
+            print(f"rows against {name} are left out: {packages} are not installed")
         return found
 
     def global_pages(self):
