@@ -274,12 +274,12 @@ std::uint64_t limit_of_open_files() noexcept {
   return limit.rlim_cur;
 }
 
-// Questions to a peer that is asked because nothing is under way end the connection. TCP_USER_TIMEOUT would
-// do so for bytes under way, but also where the peer answers that its process takes none.
 void tune_connection(int socket) noexcept {
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
+// Questions to a peer that is asked because nothing is under way end the connection. TCP_USER_TIMEOUT would
+// do so for bytes under way, but also where the peer answers that its process takes none.
 void ask_while_idle(int socket, std::chrono::milliseconds silence_max) noexcept {
   constexpr int questions = 3;
   const int seconds = std::max(1, static_cast<int>(silence_max.count() / 1000 / (questions + 1)));

@@ -38,7 +38,6 @@ bool make_pipe(Pipe& pipe) {
   if (::dup2(in, STDIN_FILENO) < 0 || ::dup2(out, STDOUT_FILENO) < 0 || ::dup2(error, STDERR_FILENO) < 0)
     ::_exit(127);
   ::setrlimit(RLIMIT_NOFILE, &inherited.open_files);
-  ::setpriority(PRIO_PROCESS, 0, inherited.niceness);
   ::sigaction(SIGPIPE, &inherited.pipe_action, nullptr);
   ::sigprocmask(SIG_SETMASK, &inherited.signal_mask, nullptr);
   std::vector<char*> arguments;

@@ -104,7 +104,6 @@ class Child {
     if (!plan_.processors.empty()) pin_to(plan_.processors[plan_.here.index(rank_)]);
     if (!arrange_files(socket, output, error)) return {Step::files, errno};
     ::setrlimit(RLIMIT_NOFILE, &inherited_.open_files);
-    ::setpriority(PRIO_PROCESS, 0, inherited_.niceness);
     ::sigaction(SIGPIPE, &inherited_.pipe_action, nullptr);
     // The terminal's quit key asks for a report of the launcher. A program may handle the signal as well.
     if (!plan_.plain) ::signal(SIGQUIT, SIG_IGN);

@@ -29,7 +29,6 @@ struct InheritedState {
   sigset_t signal_mask;
   struct sigaction pipe_action;
   rlimit open_files;
-  int niceness;
 };
 
 // Files of the launcher that a rank inherits, and whose numbers are the same in all ranks: of the socket, a

@@ -23,15 +23,6 @@ rlimit raise_limit_of_open_files() {
   return original;
 }
 
-// Where the system allows it, to answer in time though ranks outnumber the cores many times. Result: how it
-// was.
-int lower_niceness() {
-  constexpr int lower = 10;
-  const int original = ::getpriority(PRIO_PROCESS, 0);
-  ::setpriority(PRIO_PROCESS, 0, original - lower);
-  return original;
-}
-
 void kill_and_reap(const std::vector<RankProcess>& ranks) {
   for (const RankProcess& rank : ranks) ::kill(rank.process_id, SIGKILL);
   for (const RankProcess& rank : ranks) ::waitpid(rank.process_id, nullptr, 0);
@@ -41,8 +32,7 @@ void kill_and_reap(const std::vector<RankProcess>& ranks) {
 
 InheritedState prepare_to_start(const UserSignals& signals) {
   open_missing_standard_files();
-  return {signals.original_mask(), signals.original_pipe_action(), raise_limit_of_open_files(),
-          lower_niceness()};
+  return {signals.original_mask(), signals.original_pipe_action(), raise_limit_of_open_files()};
 }
 
 Result<std::vector<RankProcess>> start_ranks(const LaunchPlan& plan, const InheritedState& inherited,
