@@ -37,7 +37,10 @@ void SocketTransport::watch_while_idle(const os::SocketAddress& at) noexcept {
 
 std::uint32_t SocketTransport::watched_while_idle() const noexcept {
   std::uint32_t count = 0;
-  for (const Peer& peer : peers_) count += peer.watch_asking.while_idle + peer.watch_answering.while_idle;
+  for (const Peer& peer : peers_) {
+    count += peer.watch_asking.while_idle && peer.asking.load() == Line::joined;
+    count += peer.watch_answering.while_idle && peer.answering.load() == Line::joined;
+  }
   return count;
 }
 

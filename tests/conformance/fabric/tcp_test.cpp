@@ -90,11 +90,19 @@ TEST(TcpLooks, OneBehindEachSleepIsEnoughToBeJoined) {
     EXPECT_TRUE(comes_true([&] { return extra_looks.load() == 0; }));
     EXPECT_TRUE(asks(2)) << losses.reason.load() << ", after " << vain_looks << " vain looks";
     EXPECT_EQ(losses.failed.load(), 0u);
-    // Both peers are at one address: one connection tells whether that host is there.
-    for (const TcpRank& one : ranks) EXPECT_EQ(one.transport->watched_while_idle(), 1u);
     ended.store(true);
     asked.wake_service();
     service.join();
+    // Both peers are at one address: one connection tells whether that host is there, and another one when
+    // that has ended.
+    for (const TcpRank& one : ranks) EXPECT_EQ(one.transport->watched_while_idle(), 1u);
+    ranks[0].fabric.reset();
+    ranks[0].transport.reset();
+    EXPECT_TRUE(comes_true([&] {
+      asked.progress();
+      return ranks[1].transport->connections() == 1;
+    }));
+    EXPECT_EQ(ranks[1].transport->watched_while_idle(), 1u);
   }
 }
 
