@@ -193,6 +193,11 @@ class Fabric {
   virtual void wait_for_service() noexcept = 0;
   virtual void wake_service() noexcept = 0;
 
+  // A hint that the calling thread waits from now on until end_looks(), and so delivers what arrives: that
+  // need not wake the service thread. Any thread; the calls pair up.
+  virtual void begin_looks() noexcept {}
+  virtual void end_looks() noexcept {}
+
   // The peer's region as an address of this process, or null without local_pointer to it.
   virtual std::byte* direct(Rank peer, RegionId region) noexcept = 0;
   // Looks at a word that peers change by processor atomics, until it differs from `unwanted` or this thread

@@ -1,10 +1,9 @@
-// How one waiting thread looks for arrivals.
+// How one thread says that it waits, and looks for arrivals itself.
 #pragma once
 
 namespace musubi::fabric {
 
-// Says so when the thread has looked once in vain. `Attended` has begin_looks() and end_looks(), as of
-// JointSleep.
+// Ends with this object. `Attended` has begin_looks() and end_looks(), as of Fabric and JointSleep.
 template <typename Attended>
 class Looks {
  public:
@@ -14,7 +13,8 @@ class Looks {
   ~Looks() {
     if (has_told_) attended_->end_looks();
   }
-  void looked_in_vain() noexcept {
+  // Again: no effect.
+  void begin() noexcept {
     if (has_told_ || attended_ == nullptr) return;
     has_told_ = true;
     attended_->begin_looks();

@@ -53,6 +53,7 @@ void Barrier::set_release_listener(ReleaseListener* listener) {
 void Barrier::Parts::begin(Passage& passage) {
   passage.stage_ = Passage::Stage::exchange;
   passage.has_payload_ = fabric.self() == Rank{0};
+  fabric.begin_looks();
   if (passage.last_) return;
   if (listener != nullptr) listener->on_released();
   counters.add(trace::Counter::barriers);
@@ -90,6 +91,7 @@ Need Barrier::Parts::advance(Passage& passage) {
   while (passage.stage_ == Stage::exchange) {
     if (passage.round_ == rounds) {
       passage.stage_ = Stage::gathered;
+      fabric.end_looks();
       break;
     }
     if (!send(passage)) return Need::room;

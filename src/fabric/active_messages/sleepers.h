@@ -73,7 +73,7 @@ class Sleepers {
     for (std::uint32_t i = spin_checks_.load(std::memory_order_relaxed); i != 0; --i) {
       if (i % checks_per_poll == 0) {
         if (is_over()) return true;
-        looks.looked_in_vain();
+        looks.begin();
       }
       if (ready.load(std::memory_order_acquire) || rung(bell)) return true;
       os::pause_instruction();

@@ -99,7 +99,7 @@ void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
         os::pause_instruction();
         const bool looks_around = i % checks_per_look == 0;
         ended = looks_around ? is_over() : is_called();
-        if (looks_around && !ended) looks.looked_in_vain();
+        if (looks_around && !ended) looks.begin();
       }
     }
     if (!ended && !is_over() && !yields_.yield_until(yields_max_.load(std::memory_order_relaxed), is_over)) {

@@ -2,6 +2,8 @@
 // sent, but gives no address of theirs.
 #pragma once
 
+#include <atomic>
+
 #include "fabric/fabric.h"
 
 namespace musubi::runtime {
@@ -24,6 +26,7 @@ class FarFabric final : public fabric::Fabric {
   }
   fabric::Outcome send(Rank peer, fabric::MessageKind kind, fabric::Urgency urgency,
                        std::span<const std::byte> body) noexcept override {
+    if (looks_ == 0) ++sent_without_looks_;
     return near_.send(peer, kind, urgency, body);
   }
   void offer(fabric::ProcedureId id, fabric::Procedure procedure) noexcept override {
@@ -37,12 +40,18 @@ class FarFabric final : public fabric::Fabric {
   void wake() noexcept override { near_.wake(); }
   void wait_for_service() noexcept override { near_.wait_for_service(); }
   void wake_service() noexcept override { near_.wake_service(); }
+  void begin_looks() noexcept override { ++looks_; }
+  void end_looks() noexcept override { --looks_; }
   std::byte* direct(Rank peer, fabric::RegionId region) noexcept override {
     return is_near(peer) ? near_.direct(peer, region) : nullptr;
   }
   bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override {
     return near_.watch(word, unwanted);
   }
+
+  // Threads that have said that they look for arrivals.
+  int looks() const noexcept { return looks_.load(); }
+  unsigned sent_without_looks() const noexcept { return sent_without_looks_.load(); }
 
  private:
   bool is_near(Rank peer) const noexcept {
@@ -51,6 +60,8 @@ class FarFabric final : public fabric::Fabric {
 
   fabric::Fabric& near_;
   const std::uint32_t ranks_per_host_;
+  std::atomic<int> looks_{0};
+  std::atomic<unsigned> sent_without_looks_{0};
 };
 
 }  // namespace musubi::runtime

@@ -10,6 +10,7 @@
 
 #include "coherence/core/block_words.h"
 #include "coherence/regions.h"
+#include "far_fabric.h"
 #include "notice_protocol.h"
 #include "sim_job.h"
 
@@ -28,7 +29,8 @@ struct Member {
       : fabric(node),
         control((words_offset + LockTable::words_bytes(lock_count, node.ranks())) / sizeof(std::uint64_t)),
         protocol(node.self(), memory(), notices_max),
-        locks(node, protocol, node.counters(), grants, memory() + words_offset, words_offset, lock_count, 0,
+        seen(node, 1),
+        locks(seen, protocol, node.counters(), grants, memory() + words_offset, words_offset, lock_count, 0,
               notices_max) {
     node.attach({coherence::control_region, memory(), control.size() * sizeof(std::uint64_t)});
     node.listen(fabric::MessageKind::lock_granted, &grants);
@@ -41,6 +43,7 @@ struct Member {
   std::vector<std::uint64_t> control;
   remote_lock::Grants grants;
   NoticeProtocol protocol;
+  runtime::FarFabric seen;
   LockTable locks;
 };
 
@@ -140,6 +143,20 @@ TEST_F(LockTableTest, ALockThatStaysAtItsRankCostsNothing) {
   EXPECT_EQ(member(1).count(trace::Counter::remote_operations), 0u);
   EXPECT_EQ(member(1).protocol.acquires, 0u);
   EXPECT_EQ(member(1).protocol.releases, 4u);
+}
+
+// What the rank that holds the lock wants of this one meanwhile need not wake the service thread.
+TEST_F(LockTableTest, WhoeverWaitsForALockSaysThatItLooksForArrivals) {
+  join(2);
+  Event let_go;
+  EXPECT_FALSE(ends(0, hold(member(0), LockId{0}, &let_go)));
+  EXPECT_EQ(member(0).seen.looks(), 0);
+  EXPECT_FALSE(ends(1, take(member(1), LockId{0})));
+  EXPECT_EQ(member(1).seen.looks(), 1);
+  let_go.set();
+  EXPECT_TRUE(job->run());
+  EXPECT_EQ(job->waiting(), 0u);
+  EXPECT_EQ(member(1).seen.looks(), 0);
 }
 
 TEST_F(LockTableTest, LocksDoNotWaitForEachOther) {
