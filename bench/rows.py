@@ -6,6 +6,7 @@ import pathlib
 import re
 import shlex
 
+import delayed_rows
 import model_rows
 import network_rows
 from alternate import Candidate, wall_time
@@ -465,6 +466,7 @@ class Suite:
             self.far("adi_a", "BT-like class A", "adi", size("A"), ">= 0.5"),
             *network_rows.groups(self),
             *model_rows.groups(self),
+            *delayed_rows.groups(self),
             self.start(),
         ]
 
