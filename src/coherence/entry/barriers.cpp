@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/task_group.h"
+#include "fabric/looks.h"
 #include "fabric/transfer.h"
 
 namespace musubi::coherence::entry {
@@ -42,6 +43,8 @@ Task<> Barriers::announce() {
   ground_.board.store(head, list);
   head.epoch = epoch;
   if (list.empty()) co_return;
+  fabric::Looks arrivals(&ground_.fabric);
+  arrivals.begin();
   pack(list, head.offset, epoch);
   std::fill(told_.begin(), told_.end(), 0);
   add(told_, ground_.self());

@@ -94,6 +94,9 @@ class SimFabric final : public Fabric {
   std::uint64_t message_bytes_sent() const noexcept { return message_bytes_sent_; }
   // Batches of other nodes on this node's memory, so far.
   std::uint64_t batches_served() const noexcept { return batches_served_; }
+  // Batches and messages of other nodes that came while no thread of this node said that it looks for
+  // arrivals: its service thread wakes for them.
+  std::uint64_t arrivals_that_wake() const noexcept { return arrivals_that_wake_; }
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return network_.ranks(); }
@@ -113,6 +116,8 @@ class SimFabric final : public Fabric {
   void wake() noexcept override {}
   void wait_for_service() noexcept override;
   void wake_service() noexcept override {}
+  void begin_looks() noexcept override { ++looks_; }
+  void end_looks() noexcept override { --looks_; }
   std::byte* direct(Rank peer, RegionId region) noexcept override;
   // Nobody looks twice at one instant.
   bool watch(std::atomic_ref<std::uint64_t> word, std::uint64_t unwanted) noexcept override {
@@ -162,6 +167,8 @@ class SimFabric final : public Fabric {
   std::array<std::uint64_t, static_cast<std::size_t>(MessageKind::count)> messages_sent_{};
   std::uint64_t message_bytes_sent_ = 0;
   std::uint64_t batches_served_ = 0;
+  std::uint64_t arrivals_that_wake_ = 0;
+  unsigned looks_ = 0;
   Port outward_;
   Port inward_;
   unsigned in_flight_ = 0;
