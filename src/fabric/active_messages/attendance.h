@@ -1,7 +1,5 @@
 // Threads of a rank that look for arrivals again and again while they wait. What they look for needs wake
-// nobody: the service thread would come, find it done, and have taken a core's time. While one of them sleeps
-// in the transport what arrives wakes that one, or the service thread where it does not sleep any more: it
-// may be in a handler of signals of the program, for long.
+// nobody: the service thread would come, find it done, and have taken a core's time.
 #pragma once
 
 #include <atomic>
@@ -24,37 +22,25 @@ class Attendance {
     looking_.fetch_sub(1);
     tell();
   }
-  // Around a sleep in the transport; one thread at a time.
-  void begin_sleep() noexcept {
-    asleep_.store(true);
-    if (looking_.load() != 0) tell();
-  }
-  void end_sleep() noexcept {
-    asleep_.store(false);
-    if (looking_.load() != 0) tell();
-  }
 
  private:
-  bool attends() const noexcept { return looking_.load() != 0 && !asleep_.load(); }
-
   // One thread at a time tells the transport. Who finds another one at it leaves it to that one, which looks
   // again behind it.
   void tell() noexcept {
     bool looks;
     do {
       if (telling_.exchange(true)) return;
-      looks = attends();
+      looks = looking_.load() != 0;
       if (looks != told_.load(std::memory_order_relaxed)) {
         told_.store(looks, std::memory_order_relaxed);
         transport_.set_attended(looks);
       }
       telling_.store(false);
-    } while (attends() != looks);
+    } while ((looking_.load() != 0) != looks);
   }
 
   Transport& transport_;
   std::atomic<std::uint32_t> looking_{0};
-  std::atomic<bool> asleep_{false};
   std::atomic<bool> telling_{false};
   std::atomic<bool> told_{false};
 };

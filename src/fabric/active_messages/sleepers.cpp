@@ -6,9 +6,7 @@ namespace musubi::fabric {
 
 void Sleepers::sleep(const std::atomic<bool>& ready, std::uint32_t bell) noexcept {
   if (!watched_.exchange(true)) {
-    attendance_.begin_sleep();
     if (!ready.load() && bell_.load() == bell) transport_.sleep(Sleeper::waiter);
-    attendance_.end_sleep();
     watched_.store(false);
     return hand_on();
   }

@@ -96,21 +96,6 @@ TEST_F(Engine, ABatchIsOneRequestAndOneReply) {
   EXPECT_EQ(replies().all_bytes, 32768 + 8 + 8 + 8 + header_bytes);
 }
 
-// It may have been woken, and be in a handler of signals: then requests are the service thread's.
-TEST_F(Engine, AThreadThatLooksAttendsToRequestsUntilItSleeps) {
-  open(ample);
-  const auto& transport = static_cast<const QueueTransport&>(network_->transport(Rank{0}));
-  const std::atomic<bool> ready{false};
-  Fabric& fabric = engine(0);
-  fabric.begin_looks();
-  EXPECT_TRUE(transport.is_attended());
-  fabric.wait(ready);
-  EXPECT_FALSE(transport.was_attended_asleep());
-  EXPECT_TRUE(transport.is_attended());
-  fabric.end_looks();
-  EXPECT_FALSE(transport.is_attended());
-}
-
 TEST_F(Engine, RequestsPostedMeanwhileLeaveTogether) {
   open(ample);
   constexpr unsigned count = 64;

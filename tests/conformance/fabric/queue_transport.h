@@ -88,13 +88,9 @@ class QueueTransport final : public Transport {
     return polled;
   }
 
-  void sleep(Sleeper) noexcept override { was_attended_asleep_ = attended_; }
+  void sleep(Sleeper) noexcept override {}
   void wake(Sleeper) noexcept override {}
-  void set_attended(bool attended) noexcept override { attended_ = attended; }
   void close(Rank peer) noexcept override { closed_[peer.value] = true; }
-
-  bool is_attended() const { return attended_; }
-  bool was_attended_asleep() const { return was_attended_asleep_; }  // in the last sleep
 
  private:
   bool receive(Receiver& receiver, Rank from, Lane lane) noexcept {
@@ -118,7 +114,6 @@ class QueueTransport final : public Transport {
   QueueNetwork& network_;
   const Rank self_;
   std::vector<bool> closed_;
-  bool attended_ = false, was_attended_asleep_ = false;
 };
 
 inline QueueNetwork::QueueNetwork(std::uint32_t ranks, std::size_t room, std::size_t part_max,
