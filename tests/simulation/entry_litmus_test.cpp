@@ -262,27 +262,6 @@ TEST(EntryLitmus, NeighboursInOnePageAllSeeAllAfterABarrier) {
   });
 }
 
-Task<> write_and_meet_at_once(Node& node, std::uint64_t value) {
-  co_await store(node, 0, value, node.self().value);
-  co_await meet(node);
-}
-
-// What one tells the other comes while that one tells, too, and looks for arrivals.
-TEST(EntryLitmus, RanksThatMeetAtOneTimeWakeNobody) {
-  Stage stage(under_entry(calm(2)), 1);
-  std::uint64_t before = 0;
-  for (std::uint64_t turn = 1; turn <= 3; ++turn) {
-    before = stage.node(0).fabric().arrivals_that_wake() + stage.node(1).fabric().arrivals_that_wake();
-    for (std::uint32_t rank = 0; rank < 2; ++rank) {
-      stage.play(rank, write_and_meet_at_once(stage.node(rank), turn));
-    }
-    stage.finish();
-  }
-  EXPECT_EQ(stage.node(0).fabric().arrivals_that_wake() + stage.node(1).fabric().arrivals_that_wake(),
-            before);
-  do_now(stage, stage.node(0), expect_word(stage.node(0), 3, 0, 1));
-}
-
 TEST(EntryLitmus, ABarrierEndsTheTimesOfLocks) {
   in_hostile_worlds(2, 2, [](Stage& stage) {
     for (std::uint64_t i = 1; i <= 3; ++i) {

@@ -43,16 +43,16 @@ Task<> Barriers::announce() {
   ground_.board.store(head, list);
   head.epoch = epoch;
   if (list.empty()) co_return;
-  fabric::Looks arrivals(&ground_.fabric);
-  arrivals.begin();
+  fabric::Looks looks(&ground_.fabric);
+  looks.begin();
   pack(list, head.offset, epoch);
   std::fill(told_.begin(), told_.end(), 0);
   add(told_, ground_.self());
   if (concerns_all) std::fill(receivers_.begin(), receivers_.end(), ~std::uint64_t{0});
   TaskGroup group(ground_.parameters.release_window);
-  const bool looks = list.front().bytes != 0;
+  const bool asks_manager = list.front().bytes != 0;
   for (Rank rank{0}; rank.value < ground_.fabric.ranks(); ++rank.value) {
-    if (looks && rank == pages_.manager(list.front().block)) continue;
+    if (asks_manager && rank == pages_.manager(list.front().block)) continue;
     if (holds(receivers_, rank) && add(told_, rank)) co_await group.admit(tell(rank, epoch));
   }
   if (!concerns_all) std::fill(receivers_.begin(), receivers_.end(), 0);

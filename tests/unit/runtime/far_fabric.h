@@ -22,6 +22,7 @@ class FarFabric final : public fabric::Fabric {
     return capabilities;
   }
   fabric::Outcome post(Rank peer, std::span<const fabric::Step> steps, Event& completion) noexcept override {
+    if (looks_ == 0) ++sent_without_looks_;
     return near_.post(peer, steps, completion);
   }
   fabric::Outcome send(Rank peer, fabric::MessageKind kind, fabric::Urgency urgency,
@@ -51,6 +52,7 @@ class FarFabric final : public fabric::Fabric {
 
   // Threads that have said that they look for arrivals.
   int looks() const noexcept { return looks_.load(); }
+  // Batches and messages.
   unsigned sent_without_looks() const noexcept { return sent_without_looks_.load(); }
 
  private:

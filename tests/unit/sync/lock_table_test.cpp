@@ -153,6 +153,7 @@ TEST_F(LockTableTest, WhoeverWaitsForALockSaysThatItLooksForArrivals) {
   EXPECT_EQ(member(0).seen.looks(), 0);
   EXPECT_FALSE(ends(1, take(member(1), LockId{0})));
   EXPECT_EQ(member(1).seen.looks(), 1);
+  EXPECT_EQ(member(1).seen.sent_without_looks(), 0u);
   let_go.set();
   EXPECT_TRUE(job->run());
   EXPECT_EQ(job->waiting(), 0u);
