@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "coherence/regions.h"
+#include "fabric/looks.h"
 #include "sync/lock_table_parts.h"
 
 namespace musubi::sync {
@@ -49,11 +50,12 @@ Task<bool> LockTable::acquire_from_previous(LockId lock, const remote_lock::Take
 
 Task<bool> LockTable::lock_from_elsewhere(LockId lock) {
   Parts& p = *parts_;
+  // Also while this thread fetches what the lock covers: the rank before asks for the lock again then.
+  fabric::Looks looks(&p.fabric);
+  looks.begin();
   SignatureReader::Look look(p.signatures);
   NewsAlong along(look, p.told, p.fabric.self(), p.requests);
-  p.fabric.begin_looks();
   const remote_lock::Taken taken = co_await p.queue.lock(lock.value, p.initial_home(lock), &along);
-  p.fabric.end_looks();
   co_return co_await acquire_from_previous(lock, taken, look);
 }
 
