@@ -36,13 +36,8 @@ def gets(suite):
 
 def sums(read, made):
     """As `read`, with values made of its own: by name, how many times each counts."""
-    def read_and_add(output, seconds):
-        values, problem = read(output, seconds)
-        if problem:
-            return {}, problem
-        return values | {name: sum(times * values[part] for part, times in parts.items())
-                         for name, parts in made.items()}, ""
-    return read_and_add
+    return rows.derived(read, lambda values: {
+        name: sum(times * values[part] for part, times in parts.items()) for name, parts in made.items()})
 
 
 def all_of(*reads):

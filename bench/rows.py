@@ -6,7 +6,7 @@ import pathlib
 import re
 import shlex
 
-import delayed_rows
+import far_rows
 import model_rows
 import network_rows
 from alternate import Candidate, wall_time
@@ -76,6 +76,14 @@ def cost_rows(*names):
                 return {}, f"row `{name}` has no samples"
         return {name: printed[name][0] for name in names}, ""
     return read
+
+
+def derived(read, make):
+    """As `read`, with what `make` makes of the values besides."""
+    def read_and_add(output, seconds):
+        values, problem = read(output, seconds)
+        return ({}, problem) if problem else (values | make(values), "")
+    return read_and_add
 
 
 def fault_rows(read_rows, write_rows):
@@ -377,21 +385,6 @@ class Suite:
                             Value(LIBGOMP, "time")))
         return Group(key, candidates, rows, [self.program(name)])
 
-    def far(self, key, title, name, arguments, bound):
-        """-n 2 with peers that are made far, for each round trip; `bound` is that of 20 us."""
-        plain = f"{shlex.quote(str(self.program(name)))} {arguments}"
-        candidates = [Candidate(LIBGOMP, f"{PEER_SETTINGS} {plain}", program_times("time"))]
-        rows = []
-        for delay in (5, 20, 100):
-            ours = f"{TWO_RANKS}, {delay} us"
-            candidates.append(Candidate(
-                ours, self.rank_command(f"-n 2 --set fabric_delay={delay}us", name, arguments),
-                program_times("time")))
-            rows.append(Row(f"far_{key}_{delay}", f"{title}, round trips of {delay} us", "speed", "s",
-                            Value(ours, "time"), Value(LIBGOMP, "time"),
-                            self.bound(bound if delay == 20 else "")))
-        return Group(f"far_{key}", candidates, rows, [self.program(name)])
-
     def start(self):
         alone = shlex.quote(str(self.program("nothing")))
 
@@ -457,16 +450,9 @@ class Suite:
                              values=("triad", "touch", "moved")),
             self.block_sizes("blocks_cg", "CG class A", "cg", size("A")),
             self.block_sizes("blocks_stream", "stream of 1 GiB", "stream", size("1024 6", "16 4")),
-            self.far("ep_a", "EP class A", "ep", size("A"), ">= 0.97"),
-            self.far("heat", "heat on 4096 x 4096", "heat", size("4096 200", "256 20"), ">= 0.9"),
-            self.far("daxpy", "daxpy on 4M doubles", "daxpy", size("4194304 200", "100000 20"), ">= 0.95"),
-            self.far("cg_a", "CG class A", "cg", size("A"), ">= 0.5"),
-            self.far("ft_a", "FT class A", "ft", size("A"), ">= 0.5"),
-            self.far("mg_a", "MG class A", "mg", size("A"), ">= 0.5"),
-            self.far("adi_a", "BT-like class A", "adi", size("A"), ">= 0.5"),
+            *far_rows.groups(self),
             *network_rows.groups(self),
             *model_rows.groups(self),
-            *delayed_rows.groups(self),
             self.start(),
         ]
 

@@ -1,0 +1,67 @@
+"""Rows of programs at -n 2 whose ranks are made far (fabric_delay), beside libgomp. MPI has no such setting:
+beside the same kernel over MPI, what the longer round trips cost it is added up."""
+
+import shlex
+
+import rows
+from alternate import Candidate
+from table import Row, Value
+
+MPI = "Open MPI and latencies"
+MPI_ROUND_TRIPS_US = (20, 100)
+
+
+def with_latencies(messages):
+    """The time of MPI for each length of a round trip: `messages` is how many, one after the other, the
+    program waits for, and each takes half a round trip longer."""
+    return rows.derived(rows.program_times("time"), lambda values: {
+        f"time, {us} us": values["time"] + messages * us / 2 * 1e-6 for us in MPI_ROUND_TRIPS_US})
+
+
+def far(suite, key, title, name, arguments, bound, mpi_messages=0, mpi_bound=""):
+    """For each round trip against libgomp; `bound` is that of 20 us. With messages against the same kernel
+    over Open MPI's shared memory, too, where there is one."""
+    program = shlex.quote(str(suite.program(name)))
+    read = rows.program_times("time")
+    candidates = [Candidate(rows.LIBGOMP, f"{rows.PEER_SETTINGS} {program} {arguments}", read)]
+    against_mpi = bool(mpi_messages) and suite.has_mpi(f"{name}_by_mpi")
+    if against_mpi:
+        by_mpi = shlex.quote(str(suite.program(f"{name}_by_mpi")))
+        candidates.append(Candidate(MPI, f"{rows.MPIRUN} -np 2 {by_mpi} {arguments}",
+                                    with_latencies(mpi_messages)))
+    made = []
+    for us in (5, 20, 100):
+        ours = f"{rows.TWO_RANKS}, {us} us"
+        candidates.append(Candidate(
+            ours, suite.rank_command(f"-n 2 --set fabric_delay={us}us", name, arguments), read))
+        made.append(Row(f"far_{key}_{us}", f"{title}, round trips of {us} us", "speed", "s",
+                        Value(ours, "time"), Value(rows.LIBGOMP, "time"),
+                        suite.bound(bound if us == 20 else "")))
+        if against_mpi and us in MPI_ROUND_TRIPS_US:
+            made.append(Row(f"delayed_{key}_{us}", f"{title}, round trips {us} us longer", "speed", "s",
+                            Value(ours, "time"), Value(MPI, f"time, {us} us"), suite.bound(mpi_bound),
+                            Value(rows.LIBGOMP, "time")))
+    return rows.Group(f"far_{key}", candidates, made, [suite.program(name)])
+
+
+def groups(suite):
+    """Messages that MPI waits for, by bench/peers: a reduction and a barrier of two processes take one, as
+    does what both send each other at once. EP: three sums. heat: two a step, for one process sends its row
+    when that of the other has come. daxpy: a barrier in each region but the first. CG A: 15 times 25 steps of
+    a gather and two sums, and what lies between. transpose: an exchange and a barrier in each turn but the
+    first."""
+    size = suite.size
+    steps = size(200, 20)
+    return [
+        far(suite, "ep_a", "EP class A", "ep", size("A"), ">= 0.97", 3, ">= 0.97"),
+        far(suite, "heat", "heat on 4096 x 4096", "heat", size("4096 200", "256 20"), ">= 0.9",
+            2 * steps, ">= 0.9"),
+        far(suite, "daxpy", "daxpy on 4M doubles", "daxpy", size("4194304 200", "100000 20"), ">= 0.95",
+            steps - 1, ">= 0.95"),
+        far(suite, "cg_a", "CG class A", "cg", size("A"), ">= 0.5", 1200, ">= 0.6"),
+        far(suite, "transpose", "transpose of 256 x 256 x 128", "transpose",
+            size("256 256 128 5", "32 32 32 2"), "", 2 * (size(5, 2) - 1), ">= 0.6"),
+        far(suite, "ft_a", "FT class A", "ft", size("A"), ">= 0.5"),
+        far(suite, "mg_a", "MG class A", "mg", size("A"), ">= 0.5"),
+        far(suite, "adi_a", "BT-like class A", "adi", size("A"), ">= 0.5"),
+    ]
