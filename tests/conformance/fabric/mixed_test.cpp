@@ -1,9 +1,11 @@
 // The port's suite on a job of two hosts, as it were: ranks of one group are joined by shm, those of
 // different groups by tcp, or by ofi. Once with all ranks of the smaller tests on one side, once on different
 // ones.
+#include "fabric/looks.h"
 #include "fabric/mixed/mixed_fabric.h"
 #include "fabric/shm/shm_fabric.h"
 #include "fabric_suite.h"
+#include "far_fabric.h"
 #include "ofi_ranks.h"
 #include "os/cpu.h"
 #include "service_threads.h"
@@ -150,6 +152,22 @@ static void wait_for_both(Far far) {
   stop.store(true);
   world.fabric(Rank{2}).wake_service();
   sender_service.join();
+}
+
+// What comes by memory wakes no service thread anyway.
+TEST(MixedFabric, AThreadThatLooksSaysSoToTheFarDriver) {
+  ExchangeBoard board(1);
+  ShmRank rank;
+  ASSERT_TRUE(rank.open(Rank{0}, 1, 4096, board.of(Rank{0}), WaitingPolicy{}).ok());
+  runtime::FarFabric near(*rank.fabric, 1), far(*rank.fabric, 1);
+  MixedFabric mixed(near, far);
+  {
+    Looks<Fabric> looks(&mixed);
+    looks.begin();
+    EXPECT_EQ(far.looks(), 1);
+    EXPECT_EQ(near.looks(), 0);
+  }
+  EXPECT_EQ(far.looks(), 0);
 }
 
 TEST(MixedFabric, OneWaitEndsByEitherDriver) {
