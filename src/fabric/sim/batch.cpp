@@ -110,7 +110,7 @@ void SimFabric::Operation::occur(std::uint64_t argument) noexcept {
     return world.after(end - world.now_ns(), *this, completed);
   }
   if (argument == at_target && &source != &target) {
-    if (target.looks_ == 0) ++target.arrivals_that_wake_;
+    target.note_arrival();
     const std::uint64_t needed = source.network_.model().gap_ns + source.link_ns(bytes_out(steps));
     const std::uint64_t turn = target.inward_.begin(world.now_ns(), needed);
     if (turn != world.now_ns()) return world.after(turn - world.now_ns(), *this, end_of_step);

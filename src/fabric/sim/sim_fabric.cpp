@@ -63,7 +63,7 @@ void SimFabric::Link::deliver_oldest() noexcept {
   Listener* listener = receiver.listeners_[static_cast<std::size_t>(message->kind)];
   MUSUBI_CHECK(listener != nullptr, "message of kind %u without a listener",
                static_cast<unsigned>(message->kind));
-  if (sender != receiver.self_ && receiver.looks_ == 0) ++receiver.arrivals_that_wake_;
+  if (sender != receiver.self_) receiver.note_arrival();
   listener->on_message(sender, {message->body(), message->bytes});
   frame_free(message, sizeof(Message) + message->bytes);
 }

@@ -141,6 +141,8 @@ class SimFabric final : public Fabric {
   };
 
   void interrupt(unsigned per_mille) noexcept;
+  // Of what another node sent.
+  void note_arrival() noexcept { arrivals_that_wake_ += looks_ == 0; }
   Outcome take(Rank peer, std::span<const Step> steps, Event& completion) noexcept;
   bool is_near(Rank peer) const noexcept {
     return network_.model().local_pointer && network_.model().is_one_host(self_.value, peer.value);
