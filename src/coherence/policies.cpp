@@ -71,7 +71,7 @@ bool Policies::has_blocks_in(std::size_t policy, const Scope& scope) const {
 Task<bool> Policies::fault(BlockId block, vm::Access wanted) {
   return of(block).fault(block, wanted);
 }
-void Policies::set_store_bound(StoreBound bound) noexcept {
+void Policies::set_store_bound(const StoreBound& bound) noexcept {
   for (const auto& policy : policies_) policy->set_store_bound(bound);
 }
 

@@ -78,7 +78,7 @@ class Protocol {
   // Holds for all stores of this rank's program from now on until the next call; {} (bytes of any width)
   // holds for all code. A bound may become wider only on two conditions: a quiescent release has released
   // everything that the rank wrote before, and no thread of the rank has run program code since. Any thread.
-  virtual void set_store_bound(StoreBound /*bound*/) noexcept {}
+  virtual void set_store_bound(const StoreBound& /*bound*/) noexcept {}
   // Words that this rank found changed by two ranks; null: not asked for, or not noted by this policy.
   virtual const RaceLog* races() const noexcept { return nullptr; }
 

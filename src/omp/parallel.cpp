@@ -54,10 +54,6 @@ void leave_groups(ImplicitTask& task, const TaskGroup* own) {
   while (task.group != own) group_end();
 }
 
-void begin_code(Job& job, const Region& region) {
-  job.runtime.synchronization().begin_region(reinterpret_cast<std::uintptr_t>(region.function), region.data);
-}
-
 bool opens_team(const ImplicitTask& member, const Icv& icv) {
   if (!this_thread().forks || member.active_level != 0 || icv.max_active_levels == 0) return false;
   const Job* job = Job::current();
@@ -76,10 +72,13 @@ std::uint32_t team_size(std::uint32_t threads, const ImplicitTask& member, const
   team.open(region);
   job.pool.reserve(team.members_here());
   if (job.ranks > 1) {
-    runtime::BarrierPayload payload = encode_fork(region, job.environment.initial, task.details);
+    runtime::Synchronization& synchronization = job.runtime.synchronization();
+    const StoreBound stores = synchronization.stores_of(reinterpret_cast<std::uintptr_t>(region.function),
+                                                        region.data, __builtin_frame_address(0));
+    runtime::BarrierPayload payload = encode_fork(region, stores, job.environment.initial, task.details);
     if (has_details(payload)) note_stack(__builtin_frame_address(0));  // `task` may lie in the caller's frame
-    job.runtime.synchronization().barrier(payload);
-    begin_code(job, region);
+    synchronization.barrier(payload);
+    synchronization.begin_region(stores);
   }
   job.pool.start(team.members_here());
 }
@@ -112,7 +111,7 @@ void serve_region(Job& job, const runtime::BarrierPayload& fork) {
     return team.close();
   }
   job.pool.reserve(members);
-  begin_code(job, team.region());
+  job.runtime.synchronization().begin_region(team.region().stores());
   job.pool.start(members);
   run_member(0);
   note_stack(__builtin_frame_address(0));

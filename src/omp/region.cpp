@@ -9,6 +9,7 @@ namespace {
 constexpr unsigned level_shift = 8, levels_max_shift = 16, schedule_shift = 24, size_shift = 32;
 constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, grouped_bit = 32,
                         details_bit = 64;
+constexpr unsigned store_bytes_shift = 48;  // in word 1
 constexpr std::uint64_t address_mask = (std::uint64_t{1} << 48) - 1;
 
 runtime::BarrierPayload encode_plainly(const Region& region) {
@@ -42,7 +43,8 @@ Region decode_plainly(const runtime::BarrierPayload& payload, const Icv& initial
   region.icv.dynamic = (bits & dynamic_bit) != 0;
   region.grouped = (bits & grouped_bit) != 0;
   region.size = static_cast<std::uint32_t>(payload[0] >> size_shift);
-  region.function = reinterpret_cast<Function>(payload[1]);
+  region.function = reinterpret_cast<Function>(payload[1] & address_mask);
+  region.store_bytes = static_cast<std::uint32_t>(payload[1] >> store_bytes_shift);
   region.data = reinterpret_cast<void*>(payload[2]);
   region.icv.threads = static_cast<std::uint32_t>(payload[3] >> 32);
   region.icv.schedule.chunk = static_cast<std::uint32_t>(payload[3]);
@@ -59,10 +61,12 @@ bool has_details(const runtime::BarrierPayload& payload) {
   return (payload[0] >> schedule_shift & details_bit) != 0;
 }
 
-runtime::BarrierPayload encode_fork(const Region& region, const Icv& initial, RegionDetails& details) {
+runtime::BarrierPayload encode_fork(const Region& region, const StoreBound& stores, const Icv& initial,
+                                    RegionDetails& details) {
   runtime::BarrierPayload payload = encode_plainly(region);
-  if (decode_plainly(payload, initial).icv == region.icv) return payload;
-  details = {region.loop, region.icv};
+  payload[1] |= std::uint64_t{stores.bytes} << store_bytes_shift;
+  if (stores.place_count == 0 && decode_plainly(payload, initial).icv == region.icv) return payload;
+  details = {region.loop, region.icv, stores};
   payload[0] |= details_bit << schedule_shift;
   payload[5] = (payload[5] & ~address_mask) | reinterpret_cast<std::uintptr_t>(&details);
   return payload;
@@ -72,9 +76,9 @@ Region decode_fork(const runtime::BarrierPayload& payload, const Icv& initial) {
   MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork);
   Region region = decode_plainly(payload, initial);
   if (has_details(payload)) {
-    const auto* details = reinterpret_cast<const RegionDetails*>(payload[5] & address_mask);
-    region.loop = details->loop;
-    region.icv = details->icv;
+    region.details = reinterpret_cast<const RegionDetails*>(payload[5] & address_mask);
+    region.loop = region.details->loop;
+    region.icv = region.details->icv;
   }
   return region;
 }

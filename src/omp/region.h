@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/store_bound.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
 #include "runtime/runtime.h"
@@ -16,6 +17,7 @@ using Function = void (*)(void*);
 struct RegionDetails {
   const LoopSpecification* loop = nullptr;
   Icv icv;
+  StoreBound stores;
 };
 
 // What every member needs to know. Plain data.
@@ -30,6 +32,16 @@ struct Region {
   bool grouped = false;  // the tasks of each member are a group: the region has reductions over tasks
   // The loop that a combined construct starts; lies on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
+  // What is known of the stores of its code: no store is narrower, but for those that the details tell of.
+  std::uint32_t store_bytes = 1;
+  const RegionDetails* details = nullptr;
+
+  StoreBound stores() const {
+    if (details != nullptr) return details->stores;
+    StoreBound bound;
+    bound.bytes = store_bytes;
+    return bound;
+  }
 };
 
 // Threads in rank-major order; a team larger than the job's threads is spread evenly.
@@ -49,8 +61,10 @@ struct Placement {
 enum class BarrierKind : std::uint8_t { fork = 1, inside_region, join, exit };
 
 // `initial`: what the environment says, the same on every rank. Where the control variables differ from it in
-// what the payload does not hold, they go to `details`, and the payload tells where that is.
-runtime::BarrierPayload encode_fork(const Region& region, const Icv& initial, RegionDetails& details);
+// what the payload does not hold, or there is more to say of the stores, they go to `details`, and the
+// payload tells where that is. REQUIRES: `region` has none yet.
+runtime::BarrierPayload encode_fork(const Region& region, const StoreBound& stores, const Icv& initial,
+                                    RegionDetails& details);
 Region decode_fork(const runtime::BarrierPayload& payload, const Icv& initial);
 // Whether the payload of a fork refers to details.
 bool has_details(const runtime::BarrierPayload& payload);

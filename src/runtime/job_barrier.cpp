@@ -17,7 +17,9 @@ JobBarrier::JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads
       flags_(flags),
       barrier_(devices.fabric(), protocol, job.counters,
                devices.files().control() + job.control.barrier_board, job.control.barrier_board,
-               job.notices_max) {
+               job.notices_max),
+      objects_(job.plan),
+      store_bounds_(objects_) {
   barrier_.set_release_listener(this);
 }
 
@@ -72,17 +74,24 @@ void JobBarrier::await_background(bool quiescent) {
   while (threads_.stand().background_works()) threads_.step_aside();
 }
 
-// A store to a frame is one to a stack only where the threads stand on those of the job.
-bool JobBarrier::is_on_stack(const void* address) const noexcept {
-  const vm::Segment* const segment = job_.plan.space.segment_at(reinterpret_cast<std::uintptr_t>(address));
-  return segment != nullptr && segment->holds_stacks;
+AddressRange JobBarrier::stack_from(const void* address) const noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const vm::Segment* const segment = job_.plan.space.segment_at(begin);
+  if (segment == nullptr || !segment->holds_stacks) return {};
+  const std::size_t slot = job_.plan.layout.stack_slot_bytes;
+  return {begin, slot - (begin - segment->base) % slot};
 }
 
-void JobBarrier::begin_region(std::uintptr_t function, const void* argument) {
+StoreBound JobBarrier::stores_of(std::uintptr_t function, const void* argument, const void* frame) {
+  if (!threads_.knows_all() || has_handlers()) return {};
+  return store_bounds_.of(function, {reinterpret_cast<std::uintptr_t>(argument), stack_from(frame)});
+}
+
+// A store to a frame is one to a stack only where the threads stand on those of the job.
+void JobBarrier::begin_region(const StoreBound& stores) {
   const bool knows_all_code = was_quiescent_ && threads_.knows_all() && !has_handlers();
-  const bool on_stacks =
-      is_on_stack(__builtin_frame_address(0)) && (argument == nullptr || is_on_stack(argument));
-  if (knows_all_code && on_stacks) protocol_.set_store_bound(store_bounds_.of(function));
+  const bool on_stack = stack_from(__builtin_frame_address(0)).bytes != 0;
+  if (knows_all_code && on_stack) protocol_.set_store_bound(stores);
 }
 
 }  // namespace musubi::runtime

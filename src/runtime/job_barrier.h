@@ -3,11 +3,12 @@
 
 #include <cstdint>
 
-#include "atomics/store_bounds.h"
 #include "runtime/job_devices.h"
 #include "runtime/job_threads.h"
 #include "runtime/keeper.h"
+#include "runtime/program_objects.h"
 #include "runtime/synchronization.h"
+#include "stores/store_bounds.h"
 #include "sync/barrier.h"
 #include "sync/flag_order.h"
 #include "sync/lock_table.h"
@@ -28,13 +29,18 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   void pass_last();
 
   // As Synchronization has them, in a job of several ranks.
-  void begin_region(std::uintptr_t function, const void* argument);
+  StoreBound stores_of(std::uintptr_t function, const void* argument, const void* frame);
+  void set_allocations(const Synchronization::Allocations* allocations) {
+    objects_.set_allocations(allocations);
+  }
+  void begin_region(const StoreBound& stores);
   void end_region() { protocol_.set_store_bound({}); }
 
  private:
   void on_released() noexcept override;
   bool has_handlers() const noexcept { return devices_.fault_handler().user_signals().with_handler() != 0; }
-  bool is_on_stack(const void* address) const noexcept;
+  // From `address` to the end of the stack of the job that it lies in; empty: it lies in none.
+  AddressRange stack_from(const void* address) const noexcept;
   void await_background(bool quiescent);
 
   JobContext& job_;
@@ -44,7 +50,8 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   sync::FlagOrder& flags_;
   sync::Barrier barrier_;
   Synchronization::ReleaseListener* listener_ = nullptr;
-  atomics::StoreBounds store_bounds_;
+  ProgramObjects objects_;
+  stores::StoreBounds store_bounds_;
   sync::LockTable::Kept kept_;  // before the release of the present one
   bool was_quiescent_ = false;  // the last one, for the thread that called it
   std::uint64_t part_ns_ = 0;   // when the present part of a barrier began; 0: not traced

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/address_range.h"
 #include "base/atomic_operation.h"
 #include "base/ids.h"
+#include "base/store_bound.h"
 #include "runtime/processor_locks.h"
 
 namespace musubi::runtime {
@@ -37,12 +39,26 @@ class Synchronization {
   // Before the first barrier in which it is to be told; it outlives the runtime.
   virtual void set_release_listener(ReleaseListener* listener) = 0;
 
-  // The rank's threads are about to run the region `function`, called with the address `argument`. They run
-  // nothing else until they have met in the barrier that ends it; end_region() follows that barrier. The
-  // caller is past the barrier that began the region, on its thread's own stack; no thread of the rank runs
-  // program code. The stores of the region's code are looked into once (docs/decisions/merge_unit.md): a
-  // millisecond for 5,000 instructions.
-  virtual void begin_region(std::uintptr_t function, const void* argument) = 0;
+  // What is known of the stores of the region `function`, which is about to be called with the address
+  // `argument` by threads of all ranks. Its code is looked into once (docs/decisions/merge_unit.md): a
+  // millisecond for 5,000 instructions. On the thread that begins the region, before the barrier that does;
+  // `frame`: on its stack, below all of the program's frames there.
+  virtual StoreBound stores_of(std::uintptr_t function, const void* argument, const void* frame) = 0;
+  // The allocations of the heap, which set_allocations() makes known to stores_of(); it outlives the runtime.
+  class Allocations {
+   public:
+    // The allocation of this rank that contains `address`, or those that may end there, too; more, where that
+    // is not known.
+    virtual AddressRange allocations_at(std::uintptr_t address) const noexcept = 0;
+
+   protected:
+    ~Allocations() = default;
+  };
+  virtual void set_allocations(const Allocations* allocations) = 0;
+  // The rank's threads are about to run a region whose stores are `stores`. They run nothing else until they
+  // have met in the barrier that ends it; end_region() follows that barrier. The caller is past the barrier
+  // that began the region, on its thread's own stack; no thread of the rank runs program code.
+  virtual void begin_region(const StoreBound& stores) = 0;
   virtual void end_region() = 0;
 
   // Mutual exclusion in the job, with acquire at lock and release at unlock. Not recursive. A thread that

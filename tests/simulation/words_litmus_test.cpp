@@ -66,7 +66,7 @@ unsigned worlds_with_torn_words(InjectedBug bug, Told told = Told::by_the_settin
     Stage stage(configuration, 1, stage_block_bytes, told == Told::by_the_setting ? sizeof(Word) : 0);
     Stored stored;
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      if (told == Told::by_the_stores) stage.node(rank).protocol().set_store_bound({sizeof(Word)});
+      if (told == Told::by_the_stores) stage.node(rank).protocol().set_store_bound({.bytes = sizeof(Word)});
       stage.play(rank, store_and_look<Word>(stage, stage.node(rank), static_cast<unsigned>(seed), &stored));
     }
     EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << "seed " << seed;
@@ -136,7 +136,7 @@ Task<> store_in_turns(Stage& stage, Node& node, bool bound_ends, Stored* stored,
   Random random(node.self().value);
   for (unsigned round = 1; round <= rounds; ++round) {
     co_await meet(node);
-    node.protocol().set_store_bound({4});
+    node.protocol().set_store_bound({.bytes = 4});
     for (std::size_t index = 0; index < words; ++index) {
       const auto value = static_cast<std::uint32_t>(random.between(1, 255))
                          << 8 * (node.self().value + round) % 32;
@@ -218,7 +218,7 @@ Task<> store_beside_exception(Stage& stage, Node& node, Stored* stored, unsigned
   }
 }
 
-unsigned lost_beside_words(std::span<const NarrowPlace> exceptions, Policy policy = Policy::migrating) {
+unsigned lost_beside_words(const StoreBound& bound, Policy policy = Policy::migrating) {
   unsigned lost = 0;
   for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
     Configuration configuration = hostile(seed, 3);
@@ -226,7 +226,7 @@ unsigned lost_beside_words(std::span<const NarrowPlace> exceptions, Policy polic
     Stage stage(configuration, 1);
     Stored stored;
     for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      stage.node(rank).protocol().set_store_bound({4, exceptions});
+      stage.node(rank).protocol().set_store_bound(bound);
       stage.play(rank, store_beside_exception(stage, stage.node(rank), &stored, &lost));
     }
     EXPECT_TRUE(stage.ends_well()) << stage.cluster().violation() << "seed " << seed;
@@ -235,12 +235,14 @@ unsigned lost_beside_words(std::span<const NarrowPlace> exceptions, Policy polic
   return lost;
 }
 
-TEST(WordsLitmus, ExceptionsGoByByte) {
+TEST(WordsLitmus, NarrowPlacesGoByByte) {
   const std::uintptr_t base = stage_space(3, 1, stage_block_bytes, 0).segments().front().base;
-  const NarrowPlace last_of_word[]{{base + 2, 1}};
-  EXPECT_EQ(lost_beside_words(last_of_word), 0u);
-  EXPECT_EQ(lost_beside_words(last_of_word, Policy::home_based), 0u);
-  EXPECT_GT(lost_beside_words({}), 0u);
+  StoreBound ints{.bytes = 4};
+  EXPECT_GT(lost_beside_words(ints), 0u);
+  ints.place_count = 1;
+  ints.places[0] = {.begin = base + 2, .end = base + 3, .origin = base + 2, .bytes = 1};
+  EXPECT_EQ(lost_beside_words(ints), 0u);
+  EXPECT_EQ(lost_beside_words(ints, Policy::home_based), 0u);
 }
 
 enum class Shares { cyclic, halves };

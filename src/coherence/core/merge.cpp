@@ -40,21 +40,37 @@ std::uint64_t widened(std::uint64_t mask, std::size_t unit) {
   return mask;
 }
 
+// What the three sides have in 8 bytes at `place`.
+struct Sides {
+  const std::byte* place;
+  std::uint64_t own, twin, remote;
+};
+
+// The bytes from `at` to `at` + `width` of the result, merged as the rule says, in place of those of
+// `by_byte`.
+std::uint64_t with_whole_values(const Sides& sides, std::uint64_t by_byte, std::size_t at, std::size_t width,
+                                WordRule& rule) {
+  constexpr std::size_t int_bytes = 4;
+  const std::uint64_t word = ~std::uint64_t{0} >> (64 - 8 * width) << 8 * at;
+  if (((by_byte ^ sides.own) & word) == 0 || ((by_byte ^ sides.remote) & word) == 0) return by_byte;
+  const auto value = [&](std::uint64_t of) { return (of & word) >> 8 * at; };
+  const std::size_t unit =
+      rule.unit_of({sides.place + at, width, value(sides.own), value(sides.twin), value(sides.remote)});
+  if (unit < width && width > int_bytes) {
+    const std::uint64_t lower = with_whole_values(sides, by_byte, at, width / 2, rule);
+    return with_whole_values(sides, lower, at + width / 2, width / 2, rule);
+  }
+  const std::uint64_t kept = widened(differing_bytes(sides.own, sides.twin), unit);
+  return (by_byte & ~word) | (((sides.own & kept) | (sides.remote & ~kept)) & word);
+}
+
 std::uint64_t merged_word(const std::byte* place, std::uint64_t own, std::uint64_t twin, std::uint64_t remote,
                           WordRule& rule) {
   if (own == twin) return remote;
   const std::uint64_t changed = differing_bytes(own, twin);
   std::uint64_t result = (own & changed) | (remote & ~changed);
-  const std::size_t width = rule.word_bytes();
-  const std::uint64_t all = width == 8 ? ~std::uint64_t{0} : ~std::uint64_t{0} >> (64 - 8 * width);
-  for (std::size_t at = 0; at < 8; at += width) {
-    const std::uint64_t word = all << 8 * at;
-    if (((result ^ own) & word) == 0 || ((result ^ remote) & word) == 0) continue;
-    const auto value = [&](std::uint64_t of) { return (of & word) >> 8 * at; };
-    const std::size_t unit = rule.unit_of({place + at, value(own), value(twin), value(remote)});
-    const std::uint64_t kept = widened(changed, unit);
-    result = (result & ~word) | (((own & kept) | (remote & ~kept)) & word);
-  }
+  for (std::size_t at = 0; at < 8; at += rule.word_bytes())
+    result = with_whole_values({place, own, twin, remote}, result, at, rule.word_bytes(), rule);
   return result;
 }
 

@@ -27,10 +27,12 @@ class WordRule {
  public:
   struct Conflict {
     const std::byte* place;  // of the word, in the private bytes
+    std::size_t bytes;       // of the word: 4 or 8
     std::uint64_t own, twin, remote;
   };
-  // Result: 1, 2, 4 or 8, at most word_bytes(). Of each aligned piece of that size which this rank has
-  // changed, the whole stays; the others become the remote ones. May be asked twice about one word.
+  // Result: 1, 2, 4 or 8, at most `bytes`. Of each aligned piece of that size which this rank has changed,
+  // the whole stays; the others become the remote ones. Where a word of 8 bytes is less than one value, each
+  // half in conflict is asked for. May be asked twice about one word.
   virtual std::size_t unit_of(const Conflict& conflict) noexcept = 0;
   // Width of the words in which conflicts are looked for: 4 or 8.
   std::size_t word_bytes() const { return word_bytes_; }

@@ -8,72 +8,53 @@ namespace {
 constexpr std::size_t int_bytes = 4, double_bytes = 8;
 
 // How the stores to frames are was not looked at.
-std::size_t unit_in(const vm::Segment& segment, const StoreBound& bound) {
-  if (segment.merge_unit != 0) return segment.merge_unit;
-  return segment.holds_stacks ? 1 : bound.bytes;
+std::size_t widest_in(const MergeUnit::Block& block, const StoreBound& bound) {
+  if (block.segment.merge_unit != 0) return block.segment.merge_unit;
+  const bool is_known =
+      !block.segment.holds_stacks || block.extent.address < bound.of_stacks.begin + bound.of_stacks.bytes;
+  return is_known ? bound.bytes : 1;
 }
 
-std::size_t word_bytes_for(std::size_t unit) {
-  return unit == double_bytes ? double_bytes : int_bytes;
-}
-
-// Whether both sides changed the same byte. Without a race nobody does.
-bool is_race(const WordRule::Conflict& conflict, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i) {
-    const auto byte = [i](std::uint64_t word) { return word >> 8 * i & 0xff; };
-    const std::uint64_t before = byte(conflict.twin);
-    if (byte(conflict.own) != before && byte(conflict.remote) != before) return true;
-  }
-  return false;
+std::size_t word_bytes_for(std::size_t widest) {
+  return widest == double_bytes ? double_bytes : int_bytes;
 }
 
 }  // namespace
 
-MergeUnit::MergeUnit(const Block& block, StoreBound bound, Rank other, trace::Counters& counters,
+MergeUnit::MergeUnit(const Block& block, const StoreBound& bound, Rank other, trace::Counters& counters,
                      RaceLog* log)
-    : WordRule(word_bytes_for(unit_in(block.segment, bound))),
+    : WordRule(word_bytes_for(widest_in(block, bound))),
       block_(block),
       bound_(bound),
+      widest_(widest_in(block, bound)),
       other_(other),
       counters_(counters),
-      log_(log),
-      is_byte_(log == nullptr && block.segment.merge_unit == 1) {}
+      log_(log) {}
 
 std::size_t MergeUnit::unit_of(const Conflict& conflict) noexcept {
   const std::uintptr_t address =
       block_.extent.address + static_cast<std::size_t>(conflict.place - block_.own);
-  const std::size_t unit = decide(conflict, address);
-  const bool whole = unit == word_bytes();
+  const std::size_t unit = unit_in(address, conflict.bytes);
+  if (unit < conflict.bytes && conflict.bytes > int_bytes) return unit;  // each half is asked for
+  const bool whole = unit == conflict.bytes;
   counters_.add(whole ? trace::Counter::words_kept_whole : trace::Counter::words_joined);
-  if (log_ != nullptr) log_->note(address, word_bytes(), other_, whole);
+  if (log_ != nullptr) log_->note(address, conflict.bytes, other_, whole);
   return unit;
 }
 
-std::size_t MergeUnit::decide(const Conflict& conflict, std::uintptr_t address) const {
-  if (block_.segment.merge_unit != 0) return std::min<std::size_t>(block_.segment.merge_unit, word_bytes());
-  // Where this side stored the word as a whole, or both sides changed one byte of it, the other side's change
-  // has no order with ours.
-  return is_race(conflict, word_bytes()) || is_stored_whole(address) ? word_bytes() : 1;
+// Where this rank is known to store whole words, its thread has written each byte of the word: the other
+// side's change has no order with it.
+std::size_t MergeUnit::unit_in(std::uintptr_t word, std::size_t bytes) const {
+  if (block_.segment.merge_unit != 0) return std::min<std::size_t>(block_.segment.merge_unit, bytes);
+  const bool is_known = !block_.segment.holds_stacks || bound_.of_stacks.contains(word);
+  return widest_ == 1 || !is_known ? 1 : bound_.unit_at(word, bytes);
 }
 
 std::size_t MergeUnit::unit_at(std::size_t offset) const {
-  if (block_.segment.merge_unit != 0) return block_.segment.merge_unit;
-  return is_stored_whole(block_.extent.address + offset / word_bytes() * word_bytes()) ? word_bytes() : 1;
-}
-
-std::size_t MergeUnit::widest_unit() const {
-  if (block_.segment.merge_unit != 0) return block_.segment.merge_unit;
-  return unit_in(block_.segment, bound_) < word_bytes() ? 1 : word_bytes();
-}
-
-bool MergeUnit::is_stored_whole(std::uintptr_t address) const {
-  if (unit_in(block_.segment, bound_) < word_bytes()) return false;
-  const std::uintptr_t end = address + word_bytes();
-  return std::ranges::none_of(bound_.exceptions, [address, end](const NarrowPlace& place) {
-    const std::uintptr_t place_end = place.address + place.bytes;
-    const bool covers = place.address <= address && end <= place_end;
-    return place.address < end && address < place_end && !covers;
-  });
+  const std::uintptr_t address = block_.extent.address + offset;
+  if (widest_ == double_bytes && unit_in(address / double_bytes * double_bytes, double_bytes) == double_bytes)
+    return double_bytes;
+  return unit_in(address / int_bytes * int_bytes, int_bytes);
 }
 
 }  // namespace musubi::coherence

@@ -23,27 +23,27 @@ class MergeUnit final : public WordRule {
   };
   // `log` may be null: then words are only counted. `bound`: of all stores that made the private bytes differ
   // from the twin. `other`: the rank that the remote bytes come from.
-  MergeUnit(const Block& block, StoreBound bound, Rank other, trace::Counters& counters, RaceLog* log);
+  MergeUnit(const Block& block, const StoreBound& bound, Rank other, trace::Counters& counters, RaceLog* log);
 
   // Whether merging by byte is right for the whole block, and nothing is to be noted: no rule is needed.
-  bool is_byte() const { return is_byte_; }
+  bool is_byte() const { return log_ == nullptr && block_.segment.merge_unit == 1; }
   std::size_t unit_of(const Conflict& conflict) noexcept override;
   // How many bytes around `offset` of the block, aligned, this rank has stored as one value where it has
   // changed one of them, as far as is known: 1, 2, 4 or 8. What the other side has changed is not known here.
   std::size_t unit_at(std::size_t offset) const;
   // The widest that unit_at() finds.
-  std::size_t widest_unit() const;
+  std::size_t widest_unit() const { return widest_; }
 
  private:
-  std::size_t decide(const Conflict& conflict, std::uintptr_t address) const;
-  bool is_stored_whole(std::uintptr_t address) const;
+  // How wide the pieces of the `bytes` bytes at `word` are that are one value.
+  std::size_t unit_in(std::uintptr_t word, std::size_t bytes) const;
 
   const Block block_;
   const StoreBound bound_;
+  const std::size_t widest_;
   const Rank other_;
   trace::Counters& counters_;
   RaceLog* const log_;
-  const bool is_byte_;
 };
 
 }  // namespace musubi::coherence

@@ -33,7 +33,7 @@ namespace musubi::coherence {
 class FixedHome : public Protocol {
  public:
   Task<bool> fault(BlockId block, vm::Access wanted) override;
-  void set_store_bound(StoreBound bound) noexcept override { store_.set_store_bound(bound); }
+  void set_store_bound(const StoreBound& bound) noexcept override { store_.set_store_bound(bound); }
   Task<> release(Scope scope, bool quiescent) override;
   Task<> modify(BlockId block, Modification& modification) override;
   void pin(BlockId first, std::uint64_t count) override;

@@ -95,7 +95,7 @@ Task<bool> Migrating::fault(BlockId block, vm::Access wanted) {
   const FaultOutcome outcome = co_await parts_->faults.fault(block, {wanted}, false);
   co_return outcome == FaultOutcome::open;
 }
-void Migrating::set_store_bound(StoreBound bound) noexcept {
+void Migrating::set_store_bound(const StoreBound& bound) noexcept {
   parts_->ground.store.set_store_bound(bound);
 }
 const RaceLog* Migrating::races() const noexcept {

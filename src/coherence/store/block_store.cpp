@@ -174,18 +174,20 @@ void BlockStore::merge_at_home(HomeBytes home, std::size_t at, const std::byte* 
 }
 
 // Where it becomes wider, no merge is under way of anything that the rank wrote.
-void BlockStore::set_store_bound(StoreBound bound) noexcept {
-  if (!bound.exceptions.empty()) {
-    narrow_places_.store(bound.exceptions.data());
-    narrow_place_count_.store(bound.exceptions.size());
-  }
+void BlockStore::set_store_bound(const StoreBound& bound) noexcept {
+  if (bound.bytes == 1 && store_bytes_.load() == 1) return;
+  store_bound_lock_.lock();
+  store_bound_ = bound;
   store_bytes_.store(bound.bytes);
+  store_bound_lock_.unlock();
 }
 
 StoreBound BlockStore::store_bound() const {
-  const std::size_t bytes = store_bytes_.load();
-  const std::size_t count = narrow_place_count_.load();
-  return {bytes, {narrow_places_.load(), count}};
+  if (store_bytes_.load() == 1) return {};
+  store_bound_lock_.lock();
+  const StoreBound bound = store_bound_;
+  store_bound_lock_.unlock();
+  return bound;
 }
 
 }  // namespace musubi::coherence

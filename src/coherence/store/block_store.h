@@ -12,6 +12,7 @@
 #include "base/buffer_pool.h"
 #include "base/event.h"
 #include "base/ids.h"
+#include "base/spin_lock.h"
 #include "base/store_bound.h"
 #include "coherence/core/block_gates.h"
 #include "coherence/core/line_mask.h"
@@ -112,7 +113,7 @@ class BlockStore {
   MergeUnit unit_of(const Block& b, const std::byte* own, Rank giver);
 
   // As Protocol::set_store_bound().
-  void set_store_bound(StoreBound bound) noexcept;
+  void set_store_bound(const StoreBound& bound) noexcept;
   // Null: races are not noted one by one.
   const RaceLog* races() const { return parameters_.report_races ? &races_ : nullptr; }
 
@@ -131,9 +132,9 @@ class BlockStore {
   BlockGates<1024> gates_;
   BufferPool scratch_;
   RaceLog races_;
-  std::atomic<std::size_t> store_bytes_{1};  // StoreBound, in force
-  std::atomic<const NarrowPlace*> narrow_places_{nullptr};
-  std::atomic<std::size_t> narrow_place_count_{0};
+  mutable SpinLock store_bound_lock_;
+  StoreBound store_bound_;                     // in force
+  std::atomic<std::uint32_t> store_bytes_{1};  // its bytes
 };
 
 template <class Visit>

@@ -77,8 +77,10 @@ TEST_F(ChangesTest, LeaveTheBytesBetweenAlone) {
 
 // What a graph code stores, say: of the word that its home has meanwhile nothing must be left.
 TEST_F(ChangesTest, BringWordsWhereNoStoreWasNarrower) {
-  const NarrowPlace narrow[]{{0x10000 + block_bytes + 42, 1}};
-  store_->set_store_bound({4, narrow});
+  const std::uintptr_t narrow = 0x10000 + block_bytes + 42;
+  StoreBound bound{.bytes = 4, .place_count = 1};
+  bound.places[0] = {.begin = narrow, .end = narrow + 1, .origin = narrow, .bytes = 1};
+  store_->set_store_bound(bound);
   for (const std::size_t at : {1u, 8u, 12u, 41u, 4095u}) own()[at] = std::byte{1};
   std::vector<std::byte> home(block_bytes, std::byte{7});
   EXPECT_EQ(release_to(home), 1u);

@@ -175,13 +175,14 @@ TEST(MergeKernels, MergeSelectsBytes) {
   }
 }
 
-// Words of the width keep together; the others are joined byte by byte.
+// Words of the width keep together; the others are joined byte by byte. Where 8 bytes are several values,
+// each half is a word.
 class FixedUnit final : public WordRule {
  public:
   FixedUnit(std::size_t word_bytes, std::size_t unit) : WordRule(word_bytes), unit_(unit) {}
   std::size_t unit_of(const Conflict& conflict) noexcept override {
-    places.push_back(conflict.place);
-    return unit_;
+    if (unit_ >= conflict.bytes || conflict.bytes == 4) places.push_back(conflict.place);
+    return std::min(unit_, conflict.bytes);
   }
   std::vector<const std::byte*> places;
 
@@ -198,6 +199,7 @@ void expect_merge_of_words(const MergeKernels& kernels, const Case& c, bool reba
   merge(merged.own.data(), merged.twin.data(), c.remote.data(), c.own.size(), sharing, &rule);
   const std::size_t whole = c.own.size() / 8 * 8;
   std::size_t conflicts = 0;
+  if (unit < 8) word = 4;
   for (std::size_t at = 0; at < whole; at += word) {
     Bytes joined(word), kept(word);
     for (std::size_t i = 0; i < word; ++i) {

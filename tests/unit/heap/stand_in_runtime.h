@@ -33,7 +33,9 @@ class StandInRuntime final : public runtime::Runtime,
   void barrier(runtime::BarrierPayload&) override {}
   void last_barrier() override {}
   void set_release_listener(ReleaseListener*) override {}
-  void begin_region(std::uintptr_t, const void*) override {}
+  StoreBound stores_of(std::uintptr_t, const void*, const void*) override { return {}; }
+  void set_allocations(const Allocations*) override {}
+  void begin_region(const StoreBound&) override {}
   void end_region() override {}
   void lock(LockId) override {}
   bool try_lock(LockId) override { return true; }

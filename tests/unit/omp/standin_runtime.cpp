@@ -112,7 +112,9 @@ class StandinRuntime final : public runtime::Runtime,
   void release_range(const void*, std::size_t) override {}
   void release(std::uint64_t) override {}
   void acquire(std::uint64_t) override {}
-  void begin_region(std::uintptr_t, const void*) override {}
+  StoreBound stores_of(std::uintptr_t, const void*, const void*) override { return {}; }
+  void set_allocations(const Allocations*) override {}
+  void begin_region(const StoreBound&) override {}
   void end_region() override {}
   void expect_flags() override {}
   void suspect_flags() override {}

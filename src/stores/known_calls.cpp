@@ -1,9 +1,9 @@
-#include "atomics/known_calls.h"
+#include "stores/known_calls.h"
 
 #include <algorithm>
 #include <iterator>
 
-namespace musubi::atomics {
+namespace musubi::stores {
 namespace {
 
 // They end the process, or the thread's way through the program.
@@ -24,9 +24,7 @@ constexpr std::string_view ends[] = {"exit",
                                      "_gfortran_error_stop_numeric"};
 
 constexpr std::string_view writes_nothing[] = {
-    // They return blocks of the heap, which are multiples of words. Only the caller writes to its block.
-    "malloc", "calloc", "realloc", "reallocarray", "free", "cfree", "aligned_alloc", "posix_memalign",
-    "memalign", "valloc", "malloc_usable_size",
+    "realloc", "reallocarray", "free", "cfree", "malloc_usable_size",
     // Times and random numbers that are returned; their state is the library's.
     "clock", "sleep", "usleep", "difftime", "rand", "srand", "random", "srandom", "drand48", "lrand48",
     "mrand48", "srand48",
@@ -43,21 +41,23 @@ constexpr std::string_view writes_nothing[] = {
     "sysconf"};
 
 // Times, locks, seeds.
-constexpr std::string_view writes_words[] = {"time",
-                                             "clock_gettime",
-                                             "clock_getres",
-                                             "gettimeofday",
-                                             "nanosleep",
-                                             "rand_r",
-                                             "pthread_mutex_lock",
-                                             "pthread_mutex_trylock",
-                                             "pthread_mutex_unlock",
-                                             "pthread_spin_lock",
-                                             "pthread_spin_trylock",
-                                             "pthread_spin_unlock"};
+constexpr std::string_view writes_words[] = {
+    "time", "clock_gettime", "clock_getres", "gettimeofday", "nanosleep", "rand_r",
+    // Second results of functions of numbers.
+    "sincos", "sincosf", "modf", "modff", "frexp", "frexpf", "remquo", "remquof", "lgamma_r", "lgammaf_r",
+    "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_unlock", "pthread_spin_lock",
+    "pthread_spin_trylock", "pthread_spin_unlock"};
+
+// They write what their first argument points to, and nothing else of the program's.
+constexpr std::string_view writes_first[] = {
+    "memcpy",       "memmove",       "memset",        "bzero",          "strcpy",        "strncpy",
+    "strcat",       "strncat",       "stpcpy",        "sprintf",        "snprintf",      "vsprintf",
+    "vsnprintf",    "__memcpy_chk",  "__memmove_chk", "__memset_chk",   "__strcpy_chk",  "__strncpy_chk",
+    "__strcat_chk", "__strncat_chk", "__sprintf_chk", "__snprintf_chk", "posix_memalign"};
 
 // operator new and delete in all their forms.
-constexpr std::string_view of_heap[] = {"_Znw", "_Zna", "_Zdl", "_Zda"};
+constexpr std::string_view of_new[] = {"_Znw", "_Zna"}, of_delete[] = {"_Zdl", "_Zda"};
+constexpr std::string_view allocates[] = {"malloc", "calloc", "aligned_alloc", "memalign", "valloc"};
 
 // Ours. Of these some write numbers and locks.
 constexpr std::string_view of_openmp[] = {"GOMP_",       "omp_get_",    "omp_set_", "omp_in_",
@@ -87,11 +87,13 @@ bool starts_with_any(std::string_view name, const auto& list) {
 
 KnownCall known_call(std::string_view name) noexcept {
   if (is_one_of(name, ends)) return KnownCall::ends;
-  if (is_one_of(name, writes_nothing) || starts_with_any(name, of_heap)) return KnownCall::writes_nothing;
+  if (is_one_of(name, writes_nothing) || starts_with_any(name, of_delete)) return KnownCall::writes_nothing;
+  if (is_one_of(name, allocates) || starts_with_any(name, of_new)) return KnownCall::allocates;
   if (starts_with_any(name, copying)) return KnownCall::unknown;
+  if (is_one_of(name, writes_first)) return KnownCall::writes_first;
   if (is_one_of(name, writes_words) || starts_with_any(name, of_openmp_writing_words))
     return KnownCall::writes_words;
   return starts_with_any(name, of_openmp) ? KnownCall::writes_nothing : KnownCall::unknown;
 }
 
-}  // namespace musubi::atomics
+}  // namespace musubi::stores

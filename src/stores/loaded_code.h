@@ -1,5 +1,4 @@
 // The code of this process, as the dynamic linker lists it, and what its calls between objects lead to.
-// Begins as zeros, which take no memory.
 #pragma once
 
 #include <elf.h>
@@ -9,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace musubi::atomics {
+namespace musubi::stores {
 
 class LoadedCode {
  public:
@@ -25,7 +24,7 @@ class LoadedCode {
     Kind kind;
   };
 
-  // Lists the objects anew. Result: whether some of those known before may be gone. Takes the linker's lock.
+  // Lists the objects again. Result: whether they are others than before. Takes the linker's lock.
   bool refresh() noexcept;
 
   // The executable segment that holds `address`; null: it is no code.
@@ -51,11 +50,11 @@ class LoadedCode {
   const Object* object_at(std::uintptr_t address) const noexcept;
 
   std::array<Range, ranges_max> ranges_;
-  std::size_t range_count_;
+  std::size_t range_count_ = 0;
   std::array<Object, objects_max> objects_;
-  std::size_t object_count_;
-  unsigned long long loaded_, unloaded_;
-  mutable const Range* last_;  // found
+  std::size_t object_count_ = 0;
+  unsigned long long loaded_ = 0, unloaded_ = 0;
+  mutable const Range* last_ = nullptr;  // found
 };
 
-}  // namespace musubi::atomics
+}  // namespace musubi::stores

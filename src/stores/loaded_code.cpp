@@ -1,4 +1,4 @@
-#include "atomics/loaded_code.h"
+#include "stores/loaded_code.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace musubi::atomics {
+namespace musubi::stores {
 namespace {
 
 // Some function of this object: not a const object, which the linker may place elsewhere.
@@ -82,13 +82,12 @@ bool LoadedCode::refresh() noexcept {
   unsigned long long now[2]{};
   ::dl_iterate_phdr(look, now);
   if (object_count_ != 0 && now[0] == loaded_ && now[1] == unloaded_) return false;
-  const bool some_gone = now[1] != unloaded_;
   loaded_ = now[0];
   unloaded_ = now[1];
   range_count_ = object_count_ = 0;
   last_ = nullptr;
   ::dl_iterate_phdr(&add_object, this);
-  return some_gone;
+  return true;
 }
 
 void LoadedCode::add(const dl_phdr_info& info) noexcept {
@@ -152,4 +151,4 @@ std::uintptr_t LoadedCode::imported_address(std::uintptr_t slot, const char* nam
   return reinterpret_cast<std::uintptr_t>(::dlsym(RTLD_DEFAULT, name));
 }
 
-}  // namespace musubi::atomics
+}  // namespace musubi::stores

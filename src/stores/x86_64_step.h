@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "atomics/x86_64_frame.h"
+#include "stores/places.h"
+#include "stores/site.h"
+#include "stores/x86_64_frame.h"
 
-namespace musubi::atomics::x86_64 {
+namespace musubi::stores::x86_64 {
 
 class Step {
  public:
@@ -25,11 +27,6 @@ class Step {
     nowhere,    // ends the process
     anywhere,   // not known, or into the kernel
   };
-  // A store outside of the stack.
-  struct Store {
-    std::uintptr_t address = 0;  // 0: not known
-    std::size_t bytes = 0;       // of one value: 1 to 8; where the address is known, of all
-  };
 
   Step() noexcept;
   // Decodes the instruction `code` that stands at `address`. Result: false when it is none.
@@ -38,23 +35,25 @@ class Step {
   std::uintptr_t next() const noexcept { return next_; }
   Goes goes() const noexcept;
   std::uintptr_t target() const noexcept;  // 0: none
-  // The stores, with what held before the instruction; at most one of them can be outside of the stack.
-  std::optional<Store> store(const Frame& frame) const noexcept;
+  // The store outside of this frame, with what held before the instruction; there is at most one.
+  std::optional<Site> store(const Frame& frame, Places& places) const;
   // An address that the instruction names as a value, 0: none.
   std::uintptr_t named_address() const noexcept;
-  // What holds behind the instruction.
-  void carry_out(Frame& frame) const noexcept;
+  // What holds after the instruction.
+  void carry_out(Frame& frame, Places& places) const;
 
  private:
   const ZydisDecodedOperand& operand(std::size_t i) const noexcept { return operands_[i]; }
   bool is_atomic() const noexcept;
   bool is_trap() const noexcept;
-  bool may_join_ints() const noexcept;
-  std::size_t value_bytes(const ZydisDecodedOperand& operand) const noexcept;
-  std::optional<Store> store_by(const ZydisDecodedOperand& operand, const Frame& frame) const noexcept;
-  bool carry_out_move(Frame& frame) const noexcept;
-  bool carry_out_sum(Frame& frame) const noexcept;
-  bool carry_out_stack(Frame& frame) const noexcept;
+  bool is_of_one_register() const noexcept;  // both operands
+  std::uint32_t element_bytes(const ZydisDecodedOperand& operand) const noexcept;
+  Value address_of(const ZydisDecodedOperandMem& memory, const Frame& frame, Places& places) const;
+  Value read(const ZydisDecodedOperand& operand, const Frame& frame, Places& places) const;
+  std::optional<Value> result(const Frame& frame, Places& places) const;
+  std::optional<Value> result_of_sum(const Frame& frame, Places& places) const;
+  void write(const ZydisDecodedOperand& operand, const Value& value, Frame& frame, Places& places) const;
+  bool carry_out_stack(Frame& frame, Places& places) const;
 
   ZydisDecoder decoder_;
   ZydisDecodedInstruction decoded_;
@@ -62,4 +61,4 @@ class Step {
   std::uintptr_t next_ = 0;
 };
 
-}  // namespace musubi::atomics::x86_64
+}  // namespace musubi::stores::x86_64

@@ -1,6 +1,6 @@
 // Functions whose stores are looked for, built by the compiler as programs are: once for each level of
 // optimisation.
-#include "store_subjects.h"
+#include "subjects.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +16,7 @@
 static _Bool flag;
 static int counter;
 static volatile char table[64];
+static volatile long lengths[64];
 
 // ---- stores ----
 
@@ -59,6 +60,57 @@ static KEEP void store_packed(struct record* r) {
 }
 static KEEP void store_to_static_array(struct record* r) {
   for (int i = 0; i < r->count; ++i) table[r->order[i] & 63] = 1;
+}
+static KEEP void store_to_static_arrays(struct record* r) {
+  for (int i = 0; i < r->count; ++i) {
+    table[r->order[i] & 63] = 1;
+    lengths[r->order[i] & 63] = i;
+  }
+}
+static KEEP void store_ints_and_chars(struct record* r) {
+  for (int i = 0; i < r->count; ++i) {
+    r->ints[r->order[i]] = i;
+    r->chars[r->order[i]] = 1;
+  }
+}
+static KEEP void store_all_widths(struct record* r) {
+  for (int i = 0; i < r->count; ++i) {
+    r->longs[r->order[i]] = i;
+    r->ints[r->order[i]] = i;
+    ((short*)r->chars)[r->order[i]] = 1;
+  }
+}
+static KEEP void store_fields(struct record* r) {
+  for (int i = 0; i < r->count; ++i) {
+    struct node* const node = &r->nodes[r->order[i]];
+    node->length = i;
+    node->mark = 1;
+    node->kind = 2;
+  }
+}
+static KEEP void copy_points(struct record* r) {
+  for (int i = 0; i < r->count; ++i) r->points[i] = r->points[r->order[i]];
+}
+static KEEP void store_by_holder(struct record* r) {
+  for (int i = 0; i < r->count; ++i) r->holder->ints[r->order[i]] = i;
+}
+// The pointer may be another one by the time of the store.
+static KEEP void change_holder(struct record* r) {
+  r->holder->ints = r->holder->ints + 1;
+  for (int i = 0; i < r->count; ++i) r->holder->ints[r->order[i]] = i;
+}
+static KEEP void store_by_raised_pointer(struct record* r) {
+  for (int *p = r->ints, *end = p + r->count; p < end; p += 3) *p = 1;
+}
+static KEEP void store_to_either(struct record* r) {
+  int* const to = r->count > 3 ? r->ints : (int*)r->longs;
+  for (int i = 0; i < r->count; ++i) to[r->order[i]] = i;
+}
+static int* chosen(struct record* r, int i) {
+  return r->holder->ints + i;
+}
+static KEEP void store_by_result(struct record* r) {
+  for (int i = 0; i < r->count; ++i) *chosen(r, r->order[i]) = i;
 }
 
 // ---- stores that do not count ----
@@ -163,6 +215,10 @@ static KEEP void call_memcpy(struct record* r) {
 static KEEP void call_memset(struct record* r) {
   memset(r->chars, 1, (size_t)r->count);
 }
+static KEEP void call_memset_beside_ints(struct record* r) {
+  memset(r->chars, 1, (size_t)r->count);
+  r->ints[r->count] = 1;
+}
 static KEEP void call_strcpy(struct record* r) {
   strcpy(r->chars, (const char*)r->other);
 }
@@ -188,44 +244,56 @@ static KEEP void call_kernel(struct record* r) {
   r->longs[0] = number;
 }
 
-#define SUBJECT(name, expected) \
-  { #name, (void (*)(struct record*))name, expected }
+#define SUBJECT(name, ints, longs, chars) \
+  { #name, (void (*)(struct record*))name, LEVEL, ints, longs, chars }
 
+// Where nothing is known, bytes are left whole.
 const struct subject SUBJECTS[] = {
-    SUBJECT(store_ints, 4),
-    SUBJECT(store_longs, 8),
-    SUBJECT(store_doubles, 8),
-    SUBJECT(store_floats, 4),
-    SUBJECT(swap_neighbours, 4),
-    SUBJECT(clear_neighbours, 4),
-    SUBJECT(store_chars, 1),
-    SUBJECT(store_shorts, 1),
-    SUBJECT(store_bits, 1),
-    SUBJECT(store_packed, 1),
-    SUBJECT(store_to_static_array, 1),
-    SUBJECT(store_member, 4),
-    SUBJECT(store_global_flag, 4),
-    SUBJECT(store_global_counter, 8),
-    SUBJECT(store_locals, 4),
-    SUBJECT(add_atomically, 4),
-    SUBJECT(call_of_chars, 1),
-    SUBJECT(call_with_record, 1),
-    SUBJECT(call_of_ints, 4),
-    SUBJECT(circle, 1),
-    SUBJECT(circle_from_inside, 1),
-    SUBJECT(name_function, 1),
-    SUBJECT(call_indirectly, 1),
-    SUBJECT(call_malloc, 4),
-    SUBJECT(call_mathematics, 4),
-    SUBJECT(call_printf, 4),
-    SUBJECT(call_memcpy, 1),
-    SUBJECT(call_memset, 1),
-    SUBJECT(call_strcpy, 1),
-    SUBJECT(call_snprintf, 1),
-    SUBJECT(call_qsort, 1),
-    SUBJECT(copy_by_string_instruction, 1),
-    SUBJECT(clear_by_string_instruction, 8),
-    SUBJECT(call_kernel, 1),
-    {0, 0, 0},
+    SUBJECT(store_ints, 4, 4, 4),
+    SUBJECT(store_longs, 8, 8, 8),
+    SUBJECT(store_doubles, 8, 8, 8),
+    SUBJECT(store_floats, 4, 4, 4),
+    SUBJECT(swap_neighbours, 4, 4, 4),
+    SUBJECT(clear_neighbours, 4, 4, 4),
+    SUBJECT(store_chars, 1, 1, 1),
+    SUBJECT(store_shorts, 1, 1, 1),
+    SUBJECT(store_bits, 1, 1, 1),
+    SUBJECT(store_packed, 1, 1, 1),
+    SUBJECT(store_to_static_array, 1, 1, 1),
+    SUBJECT(store_to_static_arrays, 8, 8, 8),
+    SUBJECT(store_ints_and_chars, 4, 4, 1),
+    SUBJECT(store_all_widths, 4, 8, 2),
+    SUBJECT(store_fields, 8, 8, 8),
+    SUBJECT(copy_points, 4, 4, 4),
+    SUBJECT(store_by_holder, 4, 4, 4),
+    SUBJECT(change_holder, 1, 1, 1),
+    SUBJECT(store_by_raised_pointer, 4, 4, 4),
+    SUBJECT(store_to_either, 1, 1, 1),
+    SUBJECT(store_by_result, 4, 4, 4),
+    SUBJECT(store_member, 4, 4, 4),
+    SUBJECT(store_global_flag, 4, 4, 4),
+    SUBJECT(store_global_counter, 8, 8, 8),
+    SUBJECT(store_locals, 4, 4, 4),
+    SUBJECT(add_atomically, 4, 4, 4),
+    SUBJECT(call_of_chars, 1, 1, 1),
+    SUBJECT(call_with_record, 1, 1, 1),
+    SUBJECT(call_of_ints, 4, 4, 4),
+    SUBJECT(circle, 4, 4, 1),
+    SUBJECT(circle_from_inside, 4, 4, 1),
+    SUBJECT(name_function, 1, 1, 1),
+    SUBJECT(call_indirectly, 1, 1, 1),
+    SUBJECT(call_malloc, 4, 4, 4),
+    SUBJECT(call_mathematics, 8, 8, 8),
+    SUBJECT(call_printf, 4, 4, 4),
+    SUBJECT(call_memcpy, 1, 1, 1),
+    SUBJECT(call_memset, 1, 1, 1),
+    SUBJECT(call_memset_beside_ints, 4, 4, 1),
+    SUBJECT(call_strcpy, 1, 1, 1),
+    SUBJECT(call_snprintf, 1, 1, 1),
+    SUBJECT(call_qsort, 1, 1, 1),
+    SUBJECT(copy_by_string_instruction, 1, 1, 1),
+    SUBJECT(clear_by_string_instruction, 8, 8, 8),
+    SUBJECT(call_kernel, 1, 1, 1),
+    {0, 0, 0, 0, 0, 0},
 };
-const void* const FLAG = &flag;
+const struct statics STATICS = {&flag, (const void*)table, (const void*)lengths};

@@ -4,15 +4,17 @@
 #include <cstdint>
 #include <string_view>
 
-namespace musubi::atomics {
+namespace musubi::stores {
 
 enum class KnownCall : std::uint8_t {
   unknown,
   writes_nothing,  // of the program's, outside of stacks
-  writes_words,    // nothing of that which is narrower than four bytes
+  allocates,       // as well, and returns memory that nobody else has
+  writes_words,    // aligned words of four bytes, or wider
+  writes_first,    // what its first argument points to, by bytes
   ends,            // writes nothing, and does not return
 };
 
 KnownCall known_call(std::string_view name) noexcept;
 
-}  // namespace musubi::atomics
+}  // namespace musubi::stores

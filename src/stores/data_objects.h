@@ -1,0 +1,29 @@
+// The variables of the program and its libraries, as their symbol tables list them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/address_range.h"
+
+namespace musubi::stores {
+
+class DataObjects {
+ public:
+  // Lists the loaded objects again. Takes the linker's lock, and reads the objects' files.
+  void refresh();
+
+  // The variable that covers the address; where the tables know none, all writable data of the loaded object.
+  // Empty: it is no data.
+  AddressRange object_at(std::uintptr_t address) const;
+  // All writable data of the loaded object around the address; empty: there is none.
+  AddressRange segment_at(std::uintptr_t address) const;
+
+ private:
+  void add_variables(const char* path, std::uintptr_t base);
+
+  std::vector<AddressRange> segments_;
+  std::vector<AddressRange> variables_;  // in order, apart from each other
+};
+
+}  // namespace musubi::stores

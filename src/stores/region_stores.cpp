@@ -1,0 +1,157 @@
+// A narrow store reaches the whole object that its address leads into, at the places that its steps allow. A
+// store of whole aligned pieces loses nothing of a program without races wherever it goes: its thread has
+// written each byte of the piece.
+#include "stores/region_stores.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+
+namespace musubi::stores {
+namespace {
+
+constexpr std::uint32_t word_bytes = 8, int_bytes = 4;
+
+std::uintptr_t end_of(const AddressRange& range) {
+  return range.begin + range.bytes;
+}
+
+bool overlap(std::uintptr_t a, std::size_t a_bytes, std::uintptr_t b, std::size_t b_bytes) {
+  return a < b + b_bytes && b < a + a_bytes;
+}
+
+// Where the roots of a region lead when it begins.
+class Addresses {
+ public:
+  Addresses(const RegionStores& region, const Begin& begin, const DataObjects& data, const Objects& objects)
+      : region_(region), begin_(begin), data_(data), objects_(objects) {
+    for (std::size_t i = 0; i < region.roots.all().size(); ++i) found_.push_back(find(region.roots.all()[i]));
+  }
+
+  // Nothing: it is not known.
+  std::optional<std::uintptr_t> of(Root root) const {
+    if (root == Root::argument) return begin_.argument;
+    return Roots::is_found(root) ? found_[Roots::index_of(root)] : std::nullopt;
+  }
+  // What a store at `value` may write to.
+  AddressRange reach(const Value& value) const;
+  // Whether some store of the region may change a word from which its pointer, or one on the way to it,
+  // comes.
+  bool may_change(Root root) const;
+
+ private:
+  std::optional<std::uintptr_t> find(const Roots::Found& root) const;
+  bool may_change(const Roots::Found& cell, const Site& site) const;
+
+  const RegionStores& region_;
+  const Begin& begin_;
+  const DataObjects& data_;
+  const Objects& objects_;
+  std::vector<std::optional<std::uintptr_t>> found_;
+};
+
+std::optional<std::uintptr_t> Addresses::find(const Roots::Found& root) const {
+  if (root.parent == Root::number) return root.object.begin;
+  const std::optional<std::uintptr_t> parent = of(root.parent);
+  if (!parent) return std::nullopt;
+  const std::uintptr_t cell = *parent + static_cast<std::uintptr_t>(root.offset);
+  const auto is_readable = [this](std::uintptr_t address) {
+    return objects_.kind_of(address) != Objects::Kind::apart || data_.segment_at(address).bytes != 0;
+  };
+  if (!is_readable(cell) || !is_readable(cell + word_bytes - 1)) return std::nullopt;
+  std::uintptr_t pointer;
+  std::memcpy(&pointer, reinterpret_cast<const void*>(cell), sizeof pointer);
+  return pointer;
+}
+
+// Compilers put a constant part of an index into the address of a variable, which may then lie in another
+// one. Only an address in the variable's first element is surely one of this variable; all others may belong
+// to any.
+AddressRange Addresses::reach(const Value& value) const {
+  const std::uintptr_t address = *of(value.root);
+  if (begin_.frames.contains(address)) return begin_.frames;
+  const Roots::Found& root = region_.roots[value.root];
+  const bool is_first =
+      value.offset >= 0 && !value.backward && (value.is_exact() || value.offset < std::int64_t{value.stride});
+  if (root.parent == Root::number) {
+    const bool is_inside = is_first && static_cast<std::uint64_t>(value.offset) < root.object.bytes;
+    return is_inside ? root.object : data_.segment_at(address);
+  }
+  const AddressRange variable = data_.object_at(address);
+  if (variable.bytes != 0) return is_first ? variable : data_.segment_at(address);
+  return objects_.allocations_at(address);
+}
+
+bool Addresses::may_change(const Roots::Found& cell, const Site& site) const {
+  const std::optional<std::uintptr_t> parent = of(cell.parent), base = of(site.address.root);
+  if (!parent || !base) return false;  // checked where the address is needed
+  const std::uintptr_t place = *parent + static_cast<std::uintptr_t>(cell.offset);
+  if (site.address.is_exact())
+    return overlap(place, word_bytes, *base + static_cast<std::uintptr_t>(site.address.offset), site.bytes);
+  const AddressRange range = reach(site.address);
+  return overlap(place, word_bytes, range.begin, range.bytes);
+}
+
+bool Addresses::may_change(Root root) const {
+  if (!Roots::is_found(root) || region_.roots[root].parent == Root::number) return false;
+  const Roots::Found& cell = region_.roots[root];
+  return region_.changes_pointers || may_change(cell.parent) ||
+         std::ranges::any_of(region_.sites, [&](const Site& site) { return may_change(cell, site); });
+}
+
+// The widest piece that divides all of these.
+std::uint32_t unit_of(std::uintptr_t address, std::uint32_t stride, std::uint32_t bytes) {
+  return 1u << std::countr_zero(address | stride | bytes | word_bytes);
+}
+
+void widen(StoreBound& bound, std::uint32_t widest) {
+  bound.bytes = std::min(bound.bytes, widest);
+  const auto narrower = [&](const NarrowPlace& place) { return place.unit < bound.bytes; };
+  const auto end = bound.places.begin() + bound.place_count;
+  bound.place_count =
+      static_cast<std::uint32_t>(std::partition(bound.places.begin(), end, narrower) - bound.places.begin());
+}
+
+// Result: false when there are too many places.
+bool add(StoreBound& bound, const NarrowPlace& place) {
+  const auto end = bound.places.begin() + bound.place_count;
+  if (place.unit >= bound.bytes || std::find(bound.places.begin(), end, place) != end) return true;
+  if (bound.place_count == StoreBound::places_max) widen(bound, int_bytes);
+  if (place.unit >= bound.bytes) return true;
+  if (bound.place_count == StoreBound::places_max) return false;
+  bound.places[bound.place_count++] = place;
+  return true;
+}
+
+}  // namespace
+
+StoreBound bound_of(const RegionStores& region, const Begin& begin, const DataObjects& data,
+                    const Objects& objects) {
+  if (!region.is_known) return {};
+  const Addresses addresses(region, begin, data, objects);
+  StoreBound bound;
+  bound.bytes = region.words;
+  if (!region.writes_storage) bound.of_stacks = begin.frames;
+  std::uint32_t widest = 1;
+  for (const Site& site : region.sites) {
+    const Value& to = site.address;
+    if (site.is_atomic) continue;
+    const std::optional<std::uintptr_t> base = addresses.of(to.root);
+    if (!base || addresses.may_change(to.root)) return {};
+    const std::uintptr_t place = *base + static_cast<std::uintptr_t>(to.offset);
+    // Frames of the region are its threads' own.
+    if (objects.kind_of(*base) != Objects::Kind::shared && !begin.frames.contains(*base)) continue;
+    const std::uint32_t unit = unit_of(place, to.stride, site.bytes);
+    widest = std::max(widest, unit);
+    if (unit >= bound.bytes) continue;
+    const AddressRange reach = to.is_exact() ? AddressRange{place, site.bytes} : addresses.reach(to);
+    if (!add(bound, {reach.begin, end_of(reach), place, to.stride, static_cast<std::uint16_t>(site.bytes),
+                     static_cast<std::uint16_t>(unit)}))
+      return {};
+  }
+  widen(bound, widest);
+  return bound.bytes < int_bytes ? StoreBound{} : bound;
+}
+
+}  // namespace musubi::stores

@@ -1,0 +1,42 @@
+// The roots of a region's addresses that are found in its code.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/address_range.h"
+#include "stores/value.h"
+
+namespace musubi::stores {
+
+class Roots {
+ public:
+  struct Found {
+    // `number`: the memory of `object`. Else the address that stands in the word at parent + offset.
+    Root parent = Root::number;
+    std::int64_t offset = 0;
+    AddressRange object{};
+  };
+
+  // Memory at a known address, whose bytes belong together: a variable.
+  Root object(const AddressRange& object) { return find_or_add({Root::number, 0, object}); }
+  // What the word at `parent` + `offset` points to when the region begins.
+  Root cell(Root parent, std::int64_t offset) { return find_or_add({parent, offset, {}}); }
+
+  const std::vector<Found>& all() const { return found_; }
+  const Found& operator[](Root root) const { return found_[index_of(root)]; }
+  static bool is_found(Root root) { return root >= Root::first_found; }
+  static std::size_t index_of(Root root) {
+    return static_cast<std::size_t>(root) - static_cast<std::size_t>(Root::first_found);
+  }
+
+ private:
+  static constexpr std::size_t found_max = 64;
+
+  // Root::number where there is no room: then nothing is known of the address.
+  Root find_or_add(const Found& wanted);
+
+  std::vector<Found> found_;
+};
+
+}  // namespace musubi::stores

@@ -1,0 +1,62 @@
+// What the registers and the words of the frame hold at one place of a function.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "stores/value.h"
+
+namespace musubi::stores::x86_64 {
+
+// Registers by the processor's numbers.
+inline constexpr unsigned rax = 0, rcx = 1, rdx = 2, rsp = 4, rbp = 5, rsi = 6, rdi = 7, no_register = 16;
+inline constexpr std::array<unsigned, 6> argument_registers{rdi, rsi, rdx, rcx, 8, 9};
+
+// The values of argument registers at a call.
+using Arguments = std::array<Value, argument_registers.size()>;
+
+// A bit for each register: those that a call may change, by the ABI. rax rcx rdx rsi rdi r8 ... r11.
+using RegisterSet = std::uint16_t;
+inline constexpr RegisterSet changed_by_calls = 0b0000'1111'1100'0111;
+
+class Frame {
+ public:
+  static Frame at_entry(const Arguments& arguments);
+
+  const Value& value(unsigned number) const { return registers_[number]; }
+  void set(unsigned number, const Value& value);
+  // As the function that is called sees them: this frame is an outer one there.
+  Arguments arguments() const;
+
+  // A store of `bytes` at `address` in the frame. `value` is what it writes, where that is one word.
+  void store(const Value& address, std::size_t bytes, const Value& value);
+  Value load(std::int64_t offset) const;
+
+  // An address in the frame goes where others may find it: the object that begins there is theirs, too.
+  void let_out(const Value& address);
+  // A call that changes these registers. `changes_frame`: and what was let out.
+  void call(RegisterSet changed, bool changes_frame, const Value& result);
+  // What the function has changed so far, of what calls may change.
+  RegisterSet changed() const { return changed_; }
+
+  // What holds here and there. Result: whether that is less than what held here.
+  bool join(const Frame& other);
+
+ private:
+  static constexpr std::size_t slots_max = 24;
+  struct Slot {
+    std::int64_t offset;
+    Value value;
+    friend bool operator==(const Slot&, const Slot&) = default;
+  };
+
+  void forget_slots(std::int64_t from, std::int64_t to);
+
+  std::array<Value, 16> registers_;
+  RegisterSet changed_ = 0;
+  std::vector<Slot> slots_;
+  std::int64_t let_out_ = INT64_MAX;  // the lowest offset that was
+};
+
+}  // namespace musubi::stores::x86_64

@@ -1,0 +1,82 @@
+// Walks over all code that a region can reach, and finds its stores.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "stores/loaded_code.h"
+#include "stores/places.h"
+#include "stores/region_stores.h"
+#include "stores/x86_64_step.h"
+
+namespace musubi::stores::x86_64 {
+
+// Of the region `function`, whose argument lies on a stack.
+RegionStores find_stores(std::uintptr_t function, const LoadedCode& code, const DataObjects& data);
+
+class Search {
+ public:
+  Search(const LoadedCode& code, const DataObjects& data) : code_(code), places_(data) {}
+
+  RegionStores run(std::uintptr_t function);
+
+ private:
+  static constexpr std::size_t instructions_max = 100'000, depth_max = 48;
+
+  // What a caller sees of a function.
+  struct Summary {
+    bool returns = true;
+    bool changes_outer = true;  // frames of its callers
+    RegisterSet changed = changed_by_calls;
+    Value result{};
+  };
+  struct Known {
+    Arguments arguments;
+    Summary summary;
+    bool is_open;  // being walked over: the caller's own summary will have what it stores
+  };
+  // A place of a function that more than one way leads to.
+  struct Target {
+    std::uintptr_t address;
+    Frame frame;
+    bool is_pending;  // to be walked from
+  };
+  // A function while it is walked over.
+  struct Walk {
+    std::size_t depth;
+    std::vector<Target> targets;
+    std::unordered_map<std::uintptr_t, std::size_t> by_address;
+    Summary summary{false, false, 0, Value{}};
+  };
+
+  // More of this cannot be known.
+  Summary give_up() {
+    given_up_ = true;
+    return {};
+  }
+  Summary look_at(std::uintptr_t function, const Arguments& arguments, std::size_t depth);
+  Summary walk_over(std::uintptr_t function, const Arguments& arguments, std::size_t depth);
+  void walk_from(Walk& walk, std::uintptr_t address, Frame frame);
+  bool decode(std::uintptr_t address);
+  // Result: whether the way goes on after the step, or, by `at`, elsewhere.
+  bool follow(Walk& walk, std::uintptr_t& at, Frame& frame);
+  void branch(Walk& walk, std::uintptr_t target, const Frame& frame);
+  bool call(Walk& walk, const Summary& summary, Frame& frame);
+  static void leave(Walk& walk, const Frame& frame);
+  Summary call_slot(Walk& walk, std::uintptr_t slot, const Frame& frame);
+  bool is_looked_into(std::uintptr_t code) const;
+  void note(Walk& walk, const Site& site);
+  void add(const Site& site);
+
+  const LoadedCode& code_;
+  Places places_;
+  Step step_;
+  std::unordered_map<std::uintptr_t, std::vector<Known>> known_;
+  RegionStores found_;
+  std::size_t instructions_ = 0;
+  bool given_up_ = false;
+};
+
+}  // namespace musubi::stores::x86_64
