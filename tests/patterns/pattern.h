@@ -52,14 +52,19 @@ template <class Record>
 }
 
 template <class Body, Base base>
-[[gnu::always_inline]] inline void store(char* argument, long i, long count, unsigned salt) {
+[[gnu::always_inline]] inline char* address(char* argument) {
   if constexpr (base == Base::symbol) {
-    Body::store(symbol_arena + Body::header, i, count, salt);
+    return symbol_arena + Body::header;
   } else if constexpr (base == Base::loaded) {
-    Body::store(loaded_base, i, count, salt);
+    return loaded_base;
   } else {
-    Body::store(argument, i, count, salt);
+    return argument;
   }
+}
+
+template <class Body, Base base>
+[[gnu::always_inline]] inline void store(char* argument, long i, long count, unsigned salt) {
+  Body::store(address<Body, base>(argument), i, count, salt);
 }
 
 // Scalars, as a program's own loop would share them; a structure would be shared by its address.
@@ -89,7 +94,11 @@ void in_parallel(const Call& call) {
     {
       const long me = omp_get_thread_num(), all = omp_get_num_threads();
       const long end = count * (me + 1) / all;
-      for (long i = count * me / all; i < end; ++i) store<Body, base>(at, i, count, salt);
+      if constexpr (requires { &Body::store_range; }) {
+        Body::store_range(address<Body, base>(at), count * me / all, end, salt);
+      } else {
+        for (long i = count * me / all; i < end; ++i) store<Body, base>(at, i, count, salt);
+      }
     }
   } else {
 #pragma omp parallel num_threads(threads)
@@ -143,5 +152,6 @@ void add_records(std::vector<Pattern>& to);
 void add_fields(std::vector<Pattern>& to);
 void add_arrays(std::vector<Pattern>& to);
 void add_marks(std::vector<Pattern>& to);
+void add_called(std::vector<Pattern>& to);
 
 }  // namespace patterns

@@ -169,6 +169,7 @@ int main(int argc, char** argv) {
   add_fields(all);
   add_arrays(all);
   add_marks(all);
+  add_called(all);
   Run run;
   for (const Pattern& pattern : all) {
     if (argc == 4 && pattern.name.find(argv[3]) == std::string::npos) continue;
