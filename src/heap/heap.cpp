@@ -45,7 +45,7 @@ Result<void> Heap::share(const HeapPlace& place, std::span<const AddressRange> p
   foreign_ = &foreign;
   all_ = {place.base, place.bytes_per_rank * place.ranks};
   own_ = {own_base, place.bytes_per_rank};
-  large_bytes_.store(aligned_from_blocks * place.block_bytes, std::memory_order_relaxed);
+  large_bytes_.store(large_bytes(), std::memory_order_relaxed);
   return {};
 }
 
@@ -66,7 +66,9 @@ void* Heap::allocate_here(std::size_t bytes, int flags) noexcept {
   if (bytes >= spread_from_blocks * place_.block_bytes) leave_gap();
   if (bytes >= aligned_from_blocks * place_.block_bytes) flags = with_alignment(flags, place_.block_bytes);
   if (!bind_thread()) flags |= jemalloc::arena(arena_) | jemalloc::no_thread_cache;
-  return musubi_je_mallocx(bytes, flags);
+  void* const result = musubi_je_mallocx(bytes, flags);
+  note_large(result, bytes);
+  return result;
 }
 
 void* Heap::allocate_other(std::size_t bytes, const void* caller, int flags) noexcept {
@@ -89,7 +91,7 @@ void* Heap::allocate_other(std::size_t bytes, const void* caller, int flags) noe
 
 void Heap::take_back() noexcept {
   // First the mark: what comes home from now on sets it again.
-  large_bytes_.store(aligned_from_blocks * place_.block_bytes, std::memory_order_relaxed);
+  large_bytes_.store(large_bytes(), std::memory_order_relaxed);
   foreign_->take_back();
 }
 
@@ -124,6 +126,7 @@ void Heap::release_other(void* pointer) noexcept {
   } else if (stream_memory.contains(pointer)) {
     stream_memory.give_back(pointer);
   } else {
+    forget_large(pointer);
     musubi_je_dallocx(pointer, jemalloc::no_thread_cache);
   }
   errno = kept_errno;
@@ -144,8 +147,12 @@ void* Heap::resize(void* pointer, std::size_t bytes, const void* caller) noexcep
     if (bytes >= aligned_from_blocks * place_.block_bytes) flags = jemalloc::align(place_.block_bytes);
     if (!bind_thread()) flags |= jemalloc::arena(arena_) | jemalloc::no_thread_cache;
   }
+  const bool was_shared = is_own(pointer);
+  const std::size_t bytes_before = was_shared ? musubi_je_sallocx(pointer, 0) : 0;
+  forget_large(pointer);
   void* const result = musubi_je_rallocx(pointer, bytes, flags);
   if (result == nullptr) errno = ENOMEM;
+  if (was_shared) note_large(result != nullptr ? result : pointer, result != nullptr ? bytes : bytes_before);
   return result;
 }
 
@@ -181,8 +188,15 @@ std::size_t Heap::own_usable_bytes(std::uintptr_t address) noexcept {
   return musubi_je_sallocx(reinterpret_cast<void*>(address), 0);
 }
 
+AddressRange Heap::allocations_at(std::uintptr_t address) const noexcept {
+  if (!own_.contains(address)) return all_;
+  const AddressRange large = large_.around(address);
+  return large.bytes != 0 ? large : own_;
+}
+
 void Heap::release_own(std::uintptr_t address) noexcept {
   MUSUBI_CHECK(own_.contains(address), "0x%zx belongs to another rank", address);
+  forget_large(reinterpret_cast<void*>(address));
   musubi_je_dallocx(reinterpret_cast<void*>(address), jemalloc::no_thread_cache);
 }
 

@@ -8,6 +8,7 @@
 // except to zero or copy what the caller asked for.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -19,6 +20,7 @@
 #include "base/result.h"
 #include "heap/foreign_memory.h"
 #include "heap/jemalloc.h"
+#include "heap/large_allocations.h"
 
 namespace musubi::heap {
 
@@ -61,6 +63,7 @@ class Heap {
 
   void release(void* pointer) noexcept {
     if (is_own(pointer) && thread_bound_) [[likely]] {
+      forget_large(pointer);
       return musubi_je_free(pointer);
     }
     release_other(pointer);
@@ -76,6 +79,9 @@ class Heap {
   // Whether an allocation of any rank that begins there can have `aligned_from_blocks` blocks or more.
   bool may_be_large(std::uintptr_t address) const noexcept { return address % place_.block_bytes == 0; }
   std::size_t own_usable_bytes(std::uintptr_t address) noexcept;
+  // Of memory that the program has allocated: a range that contains all of the allocation that `address` lies
+  // in, or ends. Much wider where that is small, or another rank's.
+  AddressRange allocations_at(std::uintptr_t address) const noexcept;
   void release_own(std::uintptr_t address) noexcept;
 
   // While one lives, what the C library allocates on this thread is shared, or is not.
@@ -120,6 +126,9 @@ class Heap {
   static constexpr std::size_t gap_blocks = 4;
   static constexpr std::uint32_t gaps_max = 64;
 
+  std::size_t large_bytes() const noexcept {
+    return std::min(aligned_from_blocks * place_.block_bytes, LargeAllocations::bytes_min);
+  }
   bool is_private_caller(const void* caller) const noexcept {
     for (const AddressRange& range : private_callers_) {
       if (range.contains(reinterpret_cast<std::uintptr_t>(caller))) return true;
@@ -136,6 +145,16 @@ class Heap {
   void* resize_stream(void* pointer, std::size_t bytes) noexcept;
   bool is_foreign(const void* pointer) const noexcept { return is_shared(pointer) && !is_own(pointer); }
 
+  void forget_large(const void* pointer) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+    if (large_.may_have(address)) [[unlikely]]
+      large_.remove(address);
+  }
+  void note_large(const void* pointer, std::size_t bytes) noexcept {
+    if (pointer != nullptr && bytes >= LargeAllocations::bytes_min)
+      large_.add(reinterpret_cast<std::uintptr_t>(pointer), bytes);
+  }
+
   // Plain malloc on this thread serves shared memory.
   static constinit thread_local bool thread_bound_;
   static constinit thread_local bool serves_library_;
@@ -146,6 +165,7 @@ class Heap {
   AddressRange all_;
   std::array<AddressRange, private_caller_ranges_max> private_callers_{};
   HeapPlace place_;
+  LargeAllocations large_;
   unsigned arena_ = 0;
   std::atomic<std::uint32_t> gaps_{0};
   ForeignMemory* foreign_ = nullptr;

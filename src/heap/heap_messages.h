@@ -18,7 +18,9 @@
 
 namespace musubi::heap {
 
-class HeapMessages final : public ForeignMemory, public runtime::Messages::HeapListener {
+class HeapMessages final : public ForeignMemory,
+                           public runtime::Messages::HeapListener,
+                           public runtime::Synchronization::Allocations {
  public:
   static constexpr std::size_t unsent_max = 32;
   static constexpr std::size_t unsent_bytes_max = 4 << 20;  // of large allocations
@@ -33,6 +35,11 @@ class HeapMessages final : public ForeignMemory, public runtime::Messages::HeapL
   void release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept override;
   std::size_t usable_bytes(Rank owner, std::uintptr_t address) noexcept override;
   void take_back() noexcept override;
+
+  // Allocations, on a thread that begins a region:
+  AddressRange allocations_at(std::uintptr_t address) const noexcept override {
+    return heap_.allocations_at(address);
+  }
 
   // HeapListener, on the runtime's service thread:
   void on_free(Rank from, std::uintptr_t address, std::size_t bytes) noexcept override;

@@ -103,6 +103,7 @@ void share_heap(Job& job) {
   const Result<void> shared = heap::process_heap.share(place, private_callers(), job.messages);
   if (!shared) job.runtime.ending().abort(status_of_refusal, shared.error().message);
   job.runtime.messages().set_heap_listener(&job.messages);
+  job.runtime.synchronization().set_allocations(&job.messages);
 }
 
 void start_process_objects(Job& job) {
