@@ -65,7 +65,8 @@ runtime::BarrierPayload encode_fork(const Region& region, const StoreBound& stor
                                     RegionDetails& details) {
   runtime::BarrierPayload payload = encode_plainly(region);
   payload[1] |= std::uint64_t{stores.bytes} << store_bytes_shift;
-  if (stores.place_count == 0 && decode_plainly(payload, initial).icv == region.icv) return payload;
+  const bool is_plain = stores.place_count == 0 && stores.of_stacks.bytes == 0;
+  if (is_plain && decode_plainly(payload, initial).icv == region.icv) return payload;
   details = {region.loop, region.icv, stores};
   payload[0] |= details_bit << schedule_shift;
   payload[5] = (payload[5] & ~address_mask) | reinterpret_cast<std::uintptr_t>(&details);

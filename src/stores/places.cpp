@@ -4,7 +4,7 @@ namespace musubi::stores {
 
 Value Places::named(std::uintptr_t number) {
   const AddressRange object = objects_.object_at(number);
-  const Root root = object.bytes == 0 ? Root::number : roots_.object(object);
+  const Root root = object.bytes == 0 ? Root::number : roots_.object(object, number == object.begin);
   return Value::exactly(root,
                         static_cast<std::int64_t>(root == Root::number ? number : number - object.begin));
 }

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <optional>
 
+#include "stores/bound_builder.h"
+
 namespace musubi::stores {
 namespace {
 
@@ -66,8 +68,8 @@ std::optional<std::uintptr_t> Addresses::find(const Roots::Found& root) const {
 }
 
 // Compilers put a constant part of an index into the address of a variable, which may then lie in another
-// one. Only an address in the variable's first element is surely one of this variable; all others may belong
-// to any.
+// one. An address is surely one of this variable when the code has named its beginning, or when it lies in
+// the first element; all others may belong to any.
 AddressRange Addresses::reach(const Value& value) const {
   const std::uintptr_t address = *of(value.root);
   if (begin_.frames.contains(address)) return begin_.frames;
@@ -75,8 +77,8 @@ AddressRange Addresses::reach(const Value& value) const {
   const bool is_first =
       value.offset >= 0 && !value.backward && (value.is_exact() || value.offset < std::int64_t{value.stride});
   if (root.parent == Root::number) {
-    const bool is_inside = is_first && static_cast<std::uint64_t>(value.offset) < root.object.bytes;
-    return is_inside ? root.object : data_.segment_at(address);
+    const bool is_inside = static_cast<std::uint64_t>(value.offset) < root.object.bytes && !value.backward;
+    return is_inside && (is_first || root.is_named) ? root.object : data_.segment_at(address);
   }
   const AddressRange variable = data_.object_at(address);
   if (variable.bytes != 0) return is_first ? variable : data_.segment_at(address);
@@ -105,34 +107,13 @@ std::uint32_t unit_of(std::uintptr_t address, std::uint32_t stride, std::uint32_
   return 1u << std::countr_zero(address | stride | bytes | word_bytes);
 }
 
-void widen(StoreBound& bound, std::uint32_t widest) {
-  bound.bytes = std::min(bound.bytes, widest);
-  const auto narrower = [&](const NarrowPlace& place) { return place.unit < bound.bytes; };
-  const auto end = bound.places.begin() + bound.place_count;
-  bound.place_count =
-      static_cast<std::uint32_t>(std::partition(bound.places.begin(), end, narrower) - bound.places.begin());
-}
-
-// Result: false when there are too many places.
-bool add(StoreBound& bound, const NarrowPlace& place) {
-  const auto end = bound.places.begin() + bound.place_count;
-  if (place.unit >= bound.bytes || std::find(bound.places.begin(), end, place) != end) return true;
-  if (bound.place_count == StoreBound::places_max) widen(bound, int_bytes);
-  if (place.unit >= bound.bytes) return true;
-  if (bound.place_count == StoreBound::places_max) return false;
-  bound.places[bound.place_count++] = place;
-  return true;
-}
-
 }  // namespace
 
 StoreBound bound_of(const RegionStores& region, const Begin& begin, const DataObjects& data,
                     const Objects& objects) {
   if (!region.is_known) return {};
   const Addresses addresses(region, begin, data, objects);
-  StoreBound bound;
-  bound.bytes = region.words;
-  if (!region.writes_storage) bound.of_stacks = begin.frames;
+  BoundBuilder builder(region.words);
   std::uint32_t widest = 1;
   for (const Site& site : region.sites) {
     const Value& to = site.address;
@@ -144,14 +125,18 @@ StoreBound bound_of(const RegionStores& region, const Begin& begin, const DataOb
     if (objects.kind_of(*base) != Objects::Kind::shared && !begin.frames.contains(*base)) continue;
     const std::uint32_t unit = unit_of(place, to.stride, site.bytes);
     widest = std::max(widest, unit);
-    if (unit >= bound.bytes) continue;
+    if (unit >= builder.widest()) continue;
     const AddressRange reach = to.is_exact() ? AddressRange{place, site.bytes} : addresses.reach(to);
-    if (!add(bound, {reach.begin, end_of(reach), place, to.stride, static_cast<std::uint16_t>(site.bytes),
-                     static_cast<std::uint16_t>(unit)}))
+    if (!builder.add({reach.begin, end_of(reach), place, to.stride, static_cast<std::uint16_t>(site.bytes),
+                      static_cast<std::uint16_t>(unit)}))
       return {};
   }
-  widen(bound, widest);
-  return bound.bytes < int_bytes ? StoreBound{} : bound;
+  builder.limit(widest);
+  StoreBound bound = builder.bound();
+  if (bound.bytes < int_bytes) return {};
+  // By no other way than the argument do most regions reach a stack.
+  if (!region.writes_storage && begin.argument != 0) bound.of_stacks = begin.frames;
+  return bound;
 }
 
 }  // namespace musubi::stores

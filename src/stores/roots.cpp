@@ -9,7 +9,7 @@ Root Roots::find_or_add(const Found& wanted) {
   for (std::size_t i = 0; i < found_.size(); ++i) {
     const Found& found = found_[i];
     if (found.parent == wanted.parent && found.offset == wanted.offset &&
-        found.object.begin == wanted.object.begin)
+        found.object.begin == wanted.object.begin && found.is_named == wanted.is_named)
       return root_at(i);
   }
   if (found_.size() == found_max) return Root::number;

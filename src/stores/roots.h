@@ -16,12 +16,15 @@ class Roots {
     Root parent = Root::number;
     std::int64_t offset = 0;
     AddressRange object{};
+    bool is_named = false;  // the code has the address where the object begins
   };
 
   // Memory at a known address, whose bytes belong together: a variable.
-  Root object(const AddressRange& object) { return find_or_add({Root::number, 0, object}); }
+  Root object(const AddressRange& object, bool is_named) {
+    return find_or_add({Root::number, 0, object, is_named});
+  }
   // What the word at `parent` + `offset` points to when the region begins.
-  Root cell(Root parent, std::int64_t offset) { return find_or_add({parent, offset, {}}); }
+  Root cell(Root parent, std::int64_t offset) { return find_or_add({parent, offset, {}, false}); }
 
   const std::vector<Found>& all() const { return found_; }
   const Found& operator[](Root root) const { return found_[index_of(root)]; }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/store_bound.h"
+#include "stores/bound_builder.h"
 
 namespace musubi::stores {
 namespace {
@@ -80,6 +81,32 @@ TEST(StoreBounds, TellHowWideEachWordIs) {
   EXPECT_EQ(bound.unit_at(80, 4), 4u);
   EXPECT_EQ(bound.unit_at(84, 4), 1u);
   EXPECT_EQ(bound.unit_at(88, 8), 8u);
+}
+
+NarrowPlace marks_at(std::uintptr_t origin, std::uint32_t stride) {
+  return {.begin = 1000, .end = 9000, .origin = origin, .stride = stride, .bytes = 2, .unit = 1};
+}
+
+TEST(BoundBuilder, StoresOfAnUnrolledLoopAreOnePlace) {
+  BoundBuilder builder(8);
+  for (std::uintptr_t i = 0; i < 64; ++i) EXPECT_TRUE(builder.add(marks_at(1008 + 16 * i, 1024)));
+  EXPECT_TRUE(builder.add(marks_at(1008, 16)));
+  EXPECT_TRUE(builder.add(marks_at(1024, 128)));
+  EXPECT_EQ(builder.bound().bytes, 8u);
+  for (std::uintptr_t word = 1000; word < 3000; word += 8)
+    EXPECT_EQ(builder.bound().unit_at(word, 8), (word - 1000) % 16 == 8 ? 1u : 8u) << word;
+}
+
+TEST(BoundBuilder, WithoutRoomNoWordOf8BytesIsLeftWhole) {
+  BoundBuilder builder(8);
+  const auto place = [](std::uintptr_t i, std::uint16_t unit) {
+    return NarrowPlace{.begin = 100 * i, .end = 100 * i + 4, .origin = 100 * i, .bytes = 4, .unit = unit};
+  };
+  for (std::uintptr_t i = 1; i <= 100; ++i) EXPECT_TRUE(builder.add(place(i, i % 10 == 0 ? 2 : 4)));
+  EXPECT_EQ(builder.bound().bytes, 4u);
+  EXPECT_EQ(builder.bound().place_count, 10u);
+  for (std::uintptr_t i = 101; i <= 106; ++i) EXPECT_TRUE(builder.add(place(i, 1)));
+  EXPECT_FALSE(builder.add(place(107, 1)));
 }
 
 }  // namespace
