@@ -49,9 +49,9 @@ class Answers {
     const Step* large = nullptr;  // this result
   };
 
-  static Ahead look_ahead(const Entry& batch, const Source& source) noexcept;
+  static Ahead look_ahead(const Entry& batch, const Source& source, std::uint32_t asked) noexcept;
   const char* use(Rank from, Source& source) noexcept;
-  bool take_results(const Entry& batch, Source& source, std::size_t& used) noexcept;
+  bool take_results(const Entry& batch, std::uint32_t asked, Source& source, std::size_t& used) noexcept;
   bool take_result(const Step& step, Source& source, std::size_t& used) noexcept;
   static std::size_t all_bytes(const Step& step, std::size_t done, const Source& source) noexcept;
   static bool take_call_end(const Step& step, Source& source, std::size_t& used) noexcept;

@@ -42,7 +42,7 @@ Outcome Outbox::post(Rank peer, std::span<const Step> steps, Event& completion) 
   entry->steps = steps.data();
   entry->count = static_cast<std::uint32_t>(steps.size());
   entry->completion = &completion;
-  entry->written.store(false, std::memory_order_relaxed);
+  entry->steps_written.store(0, std::memory_order_relaxed);
   const bool alone = target.under_way.fetch_add(1) == 0;
   entry->alone = alone;
   target.lock.lock();
@@ -192,13 +192,14 @@ void Outbox::begin_batch(Target& target, Entry* entry) noexcept {
       .kind = wire::FrameKind::batch, .message = {}, .count = entry->count, .sequence = ++target.sequence};
   target.gather.copy(&header, sizeof header);
   target.writing = entry;
-  target.steps_written = 0;
 }
 
-// After the last step the reply may come, and the entry is gone.
+// The step may leave with others before the next one is here, and its result may come. After the last step
+// the reply may come, and the entry is gone.
 void Outbox::write_step(Target& target) noexcept {
   Entry& entry = *target.writing;
-  const Step& step = entry.steps[target.steps_written];
+  const std::uint32_t written = entry.steps_written.load(std::memory_order_relaxed);
+  const Step& step = entry.steps[written];
   std::byte description[wire::step_bytes_max];
   target.gather.copy(description, wire::encode(step, description));
   const Piece payload = wire::payload_of(step);
@@ -207,10 +208,8 @@ void Outbox::write_step(Target& target) noexcept {
   } else if (!payload.empty()) {
     target.gather.copy(payload.data(), payload.size());
   }
-  if (++target.steps_written == entry.count) {
-    target.writing = nullptr;
-    entry.written.store(true, std::memory_order_release);
-  }
+  if (written + 1 == entry.count) target.writing = nullptr;
+  entry.steps_written.store(written + 1, std::memory_order_release);
 }
 
 const Entry* Outbox::awaited(Rank peer) noexcept {

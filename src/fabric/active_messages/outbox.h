@@ -58,8 +58,7 @@ class Outbox {
     // A lock that is only ever tried, for what follows: one thread sends, and looks again for the others.
     std::atomic<bool> sending{false};
     Gather gather;
-    Entry* writing = nullptr;  // the batch of which `steps_written` steps are in the gather, or were
-    std::size_t steps_written = 0;
+    Entry* writing = nullptr;  // the batch of which some steps are in the gather, or were, and others not yet
     std::uint64_t sequence = 0;
     EntryQueue leaving;  // messages whose bodies the gather refers to
 
