@@ -26,8 +26,9 @@ bool is_large(const Step& step, Verdict verdict) noexcept {
 
 }  // namespace
 
-Answers::Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter)
-    : outbox_(outbox), counters_(counters), meter_(meter), sources_(ranks) {
+Answers::Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter,
+                 Hooks hooks)
+    : outbox_(outbox), counters_(counters), meter_(meter), hooks_(hooks), sources_(ranks) {
   auto memory = os::Mapping::anywhere(input_bytes * ranks, os::Protection::read_write);
   MUSUBI_CHECK(memory.ok(), "%s", memory.error().message.c_str());
   memory_ = std::move(memory).value();
@@ -132,6 +133,7 @@ const char* Answers::use(Rank from, Source& source) noexcept {
     // The batch may have left in parts, and the peer answers each step as soon as it comes. Of the bytes that
     // are here none may belong to a step that has not left, or to the header behind it.
     const std::uint32_t asked = batch->steps_written.load(std::memory_order_acquire);
+    if (hooks_.injected(InjectedBug::answered_as_a_whole) && asked != batch->count) return not_asked;
     const bool all_there = take_results(*batch, asked, source, used);
     if (source.is_damaged) return "its reply has a damaged result";
     if (!all_there && source.step == asked && used != source.held) return not_asked;
@@ -146,7 +148,9 @@ const char* Answers::use(Rank from, Source& source) noexcept {
     count_time(*batch, source, now_ns);
     source.step = source.done = source.bytes = 0;
     source.call = {};
-    outbox_.answered(from)->set();
+    Event* const completion = outbox_.answered(from);
+    hooks_.others_may_act();
+    completion->set();
   }
   source.held -= used;
   if (used != 0 && source.held != 0) std::memmove(source.input, source.input + used, source.held);

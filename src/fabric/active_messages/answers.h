@@ -10,6 +10,7 @@
 #include "fabric/active_messages/line_meter.h"
 #include "fabric/active_messages/outbox.h"
 #include "fabric/active_messages/transport.h"
+#include "hooks/hooks.h"
 #include "os/memory.h"
 #include "trace/counters.h"
 
@@ -25,7 +26,7 @@ inline void count_bytes(trace::Counters& counters, std::uint64_t bytes) noexcept
 class Answers {
  public:
   // `counters`: of the bytes that come, and of the time of batches; `meter` is told of it.
-  Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter);
+  Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter, Hooks hooks);
 
   // As Receiver's.
   std::size_t places(Rank from, std::span<Place, places_max> places) noexcept;
@@ -61,6 +62,7 @@ class Answers {
   Outbox& outbox_;
   trace::Counters& counters_;
   LineMeter& meter_;
+  [[no_unique_address]] const Hooks hooks_;
   os::Mapping memory_;
   std::vector<Source> sources_;
 };

@@ -17,9 +17,10 @@ constexpr std::size_t peers_per_word = 64;
 
 }  // namespace
 
-Outbox::Outbox(Transport& transport, Limits limits)
+Outbox::Outbox(Transport& transport, Limits limits, Hooks hooks)
     : transport_(transport),
       limits_(limits),
+      hooks_(hooks),
       batches_(limits.batches, 0),
       messages_(limits.messages, driver_message_bytes_max),
       targets_(transport.ranks()),
@@ -48,6 +49,7 @@ Outcome Outbox::post(Rank peer, std::span<const Step> steps, Event& completion) 
   target.lock.lock();
   target.waiting.push(entry);
   target.lock.unlock();
+  hooks_.others_may_act();
   if (alone) {
     flush(peer);
   } else {
@@ -106,8 +108,11 @@ void Outbox::flush(Rank peer) noexcept {
   Target& target = targets_[peer.value];
   for (bool more = true; more && !target.is_full();) {
     if (target.sending.exchange(true)) return;
+    hooks_.others_may_act();
     more = send_what_waits(peer, target);
+    hooks_.others_may_act();
     target.sending.store(false);
+    hooks_.others_may_act();
     target.lock.lock();
     more = more || target.waiting.first() != nullptr;
     target.lock.unlock();
@@ -123,6 +128,7 @@ bool Outbox::send_what_waits(Rank peer, Target& target) noexcept {
     std::size_t offered = 0;
     for (const Piece& piece : target.gather.pieces()) offered += piece.size();
     const std::size_t taken = transport_.send(peer, Lane::requests, target.gather.pieces());
+    hooks_.others_may_act();
     target.gather.taken(taken);
     if (taken < offered) {
       target.full_since.store(openings);  // no effect if the lane has been opened meanwhile
@@ -136,6 +142,7 @@ bool Outbox::send_what_waits(Rank peer, Target& target) noexcept {
 void Outbox::fill(Target& target) noexcept {
   std::uint64_t now_ns = 0;
   while (target.gather.has_room(room_min, 3)) {
+    hooks_.others_may_act();
     if (target.writing != nullptr) {
       write_step(target);
       continue;
@@ -226,6 +233,7 @@ Event* Outbox::answered(Rank peer) noexcept {
   Entry* const entry = target.unanswered.pop();
   target.lock.unlock();
   Event* const completion = entry->completion;
+  hooks_.others_may_act();
   target.under_way.fetch_sub(1);
   batches_.give_back(entry);
   return completion;

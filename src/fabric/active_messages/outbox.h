@@ -14,6 +14,7 @@
 #include "fabric/active_messages/gather.h"
 #include "fabric/active_messages/transport.h"
 #include "fabric/fabric.h"
+#include "hooks/hooks.h"
 #include "os/memory.h"
 
 namespace musubi::fabric {
@@ -27,7 +28,7 @@ class Outbox {
     std::size_t messages = 1024, messages_per_peer = 128;  // that the transport has not taken yet
   };
 
-  Outbox(Transport& transport, Limits limits);
+  Outbox(Transport& transport, Limits limits, Hooks hooks);
 
   // Fabric::post and Fabric::send to a peer. Result: pending (done) or busy. A batch leaves now if it is the
   // only one under way to its peer, and otherwise at flush(); a message leaves now. What a full lane holds up
@@ -80,6 +81,7 @@ class Outbox {
 
   Transport& transport_;
   const Limits limits_;
+  [[no_unique_address]] const Hooks hooks_;
   EntryPool batches_, messages_;
   os::Mapping scratch_;
   std::vector<Target> targets_;
