@@ -77,6 +77,7 @@ TEST(PartsOfBatches, TheFirstPartIsAnsweredBeforeTheSecondLeaves) {
     ASSERT_EQ(pair.engines[0].post(Rank{1}, batch.steps, batch.completion), Outcome::pending);
   }
   pair.network.act_inside_sends([&] { pair.look(); });
+  pair.engines[0].progress();
   pair.settle(batches.back().completion);
   EXPECT_EQ(pair.losses.reason, "");
   for (const Gets& batch : batches) EXPECT_TRUE(batch.completion.is_set() && batch.are_right());
