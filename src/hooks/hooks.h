@@ -1,7 +1,7 @@
 // What the simulator changes inside the protocols: it injects faults, and lets other threads and ranks act
-// between two steps. The protocol layers are built twice from the same sources. In the build that ships Hooks
-// is empty, and its functions compile to nothing. A program is linked with one of the two builds; cmake
-// refuses a mixture (docs/decisions/two_builds.md).
+// between two steps. The protocol layers and the engine of active messages are built twice from the same
+// sources. In the build that ships Hooks is empty, and its functions compile to nothing. A program is linked
+// with one of the two builds; cmake refuses a mixture (docs/decisions/two_builds.md).
 #pragma once
 
 #include <algorithm>

@@ -14,6 +14,8 @@ constexpr std::size_t input_bytes = 8192;  // per peer: some hundred small repli
 // Smaller results are copied; a place of their own costs more.
 constexpr std::size_t large_bytes_min = 1024;
 
+constexpr const char* not_asked = "it answers what was not asked";
+
 bool is_left_out(const Step& step, Verdict verdict) noexcept {
   return step.after != no_verdict && step.after != verdict;
 }
@@ -24,8 +26,9 @@ bool is_large(const Step& step, Verdict verdict) noexcept {
 
 }  // namespace
 
-Answers::Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter)
-    : outbox_(outbox), counters_(counters), meter_(meter), sources_(ranks) {
+Answers::Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter,
+                 Hooks hooks)
+    : outbox_(outbox), counters_(counters), meter_(meter), hooks_(hooks), sources_(ranks) {
   auto memory = os::Mapping::anywhere(input_bytes * ranks, os::Protection::read_write);
   MUSUBI_CHECK(memory.ok(), "%s", memory.error().message.c_str());
   memory_ = std::move(memory).value();
@@ -39,12 +42,12 @@ std::size_t Answers::all_bytes(const Step& step, std::size_t done, const Source&
   return is_left_out(step, source.call.verdict) ? 0 : wire::result_bytes(step);
 }
 
-// Looks no further than what fits into the input, than the end of this reply, and than a call that has not
-// ended.
-Answers::Ahead Answers::look_ahead(const Entry& batch, const Source& source) noexcept {
+// Looks no further than what fits into the input, than the end of this reply, than a call that has not ended,
+// and than the first `asked` steps.
+Answers::Ahead Answers::look_ahead(const Entry& batch, const Source& source, std::uint32_t asked) noexcept {
   Ahead ahead;
   std::size_t done = source.done;
-  for (std::size_t i = source.step; i < batch.count; ++i) {
+  for (std::size_t i = source.step; i < asked; ++i) {
     const Step& step = batch.steps[i];
     if (is_large(step, source.call.verdict)) {
       ahead.large = &step;
@@ -57,7 +60,7 @@ Answers::Ahead Answers::look_ahead(const Entry& batch, const Source& source) noe
     done = 0;
     if (ahead.small >= input_bytes) return ahead;
   }
-  ahead.small += sizeof(wire::FrameHeader);
+  if (asked == batch.count) ahead.small += sizeof(wire::FrameHeader);
   return ahead;
 }
 
@@ -67,20 +70,21 @@ std::size_t Answers::places(Rank from, std::span<Place, places_max> places) noex
   source.indirect = input_bytes - source.held;
   places[0] = Place(source.input + source.held, source.indirect);
   const Entry* const batch = outbox_.awaited(from);
-  if (batch == nullptr || !batch->written.load(std::memory_order_acquire)) return 1;
+  if (batch == nullptr) return 1;
 
-  const Step* const now = source.step < batch->count ? &batch->steps[source.step] : nullptr;
+  const std::uint32_t asked = batch->steps_written.load(std::memory_order_acquire);
+  const Step* const now = source.step < asked ? &batch->steps[source.step] : nullptr;
   if (source.held == 0 && now != nullptr && is_large(*now, source.call.verdict)) {
     source.direct_first = now->bytes - source.done;
     Source behind = source;
     behind.step += 1;
     behind.done = 0;
-    source.indirect = std::min(input_bytes, look_ahead(*batch, behind).small);
+    source.indirect = std::min(input_bytes, look_ahead(*batch, behind, asked).small);
     places[0] = Place(static_cast<std::byte*>(now->local) + source.done, source.direct_first);
     places[1] = Place(source.input, source.indirect);
     return source.indirect == 0 ? 1 : 2;
   }
-  const Ahead ahead = look_ahead(*batch, source);
+  const Ahead ahead = look_ahead(*batch, source, asked);
   if (ahead.large == nullptr || ahead.small <= source.held || ahead.small > input_bytes) return 1;
   source.indirect = ahead.small - source.held;
   places[0] = places[0].first(source.indirect);
@@ -125,11 +129,14 @@ const char* Answers::use(Rank from, Source& source) noexcept {
   std::uint64_t now_ns = 0;
   while (used < source.held) {
     const Entry* const batch = outbox_.awaited(from);
-    if (batch == nullptr || !batch->written.load(std::memory_order_acquire)) {
-      return "it answers what was not asked";
-    }
-    const bool all_there = take_results(*batch, source, used);
+    if (batch == nullptr) return not_asked;
+    // The batch may have left in parts, and the peer answers each step as soon as it comes. Of the bytes that
+    // are here none may belong to a step that has not left, or to the header behind it.
+    const std::uint32_t asked = batch->steps_written.load(std::memory_order_acquire);
+    if (hooks_.injected(InjectedBug::answered_as_a_whole) && asked != batch->count) return not_asked;
+    const bool all_there = take_results(*batch, asked, source, used);
     if (source.is_damaged) return "its reply has a damaged result";
+    if (!all_there && source.step == asked && used != source.held) return not_asked;
     if (!all_there || source.held - used < sizeof(wire::FrameHeader)) break;
     wire::FrameHeader header;
     std::memcpy(&header, source.input + used, sizeof header);
@@ -141,16 +148,21 @@ const char* Answers::use(Rank from, Source& source) noexcept {
     count_time(*batch, source, now_ns);
     source.step = source.done = source.bytes = 0;
     source.call = {};
-    outbox_.answered(from)->set();
+    Event* const completion = outbox_.answered(from);
+    hooks_.others_may_act();
+    completion->set();
   }
   source.held -= used;
   if (used != 0 && source.held != 0) std::memmove(source.input, source.input + used, source.held);
   return nullptr;
 }
 
-// Result: whether all results are in their places; otherwise more must come.
-bool Answers::take_results(const Entry& batch, Source& source, std::size_t& used) noexcept {
+// Of the first `asked` steps. Result: whether all results of the batch are in their places; otherwise more
+// must come.
+bool Answers::take_results(const Entry& batch, std::uint32_t asked, Source& source,
+                           std::size_t& used) noexcept {
   for (; source.step < batch.count; ++source.step) {
+    if (source.step == asked) return false;
     if (!take_result(batch.steps[source.step], source, used)) return false;
     source.done = 0;
   }

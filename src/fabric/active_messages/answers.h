@@ -10,6 +10,7 @@
 #include "fabric/active_messages/line_meter.h"
 #include "fabric/active_messages/outbox.h"
 #include "fabric/active_messages/transport.h"
+#include "hooks/hooks.h"
 #include "os/memory.h"
 #include "trace/counters.h"
 
@@ -25,7 +26,7 @@ inline void count_bytes(trace::Counters& counters, std::uint64_t bytes) noexcept
 class Answers {
  public:
   // `counters`: of the bytes that come, and of the time of batches; `meter` is told of it.
-  Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter);
+  Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters, LineMeter& meter, Hooks hooks);
 
   // As Receiver's.
   std::size_t places(Rank from, std::span<Place, places_max> places) noexcept;
@@ -49,9 +50,9 @@ class Answers {
     const Step* large = nullptr;  // this result
   };
 
-  static Ahead look_ahead(const Entry& batch, const Source& source) noexcept;
+  static Ahead look_ahead(const Entry& batch, const Source& source, std::uint32_t asked) noexcept;
   const char* use(Rank from, Source& source) noexcept;
-  bool take_results(const Entry& batch, Source& source, std::size_t& used) noexcept;
+  bool take_results(const Entry& batch, std::uint32_t asked, Source& source, std::size_t& used) noexcept;
   bool take_result(const Step& step, Source& source, std::size_t& used) noexcept;
   static std::size_t all_bytes(const Step& step, std::size_t done, const Source& source) noexcept;
   static bool take_call_end(const Step& step, Source& source, std::size_t& used) noexcept;
@@ -61,6 +62,7 @@ class Answers {
   Outbox& outbox_;
   trace::Counters& counters_;
   LineMeter& meter_;
+  [[no_unique_address]] const Hooks hooks_;
   os::Mapping memory_;
   std::vector<Source> sources_;
 };

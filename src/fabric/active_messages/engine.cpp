@@ -27,15 +27,16 @@ std::array<RegionView, region_count_max> views_of(std::span<const RegionMemory> 
 
 ActiveMessages::ActiveMessages(Transport& transport, std::span<const RegionMemory> regions,
                                trace::Counters& counters, WaitingPolicy policy, PeerWatcher* watcher,
-                               Outbox::Limits limits, Distance distance)
+                               Outbox::Limits limits, Distance distance, Hooks hooks)
     : transport_(transport),
       self_(transport.self()),
       counters_(counters),
       watcher_(watcher),
+      hooks_(hooks),
       regions_(views_of(regions)),
-      outbox_(transport, limits),
+      outbox_(transport, limits, hooks),
       meter_(distance),
-      answers_(outbox_, transport.ranks(), counters, meter_),
+      answers_(outbox_, transport.ranks(), counters, meter_, hooks),
       moves_(transport, counters),
       server_(transport, {self_, regions_, procedures_}),
       sleepers_(transport, policy),
@@ -114,8 +115,11 @@ bool ActiveMessages::progress(Caller caller) noexcept {
       if (receiving_.exchange(true)) return any;
     }
     look_again_.store(false);
+    hooks_.others_may_act();
     any = receive() || any;
+    hooks_.others_may_act();
     receiving_.store(false);
+    hooks_.others_may_act();
     if (!look_again_.load()) return any;
     if (round == rounds_max) {
       transport_.wake(Sleeper::service);

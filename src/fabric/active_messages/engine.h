@@ -26,6 +26,7 @@
 #include "fabric/joint_sleep.h"
 #include "fabric/memory/steps.h"
 #include "fabric/waiting_policy.h"
+#include "hooks/hooks.h"
 #include "trace/counters.h"
 
 namespace musubi::fabric {
@@ -47,7 +48,7 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   // `distance`: of the peers, as far as it is known.
   ActiveMessages(Transport& transport, std::span<const RegionMemory> regions, trace::Counters& counters,
                  WaitingPolicy policy, PeerWatcher* watcher = nullptr, Outbox::Limits limits = {},
-                 Distance distance = {});
+                 Distance distance = {}, Hooks hooks = {});
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return transport_.ranks(); }
@@ -109,6 +110,7 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   const Rank self_;
   trace::Counters& counters_;
   PeerWatcher* const watcher_;
+  [[no_unique_address]] const Hooks hooks_;
   std::array<RegionView, region_count_max> regions_{};
   Procedures procedures_;
   Outbox outbox_;

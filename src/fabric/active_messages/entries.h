@@ -23,8 +23,10 @@ struct Entry {
   Event* completion = nullptr;
   std::uint64_t sequence = 0;
   std::uint64_t sent_ns = 0;
-  bool alone = false;                // nothing else was under way to its peer when it was posted
-  std::atomic<bool> written{false};  // nobody looks at the steps any more to send them
+  bool alone = false;  // nothing else was under way to its peer when it was posted
+  // So many steps are on their way, or may be any moment; behind the last one nobody looks at the steps to
+  // send them. What a peer has answered is held against this, step by step: a batch may leave in parts.
+  std::atomic<std::uint32_t> steps_written{0};
   // Of a message.
   MessageKind kind{};
   std::byte* body = nullptr;

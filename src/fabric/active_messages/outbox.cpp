@@ -17,9 +17,10 @@ constexpr std::size_t peers_per_word = 64;
 
 }  // namespace
 
-Outbox::Outbox(Transport& transport, Limits limits)
+Outbox::Outbox(Transport& transport, Limits limits, Hooks hooks)
     : transport_(transport),
       limits_(limits),
+      hooks_(hooks),
       batches_(limits.batches, 0),
       messages_(limits.messages, driver_message_bytes_max),
       targets_(transport.ranks()),
@@ -42,12 +43,13 @@ Outcome Outbox::post(Rank peer, std::span<const Step> steps, Event& completion) 
   entry->steps = steps.data();
   entry->count = static_cast<std::uint32_t>(steps.size());
   entry->completion = &completion;
-  entry->written.store(false, std::memory_order_relaxed);
+  entry->steps_written.store(0, std::memory_order_relaxed);
   const bool alone = target.under_way.fetch_add(1) == 0;
   entry->alone = alone;
   target.lock.lock();
   target.waiting.push(entry);
   target.lock.unlock();
+  hooks_.others_may_act();
   if (alone) {
     flush(peer);
   } else {
@@ -106,8 +108,11 @@ void Outbox::flush(Rank peer) noexcept {
   Target& target = targets_[peer.value];
   for (bool more = true; more && !target.is_full();) {
     if (target.sending.exchange(true)) return;
+    hooks_.others_may_act();
     more = send_what_waits(peer, target);
+    hooks_.others_may_act();
     target.sending.store(false);
+    hooks_.others_may_act();
     target.lock.lock();
     more = more || target.waiting.first() != nullptr;
     target.lock.unlock();
@@ -123,6 +128,7 @@ bool Outbox::send_what_waits(Rank peer, Target& target) noexcept {
     std::size_t offered = 0;
     for (const Piece& piece : target.gather.pieces()) offered += piece.size();
     const std::size_t taken = transport_.send(peer, Lane::requests, target.gather.pieces());
+    hooks_.others_may_act();
     target.gather.taken(taken);
     if (taken < offered) {
       target.full_since.store(openings);  // no effect if the lane has been opened meanwhile
@@ -136,6 +142,7 @@ bool Outbox::send_what_waits(Rank peer, Target& target) noexcept {
 void Outbox::fill(Target& target) noexcept {
   std::uint64_t now_ns = 0;
   while (target.gather.has_room(room_min, 3)) {
+    hooks_.others_may_act();
     if (target.writing != nullptr) {
       write_step(target);
       continue;
@@ -192,13 +199,14 @@ void Outbox::begin_batch(Target& target, Entry* entry) noexcept {
       .kind = wire::FrameKind::batch, .message = {}, .count = entry->count, .sequence = ++target.sequence};
   target.gather.copy(&header, sizeof header);
   target.writing = entry;
-  target.steps_written = 0;
 }
 
-// After the last step the reply may come, and the entry is gone.
+// The step may leave with others before the next one is here, and its result may come. After the last step
+// the reply may come, and the entry is gone.
 void Outbox::write_step(Target& target) noexcept {
   Entry& entry = *target.writing;
-  const Step& step = entry.steps[target.steps_written];
+  const std::uint32_t written = entry.steps_written.load(std::memory_order_relaxed);
+  const Step& step = entry.steps[written];
   std::byte description[wire::step_bytes_max];
   target.gather.copy(description, wire::encode(step, description));
   const Piece payload = wire::payload_of(step);
@@ -207,10 +215,8 @@ void Outbox::write_step(Target& target) noexcept {
   } else if (!payload.empty()) {
     target.gather.copy(payload.data(), payload.size());
   }
-  if (++target.steps_written == entry.count) {
-    target.writing = nullptr;
-    entry.written.store(true, std::memory_order_release);
-  }
+  if (written + 1 == entry.count) target.writing = nullptr;
+  entry.steps_written.store(written + 1, std::memory_order_release);
 }
 
 const Entry* Outbox::awaited(Rank peer) noexcept {
@@ -227,6 +233,7 @@ Event* Outbox::answered(Rank peer) noexcept {
   Entry* const entry = target.unanswered.pop();
   target.lock.unlock();
   Event* const completion = entry->completion;
+  hooks_.others_may_act();
   target.under_way.fetch_sub(1);
   batches_.give_back(entry);
   return completion;

@@ -14,6 +14,7 @@
 #include "fabric/active_messages/gather.h"
 #include "fabric/active_messages/transport.h"
 #include "fabric/fabric.h"
+#include "hooks/hooks.h"
 #include "os/memory.h"
 
 namespace musubi::fabric {
@@ -27,7 +28,7 @@ class Outbox {
     std::size_t messages = 1024, messages_per_peer = 128;  // that the transport has not taken yet
   };
 
-  Outbox(Transport& transport, Limits limits);
+  Outbox(Transport& transport, Limits limits, Hooks hooks);
 
   // Fabric::post and Fabric::send to a peer. Result: pending (done) or busy. A batch leaves now if it is the
   // only one under way to its peer, and otherwise at flush(); a message leaves now. What a full lane holds up
@@ -58,8 +59,7 @@ class Outbox {
     // A lock that is only ever tried, for what follows: one thread sends, and looks again for the others.
     std::atomic<bool> sending{false};
     Gather gather;
-    Entry* writing = nullptr;  // the batch of which `steps_written` steps are in the gather, or were
-    std::size_t steps_written = 0;
+    Entry* writing = nullptr;  // the batch of which some steps are in the gather, or were, and others not yet
     std::uint64_t sequence = 0;
     EntryQueue leaving;  // messages whose bodies the gather refers to
 
@@ -81,6 +81,7 @@ class Outbox {
 
   Transport& transport_;
   const Limits limits_;
+  [[no_unique_address]] const Hooks hooks_;
   EntryPool batches_, messages_;
   os::Mapping scratch_;
   std::vector<Target> targets_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -35,6 +36,15 @@ class QueueNetwork {
     return lanes_[(from.value * ranks_ + to.value) * lane_count + static_cast<std::size_t>(lane)];
   }
   std::uint32_t ranks() const { return ranks_; }
+  // Called inside send() of any rank, when the bytes are on their way: what other threads and ranks do before
+  // the sender goes on. Not called for what is sent meanwhile.
+  void act_inside_sends(std::function<void()> act) { act_ = std::move(act); }
+  void let_others_act() {
+    if (act_ == nullptr || acting_) return;
+    acting_ = true;
+    act_();
+    acting_ = false;
+  }
   std::size_t part(std::size_t bytes) {
     return part_max_ == 0 ? bytes : std::min<std::size_t>(bytes, 1 + random_.below(part_max_));
   }
@@ -43,6 +53,8 @@ class QueueNetwork {
   const std::uint32_t ranks_;
   const std::size_t part_max_;
   Random random_;
+  std::function<void()> act_;
+  bool acting_ = false;
   std::vector<QueuedLane> lanes_;
   std::vector<std::unique_ptr<QueueTransport>> transports_;
 };
@@ -68,6 +80,7 @@ class QueueTransport final : public Transport {
     }
     to.sends += taken != 0 ? 1 : 0;
     to.all_bytes += taken;
+    network_.let_others_act();
     return taken;
   }
 
