@@ -40,13 +40,19 @@ std::uint64_t widened(std::uint64_t mask, std::size_t unit) {
   return mask;
 }
 
-std::uint64_t merged_word(const std::byte* place, std::uint64_t own, std::uint64_t twin, std::uint64_t remote,
-                          WordRule& rule) {
-  if (own == twin) return remote;
+struct MergedWord {
+  std::uint64_t value;
+  std::uint64_t joined = 0;  // marks the words of which each side gave a part
+};
+
+MergedWord merged_word(const std::byte* place, std::uint64_t own, std::uint64_t twin, std::uint64_t remote,
+                       WordRule& rule) {
+  if (own == twin) return {remote};
   const std::uint64_t changed = differing_bytes(own, twin);
   std::uint64_t result = (own & changed) | (remote & ~changed);
   const std::size_t width = rule.word_bytes();
   const std::uint64_t all = width == 8 ? ~std::uint64_t{0} : ~std::uint64_t{0} >> (64 - 8 * width);
+  std::uint64_t joined = 0;
   for (std::size_t at = 0; at < 8; at += width) {
     const std::uint64_t word = all << 8 * at;
     if (((result ^ own) & word) == 0 || ((result ^ remote) & word) == 0) continue;
@@ -54,8 +60,23 @@ std::uint64_t merged_word(const std::byte* place, std::uint64_t own, std::uint64
     const std::size_t unit = rule.unit_of({place + at, value(own), value(twin), value(remote)});
     const std::uint64_t kept = widened(changed, unit);
     result = (result & ~word) | (((own & kept) | (remote & ~kept)) & word);
+    if (((result ^ own) & word) != 0 && ((result ^ remote) & word) != 0) joined |= word;
   }
-  return result;
+  return {result, joined};
+}
+
+// `place`: of the word, where this side had `own`.
+void count_races(const std::byte* place, std::uint64_t own, std::uint64_t twin, std::uint64_t remote,
+                 const MergedWord& result, const WordRule& rule, RaceCount& races) {
+  const std::uint64_t theirs = differing_bytes(remote, twin);
+  const std::uint64_t both = differing_bytes(own, twin) & theirs;
+  races.benign += bytes_in(both & ~differing_bytes(own, remote));
+  std::uint64_t lost = theirs & differing_bytes(result.value, remote);
+  if (!rule.keeps_what_is_proved()) lost &= both;
+  if (lost == 0) return;
+  if (races.bytes == 0) races.first = place + __builtin_ctzll(lost) / 8;
+  races.bytes += bytes_in(lost);
+  races.joined = races.joined || (result.joined & lost) != 0;
 }
 
 // Another thread may store to bytes beside those that are `changed`. Where these are a word as a whole one
@@ -85,23 +106,19 @@ void merge_word(std::byte* own, std::byte* twin, std::uint64_t twin_value, std::
     __builtin_memcpy(twin, &remote, sizeof remote);
     return;
   }
-  std::uint64_t result = merged_word(own, mine, twin_value, remote, rule);
+  MergedWord result = merged_word(own, mine, twin_value, remote, rule);
   if (sharing == Sharing::exclusive) {
-    __atomic_store_n(place, result, __ATOMIC_RELAXED);
+    __atomic_store_n(place, result.value, __ATOMIC_RELAXED);
   } else {
     // Another thread may store to a part of the word at this moment: that stays, and no thread sees a half.
-    while (result != mine &&
-           !__atomic_compare_exchange_n(place, &mine, result, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    while (result.value != mine && !__atomic_compare_exchange_n(place, &mine, result.value, false,
+                                                                __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       result = merged_word(own, mine, twin_value, remote, rule);
     }
   }
-  const std::uint64_t kept = rebase == Rebase::yes ? remote : result;
+  const std::uint64_t kept = rebase == Rebase::yes ? remote : result.value;
   __builtin_memcpy(twin, &kept, sizeof kept);
-  if (mine == twin_value) return;
-  const std::uint64_t both = differing_bytes(mine, twin_value) & differing_bytes(remote, twin_value);
-  const std::uint64_t unequal = both & differing_bytes(mine, remote);
-  races.bytes += bytes_in(unequal);
-  races.benign += bytes_in(both & ~unequal);
+  if (mine != twin_value) count_races(own, mine, twin_value, remote, result, rule, races);
 }
 
 const MergeKernels& merge_kernels() {

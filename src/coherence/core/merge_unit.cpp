@@ -17,12 +17,13 @@ std::size_t word_bytes_for(std::size_t unit) {
   return unit == double_bytes ? double_bytes : int_bytes;
 }
 
-// Whether both sides changed the same byte. Without a race nobody does.
+// Whether both sides changed the same byte, to different values. Without a race nobody does.
 bool is_race(const WordRule::Conflict& conflict, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) {
     const auto byte = [i](std::uint64_t word) { return word >> 8 * i & 0xff; };
-    const std::uint64_t before = byte(conflict.twin);
-    if (byte(conflict.own) != before && byte(conflict.remote) != before) return true;
+    const std::uint64_t before = byte(conflict.twin), own = byte(conflict.own),
+                        remote = byte(conflict.remote);
+    if (own != before && remote != before && own != remote) return true;
   }
   return false;
 }
@@ -31,7 +32,7 @@ bool is_race(const WordRule::Conflict& conflict, std::size_t bytes) {
 
 MergeUnit::MergeUnit(const Block& block, StoreBound bound, Rank other, trace::Counters& counters,
                      RaceLog* log)
-    : WordRule(word_bytes_for(unit_in(block.segment, bound))),
+    : WordRule(word_bytes_for(unit_in(block.segment, bound)), block.segment.merge_unit == 0),
       block_(block),
       bound_(bound),
       other_(other),
@@ -40,8 +41,7 @@ MergeUnit::MergeUnit(const Block& block, StoreBound bound, Rank other, trace::Co
       is_byte_(log == nullptr && block.segment.merge_unit == 1) {}
 
 std::size_t MergeUnit::unit_of(const Conflict& conflict) noexcept {
-  const std::uintptr_t address =
-      block_.extent.address + static_cast<std::size_t>(conflict.place - block_.own);
+  const std::uintptr_t address = address_of(conflict.place);
   const std::size_t unit = decide(conflict, address);
   const bool whole = unit == word_bytes();
   counters_.add(whole ? trace::Counter::words_kept_whole : trace::Counter::words_joined);

@@ -42,7 +42,7 @@ Task<bool> FarMerges::release(Block& b) {
 // A rank that took live bytes of this one decides what the twin is. Races are found where both sides are at
 // hand.
 bool FarMerges::may_send(const Block& b) const {
-  return !b.entry.gave_up_copy && !ground_.store.has_private_parts(b) && ground_.store.races() == nullptr;
+  return !b.entry.gave_up_copy && !ground_.store.has_private_parts(b) && !ground_.parameters.report_races;
 }
 
 // What does not fit is cut between two words, which are never seen in parts.

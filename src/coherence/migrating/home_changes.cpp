@@ -41,8 +41,8 @@ bool are_runs(Bytes all, std::size_t block_bytes) noexcept {
 
 class Overlay {
  public:
-  Overlay(BlockStore& store, const Block& block, HomeBytes home, WordRule* rule) noexcept
-      : store_(store), block_bytes_(block.extent.bytes), home_(home), rule_(rule) {}
+  Overlay(BlockStore& store, const Block& block, HomeBytes home, MergeUnit& unit) noexcept
+      : store_(store), block_bytes_(block.extent.bytes), home_(home), unit_(unit) {}
 
   void lay(std::size_t at, Bytes bytes) noexcept {
     while (!bytes.empty()) {
@@ -55,7 +55,7 @@ class Overlay {
     }
   }
   void end_line() noexcept {
-    if (filled_ != 0) store_.merge_at_home(home_, line_, bytes_, filled_, rule_);
+    if (filled_ != 0) store_.merge_at_home(home_, line_, bytes_, filled_, unit_);
     filled_ = 0;
   }
 
@@ -72,7 +72,7 @@ class Overlay {
   BlockStore& store_;
   const std::size_t block_bytes_;
   const HomeBytes home_;
-  WordRule* const rule_;
+  MergeUnit& unit_;
   std::size_t line_ = 0;
   std::size_t filled_ = 0;
   alignas(line_bytes) std::byte bytes_[line_bytes];
@@ -81,8 +81,7 @@ class Overlay {
 // Result: the lines.
 LineMask merge(const HomeSide& side, const Block& block, HomeBytes home, Rank caller, Bytes runs) noexcept {
   MergeUnit unit = side.store->unit_of(block, home.own, caller);
-  const bool by_byte = unit.is_byte() || side.hooks.injected(InjectedBug::words_merged_by_byte);
-  Overlay overlay(*side.store, block, home, by_byte ? nullptr : &unit);
+  Overlay overlay(*side.store, block, home, unit);
   ChangedRun run;
   Bytes bytes;
   LineMask lines;
