@@ -42,7 +42,8 @@ std::uint64_t widened(std::uint64_t mask, std::size_t unit) {
 
 struct MergedWord {
   std::uint64_t value;
-  std::uint64_t joined = 0;  // marks the words of which each side gave a part
+  std::uint64_t asked = 0;   // marks the words that the rule was asked about
+  std::uint64_t joined = 0;  // of these the ones of which each side gave a part
 };
 
 MergedWord merged_word(const std::byte* place, std::uint64_t own, std::uint64_t twin, std::uint64_t remote,
@@ -52,17 +53,18 @@ MergedWord merged_word(const std::byte* place, std::uint64_t own, std::uint64_t 
   std::uint64_t result = (own & changed) | (remote & ~changed);
   const std::size_t width = rule.word_bytes();
   const std::uint64_t all = width == 8 ? ~std::uint64_t{0} : ~std::uint64_t{0} >> (64 - 8 * width);
-  std::uint64_t joined = 0;
+  std::uint64_t asked = 0, joined = 0;
   for (std::size_t at = 0; at < 8; at += width) {
     const std::uint64_t word = all << 8 * at;
     if (((result ^ own) & word) == 0 || ((result ^ remote) & word) == 0) continue;
     const auto value = [&](std::uint64_t of) { return (of & word) >> 8 * at; };
+    asked |= word;
     const std::size_t unit = rule.unit_of({place + at, value(own), value(twin), value(remote)});
     const std::uint64_t kept = widened(changed, unit);
     result = (result & ~word) | (((own & kept) | (remote & ~kept)) & word);
     if (((result ^ own) & word) != 0 && ((result ^ remote) & word) != 0) joined |= word;
   }
-  return {result, joined};
+  return {result, asked, joined};
 }
 
 // `place`: of the word, where this side had `own`.
@@ -74,7 +76,10 @@ void count_races(const std::byte* place, std::uint64_t own, std::uint64_t twin, 
   std::uint64_t lost = theirs & differing_bytes(result.value, remote);
   if (!rule.keeps_what_is_proved()) lost &= both;
   if (lost == 0) return;
-  if (races.bytes == 0) races.first = place + __builtin_ctzll(lost) / 8;
+  if (races.bytes == 0) {
+    races.first = place + __builtin_ctzll(lost) / 8;
+    races.first_is_known = (result.asked & lost & -lost) != 0;
+  }
   races.bytes += bytes_in(lost);
   races.joined = races.joined || (result.joined & lost) != 0;
 }

@@ -14,6 +14,7 @@ struct RaceCount {
   std::uint64_t bytes = 0;   // with different results; or the other side's, lost with a word kept whole
   std::uint64_t benign = 0;  // both wrote the same value
   const std::byte* first = nullptr;  // one of `bytes`, in the private bytes
+  bool first_is_known = false;       // the rule was asked about its word
   bool joined = false;               // a word with such a byte is now that of neither side
 };
 

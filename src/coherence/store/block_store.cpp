@@ -120,8 +120,12 @@ void BlockStore::merge_part(std::byte* own, std::byte* twin, const std::byte* re
 
 void BlockStore::note_races(const RaceCount& races, const MergeUnit& unit) {
   counters_.add(trace::Counter::races, races.bytes);
-  if (memory_.races != nullptr)
-    memory_.races->note_race(unit.address_of(races.first), unit.other(), races.joined);
+  if (memory_.races == nullptr) return;
+  const std::uintptr_t address = unit.address_of(races.first);
+  memory_.races->note_race(address, unit.other(), races.joined);
+  if (!parameters_.report_races || races.first_is_known) return;
+  const std::size_t word_bytes = unit.word_bytes();
+  memory_.races->note(address / word_bytes * word_bytes, word_bytes, unit.other(), !races.joined);
 }
 
 // In lines, most of which neither side has changed: what differs is still in the nearest cache when it is

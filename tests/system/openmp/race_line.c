@@ -1,9 +1,11 @@
-// race_line sums: threads add to the same doubles without an order. race_line same: a sieve, whose threads
-// store the same value into the same bytes. race_line none: each thread adds to doubles of its own.
+// Words that threads store to, for the line at the end of the job. race_line sums: they add to the same
+// doubles without an order. race_line halves: they store parts of the same ints. race_line same: a sieve,
+// they store the same value into the same bytes. race_line none: each adds to doubles of its own.
 #include "check.h"
 
 enum { sums_max = 64, numbers = 200000 };
 static double sums[sums_max];
+static int halves[2];
 static char composite[numbers];
 
 static double add(int all_to_all) {
@@ -33,12 +35,30 @@ static int primes(void) {
   return count;
 }
 
+// By units of two bytes one of the words is joined, in any order of the merges.
+static void store_halves(void) {
+  int seen = 0;
+  const double start = omp_get_wtime() + 0.02;
+#pragma omp parallel reduction(+ : seen)
+  {
+    seen += halves[0] + halves[1];
+    while (omp_get_wtime() < start) {
+    }
+    const int is_odd = omp_get_thread_num() % 2;
+    halves[is_odd] = is_odd ? 0x2 : 0x1;
+    halves[!is_odd] = is_odd ? 0x20002 : 0x10001;
+  }
+  CHECK(seen == 0);
+}
+
 int main(int argc, char** argv) {
-  CHECK(argc == 2);
-  if (strcmp(argv[1], "same") == 0) {
+  const char* const work = argc == 2 ? argv[1] : "none";
+  if (strcmp(work, "same") == 0) {
     CHECK(primes() == 17984);
+  } else if (strcmp(work, "halves") == 0) {
+    store_halves();
   } else {
-    CHECK(add(strcmp(argv[1], "sums") == 0) > 0);
+    CHECK(add(strcmp(work, "sums") == 0) > 0);
   }
   return 0;
 }

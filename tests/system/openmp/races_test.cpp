@@ -72,8 +72,9 @@ TEST_P(RaceLine, SaysOnceThatTheProgramHasARace) {
 }
 
 TEST_P(RaceLine, AdvisesWiderUnitsWhereWordsAreJoined) {
-  EXPECT_TRUE(contains(lines_of("sums", {"globals_merge_unit=2"}), "--set merge_unit=4 (ints, floats) or 8"));
-  const std::string whole = lines_of("sums", {"merge_unit=8"});
+  const std::string joined = lines_of("halves", {"globals_merge_unit=2"});
+  EXPECT_TRUE(contains(joined, "--set merge_unit=4 (ints, floats) or 8")) << joined;
+  const std::string whole = lines_of("halves", {"globals_merge_unit=4"});
   EXPECT_TRUE(contains(whole, "the program has a data race")) << whole;
   EXPECT_FALSE(contains(whole, "merge_unit")) << whole;
 }

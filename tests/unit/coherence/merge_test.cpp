@@ -266,6 +266,8 @@ TEST(MergeKernels, ARaceSaysWhetherItsWordIsJoined) {
   for (const MergeKernels* kernels : variants()) {
     for (const bool is_proved : {false, true}) {
       EXPECT_FALSE(races_of(*kernels, lone, {4, 1, is_proved}).joined) << kernels->name;
+      EXPECT_FALSE(races_of(*kernels, lone, {4, 1, is_proved}).first_is_known) << kernels->name;
+      EXPECT_TRUE(races_of(*kernels, wide, {4, 1, is_proved}).first_is_known) << kernels->name;
       EXPECT_TRUE(races_of(*kernels, wide, {4, 1, is_proved}).joined) << kernels->name;
       EXPECT_FALSE(races_of(*kernels, wide, {4, 4, is_proved}).joined) << kernels->name;
       EXPECT_EQ(races_of(*kernels, wide, {4, 1, is_proved}).bytes, 1u) << kernels->name;
