@@ -53,8 +53,7 @@ void RaceReport::print_places() {
   std::string text;
   for (const coherence::RaceLog::Place& place : races_.places()) {
     char line[160];
-    std::snprintf(line, sizeof line,
-                  "musubi: %lu times ranks %u and %u changed the word at %#lx (",
+    std::snprintf(line, sizeof line, "musubi: %lu times ranks %u and %u changed the word at %#lx (",
                   static_cast<unsigned long>(place.times), place.other.value, job_.self.value,
                   static_cast<unsigned long>(place.address));
     text += line + place_name(place.address) +
