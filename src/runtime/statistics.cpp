@@ -13,18 +13,17 @@ bool Statistics::is_asked() const noexcept {
 }
 
 // The counters travel in the words after the team words: rank 0 reads them with one-sided loads, and the
-// others wait for it.
+// others wait for it. No barrier here has news that a rank would get from one that has left.
 void Statistics::report() {
   if (!reports()) return;
   races_.tell();
   for (std::size_t i = 0; is_asked() && i < trace::counter_count; ++i) {
     words_.store(job_.self, JobWords::first_counter + i, job_.counters.get(static_cast<trace::Counter>(i)));
   }
-  BarrierPayload nothing{};
-  synchronization_.barrier(nothing);
+  synchronization_.last_barrier();
   if (job_.settings.report_races) races_.print_places();
   if (job_.self == Rank{0}) print();
-  if (is_asked()) synchronization_.barrier(nothing);
+  if (is_asked()) synchronization_.last_barrier();
 }
 
 void Statistics::print() {
