@@ -25,7 +25,6 @@ class Policies final : public Protocol {
 
   Task<bool> fault(BlockId block, vm::Access wanted) override;
   void set_store_bound(const StoreBound& bound) noexcept override;
-  const RaceLog* races() const noexcept override { return policies_.front()->races(); }
   Task<> release(Scope scope, bool quiescent) override;
   bool release_at_once(bool quiescent) override;
   Task<> acquire(SignatureView signature, Audience audience, Scope scope) override;

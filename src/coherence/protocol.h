@@ -9,7 +9,6 @@
 #include "base/store_bound.h"
 #include "base/task.h"
 #include "coherence/core/notice.h"
-#include "coherence/core/race_log.h"
 #include "coherence/ordering.h"
 #include "coherence/room.h"
 #include "coherence/scope.h"
@@ -79,8 +78,6 @@ class Protocol {
   // holds for all code. A bound may become wider only on two conditions: a quiescent release has released
   // everything that the rank wrote before, and no thread of the rank has run program code since. Any thread.
   virtual void set_store_bound(const StoreBound& /*bound*/) noexcept {}
-  // Words that this rank found changed by two ranks; null: not asked for, or not noted by this policy.
-  virtual const RaceLog* races() const noexcept { return nullptr; }
 
   // Makes what this rank wrote before in `scope` visible to every rank that acquires this rank's signature
   // later. `quiescent`: no thread of the rank runs program code until the matching acquire has ended (a

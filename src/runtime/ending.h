@@ -7,8 +7,10 @@ namespace musubi::runtime {
 
 class Ending {
  public:
-  // Prints the statistics of the job when asked for (collective, rank 0 prints), and tells the launcher that
-  // the job ends with `status`. The caller then leaves the process.
+  // Whether finish() is collective: ranks tell rank 0 what it prints. The same at every rank.
+  virtual bool finishes_together() const noexcept = 0;
+  // Prints that the program has data races, and the statistics of the job when asked for, and tells the
+  // launcher that the job ends with `status`. The caller then leaves the process.
   virtual void finish(int status) = 0;
   // The same while other ranks are still at work (exit inside a parallel region, _exit): not collective,
   // prints no statistics; the launcher then ends the others. The caller leaves the process. Any thread.

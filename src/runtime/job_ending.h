@@ -13,8 +13,9 @@ class JobEnding final : public Ending {
   JobEnding(JobContext& job, fabric::Fabric& fabric, Statistics& statistics)
       : job_(job), statistics_(statistics), departure_(fabric) {}
 
+  bool finishes_together() const noexcept override { return statistics_.reports(); }
   void finish(int status) override {
-    if (job_.settings.stats || job_.settings.report_races) statistics_.report();
+    statistics_.report();
     job_.bootstrap->finish(status);
   }
   // The launcher first: the others must not seem to have failed.

@@ -71,8 +71,13 @@ std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::Priv
   MemoryFiles& files = devices_.files();
   coherence::Signature& signature =
       signature_.emplace(files.control() + job_.control.signature, job_.notices_max);
-  const coherence::RankMemory memory{
-      devices_.vm().system_view(), files.published(), files.words(), files.entries(), &signature, &files};
+  const coherence::RankMemory memory{devices_.vm().system_view(),
+                                     files.published(),
+                                     files.words(),
+                                     files.entries(),
+                                     &signature,
+                                     &files,
+                                     &races_};
   const coherence::Parameters parameters = parameters_from(job_);
   auto migrating = std::make_unique<coherence::Migrating>(
       space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters, &private_parts);

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "coherence/core/private_parts.h"
+#include "coherence/core/race_log.h"
 #include "coherence/core/signature.h"
 #include "coherence/entry/entry_consistency.h"
 #include "coherence/protocol.h"
@@ -27,6 +28,8 @@ class JobPolicies final : private coherence::entry::Overflow {
   coherence::Protocol& protocol() { return *protocol_; }
   // Of blocks and user locks.
   remote_lock::Grants& grants() { return grants_; }
+  // What this rank found, of all policies.
+  const coherence::RaceLog& races() const { return races_; }
   // Null: no segment can have the policy `entry`.
   coherence::PageManagers* page_managers() { return page_managers_; }
 
@@ -40,6 +43,7 @@ class JobPolicies final : private coherence::entry::Overflow {
   JobDevices& devices_;
   remote_lock::Grants grants_;
   std::optional<coherence::Signature> signature_;
+  coherence::RaceLog races_;
   std::unique_ptr<coherence::Protocol> protocol_;
   coherence::PageManagers* page_managers_ = nullptr;  // in protocol_
 };

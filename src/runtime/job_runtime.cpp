@@ -63,7 +63,7 @@ JobRuntime::JobRuntime(const config::Settings& settings, std::unique_ptr<bootstr
 
 JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& static_data,
                          coherence::Protocol& protocol, remote_lock::Grants& grants,
-                         coherence::PageManagers* page_managers)
+                         coherence::PageManagers* page_managers, const coherence::RaceLog& races)
     : words(devices.fabric(), job.counters, job.control.team_words),
       threads(job, devices, protocol),
       synchronization(job, devices, threads, protocol, grants),
@@ -71,7 +71,7 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
       memory(job, devices, static_data, protocol, words, synchronization),
       messages(devices.fabric(), threads),
       calls(job, devices.fabric(), threads),
-      statistics(job, words, synchronization, protocol, devices.vm_driver()),
+      statistics(job, words, synchronization, races, devices.vm_driver()),
       ending(job, devices.fabric(), statistics),
       global_memory(devices.fabric(), devices.files().global(), job.plan.global_bytes),
       segments(job, devices, synchronization, page_managers),
@@ -93,7 +93,7 @@ Result<void> JobRuntime::open() {
   static_data_.open(devices_.vm());
   if (auto made = policies_.open(static_data_.private_parts()); !made) return made;
   Parts& parts = parts_.emplace(job, devices_, static_data_, policies_.protocol(), policies_.grants(),
-                                policies_.page_managers());
+                                policies_.page_managers(), policies_.races());
   faults_.resolve_by(parts.synchronization.flags(), parts.threads, parts.words, parts.room);
   give({.memory = &parts.memory,
         .synchronization = &parts.synchronization,

@@ -47,7 +47,8 @@ class JobRuntime final : private OwnContext, public Runtime {
   // The parts that use the protocol, in the order in which one needs the other.
   struct Parts {
     Parts(JobContext& job, JobDevices& devices, StaticData& static_data, coherence::Protocol& protocol,
-          remote_lock::Grants& grants, coherence::PageManagers* page_managers);
+          remote_lock::Grants& grants, coherence::PageManagers* page_managers,
+          const coherence::RaceLog& races);
 
     JobWords words;
     JobThreads threads;

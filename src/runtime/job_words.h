@@ -1,6 +1,6 @@
-// The team words in the control region of each rank, and behind them the runtime's own: the counters on their
-// way to rank 0, then what the ranks agree on. Words of peers within reach are changed by processor atomics,
-// the others by the fabric.
+// The team words in the control region of each rank, and after them the runtime's own: the counters on their
+// way to rank 0, what the ranks agree on, then the races of all ranks, at rank 0. Words of peers within reach
+// are changed by processor atomics, the others by the fabric.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,10 @@ class JobWords final : public Words {
  public:
   static constexpr std::size_t first_counter = Words::count;
   static constexpr std::size_t first_of_code = first_counter + trace::counter_count;
-  static constexpr std::size_t word_count = first_of_code + vm::Space::segments_max / 64;
+  static constexpr std::size_t race_bytes = first_of_code + vm::Space::segments_max / 64,
+                               race_address = race_bytes + 1, race_ranks = race_address + 1,
+                               race_has_joined = race_ranks + 1;
+  static constexpr std::size_t word_count = race_has_joined + 1;
 
   // The words of each rank lie at `offset` in its control region.
   JobWords(fabric::Fabric& fabric, trace::Counters& counters, std::uint64_t offset);

@@ -2,80 +2,46 @@
 
 #include <cstdio>
 
-#include "coherence/core/race_log.h"
-#include "vm/signal/code_location.h"
-
 namespace musubi::runtime {
 
-// The counters travel in the words behind the team words: rank 0 reads them with one-sided loads.
+bool Statistics::reports() const noexcept {
+  return is_asked() || (job_.ranks > 1 && !job_.one_memory);
+}
+
+bool Statistics::is_asked() const noexcept {
+  return job_.settings.stats || job_.settings.report_races;
+}
+
+// The counters travel in the words after the team words: rank 0 reads them with one-sided loads, and the
+// others wait for it. No barrier here has news that a rank would get from one that has left.
 void Statistics::report() {
-  for (std::size_t i = 0; i < trace::counter_count; ++i) {
+  if (!reports()) return;
+  races_.tell();
+  for (std::size_t i = 0; is_asked() && i < trace::counter_count; ++i) {
     words_.store(job_.self, JobWords::first_counter + i, job_.counters.get(static_cast<trace::Counter>(i)));
   }
-  BarrierPayload nothing{};
-  synchronization_.barrier(nothing);
-  if (job_.settings.report_races) name_races();
-  if (job_.self == Rank{0}) {
-    if (job_.settings.report_races) print_races();
-    if (job_.settings.stats) print_counters();
-  }
-  synchronization_.barrier(nothing);
+  synchronization_.last_barrier();
+  if (job_.settings.report_races) races_.print_places();
+  if (job_.self == Rank{0}) print();
+  if (is_asked()) synchronization_.last_barrier();
 }
 
-void Statistics::print_races() {
-  const auto sum = [this](trace::Counter counter) {
-    std::uint64_t result = 0;
-    for (std::uint32_t rank = 0; rank < job_.ranks; ++rank) {
-      result += counter_of(Rank{rank}, static_cast<std::size_t>(counter));
-    }
-    return static_cast<unsigned long>(result);
-  };
-  std::fprintf(stderr, "musubi: %lu bytes were written by two ranks without an order between them\n",
-               sum(trace::Counter::races));
-  std::fprintf(
-      stderr,
-      "musubi: %lu words had different bytes changed by two ranks without an order between them, and one "
-      "change was kept; %lu more were joined from both, which is right for chars and shorts (merge_unit)\n",
-      sum(trace::Counter::words_kept_whole), sum(trace::Counter::words_joined));
+void Statistics::print() {
+  using trace::Counter;
+  if (job_.settings.report_races) {
+    RaceReport::print_sums(sum(Counter::races), sum(Counter::words_kept_whole), sum(Counter::words_joined));
+  } else {
+    races_.print_line();
+  }
+  if (job_.settings.stats) print_counters();
 }
 
-// Each rank its own.
-void Statistics::name_races() {
-  const coherence::RaceLog* const races = protocol_.races();
-  if (races == nullptr) return;
-  std::string text;
-  for (const coherence::RaceLog::Place& place : races->places()) {
-    char line[160];
-    std::snprintf(line, sizeof line,
-                  "musubi: %lu times ranks %u and %u changed different bytes of the word at %#lx (",
-                  static_cast<unsigned long>(place.times), place.other.value, job_.self.value,
-                  static_cast<unsigned long>(place.address));
-    text += line + place_name(place.address) +
-            (place.kept_whole ? "): one change was kept\n" : "): joined from both\n");
+std::uint64_t Statistics::sum(trace::Counter counter) {
+  std::uint64_t result = 0;
+  for (std::uint32_t rank = 0; rank < job_.ranks; ++rank) {
+    result += counter_of(Rank{rank}, static_cast<std::size_t>(counter));
   }
-  std::fputs(text.c_str(), stderr);
-}
-
-// "counts+0x10", "heap of rank 0 + 0x1234", "stack 3 of rank 1".
-std::string Statistics::place_name(std::uintptr_t address) const {
-  const vm::Segment& segment = *job_.plan.space.segment_at(address);
-  const auto index = job_.plan.space.index_of(segment);
-  const std::size_t offset = address - segment.base;
-  char name[64];
-  if (index == job_.plan.heap_segment) {
-    std::snprintf(name, sizeof name, "heap of rank %zu + %#zx", offset / segment.slice_bytes,
-                  offset % segment.slice_bytes);
-    return name;
-  }
-  if (index == job_.plan.stacks_segment) {
-    std::snprintf(name, sizeof name, "stack %zu of rank %zu",
-                  offset % segment.slice_bytes / job_.plan.layout.stack_slot_bytes,
-                  offset / segment.slice_bytes);
-    return name;
-  }
-  vm::CrashText variable;
-  vm::append_variable(variable, address);
-  return std::string(variable.gathered());
+  return result;
 }
 
 // One row per counter that is not zero everywhere, one column per rank.

@@ -60,7 +60,7 @@ MadeProtocol Node::make_protocol(const coherence::PrivateParts* private_parts) {
                                               fabric_.counters(),
                                               grants_,
                                               {private_.data(), published_.data(), words_.data(),
-                                               entries_.data(), &signature_, &pages_},
+                                               entries_.data(), &signature_, &pages_, &races_},
                                               options_.protocol,
                                               private_parts,
                                               {entry_sizes_, updates_.data(), 0, nullptr}});

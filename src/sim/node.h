@@ -99,6 +99,7 @@ class Node {
   // For one more thread.
   fabric::sim::SimExecutor& add_thread() { return fabric_.add_thread(); }
   trace::Counters& counters() { return fabric_.counters(); }
+  const coherence::RaceLog& races() const { return races_; }
   const vm::SoftVm& vm() const { return vm_.table(); }
   Rank self() const { return fabric_.self(); }
 
@@ -224,6 +225,7 @@ class Node {
   const sync::ControlLayout layout_;
   Interrupted interrupted_;
   SoftPages pages_;
+  coherence::RaceLog races_;
   PreemptedVm vm_;
   ZeroArray<std::byte> private_;
   ZeroArray<std::byte> published_;

@@ -39,12 +39,12 @@ void leave_job(Process& process) {
   musubi::c_api::wait_for_started_calls();
   musubi::c_api::give_back_thread_objects();
   std::fflush(nullptr);
-  const musubi::config::Settings& settings = process.runtime.settings();
-  const bool reports = settings.stats || settings.report_races;
-  if (process.runtime.self() == Rank{0} || reports) process.runtime.ending().finish(0);
-  if (!reports) {
+  musubi::runtime::Ending& ending = process.runtime.ending();
+  const bool is_together = ending.finishes_together();
+  if (process.runtime.self() == Rank{0} || is_together) ending.finish(0);
+  if (!is_together) {
     compare(process.runtime, {Call::shutdown});
-    if (process.runtime.self() != Rank{0}) process.runtime.ending().finish(0);
+    if (process.runtime.self() != Rank{0}) ending.finish(0);
   }
   musubi::c_api::let_go();
 }

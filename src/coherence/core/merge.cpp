@@ -46,32 +46,60 @@ struct Sides {
   std::uint64_t own, twin, remote;
 };
 
-// The bytes from `at` to `at` + `width` of the result, merged as the rule says, in place of those of
-// `by_byte`.
-std::uint64_t with_whole_values(const Sides& sides, std::uint64_t by_byte, std::size_t at, std::size_t width,
-                                WordRule& rule) {
+struct MergedWord {
+  std::uint64_t value;
+  std::uint64_t asked = 0;   // marks the words that the rule was asked about
+  std::uint64_t joined = 0;  // of these the ones of which each side gave a part
+};
+
+// Merges the bytes from `at` to `at` + `width`, which are merged by byte so far, as the rule says.
+void keep_whole_values(const Sides& sides, std::size_t at, std::size_t width, WordRule& rule,
+                       MergedWord& merged) {
   constexpr std::size_t int_bytes = 4;
   const std::uint64_t word = ~std::uint64_t{0} >> (64 - 8 * width) << 8 * at;
-  if (((by_byte ^ sides.own) & word) == 0 || ((by_byte ^ sides.remote) & word) == 0) return by_byte;
+  const auto is_of_both = [&] {
+    return ((merged.value ^ sides.own) & word) != 0 && ((merged.value ^ sides.remote) & word) != 0;
+  };
+  if (!is_of_both()) return;
   const auto value = [&](std::uint64_t of) { return (of & word) >> 8 * at; };
   const std::size_t unit =
       rule.unit_of({sides.place + at, width, value(sides.own), value(sides.twin), value(sides.remote)});
   if (unit < width && width > int_bytes) {
-    const std::uint64_t lower = with_whole_values(sides, by_byte, at, width / 2, rule);
-    return with_whole_values(sides, lower, at + width / 2, width / 2, rule);
+    keep_whole_values(sides, at, width / 2, rule, merged);
+    keep_whole_values(sides, at + width / 2, width / 2, rule, merged);
+    return;
   }
+  merged.asked |= word;
   const std::uint64_t kept = widened(differing_bytes(sides.own, sides.twin), unit);
-  return (by_byte & ~word) | (((sides.own & kept) | (sides.remote & ~kept)) & word);
+  merged.value = (merged.value & ~word) | (((sides.own & kept) | (sides.remote & ~kept)) & word);
+  if (is_of_both()) merged.joined |= word;
 }
 
-std::uint64_t merged_word(const std::byte* place, std::uint64_t own, std::uint64_t twin, std::uint64_t remote,
-                          WordRule& rule) {
-  if (own == twin) return remote;
+MergedWord merged_word(const std::byte* place, std::uint64_t own, std::uint64_t twin, std::uint64_t remote,
+                       WordRule& rule) {
+  if (own == twin) return {remote};
   const std::uint64_t changed = differing_bytes(own, twin);
-  std::uint64_t result = (own & changed) | (remote & ~changed);
+  MergedWord merged{(own & changed) | (remote & ~changed)};
   for (std::size_t at = 0; at < 8; at += rule.word_bytes())
-    result = with_whole_values({place, own, twin, remote}, result, at, rule.word_bytes(), rule);
-  return result;
+    keep_whole_values({place, own, twin, remote}, at, rule.word_bytes(), rule, merged);
+  return merged;
+}
+
+// `place`: of the word, where this side had `own`.
+void count_races(const std::byte* place, std::uint64_t own, std::uint64_t twin, std::uint64_t remote,
+                 const MergedWord& result, const WordRule& rule, RaceCount& races) {
+  const std::uint64_t theirs = differing_bytes(remote, twin);
+  const std::uint64_t both = differing_bytes(own, twin) & theirs;
+  races.benign += bytes_in(both & ~differing_bytes(own, remote));
+  std::uint64_t lost = theirs & differing_bytes(result.value, remote);
+  if (!rule.keeps_what_is_proved()) lost &= both;
+  if (lost == 0) return;
+  if (races.bytes == 0) {
+    races.first = place + __builtin_ctzll(lost) / 8;
+    races.first_is_known = (result.asked & lost & -lost) != 0;
+  }
+  races.bytes += bytes_in(lost);
+  races.joined = races.joined || (result.joined & lost) != 0;
 }
 
 // Another thread may store to bytes beside those that are `changed`. Where these are a word as a whole one
@@ -101,23 +129,19 @@ void merge_word(std::byte* own, std::byte* twin, std::uint64_t twin_value, std::
     __builtin_memcpy(twin, &remote, sizeof remote);
     return;
   }
-  std::uint64_t result = merged_word(own, mine, twin_value, remote, rule);
+  MergedWord result = merged_word(own, mine, twin_value, remote, rule);
   if (sharing == Sharing::exclusive) {
-    __atomic_store_n(place, result, __ATOMIC_RELAXED);
+    __atomic_store_n(place, result.value, __ATOMIC_RELAXED);
   } else {
     // Another thread may store to a part of the word at this moment: that stays, and no thread sees a half.
-    while (result != mine &&
-           !__atomic_compare_exchange_n(place, &mine, result, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    while (result.value != mine && !__atomic_compare_exchange_n(place, &mine, result.value, false,
+                                                                __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       result = merged_word(own, mine, twin_value, remote, rule);
     }
   }
-  const std::uint64_t kept = rebase == Rebase::yes ? remote : result;
+  const std::uint64_t kept = rebase == Rebase::yes ? remote : result.value;
   __builtin_memcpy(twin, &kept, sizeof kept);
-  if (mine == twin_value) return;
-  const std::uint64_t both = differing_bytes(mine, twin_value) & differing_bytes(remote, twin_value);
-  const std::uint64_t unequal = both & differing_bytes(mine, remote);
-  races.bytes += bytes_in(unequal);
-  races.benign += bytes_in(both & ~unequal);
+  if (mine != twin_value) count_races(own, mine, twin_value, remote, result, rule, races);
 }
 
 const MergeKernels& merge_kernels() {

@@ -11,8 +11,11 @@ namespace musubi::coherence {
 
 // Bytes that both the home and this rank changed since the twin.
 struct RaceCount {
-  std::uint64_t bytes = 0;   // with different results
+  std::uint64_t bytes = 0;   // with different results; or the other side's, lost with a word kept whole
   std::uint64_t benign = 0;  // both wrote the same value
+  const std::byte* first = nullptr;  // one of `bytes`, in the private bytes
+  bool first_is_known = false;       // the rule was asked about its word
+  bool joined = false;               // a word with such a byte is now that of neither side
 };
 
 enum class Sharing : std::uint8_t {
@@ -36,13 +39,18 @@ class WordRule {
   virtual std::size_t unit_of(const Conflict& conflict) noexcept = 0;
   // Width of the words in which conflicts are looked for: 4 or 8.
   std::size_t word_bytes() const { return word_bytes_; }
+  // Whether a word is kept whole only if this side stored it whole: then each change of the other side to it
+  // is a race. Otherwise it may be one to a neighbour.
+  bool keeps_what_is_proved() const { return keeps_what_is_proved_; }
 
  protected:
-  explicit WordRule(std::size_t word_bytes) : word_bytes_(word_bytes) {}
+  WordRule(std::size_t word_bytes, bool keeps_what_is_proved)
+      : word_bytes_(word_bytes), keeps_what_is_proved_(keeps_what_is_proved) {}
   ~WordRule() = default;
 
  private:
   std::size_t word_bytes_;
+  bool keeps_what_is_proved_;
 };
 
 enum class Rebase : std::uint8_t { no, yes };

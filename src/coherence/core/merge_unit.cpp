@@ -23,7 +23,7 @@ std::size_t word_bytes_for(std::size_t widest) {
 
 MergeUnit::MergeUnit(const Block& block, const StoreBound& bound, Rank other, trace::Counters& counters,
                      RaceLog* log)
-    : WordRule(word_bytes_for(widest_in(block, bound))),
+    : WordRule(word_bytes_for(widest_in(block, bound)), block.segment.merge_unit == 0),
       block_(block),
       bound_(bound),
       widest_(widest_in(block, bound)),
@@ -32,8 +32,7 @@ MergeUnit::MergeUnit(const Block& block, const StoreBound& bound, Rank other, tr
       log_(log) {}
 
 std::size_t MergeUnit::unit_of(const Conflict& conflict) noexcept {
-  const std::uintptr_t address =
-      block_.extent.address + static_cast<std::size_t>(conflict.place - block_.own);
+  const std::uintptr_t address = address_of(conflict.place);
   const std::size_t unit = unit_in(address, conflict.bytes);
   if (unit < conflict.bytes && conflict.bytes > int_bytes) return unit;  // each half is asked for
   const bool whole = unit == conflict.bytes;

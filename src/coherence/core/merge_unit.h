@@ -25,6 +25,11 @@ class MergeUnit final : public WordRule {
   // from the twin. `other`: the rank that the remote bytes come from.
   MergeUnit(const Block& block, const StoreBound& bound, Rank other, trace::Counters& counters, RaceLog* log);
 
+  // Where the program sees a place of the private bytes of this merge.
+  std::uintptr_t address_of(const std::byte* place) const noexcept {
+    return block_.extent.address + static_cast<std::size_t>(place - block_.own);
+  }
+  Rank other() const { return other_; }
   // Whether merging by byte is right for the whole block, and nothing is to be noted: no rule is needed.
   bool is_byte() const { return log_ == nullptr && block_.segment.merge_unit == 1; }
   std::size_t unit_of(const Conflict& conflict) noexcept override;

@@ -2,6 +2,13 @@
 
 namespace musubi::coherence {
 
+void RaceLog::note_race(std::uintptr_t first, Rank other, bool joined) noexcept {
+  lock_.lock();
+  if (!first_) first_ = {first, other};
+  has_joined_ = has_joined_ || joined;
+  lock_.unlock();
+}
+
 void RaceLog::note(std::uintptr_t address, std::size_t bytes, Rank other, bool kept_whole) noexcept {
   lock_.lock();
   std::size_t i = 0;

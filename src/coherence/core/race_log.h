@@ -1,9 +1,11 @@
-// The first words that a rank found changed by two ranks, for the report at the end of the job.
+// What a rank found changed by two ranks without an order between them, for the end of the job: the first
+// byte, and for the report of races the first words.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/ids.h"
@@ -22,6 +24,16 @@ class RaceLog {
   };
   static constexpr std::size_t places_max = 16;
 
+  struct First {
+    std::uintptr_t address;
+    Rank other;  // whose change met ours
+  };
+  // A merge found a race. `joined`: a word of it is now that of neither side. Any thread; in a fault, too.
+  void note_race(std::uintptr_t first, Rank other, bool joined) noexcept;
+  // REQUIRES: no one notes at the same time. Result: none: there was no race.
+  const std::optional<First>& first() const noexcept { return first_; }
+  bool has_joined() const noexcept { return has_joined_; }
+
   // Any thread; in a fault, too. More places than fit are dropped.
   void note(std::uintptr_t address, std::size_t bytes, Rank other, bool kept_whole) noexcept;
   // REQUIRES: nobody notes meanwhile.
@@ -29,6 +41,8 @@ class RaceLog {
 
  private:
   SpinLock lock_;
+  std::optional<First> first_;
+  bool has_joined_ = false;
   std::array<Place, places_max> places_{};
   std::size_t count_ = 0;
 };

@@ -3,6 +3,7 @@
 // is the new one.
 #include "coherence/migrating/far_merges.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -21,16 +22,24 @@ Task<bool> FarMerges::release(Block& b) {
   const BufferPool::Buffer message(messages_);
   Changes changes(ground_.store, b, snapshot.data(), {});
   Rank home = ground_.believed_home(b);
+  Twin twin = Twin::left_out;
   std::optional<std::uint8_t> alone;
   for (;;) {
-    const Message written = write_message(b, changes, message.data());
-    if (!alone && wants_home(b, changes, written)) co_return false;
+    const std::size_t from = changes.passed();
+    const Message written = write_message(b, changes, twin, message.data());
+    if (!alone && twin == Twin::left_out && wants_home(b, changes, written)) co_return false;
     if (written.bytes == 0) break;
     const std::span<const std::byte> sent(message.data(), written.bytes);
-    const std::optional<ChangesResult> result = co_await send(b, &home, sent);
-    if (!result) co_return false;
-    if (!alone) alone = rules::next_releases_alone(e, result->found.write_ts);
-    take_result(b, home, *result, sent);
+    ChangesResult result{};
+    const fabric::Verdict verdict = co_await send(b, &home, sent, &result);
+    if (verdict == changes_at_home::contested && twin == Twin::left_out) {
+      twin = Twin::sent;
+      changes.pass(from);
+      continue;
+    }
+    if (verdict != changes_at_home::done) co_return false;
+    if (!alone) alone = rules::next_releases_alone(e, result.found.write_ts);
+    take_result(b, home, result, sent);
   }
   ground_.count(Counter::comparisons);
   if (!alone) co_return true;  // what differed is as it was
@@ -39,34 +48,31 @@ Task<bool> FarMerges::release(Block& b) {
   co_return true;
 }
 
-// A rank that took live bytes of this one decides what the twin is. Races are found where both sides are at
-// hand.
+// A rank that took live bytes of this one decides what the twin is.
 bool FarMerges::may_send(const Block& b) const {
-  return !b.entry.gave_up_copy && !ground_.store.has_private_parts(b) && ground_.store.races() == nullptr;
+  return !b.entry.gave_up_copy && !ground_.store.has_private_parts(b);
 }
 
 // What does not fit is cut between two words, which are never seen in parts.
-FarMerges::Message FarMerges::write_message(const Block& b, Changes& changes, std::byte* message) const {
+FarMerges::Message FarMerges::write_message(const Block& b, Changes& changes, Twin twin,
+                                            std::byte* message) const {
   constexpr std::size_t word = sizeof(std::uint64_t);
-  const ChangesRequest request{b.id.value, b.entry.write_ts.value, ground_.times.acquired().value,
-                               b.initial_home.value, 0};
+  const ChangesRequest request{
+      b.id.value, b.entry.write_ts.value, ground_.times.acquired().value, b.initial_home.value, twin, {}};
   std::memcpy(message, &request, sizeof request);
   std::size_t at = sizeof request, changed = 0;
   const std::size_t little = at + rules::first_changes_bytes_max(b.extent.bytes, ground_.parameters);
-  const std::size_t most = rules::is_first_release(b.entry) && little < fabric::call_argument_bytes_max
-                               ? little
-                               : fabric::call_argument_bytes_max;
+  const bool is_first = rules::is_first_release(b.entry) && twin == Twin::left_out;
+  const std::size_t most =
+      is_first ? std::min(little, fabric::call_argument_bytes_max) : fabric::call_argument_bytes_max;
   for (;;) {
     const Changes::Piece piece = changes.next();
-    if (piece.empty() || at + sizeof(ChangedRun) + word > most) break;
-    const std::size_t room = most - at - sizeof(ChangedRun);
+    const std::size_t room = most > at ? ChangedRuns::bytes_in(most - at, twin) : 0;
+    if (piece.empty() || room < word) break;
     const std::size_t end = piece.end - piece.begin <= room ? piece.end : (piece.begin + room) / word * word;
-    const ChangedRun run{static_cast<std::uint32_t>(piece.begin),
-                         static_cast<std::uint32_t>(end - piece.begin)};
-    std::memcpy(message + at, &run, sizeof run);
-    std::memcpy(message + at + sizeof run, changes.bytes_at(piece.begin), run.bytes);
-    at += sizeof run + run.bytes;
-    changed += run.bytes;
+    at += ChangedRuns::write(message + at, piece.begin, end, {changes.bytes_at(0), b.extent.bytes},
+                             {b.published, b.extent.bytes}, twin);
+    changed += end - piece.begin;
     changes.pass(end);
   }
   return changed == 0 ? Message{} : Message{at, changed};
@@ -78,18 +84,19 @@ bool FarMerges::wants_home(const Block& b, Changes& changes, const Message& firs
   return rules::changes_most(first.changed + (is_all ? 0 : changes.bytes_left()), b.extent.bytes);
 }
 
-Task<std::optional<ChangesResult>> FarMerges::send(const Block& b, Rank* home,
-                                                   std::span<const std::byte> message) {
+Task<fabric::Verdict> FarMerges::send(const Block& b, Rank* home, std::span<const std::byte> message,
+                                      ChangesResult* result) {
   unsigned links = 0;
   for (unsigned look = 0; look < rules::visit_looks_max && links <= rules::visit_links_max; ++look) {
-    if (*home == ground_.self()) co_return std::nullopt;
+    if (*home == ground_.self()) break;
     fabric::Answer<ChangesResult> answer{};
     const std::array<fabric::Step, 1> step{
         fabric::call(merge_procedure, message, answer.end, sizeof answer.result)};
     co_await fabric::transfer(ground_.fabric, *home, step);
     switch (answer.end.verdict) {
       case changes_at_home::done:
-        co_return answer.result;
+        *result = answer.result;
+        co_return changes_at_home::done;
       case changes_at_home::elsewhere:
         *home = ground_.place_after(b, *home, Rank{answer.result.home}, ++links);
         break;
@@ -97,10 +104,10 @@ Task<std::optional<ChangesResult>> FarMerges::send(const Block& b, Rank* home,
         co_await pause(look);
         break;
       default:
-        co_return std::nullopt;
+        co_return answer.end.verdict;
     }
   }
-  co_return std::nullopt;
+  co_return changes_at_home::refused;
 }
 
 // The twin gets what was sent, and no more: threads of this rank may have written meanwhile. Others are told
@@ -110,12 +117,11 @@ void FarMerges::take_result(Block& b, Rank home, const ChangesResult& result,
   Entry& e = b.entry;
   twins_.note_copy(b);
   if (ground_.injected(InjectedBug::sent_with_later_writes)) (void)ground_.store.copy_changes(b);
-  for (std::size_t at = sizeof(ChangesRequest); at != message.size();) {
-    ChangedRun run;
-    std::memcpy(&run, message.data() + at, sizeof run);
-    std::memcpy(b.published + run.begin, message.data() + at + sizeof run, run.bytes);
-    at += sizeof run + run.bytes;
-  }
+  ChangesRequest request;
+  std::memcpy(&request, message.data(), sizeof request);
+  ChangedRuns runs(message.subspan(sizeof request), b.extent.bytes, request.twin);
+  ChangedRuns::Run run;
+  while (runs.take(run)) std::memcpy(b.published + run.begin, run.bytes.data(), run.bytes.size());
   ground_.note_home(b, home);
   ground_.learn_atomic_words(b.words, result.atomic_words);
   const bool is_whole =

@@ -33,12 +33,14 @@ class FarMerges {
     std::size_t bytes = 0;    // of all; 0: there were no more changes
     std::size_t changed = 0;  // bytes that it changes
   };
-  // Puts the next changes to `message`, behind a request.
-  Message write_message(const Block& b, Changes& changes, std::byte* message) const;
+  // Puts the next changes to `message`, after a request.
+  Message write_message(const Block& b, Changes& changes, Twin twin, std::byte* message) const;
   // Whether the home is to come here, now that the first message is written.
   bool wants_home(const Block& b, Changes& changes, const Message& first) const;
-  // `home`: where the home may be, and where it was found. Result: none if it does not merge.
-  Task<std::optional<ChangesResult>> send(const Block& b, Rank* home, std::span<const std::byte> message);
+  // `home`: where the home may be, and where it was found. Result: done, with `result`; contested; or it does
+  // not merge.
+  Task<fabric::Verdict> send(const Block& b, Rank* home, std::span<const std::byte> message,
+                             ChangesResult* result);
   void take_result(Block& b, Rank home, const ChangesResult& result, std::span<const std::byte> message);
 
   Ground& ground_;

@@ -37,12 +37,11 @@ bool HeldBackStore::hold(Block& b, const std::byte* remote, Rank giver) {
 void HeldBackStore::show_part(const Block& b, std::size_t begin, std::size_t end) {
   HeldBack& held = blocks_.of(b.id);
   MergeUnit unit = store_.unit_of(b, b.own, held.giver);
-  WordRule* const rule = unit.is_byte() ? nullptr : &unit;
   store_.for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     const std::size_t from = std::max(at, begin), to = std::min(at + bytes, end);
     if (from >= to) return;
     store_.merge_part(b.own + from, held.base->data() + from, b.published + from, to - from, Rebase::yes,
-                      Sharing::open, rule);
+                      Sharing::open, unit);
   });
 }
 
@@ -89,7 +88,6 @@ bool HeldBackStore::publish_changes(const Block& b) {
   const BufferPool::Buffer seen(store_.scratch()), merged(store_.scratch());
   bool changed = false;
   MergeUnit unit = store_.unit_of(b, merged.data(), held.giver);
-  WordRule* const rule = unit.is_byte() ? nullptr : &unit;
   store_.for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     std::byte* const base = held.base->data() + at;
     std::memcpy(seen.data() + at, b.own + at, bytes);
@@ -97,7 +95,7 @@ bool HeldBackStore::publish_changes(const Block& b) {
     changed = true;
     std::memcpy(merged.data() + at, seen.data() + at, bytes);
     store_.merge_part(merged.data() + at, base, b.published + at, bytes, Rebase::no, Sharing::exclusive,
-                      rule);
+                      unit);
     std::memcpy(b.published + at, merged.data() + at, bytes);
     std::memcpy(base, seen.data() + at, bytes);
   });

@@ -18,31 +18,62 @@ using fabric::Call;
 using fabric::Verdict;
 using Bytes = std::span<const std::byte>;
 
-// Takes the first run from what is left. Result: false if that is none.
-bool take_run(Bytes& left, ChangedRun& run, Bytes& bytes) noexcept {
-  if (left.size() < sizeof run) return false;
-  std::memcpy(&run, left.data(), sizeof run);
-  left = left.subspan(sizeof run);
-  if (run.bytes > left.size()) return false;
-  bytes = left.first(run.bytes);
-  left = left.subspan(run.bytes);
-  return true;
+bool are_runs(ChangedRuns runs) noexcept {
+  ChangedRuns::Run run;
+  while (runs.take(run)) {
+  }
+  return runs.empty();
 }
 
-bool are_runs(Bytes all, std::size_t block_bytes) noexcept {
-  ChangedRun run;
-  Bytes bytes;
-  while (!all.empty()) {
-    if (!take_run(all, run, bytes)) return false;
-    if (run.begin > block_bytes || run.bytes > block_bytes - run.begin) return false;
+// Whether another rank has changed bytes of a run since the version of the caller's twin.
+bool are_contested(ChangedRuns runs, const std::byte* published, const Hooks& hooks) noexcept {
+  if (hooks.injected(InjectedBug::contest_not_seen)) return false;
+  ChangedRuns::Run run;
+  while (runs.take(run)) {
+    if (check_of({published + run.begin, run.bytes.size()}) != run.check) return true;
   }
-  return true;
+  return false;
 }
+
+// What the caller and others have both changed since the caller's twin, before it is laid over `published`.
+class Contest {
+ public:
+  Contest(const std::byte* published, const MergeUnit& unit) noexcept : published_(published), unit_(unit) {}
+
+  void look_at(const ChangedRuns::Run& run) noexcept {
+    for (std::size_t at = run.begin; at != run.end(); ++at) {
+      const std::byte own = run.own_words[at - run.words_begin], twin = run.twin_words[at - run.words_begin];
+      const bool changed_by_both = published_[at] != twin && (own != twin || unit_.keeps_what_is_proved());
+      if (!changed_by_both || own == published_[at]) continue;
+      if (races_.bytes++ == 0) races_.first = published_ + at;
+      races_.joined = races_.joined || is_joined(run, at);
+    }
+  }
+  // `first` lies in the published bytes.
+  const RaceCount& races() const noexcept { return races_; }
+
+ private:
+  // Whether the word around `at`, of which the caller's byte stays, keeps bytes of others, too.
+  bool is_joined(const ChangedRuns::Run& run, std::size_t at) const noexcept {
+    const std::size_t width = unit_.word_bytes(), begin = at / width * width;
+    const std::size_t end = std::min(begin + width, run.words_begin + run.own_words.size());
+    for (std::size_t i = begin; i < end; ++i) {
+      const bool is_sent = run.begin <= i && i < run.end();
+      const std::byte own = run.own_words[i - run.words_begin];
+      if (!is_sent && own == run.twin_words[i - run.words_begin] && own != published_[i]) return true;
+    }
+    return false;
+  }
+
+  const std::byte* const published_;
+  const MergeUnit& unit_;
+  RaceCount races_;
+};
 
 class Overlay {
  public:
-  Overlay(BlockStore& store, const Block& block, HomeBytes home, WordRule* rule) noexcept
-      : store_(store), block_bytes_(block.extent.bytes), home_(home), rule_(rule) {}
+  Overlay(BlockStore& store, const Block& block, HomeBytes home, MergeUnit& unit) noexcept
+      : store_(store), block_bytes_(block.extent.bytes), home_(home), unit_(unit) {}
 
   void lay(std::size_t at, Bytes bytes) noexcept {
     while (!bytes.empty()) {
@@ -55,7 +86,7 @@ class Overlay {
     }
   }
   void end_line() noexcept {
-    if (filled_ != 0) store_.merge_at_home(home_, line_, bytes_, filled_, rule_);
+    if (filled_ != 0) store_.merge_at_home(home_, line_, bytes_, filled_, unit_);
     filled_ = 0;
   }
 
@@ -72,25 +103,31 @@ class Overlay {
   BlockStore& store_;
   const std::size_t block_bytes_;
   const HomeBytes home_;
-  WordRule* const rule_;
+  MergeUnit& unit_;
   std::size_t line_ = 0;
   std::size_t filled_ = 0;
   alignas(line_bytes) std::byte bytes_[line_bytes];
 };
 
 // Result: the lines.
-LineMask merge(const HomeSide& side, const Block& block, HomeBytes home, Rank caller, Bytes runs) noexcept {
+LineMask merge(const HomeSide& side, const Block& block, HomeBytes home, Rank caller,
+               ChangedRuns runs) noexcept {
   MergeUnit unit = side.store->unit_of(block, home.own, caller);
-  const bool by_byte = unit.is_byte() || side.hooks.injected(InjectedBug::words_merged_by_byte);
-  Overlay overlay(*side.store, block, home, by_byte ? nullptr : &unit);
-  ChangedRun run;
-  Bytes bytes;
+  Overlay overlay(*side.store, block, home, unit);
+  Contest contest(home.published, unit);
+  ChangedRuns::Run run;
   LineMask lines;
-  while (take_run(runs, run, bytes)) {
-    overlay.lay(run.begin, bytes);
-    lines.set_bytes(run.begin, run.begin + run.bytes, block.extent.bytes);
+  while (runs.take(run)) {
+    if (!run.twin_words.empty()) contest.look_at(run);
+    overlay.lay(run.begin, run.bytes);
+    lines.set_bytes(run.begin, run.end(), block.extent.bytes);
   }
   overlay.end_line();
+  RaceCount races = contest.races();
+  if (races.bytes != 0) {
+    races.first = home.own + (races.first - home.published);
+    side.store->note_races(races, unit);
+  }
   return lines;
 }
 
@@ -107,12 +144,11 @@ Verdict merge_changes_at_home(Call& call, const void* data) noexcept {
   ChangesRequest request;
   if (!call.read(request) || request.block >= side.store->space().blocks()) return fabric::malformed;
   const Block block = side.store->block(BlockId{request.block});
-  const Bytes runs = call.arguments().subspan(sizeof request);
+  const ChangedRuns runs(call.arguments().subspan(sizeof request), block.extent.bytes, request.twin);
   HomeSection section(call, side, request.block);
   HomeBytes home{call.at(private_region, block.extent.offset, block.extent.bytes),
                  call.at(published_region, block.extent.offset, block.extent.bytes)};
-  if (!section.exists() || home.own == nullptr || home.published == nullptr ||
-      !are_runs(runs, block.extent.bytes)) {
+  if (!section.exists() || home.own == nullptr || home.published == nullptr || !are_runs(runs)) {
     return fabric::malformed;
   }
   ChangesResult result{};
@@ -121,7 +157,9 @@ Verdict merge_changes_at_home(Call& call, const void* data) noexcept {
   if (entered != changes_at_home::done) return entered;
   result.found = section.version();
   const bool may = may_change(side.hooks, section) && result.found.write_ts.value >= request.write_ts;
-  if (may) {
+  const bool contested =
+      may && request.twin == Twin::left_out && are_contested(runs, home.published, side.hooks);
+  if (may && !contested) {
     // Threads that wait at a barrier use their stacks.
     const bool holds_stacks = side.store->space().segment_of(block.id).holds_stacks;
     if (section.is_quiescent() && !holds_stacks) home.sharing = Sharing::exclusive;
@@ -133,6 +171,7 @@ Verdict merge_changes_at_home(Call& call, const void* data) noexcept {
   }
   section.leave();
   if (!may) return changes_at_home::refused;
+  if (contested) return changes_at_home::contested;
   return call.add(result) ? changes_at_home::done : fabric::malformed;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "coherence/core/version.h"
+#include "coherence/migrating/changed_runs.h"
 #include "coherence/migrating/home_section.h"
 #include "fabric/calls.h"
 
@@ -17,13 +18,8 @@ struct ChangesRequest {
   std::uint64_t write_ts;      // of the version that the caller has
   std::uint64_t acquired;      // until then at least it wants to hold the new one
   std::uint32_t initial_home;  // of the block
-  std::uint32_t reserved;
-};
-
-// Bytes [begin, begin + bytes) of the block; they follow.
-struct ChangedRun {
-  std::uint32_t begin;
-  std::uint32_t bytes;
+  Twin twin;
+  std::uint8_t reserved[3];
 };
 
 struct ChangesResult {

@@ -16,6 +16,7 @@ inline constexpr fabric::Verdict done = 1;
 inline constexpr fabric::Verdict elsewhere = 2;  // the home has moved on
 inline constexpr fabric::Verdict busy = 3;       // somebody has the lock: try again
 inline constexpr fabric::Verdict refused = 4;    // the block must come to the caller
+inline constexpr fabric::Verdict contested = 5;  // others changed the same bytes: send the twin's along
 }  // namespace changes_at_home
 
 class HomeSection {

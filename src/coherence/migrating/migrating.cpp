@@ -98,9 +98,6 @@ Task<bool> Migrating::fault(BlockId block, vm::Access wanted) {
 void Migrating::set_store_bound(const StoreBound& bound) noexcept {
   parts_->ground.store.set_store_bound(bound);
 }
-const RaceLog* Migrating::races() const noexcept {
-  return parts_->ground.store.races();
-}
 Task<> Migrating::release(Scope, bool quiescent) {
   return parts_->releases.release(quiescent);
 }

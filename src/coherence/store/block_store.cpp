@@ -99,37 +99,45 @@ void BlockStore::copy_from(const Block& b, const std::byte* remote) const {
 
 MergeUnit BlockStore::unit_of(const Block& b, const std::byte* own, Rank giver) {
   return MergeUnit({space_.segment_of(b.id), b.extent, own}, store_bound(), giver, counters_,
-                   parameters_.report_races ? &races_ : nullptr);
+                   parameters_.report_races ? memory_.races : nullptr);
 }
 
 void BlockStore::merge(const Block& b, std::byte* twin, const std::byte* remote, Rebase rebase,
                        Sharing sharing, Rank giver) {
   MergeUnit unit = unit_of(b, b.own, giver);
-  const bool by_byte = unit.is_byte() || hooks().injected(InjectedBug::words_merged_by_byte);
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
-    merge_part(b.own + at, twin + at, remote + at, bytes, rebase, sharing, by_byte ? nullptr : &unit);
+    merge_part(b.own + at, twin + at, remote + at, bytes, rebase, sharing, unit);
   });
 }
 
 void BlockStore::merge_part(std::byte* own, std::byte* twin, const std::byte* remote, std::size_t bytes,
-                            Rebase rebase, Sharing sharing, WordRule* rule) {
+                            Rebase rebase, Sharing sharing, MergeUnit& unit) {
   const auto merge = rebase == Rebase::yes ? kernels_.merge_and_rebase : kernels_.merge_into_both;
-  const RaceCount races = merge(own, twin, remote, bytes, sharing, rule);
-  if (races.bytes != 0) counters_.add(trace::Counter::races, races.bytes);
+  const bool by_byte = unit.is_byte() || hooks().injected(InjectedBug::words_merged_by_byte);
+  const RaceCount races = merge(own, twin, remote, bytes, sharing, by_byte ? nullptr : &unit);
+  if (races.bytes != 0) note_races(races, unit);
+}
+
+void BlockStore::note_races(const RaceCount& races, const MergeUnit& unit) {
+  counters_.add(trace::Counter::races, races.bytes);
+  if (memory_.races == nullptr) return;
+  const std::uintptr_t address = unit.address_of(races.first);
+  memory_.races->note_race(address, unit.other(), races.joined);
+  if (!parameters_.report_races || races.first_is_known) return;
+  const std::size_t word_bytes = unit.word_bytes();
+  memory_.races->note(address / word_bytes * word_bytes, word_bytes, unit.other(), !races.joined);
 }
 
 // In lines, most of which neither side has changed: what differs is still in the nearest cache when it is
 // merged.
 bool BlockStore::merge_both(const Block& b, HomeBytes home, Sharing sharing, Rank giver) {
   constexpr std::size_t line = 512;
-  MergeUnit unit_here = unit_of(b, b.own, giver), unit_there = unit_of(b, home.own, giver);
-  const bool by_byte = unit_here.is_byte() || hooks().injected(InjectedBug::words_merged_by_byte);
-  std::array<WordRule*, 2> rules{by_byte ? nullptr : &unit_here, by_byte ? nullptr : &unit_there};
+  std::array<MergeUnit, 2> units{unit_of(b, b.own, giver), unit_of(b, home.own, giver)};
   bool changed = false;
   for_each_part(b, [&](std::size_t at, std::size_t bytes) {
     for (const std::size_t end = at + bytes; at < end;) {
       const std::size_t next = std::min(end, (at / line + 1) * line);
-      changed |= merge_both_lines(b, home, at, next - at, sharing, rules);
+      changed |= merge_both_lines(b, home, at, next - at, sharing, units);
       at = next;
     }
   });
@@ -147,7 +155,7 @@ void BlockStore::check_exclusive(const std::byte* own, std::size_t bytes) const 
 
 // Bytes that a thread of this rank writes meanwhile go along, or differ from the twin until the next release.
 bool BlockStore::merge_both_lines(const Block& b, HomeBytes home, std::size_t at, std::size_t bytes,
-                                  Sharing sharing, std::span<WordRule*, 2> rules) {
+                                  Sharing sharing, std::span<MergeUnit, 2> units) {
   std::byte* const own = b.own + at;
   std::byte* const twin = b.published + at;
   const bool changed_here = differ(own, twin, bytes);
@@ -156,21 +164,21 @@ bool BlockStore::merge_both_lines(const Block& b, HomeBytes home, std::size_t at
     prefetch_for_writing(home.published + at, bytes);
   }
   const bool changed_there = differ(home.published + at, twin, bytes);
-  if (changed_there) merge_part(own, twin, home.published + at, bytes, Rebase::yes, sharing, rules[0]);
+  if (changed_there) merge_part(own, twin, home.published + at, bytes, Rebase::yes, sharing, units[0]);
   if (!changed_here) return false;
   kernels_.copy_changes(twin, own, bytes);
-  merge_at_home(home, at, twin, bytes, rules[1]);
+  merge_at_home(home, at, twin, bytes, units[1]);
   return true;
 }
 
 void BlockStore::merge_at_home(HomeBytes home, std::size_t at, const std::byte* remote, std::size_t bytes,
-                               WordRule* rule) {
+                               MergeUnit& unit) {
   if (hooks().injected(InjectedBug::home_program_left_out)) {
     std::memcpy(home.published + at, remote, bytes);
     return;
   }
   if (home.sharing == Sharing::exclusive) check_exclusive(home.own + at, bytes);
-  merge_part(home.own + at, home.published + at, remote, bytes, Rebase::yes, home.sharing, rule);
+  merge_part(home.own + at, home.published + at, remote, bytes, Rebase::yes, home.sharing, unit);
 }
 
 // Where it becomes wider, no merge is under way of anything that the rank wrote.

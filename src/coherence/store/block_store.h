@@ -20,7 +20,6 @@
 #include "coherence/core/merge_unit.h"
 #include "coherence/core/parameters.h"
 #include "coherence/core/private_parts.h"
-#include "coherence/core/race_log.h"
 #include "coherence/store/rank_memory.h"
 #include "hooks/hooks.h"
 #include "trace/counters.h"
@@ -102,26 +101,26 @@ class BlockStore {
   // Result: whether this rank had changes.
   bool merge_both(const Block& b, HomeBytes home, Sharing sharing, Rank giver);
   // What another rank has changed of one stretch of a home's block: `remote` goes into its public copy, and
-  // into its private bytes, as merge_both() says. `rule` may be null; under the lock there.
+  // into its private bytes, as merge_both() says. Under the lock there.
   void merge_at_home(HomeBytes home, std::size_t at, const std::byte* remote, std::size_t bytes,
-                     WordRule* rule);
+                     MergeUnit& unit);
   // One part of a merge that began elsewhere, of bytes whose private address is `own`.
   void merge_part(std::byte* own, std::byte* twin, const std::byte* remote, std::size_t bytes, Rebase rebase,
-                  Sharing sharing, WordRule* rule);
+                  Sharing sharing, MergeUnit& unit);
+  // The merge that `unit` was made for has found these.
+  void note_races(const RaceCount& races, const MergeUnit& unit);
   // How to merge words that both sides have changed (docs/decisions/merge_unit.md). `own`: the address of the
   // block's private bytes in this merge.
   MergeUnit unit_of(const Block& b, const std::byte* own, Rank giver);
 
   // As Protocol::set_store_bound().
   void set_store_bound(const StoreBound& bound) noexcept;
-  // Null: races are not noted one by one.
-  const RaceLog* races() const { return parameters_.report_races ? &races_ : nullptr; }
 
  private:
   StoreBound store_bound() const;
   void check_exclusive(const std::byte* own, std::size_t bytes) const;
   bool merge_both_lines(const Block& b, HomeBytes home, std::size_t at, std::size_t bytes, Sharing sharing,
-                        std::span<WordRule*, 2> rules);
+                        std::span<MergeUnit, 2> units);
 
   const vm::Space& space_;
   const RankMemory memory_;
@@ -131,7 +130,6 @@ class BlockStore {
   const MergeKernels& kernels_;
   BlockGates<1024> gates_;
   BufferPool scratch_;
-  RaceLog races_;
   mutable SpinLock store_bound_lock_;
   StoreBound store_bound_;                     // in force
   std::atomic<std::uint32_t> store_bytes_{1};  // its bytes

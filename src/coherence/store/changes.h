@@ -26,8 +26,9 @@ class Changes {
   Piece next();
   // How many bytes next() would tell of until the end.
   std::size_t bytes_left();
-  // What lies before `end` has been dealt with.
+  // What lies before `end` has been dealt with; passed(): where that ends.
   void pass(std::size_t end) { at_ = end; }
+  std::size_t passed() const { return at_; }
   // The private bytes, as they were.
   const std::byte* bytes_at(std::size_t offset) const { return snapshot_ + offset; }
 

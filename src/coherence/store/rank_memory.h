@@ -6,6 +6,7 @@
 #include "coherence/core/block_pages.h"
 #include "coherence/core/block_words.h"
 #include "coherence/core/entry.h"
+#include "coherence/core/race_log.h"
 #include "coherence/core/signature.h"
 
 namespace musubi::coherence {
@@ -19,6 +20,7 @@ struct RankMemory {
   Entry* entries;
   Signature* signature;         // the rank's own, shared by its policies; in registered memory
   BlockPages* pages = nullptr;  // of private_view and published; null: what is taken stays
+  RaceLog* races = nullptr;     // null: races are only counted
 };
 
 }  // namespace musubi::coherence

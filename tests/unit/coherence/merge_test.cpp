@@ -150,6 +150,7 @@ void expect_merge(const MergeKernels& kernels, const Case& c, bool rebase, Shari
     own[i] = c.own[i] != c.twin[i] ? c.own[i] : c.remote[i];
     twin[i] = rebase ? c.remote[i] : own[i];
     if (c.own[i] != c.twin[i] && c.remote[i] != c.twin[i]) {
+      if (c.own[i] != c.remote[i] && expected.bytes == 0) expected.first = merged.own.data() + i;
       ++(c.own[i] == c.remote[i] ? expected.benign : expected.bytes);
     }
   }
@@ -157,6 +158,8 @@ void expect_merge(const MergeKernels& kernels, const Case& c, bool rebase, Shari
   EXPECT_EQ(merged.twin, twin) << kernels.name;
   EXPECT_EQ(races.bytes, expected.bytes) << kernels.name;
   EXPECT_EQ(races.benign, expected.benign) << kernels.name;
+  EXPECT_EQ(races.first, expected.first) << kernels.name;
+  EXPECT_FALSE(races.joined) << kernels.name << ": without a rule it is not known";
 }
 
 TEST(MergeKernels, MergeSelectsBytes) {
@@ -179,7 +182,8 @@ TEST(MergeKernels, MergeSelectsBytes) {
 // each half is a word.
 class FixedUnit final : public WordRule {
  public:
-  FixedUnit(std::size_t word_bytes, std::size_t unit) : WordRule(word_bytes), unit_(unit) {}
+  FixedUnit(std::size_t word_bytes, std::size_t unit, bool is_proved = false)
+      : WordRule(word_bytes, is_proved), unit_(unit) {}
   std::size_t unit_of(const Conflict& conflict) noexcept override {
     if (unit_ >= conflict.bytes || conflict.bytes == 4) places.push_back(conflict.place);
     return std::min(unit_, conflict.bytes);
@@ -233,6 +237,58 @@ TEST(MergeKernels, WordsInConflictKeepWhatTheRuleSays) {
             }
           }
         }
+      }
+    }
+  }
+}
+
+struct Words {
+  alignas(8) std::array<std::uint32_t, 2> own, twin, remote;
+};
+
+RaceCount races_of(const MergeKernels& kernels, Words words, FixedUnit rule) {
+  return kernels.merge_and_rebase(
+      reinterpret_cast<std::byte*>(words.own.data()), reinterpret_cast<std::byte*>(words.twin.data()),
+      reinterpret_cast<const std::byte*>(words.remote.data()), sizeof words.own, Sharing::exclusive, &rule);
+}
+
+// Kept whole, a word has lost what the other side changed: a race if this side is proved to have stored it
+// whole, and perhaps a neighbour's if the unit was only set.
+TEST(MergeKernels, ChangesLostWithAWordAreRacesWhereItsWidthIsProved) {
+  const Words neighbours{{0x5, 7}, {0, 7}, {0x900, 7}};
+  for (const MergeKernels* kernels : variants()) {
+    EXPECT_EQ(races_of(*kernels, neighbours, {4, 4, true}).bytes, 1u) << kernels->name;
+    EXPECT_EQ(races_of(*kernels, neighbours, {4, 4, false}).bytes, 0u) << kernels->name;
+    EXPECT_EQ(races_of(*kernels, neighbours, {4, 1, true}).bytes, 0u) << kernels->name;
+  }
+}
+
+TEST(MergeKernels, ARaceSaysWhetherItsWordIsJoined) {
+  const Words lone{{0x5, 7}, {0, 7}, {0x6, 8}}, wide{{7, 0x5}, {7, 0}, {7, 0x906}};
+  for (const MergeKernels* kernels : variants()) {
+    for (const bool is_proved : {false, true}) {
+      EXPECT_FALSE(races_of(*kernels, lone, {4, 1, is_proved}).joined) << kernels->name;
+      EXPECT_FALSE(races_of(*kernels, lone, {4, 1, is_proved}).first_is_known) << kernels->name;
+      EXPECT_TRUE(races_of(*kernels, wide, {4, 1, is_proved}).first_is_known) << kernels->name;
+      EXPECT_TRUE(races_of(*kernels, wide, {4, 1, is_proved}).joined) << kernels->name;
+      EXPECT_FALSE(races_of(*kernels, wide, {4, 4, is_proved}).joined) << kernels->name;
+      EXPECT_EQ(races_of(*kernels, wide, {4, 1, is_proved}).bytes, 1u) << kernels->name;
+    }
+    EXPECT_EQ(races_of(*kernels, wide, {4, 4, true}).bytes, 2u) << kernels->name;
+    EXPECT_TRUE(races_of(*kernels, lone, {8, 1}).joined) << kernels->name;
+  }
+}
+
+// The same value by both is no race, however wide the rule takes it to be.
+TEST(MergeKernels, TheSameValueByBothIsNoRace) {
+  const Words same{{0x101, 7}, {0, 7}, {0x101, 7}}, beside{{0x1, 7}, {0, 7}, {0x101, 7}};
+  for (const MergeKernels* kernels : variants()) {
+    for (const std::size_t unit : {1, 4}) {
+      for (const Words& words : {same, beside}) {
+        const RaceCount races = races_of(*kernels, words, {4, unit, true});
+        EXPECT_EQ(races.bytes, 0u) << kernels->name;
+        EXPECT_EQ(races.first, nullptr) << kernels->name;
+        EXPECT_FALSE(races.joined) << kernels->name;
       }
     }
   }

@@ -146,6 +146,7 @@ class StandinRuntime final : public runtime::Runtime,
   }
   void wake_local(const std::atomic<std::uint32_t>* word) override { os::futex_wake(*word); }
 
+  bool finishes_together() const noexcept override { return false; }
   void finish(int) override {}
   void leave(int) noexcept override {}
   [[noreturn]] void abort(int status, std::string_view reason) override {
