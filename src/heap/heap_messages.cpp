@@ -62,6 +62,10 @@ void HeapMessages::take_back() noexcept {
   }
 }
 
+bool HeapMessages::give_back(std::uintptr_t address, std::size_t bytes) noexcept {
+  return runtime_.memory().give_back(address, bytes);
+}
+
 void HeapMessages::on_free(Rank, std::uintptr_t address, std::size_t bytes) noexcept {
   const std::size_t held = bytes != 0 ? bytes : heap_.own_usable_bytes(address);
   auto* const waiting = new Waiting{address, bytes, nullptr};

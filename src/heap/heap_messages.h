@@ -33,6 +33,7 @@ class HeapMessages final : public ForeignMemory, public runtime::Messages::HeapL
   void release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept override;
   std::size_t usable_bytes(Rank owner, std::uintptr_t address) noexcept override;
   void take_back() noexcept override;
+  bool give_back(std::uintptr_t address, std::size_t bytes) noexcept override;
 
   // HeapListener, on the runtime's service thread:
   void on_free(Rank from, std::uintptr_t address, std::size_t bytes) noexcept override;

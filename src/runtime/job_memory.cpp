@@ -64,6 +64,13 @@ void JobMemory::store_zeros(void* address, std::size_t bytes) {
   }
 }
 
+bool JobMemory::give_back(std::uintptr_t address, std::size_t bytes) noexcept {
+  if (job_.ranks == 1) return os::drop_private(address, bytes);
+  const auto block = job_.plan.space.block_at(address);
+  if (!job_.one_memory || !block) return false;
+  return devices_.files().throw_out(job_.plan.space.extent(*block).offset, bytes);
+}
+
 void JobMemory::touch(const void* address, std::size_t bytes, bool for_writing) {
   if (bytes == 0) return;
   const std::size_t page = os::page_bytes();

@@ -32,6 +32,7 @@ class JobMemory final : public Memory {
   }
   void allow_code(std::uintptr_t address) override;
   void store_zeros(void* address, std::size_t bytes) override;
+  bool give_back(std::uintptr_t address, std::size_t bytes) noexcept override;
   void touch(const void* address, std::size_t bytes, bool for_writing) override;
   Result<void> become_copy(CopySource& source) override;
 
