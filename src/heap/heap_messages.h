@@ -52,6 +52,8 @@ class HeapMessages final : public ForeignMemory, public runtime::Messages::HeapL
     Waiting* next;
   };
 
+  void release_here(std::uintptr_t address, std::size_t bytes) noexcept;
+
   runtime::Runtime& runtime_;
   Heap& heap_;
   MappedMemory& mapped_;

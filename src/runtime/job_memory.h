@@ -11,8 +11,8 @@ namespace musubi::runtime {
 
 class JobMemory final : public Memory {
  public:
-  JobMemory(const JobContext& job, JobDevices& devices, StaticData& static_data,
-            coherence::Protocol& protocol, JobWords& words, JobSynchronization& synchronization)
+  JobMemory(JobContext& job, JobDevices& devices, StaticData& static_data, coherence::Protocol& protocol,
+            JobWords& words, JobSynchronization& synchronization)
       : job_(job),
         devices_(devices),
         static_data_(static_data),
@@ -39,7 +39,7 @@ class JobMemory final : public Memory {
  private:
   bool is_untouched(BlockId block, std::uint64_t data) const noexcept;
 
-  const JobContext& job_;
+  JobContext& job_;
   JobDevices& devices_;
   StaticData& static_data_;
   coherence::Protocol& protocol_;
