@@ -4,8 +4,26 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "../held.h"
 #include "check.h"
-#include "held.h"
+
+static struct holders all_holders;
+
+static long held_bytes(void) {
+  all_holders.count = 0;
+#pragma omp parallel
+  {
+    struct holders own;
+    own.count = 0;
+    note_process(&own);
+    note_memory_files(&own);
+#pragma omp critical(holders)
+    for (int i = 0; i < own.count; ++i) note_holder(&all_holders, own.key[i], own.bytes[i]);
+  }
+  long sum = 0;
+  for (int i = 0; i < all_holders.count; ++i) sum += all_holders.bytes[i];
+  return sum;
+}
 
 enum { MiB = 1 << 20, page = 4096 };
 // Free memory that each process may keep, and what it needs itself.

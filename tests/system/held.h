@@ -1,10 +1,9 @@
-// What the processes of this job hold: their private memory, that of the launcher or proxy that started them,
+// What the processes of a job hold: their private memory, that of the launcher or proxy that started them,
 // and the memory files of the runtime, each once. Calls of the kernel, past the C library: each rank looks at
 // its own process.
 #pragma once
 
 #include <fcntl.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,22 +52,9 @@ static void note_memory_files(struct holders* all) {
   }
 }
 
-static struct holders all_holders;
-
-static long held_bytes(void) {
-  all_holders.count = 0;
-#pragma omp parallel
-  {
-    struct holders own;
-    own.count = 0;
-    const long process = syscall(SYS_getpid), parent = syscall(SYS_getppid);
-    note_holder(&own, (unsigned long)process << 32, private_bytes_of(process));
-    note_holder(&own, (unsigned long)parent << 32, private_bytes_of(parent));
-    note_memory_files(&own);
-#pragma omp critical(holders)
-    for (int i = 0; i < own.count; ++i) note_holder(&all_holders, own.key[i], own.bytes[i]);
-  }
-  long sum = 0;
-  for (int i = 0; i < all_holders.count; ++i) sum += all_holders.bytes[i];
-  return sum;
+// Of the calling process.
+static void note_process(struct holders* all) {
+  const long process = syscall(SYS_getpid), parent = syscall(SYS_getppid);
+  note_holder(all, (unsigned long)process << 32, private_bytes_of(process));
+  note_holder(all, (unsigned long)parent << 32, private_bytes_of(parent));
 }
