@@ -65,8 +65,9 @@ class FreePages {
   static constexpr std::size_t pages_per_word = 64;
   // So much goes at a time: who wants it meanwhile waits.
   static constexpr std::size_t given_pages_max = 512;
-  // Zeros that are stored are cheaper than pages that come back to be touched, if all of them are.
-  static constexpr std::size_t cleared_by_giving_pages = 256;
+  // Zeros that are stored are cheaper than pages that come back to be touched, if all of them are: up to the
+  // size from which on glibc maps fresh memory, too.
+  static constexpr std::size_t cleared_by_giving_pages = (std::size_t{32} << 20) / page;
 
   struct Pages {
     std::size_t first, end;

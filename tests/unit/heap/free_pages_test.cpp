@@ -123,13 +123,14 @@ TEST_F(FreePagesTest, BlocksThatAreInUseInPartStay) {
 
 TEST_F(FreePagesTest, ClearStoresZerosOnlyWhereSomethingMayStand) {
   use(0, 2 * page);
-  use(64 * MiB, 8 * MiB);
+  use(32 * MiB, 8 * MiB);
+  use(64 * MiB, 40 * MiB);
   take(0, 128 * MiB);
   pages.clear(base, 128 * MiB, giver);
   EXPECT_TRUE(is_zero(0, 128 * MiB));
   ASSERT_EQ(giver.given.size(), 1u);
   EXPECT_EQ(giver.given[0].begin, base + 64 * MiB);
-  EXPECT_EQ(giver.given[0].bytes, 8 * MiB);
+  EXPECT_EQ(giver.given[0].bytes, 40 * MiB);
 }
 
 TEST_F(FreePagesTest, ClearKnowsWhatTheSystemCouldNotTake) {
