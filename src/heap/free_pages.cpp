@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <mutex>
 #include <new>
 #include <utility>
 
 #include "base/check.h"
+#include "base/held.h"
 
 namespace musubi::heap {
 namespace {
@@ -50,13 +50,11 @@ FreePages::Pages FreePages::pages_of(std::uintptr_t address, std::size_t bytes) 
 
 void FreePages::add(std::uintptr_t address, std::size_t bytes, std::uint64_t now_ns) noexcept {
   const Pages pages = pages_of(address, bytes);
-  const std::lock_guard hold(lock_);
-  for_each_word(pages.first, pages.end, [&](std::size_t word, std::uint64_t mask) {
-    free_[word] |= mask;
-    old_[word] &= ~mask;
-    seen_[word] &= ~mask;
-    std::atomic_ref(stale_[word]).fetch_or(mask, std::memory_order_relaxed);
-  });
+  const Held hold(lock_);
+  set(free_, pages);
+  unset(old_, pages);
+  unset(seen_, pages);
+  set(stale_, pages);
   kept_.fetch_add(pages.count(), std::memory_order_relaxed);
   in_use_ -= pages.count();
   look_at_clock(now_ns);
@@ -71,12 +69,7 @@ void FreePages::take(std::uintptr_t address, std::size_t bytes, std::uint64_t no
     ::sched_yield();
     lock_.lock();
   }
-  std::size_t taken = 0;
-  for_each_word(pages.first, pages.end, [&](std::size_t word, std::uint64_t mask) {
-    taken += static_cast<std::size_t>(std::popcount(free_[word] & mask));
-    free_[word] &= ~mask;
-  });
-  kept_.fetch_sub(taken, std::memory_order_relaxed);
+  kept_.fetch_sub(unset(free_, pages), std::memory_order_relaxed);
   in_use_ += pages.count();
   most_in_use_ = std::max(most_in_use_, in_use_);
   if (pages.end > end_.load(std::memory_order_relaxed)) end_.store(pages.end, std::memory_order_relaxed);
@@ -135,11 +128,32 @@ void FreePages::set_due() noexcept {
   if (due != is_due()) due_.store(due, std::memory_order_relaxed);
 }
 
-bool FreePages::is_all(const Words& words, Pages pages) const noexcept {
+// Words of stale pages are read without the lock.
+void FreePages::set(Words& words, Pages pages) noexcept {
+  for_each_word(pages.first, pages.end, [&](std::size_t word, std::uint64_t mask) {
+    std::atomic_ref(words[word]).fetch_or(mask, std::memory_order_relaxed);
+  });
+}
+
+// Result: how many were set.
+std::size_t FreePages::unset(Words& words, Pages pages) noexcept {
+  std::size_t count = 0;
+  for_each_word(pages.first, pages.end, [&](std::size_t word, std::uint64_t mask) {
+    const std::uint64_t before = std::atomic_ref(words[word]).fetch_and(~mask, std::memory_order_relaxed);
+    count += static_cast<std::size_t>(std::popcount(before & mask));
+  });
+  return count;
+}
+
+bool FreePages::is_all(const Words& words, Pages pages) noexcept {
   bool all = true;
   for_each_word(pages.first, pages.end,
                 [&](std::size_t word, std::uint64_t mask) { all = all && (words[word] & mask) == mask; });
   return all;
+}
+
+bool FreePages::goes(const Words& free, const Words* marked, Pages block) noexcept {
+  return is_all(free, block) && (marked == nullptr || is_all(*marked, block));
 }
 
 std::size_t FreePages::end_of_blocks() const noexcept {
@@ -147,9 +161,6 @@ std::size_t FreePages::end_of_blocks() const noexcept {
 }
 
 FreePages::Pages FreePages::next_to_go(std::size_t end, const Words* marked, std::size_t most) noexcept {
-  const auto goes = [&](Pages block) {
-    return is_all(free_, block) && (marked == nullptr || is_all(*marked, block));
-  };
   while (end != 0) {
     if (end % bits == 0 && free_[end / bits - 1] == 0 && block_pages_ <= bits) {
       end -= bits;
@@ -157,14 +168,12 @@ FreePages::Pages FreePages::next_to_go(std::size_t end, const Words* marked, std
     }
     Pages going{end - block_pages_, end};
     end = going.first;
-    if (!goes(going)) continue;
+    if (!goes(free_, marked, going)) continue;
     while (going.first != 0 && going.count() + block_pages_ <= most &&
-           goes({going.first - block_pages_, going.first})) {
+           goes(free_, marked, {going.first - block_pages_, going.first})) {
       going.first -= block_pages_;
     }
-    for_each_word(going.first, going.end,
-                  [&](std::size_t word, std::uint64_t mask) { free_[word] &= ~mask; });
-    kept_.fetch_sub(going.count(), std::memory_order_relaxed);
+    kept_.fetch_sub(unset(free_, going), std::memory_order_relaxed);
     return going;
   }
   return {0, 0};
@@ -177,10 +186,7 @@ void FreePages::give_back(Pages going, PageGiver& giver) noexcept {
   const bool gone = giver.give_back(address_of(going.first), going.count() * page);
   lock_.lock();
   leaving_ = {0, 0};
-  if (!gone) return;
-  for_each_word(going.first, going.end, [&](std::size_t word, std::uint64_t mask) {
-    std::atomic_ref(stale_[word]).fetch_and(~mask, std::memory_order_relaxed);
-  });
+  if (gone) unset(stale_, going);
 }
 
 void FreePages::give_back_old(PageGiver& giver) noexcept {
@@ -228,6 +234,7 @@ void FreePages::give_back(PageGiver& giver) noexcept {
 
 void FreePages::forget_threads() noexcept {
   new (&lock_) SpinLock;
+  const Held hold(lock_);
   leaving_ = {0, 0};
   is_giving_ = false;
 }

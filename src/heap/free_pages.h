@@ -78,7 +78,10 @@ class FreePages {
   void look_at_clock(std::uint64_t now_ns) noexcept MUSUBI_REQUIRES(lock_);
   void set_due() noexcept MUSUBI_REQUIRES(lock_);
   std::size_t pages_allowed() const noexcept MUSUBI_REQUIRES(lock_);
-  bool is_all(const Words& words, Pages pages) const noexcept MUSUBI_REQUIRES(lock_);
+  static void set(Words& words, Pages pages) noexcept;
+  static std::size_t unset(Words& words, Pages pages) noexcept;
+  static bool is_all(const Words& words, Pages pages) noexcept;
+  static bool goes(const Words& free, const Words* marked, Pages block) noexcept;
   bool is_over() const noexcept MUSUBI_REQUIRES(lock_) {
     return kept_.load(std::memory_order_relaxed) > pages_allowed();
   }

@@ -115,6 +115,23 @@ static void mapped_turn(int turn) {
   CHECK(munmap(memory, bytes - half) == 0);
 }
 
+// Mappings that stay, and whose pages the program drops.
+static void dropped_turn(int turn) {
+  enum { mappings = 24 };
+  static char* all[mappings * 64];
+  const size_t bytes = 8L * MiB + 5 * page;
+  char** const own = &all[(omp_get_thread_num() * mappings + turn % mappings) % (mappings * 64)];
+  if (*own == NULL) {
+    *own = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(*own != MAP_FAILED);
+  }
+  touch(*own, bytes);
+  CHECK(madvise(*own + page, bytes - page, MADV_DONTNEED) == 0);
+  CHECK((*own)[0] == 1);
+  for (size_t i = page; i < bytes; i += 256 * page) CHECK((*own)[i] == 0);
+  CHECK((*own)[bytes - 1] == 0);
+}
+
 static void* use_stack(void* nothing) {
   volatile char part[32 << 10];
   for (size_t i = 0; i < sizeof part; i += page) part[i] = 1;
@@ -196,14 +213,14 @@ static const struct kind {
   long used_per_thread, used;  // at one time
   int in_region;
 } kinds[] = {
-    {"small", small_turn, 1100, 2L * MiB, 0, 1},    {"aligned", aligned_turn, 1100, 4L * MiB, 0, 1},
-    {"zeroed", zeroed_turn, 1100, 2L * MiB, 0, 1},  {"huge", huge_turn, 12, 0, 192L * MiB, 1},
-    {"growing", growing_turn, 400, 4L * MiB, 0, 1}, {"handed", handed_turn, 440, 0, 20L * MiB, 1},
-    {"mapped", mapped_turn, 800, 2L * MiB, 0, 1},   {"threads", threads_turn, 8000, 0, 0, 1},
-    {"locks", locks_turn, 8000, 0, 0, 1},           {"descriptors", descriptors_turn, 2000, 0, 0, 1},
-    {"tasks", tasks_turn, 1000, 0, MiB, 1},         {"barriers", barriers_turn, 10000, 0, 0, 1},
-    {"criticals", criticals_turn, 10000, 0, 0, 1},  {"writes", writes_turn, 400, 0, MiB, 1},
-    {"regions", region_turn, 10000, 0, 0, 0},
+    {"small", small_turn, 1100, 2L * MiB, 0, 1},      {"aligned", aligned_turn, 1100, 4L * MiB, 0, 1},
+    {"zeroed", zeroed_turn, 1100, 2L * MiB, 0, 1},    {"huge", huge_turn, 12, 0, 192L * MiB, 1},
+    {"growing", growing_turn, 400, 4L * MiB, 0, 1},   {"handed", handed_turn, 440, 0, 20L * MiB, 1},
+    {"mapped", mapped_turn, 800, 2L * MiB, 0, 1},     {"dropped", dropped_turn, 96, 9L * MiB, 0, 1},
+    {"threads", threads_turn, 8000, 0, 0, 1},         {"locks", locks_turn, 8000, 0, 0, 1},
+    {"descriptors", descriptors_turn, 2000, 0, 0, 1}, {"tasks", tasks_turn, 1000, 0, MiB, 1},
+    {"barriers", barriers_turn, 10000, 0, 0, 1},      {"criticals", criticals_turn, 10000, 0, 0, 1},
+    {"writes", writes_turn, 400, 0, MiB, 1},          {"regions", region_turn, 10000, 0, 0, 0},
 };
 
 static void run_turns(const struct kind* kind, int first, int end) {
