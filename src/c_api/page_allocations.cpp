@@ -31,9 +31,10 @@ PageAllocation* PageAllocations::add() {
   return made;
 }
 
-// A thread that uses it against all rules still finds what it looks at.
+// A thread that uses it against all rules still finds what it looks at, until the next one is removed.
 void PageAllocations::remove(PageAllocation& allocation) {
   place(allocation.base >> offset_bits).store(nullptr);
+  removed_.reset(&allocation);
 }
 
 PageAllocation* PageAllocations::find(std::uint64_t address, std::uint64_t bytes) const {

@@ -42,6 +42,7 @@ class PageAllocations {
 
   // One thread at a time. Null: all numbers are used up.
   PageAllocation* add();
+  // The caller may look at it until it calls this again.
   void remove(PageAllocation& allocation);
   // The allocation that has all of these bytes, or null. Any thread.
   PageAllocation* find(std::uint64_t address, std::uint64_t bytes) const;
@@ -51,6 +52,7 @@ class PageAllocations {
     return std::atomic_ref(const_cast<PageAllocation*&>(table_[number]));
   }
   std::uint64_t next_ = 1;
+  std::unique_ptr<PageAllocation> removed_;
   SparseArray<PageAllocation*> table_{count_max};
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "base/ids.h"
@@ -34,6 +35,12 @@ class Room {
   virtual Task<std::size_t> take_over(std::span<const BlockId> blocks, std::size_t bytes) = 0;
   // 3. Throws out what has moved. Result: the bytes that are free now.
   virtual Task<std::size_t> end_offer(std::span<const BlockId> blocks) = 0;
+
+  // Zeros for the blocks [first, first+count), as if the calling thread stored them, and no memory: nobody
+  // has a use for what stands there. Result: whether it is so. Where it cannot be, as at another home, a
+  // block keeps its bytes, or what is here goes as by throw_out().
+  virtual Task<bool> discard(BlockId first, std::uint64_t count) = 0;
+
   // Of the bytes that are kept here those of blocks whose home was elsewhere, as far as it was looked at.
   virtual std::size_t copy_bytes() const = 0;
   // Of the blocks that may move.

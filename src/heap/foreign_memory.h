@@ -1,15 +1,16 @@
-// The heap's requests to other ranks. The runtime's messages carry them out (heap_messages.h); tests have
-// stand-ins.
+// The heap's requests to other ranks, and for the memory behind its pages. The runtime carries them out
+// (heap_messages.h); tests have stand-ins.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "base/ids.h"
+#include "heap/free_pages.h"
 
 namespace musubi::heap {
 
-class ForeignMemory {
+class ForeignMemory : public PageGiver {
  public:
   // Gives memory that `owner` allocated back to it, now or later: `bytes` of a mapping, or, for 0, all of an
   // allocation. The caller has written its last byte of it.

@@ -1,6 +1,7 @@
 #include "heap/heap.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -36,10 +37,12 @@ Result<void> Heap::share(const HeapPlace& place, std::span<const AddressRange> p
                place.bytes_per_rank % place.block_bytes == 0);
   MUSUBI_CHECK(place.self.value < place.ranks && place.break_bytes < place.bytes_per_rank);
   const std::uintptr_t own_base = place.base + place.self.value * place.bytes_per_rank;
-  Result<unsigned> arena =
-      create_shared_arena(own_base, place.bytes_per_rank - (place.self == Rank{0} ? place.break_bytes : 0));
+  Result<SharedArena> arena =
+      create_shared_arena(own_base, place.bytes_per_rank - (place.self == Rank{0} ? place.break_bytes : 0),
+                          place.block_bytes, place.ranks);
   if (!arena) return arena.error();
-  arena_ = arena.value();
+  arena_ = arena.value().index;
+  pages_ = arena.value().pages;
   for (std::size_t i = 0; i < private_callers.size(); ++i) private_callers_[i] = private_callers[i];
   place_ = place;
   foreign_ = &foreign;
@@ -54,20 +57,50 @@ bool Heap::bind_thread() noexcept {
   return thread_bound_;
 }
 
-// Address space that nobody touches, kept for good: given back it would be the place of the next gap.
-void Heap::leave_gap() noexcept {
-  if (gaps_.load(std::memory_order_relaxed) >= gaps_max) return;
-  gaps_.fetch_add(1, std::memory_order_relaxed);
+void Heap::give_back() noexcept {
+  const int kept_errno = errno;
+  pages_->give_back(*foreign_);
+  errno = kept_errno;
+}
+
+// Address space that nobody touches, kept for good: given back it would be the place of the next gap. Where
+// pieces of memory in use before are free, gaps would fill these first.
+void Heap::leave_gap_behind(const void* array) noexcept {
+  constexpr std::size_t tries = 8;
+  std::array<void*, tries> gaps{};
   const int flags = jemalloc::arena(arena_) | jemalloc::no_thread_cache;
-  musubi_je_mallocx(gap_blocks * place_.block_bytes, with_alignment(flags, place_.block_bytes));
+  for (void*& gap : gaps) {
+    gap = musubi_je_mallocx(gap_blocks * place_.block_bytes, with_alignment(flags, place_.block_bytes));
+    if (gap != nullptr && gap < array) continue;
+    gap = nullptr;
+    break;
+  }
+  for (void* const gap : gaps) {
+    if (gap != nullptr) musubi_je_dallocx(gap, jemalloc::no_thread_cache);
+  }
 }
 
 void* Heap::allocate_here(std::size_t bytes, int flags) noexcept {
-  if (bytes >= spread_from_blocks * place_.block_bytes) leave_gap();
   if (bytes >= aligned_from_blocks * place_.block_bytes) flags = with_alignment(flags, place_.block_bytes);
   if (!bind_thread()) flags |= jemalloc::arena(arena_) | jemalloc::no_thread_cache;
-  void* const result = musubi_je_mallocx(bytes, flags);
+  const std::uintptr_t end_of_used = pages_->end_of_used();
+  void* const result =
+      (flags & jemalloc::zero) != 0 ? allocate_zeroed_here(bytes, flags) : musubi_je_mallocx(bytes, flags);
+  if (bytes >= spread_from_blocks * place_.block_bytes && result >= reinterpret_cast<void*>(end_of_used) &&
+      gaps_.load(std::memory_order_relaxed) < gaps_max) {
+    gaps_.fetch_add(1, std::memory_order_relaxed);
+    leave_gap_behind(result);
+  }
   note_large(result, bytes);
+  return result;
+}
+
+// Small sizes jemalloc zeroes itself, piece by piece.
+void* Heap::allocate_zeroed_here(std::size_t bytes, int flags) noexcept {
+  if (bytes <= jemalloc::small_bytes_max) return musubi_je_mallocx(bytes, flags);
+  const ZeroedMemory zeroed;
+  void* const result = musubi_je_mallocx(bytes, flags);
+  zeroed.clear(*pages_, *foreign_);
   return result;
 }
 
@@ -102,7 +135,8 @@ void* Heap::allocate_zeroed(std::size_t count, std::size_t bytes, const void* ca
     return nullptr;
   }
   if (total < large_bytes_.load(std::memory_order_relaxed) && thread_bound_ && !is_private_caller(caller)) {
-    return musubi_je_calloc(1, total);
+    return total <= jemalloc::small_bytes_max ? musubi_je_calloc(1, total)
+                                              : allocate_zeroed_here(total, jemalloc::zero);
   }
   return allocate_other(total, caller, jemalloc::zero);
 }
@@ -128,6 +162,7 @@ void Heap::release_other(void* pointer) noexcept {
   } else {
     forget_large(pointer);
     musubi_je_dallocx(pointer, jemalloc::no_thread_cache);
+    if (is_own(pointer) && pages_->is_due()) give_back();
   }
   errno = kept_errno;
 }
@@ -152,7 +187,10 @@ void* Heap::resize(void* pointer, std::size_t bytes, const void* caller) noexcep
   forget_large(pointer);
   void* const result = musubi_je_rallocx(pointer, bytes, flags);
   if (result == nullptr) errno = ENOMEM;
-  if (was_shared) note_large(result != nullptr ? result : pointer, result != nullptr ? bytes : bytes_before);
+  if (was_shared) {
+    note_large(result != nullptr ? result : pointer, result != nullptr ? bytes : bytes_before);
+    if (pages_->is_due()) give_back();
+  }
   return result;
 }
 
@@ -198,6 +236,7 @@ void Heap::release_own(std::uintptr_t address) noexcept {
   MUSUBI_CHECK(own_.contains(address), "0x%zx belongs to another rank", address);
   forget_large(reinterpret_cast<void*>(address));
   musubi_je_dallocx(reinterpret_cast<void*>(address), jemalloc::no_thread_cache);
+  if (pages_->is_due()) give_back();
 }
 
 }  // namespace musubi::heap

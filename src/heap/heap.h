@@ -5,7 +5,7 @@
 // Each rank allocates in its own part of the shared heap; every address tells whose it is. Memory of another
 // rank goes home by message (foreign_memory.h). jemalloc keeps what it knows about memory apart from the
 // memory, so that an allocator never causes sharing: nothing here reads or writes a byte of shared memory
-// except to zero or copy what the caller asked for.
+// except to zero or copy what the caller asked for. Free memory goes back to the system (free_pages.h).
 #pragma once
 
 #include <algorithm>
@@ -19,6 +19,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "heap/foreign_memory.h"
+#include "heap/free_pages.h"
 #include "heap/jemalloc.h"
 #include "heap/large_allocations.h"
 
@@ -64,7 +65,10 @@ class Heap {
   void release(void* pointer) noexcept {
     if (is_own(pointer) && thread_bound_) [[likely]] {
       forget_large(pointer);
-      return musubi_je_free(pointer);
+      musubi_je_free(pointer);
+      if (pages_->is_due()) [[unlikely]]
+        give_back();
+      return;
     }
     release_other(pointer);
   }
@@ -120,8 +124,8 @@ class Heap {
   // An allocation of so many blocks begins at a block of its own: two large arrays then never share one.
   static constexpr std::size_t aligned_from_blocks = 2;
   // jemalloc's large sizes are multiples of large powers of two: arrays of one size would all lie in the same
-  // sets of the caches and the same banks of the memory (docs/decisions/heap.md). So each of the first large
-  // allocations lies behind a gap.
+  // sets of the caches and the same banks of the memory (docs/decisions/heap.md). So the first large
+  // allocations of memory that was never used have gaps between them.
   static constexpr std::size_t spread_from_blocks = 32;
   static constexpr std::size_t gap_blocks = 4;
   static constexpr std::uint32_t gaps_max = 64;
@@ -137,7 +141,9 @@ class Heap {
   }
   void* allocate_other(std::size_t bytes, const void* caller, int flags) noexcept;
   void* allocate_here(std::size_t bytes, int flags) noexcept;
-  void leave_gap() noexcept;
+  void* allocate_zeroed_here(std::size_t bytes, int flags) noexcept;
+  void leave_gap_behind(const void* array) noexcept;
+  void give_back() noexcept;
   bool bind_thread() noexcept;
   void take_back() noexcept;
   void release_other(void* pointer) noexcept;
@@ -167,6 +173,7 @@ class Heap {
   HeapPlace place_;
   LargeAllocations large_;
   unsigned arena_ = 0;
+  FreePages* pages_ = nullptr;
   std::atomic<std::uint32_t> gaps_{0};
   ForeignMemory* foreign_ = nullptr;
 };

@@ -53,16 +53,26 @@ void HeapMessages::take_back() noexcept {
   runtime::note_stack(__builtin_frame_address(0));
   runtime_.synchronization().acquire(channel_of_frees);
   while (ready != nullptr) {
-    if (ready->bytes == 0) {
-      heap_.release_own(ready->address);
-    } else {
-      mapped_.unmap(ready->address, ready->bytes);
-    }
+    release_here(ready->address, ready->bytes);
     delete std::exchange(ready, ready->next);
   }
 }
 
+void HeapMessages::release_here(std::uintptr_t address, std::size_t bytes) noexcept {
+  if (bytes == 0) {
+    heap_.release_own(address);
+  } else {
+    mapped_.unmap(address, bytes);
+  }
+}
+
+bool HeapMessages::give_back(std::uintptr_t address, std::size_t bytes) noexcept {
+  return runtime_.memory().give_back(address, bytes);
+}
+
+// In one memory nothing need be acquired before.
 void HeapMessages::on_free(Rank, std::uintptr_t address, std::size_t bytes) noexcept {
+  if (runtime_.memory().is_one()) return release_here(address, bytes);
   const std::size_t held = bytes != 0 ? bytes : heap_.own_usable_bytes(address);
   auto* const waiting = new Waiting{address, bytes, nullptr};
   waiting_lock_.lock();

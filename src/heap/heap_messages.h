@@ -35,6 +35,7 @@ class HeapMessages final : public ForeignMemory,
   void release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept override;
   std::size_t usable_bytes(Rank owner, std::uintptr_t address) noexcept override;
   void take_back() noexcept override;
+  bool give_back(std::uintptr_t address, std::size_t bytes) noexcept override;
 
   // Allocations, on a thread that begins a region:
   AddressRange allocations_at(std::uintptr_t address) const noexcept override {
@@ -57,6 +58,8 @@ class HeapMessages final : public ForeignMemory,
     std::size_t bytes;  // of a mapping, or 0 for an allocation
     Waiting* next;
   };
+
+  void release_here(std::uintptr_t address, std::size_t bytes) noexcept;
 
   runtime::Runtime& runtime_;
   Heap& heap_;

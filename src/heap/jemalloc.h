@@ -33,4 +33,7 @@ constexpr int align(std::size_t alignment) {
   return __builtin_ctzl(alignment);
 }
 
+// Larger ones have pages of their own.
+inline constexpr std::size_t small_bytes_max = 14336;
+
 }  // namespace musubi::heap::jemalloc

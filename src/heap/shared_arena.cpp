@@ -1,5 +1,6 @@
 #include "heap/shared_arena.h"
 
+#include <pthread.h>
 #include <sys/types.h>
 
 #include <atomic>
@@ -9,6 +10,7 @@
 #include "base/check.h"
 #include "heap/jemalloc.h"
 #include "heap/jemalloc_hooks.h"
+#include "os/clock.h"
 #include "os/memory.h"
 
 // Read by jemalloc when it starts. One arena serves all private memory, which is little.
@@ -25,11 +27,27 @@ namespace {
 struct Region : jemalloc::ExtentHooks {
   std::atomic<std::uintptr_t> next{0};
   std::uintptr_t end = 0;
+  FreePages* pages = nullptr;
+  bool is_being_made = true;  // one thread takes the range and gives it back, untouched
 };
 
-void* take_fresh(jemalloc::ExtentHooks* hooks, void* wanted, std::size_t bytes, std::size_t alignment,
-                 bool* zero, bool* commit, unsigned) {
-  auto& region = *static_cast<Region*>(hooks);
+// jemalloc keeps the address of the hooks for good.
+constinit Region region{};
+constinit thread_local ZeroedMemory* zeroed_of_thread = nullptr;
+
+// Of a clock that is cheap to read: milliseconds are enough here.
+std::uint64_t now_ns() noexcept {
+  return os::clock_ns(CLOCK_MONOTONIC_COARSE);
+}
+
+void come_into_use(std::uintptr_t begin, std::size_t bytes) noexcept {
+  if (region.is_being_made) return;
+  region.pages->take(begin, bytes, now_ns());
+  if (zeroed_of_thread != nullptr) zeroed_of_thread->note({begin, bytes});
+}
+
+void* take_fresh(jemalloc::ExtentHooks*, void* wanted, std::size_t bytes, std::size_t alignment, bool* zero,
+                 bool* commit, unsigned) {
   MUSUBI_CHECK(std::has_single_bit(alignment) && region.end != 0);
   if (wanted != nullptr) return nullptr;  // growing in place at an address: jemalloc then tries elsewhere
   std::uintptr_t next = region.next.load(std::memory_order_relaxed);
@@ -39,13 +57,24 @@ void* take_fresh(jemalloc::ExtentHooks* hooks, void* wanted, std::size_t bytes, 
     if (begin > region.end || region.end - begin < bytes) return nullptr;
   } while (!region.next.compare_exchange_weak(next, begin + bytes, std::memory_order_relaxed));
   *zero = true;
-  *commit = true;
+  if (*commit) come_into_use(begin, bytes);
   return reinterpret_cast<void*>(begin);
 }
 
-bool keep(jemalloc::ExtentHooks*, void*, std::size_t, bool, unsigned) {
-  return true;
+// "Committed" is what is in use. What is not counts as zeros: FreePages knows where it is not so, and
+// ZeroedMemory stores them.
+bool commit(jemalloc::ExtentHooks*, void* address, std::size_t, std::size_t offset, std::size_t bytes,
+            unsigned) {
+  come_into_use(reinterpret_cast<std::uintptr_t>(address) + offset, bytes);
+  return false;
 }
+bool decommit(jemalloc::ExtentHooks*, void* address, std::size_t, std::size_t offset, std::size_t bytes,
+              unsigned) {
+  if (!region.is_being_made)
+    region.pages->add(reinterpret_cast<std::uintptr_t>(address) + offset, bytes, now_ns());
+  return false;
+}
+
 // The range is one mapping: an extent of it can be cut and joined anywhere.
 bool split(jemalloc::ExtentHooks*, void*, std::size_t bytes, std::size_t first, std::size_t second, bool,
            unsigned) {
@@ -57,14 +86,6 @@ bool merge(jemalloc::ExtentHooks*, void* first, std::size_t first_bytes, void* s
   return static_cast<char*>(first) + first_bytes != second;
 }
 
-// Zeroes memory that nobody has touched.
-bool zero_untouched(jemalloc::ExtentHooks*, void*, std::size_t, std::size_t, std::size_t, unsigned) {
-  return false;
-}
-
-// jemalloc keeps the address of the hooks for good.
-constinit Region region{};
-
 template <class Value>
 bool set_of_arena(unsigned arena, const char* name, Value value) {
   const std::string path = "arena." + std::to_string(arena) + "." + name;
@@ -72,7 +93,7 @@ bool set_of_arena(unsigned arena, const char* name, Value value) {
 }
 
 // jemalloc joins free neighbours only if they came out of one call of the hook: so it takes most of the range
-// in one piece, and gives it back to itself as memory known to be zero.
+// in one piece, and gives it back to itself.
 void take_range(unsigned arena, std::size_t bytes) {
   const int flags = jemalloc::arena(arena) | jemalloc::no_thread_cache;
   void* piece = nullptr;
@@ -80,22 +101,31 @@ void take_range(unsigned arena, std::size_t bytes) {
     piece = musubi_je_mallocx(bytes / 8 * eighths, flags);
   }
   if (piece == nullptr) return;  // then it grows step by step
-  region.purge_forced = zero_untouched;
   musubi_je_dallocx(piece, jemalloc::no_thread_cache);
   musubi_je_mallctl(("arena." + std::to_string(arena) + ".purge").c_str(), nullptr, nullptr, nullptr, 0);
-  region.purge_forced = nullptr;
 }
 
 }  // namespace
 
-Result<unsigned> create_shared_arena(std::uintptr_t base, std::size_t bytes) {
+ZeroedMemory::ZeroedMemory() noexcept {
+  MUSUBI_CHECK(zeroed_of_thread == nullptr);
+  zeroed_of_thread = this;
+}
+ZeroedMemory::~ZeroedMemory() {
+  zeroed_of_thread = nullptr;
+}
+
+Result<SharedArena> create_shared_arena(std::uintptr_t base, std::size_t bytes, std::size_t block_bytes,
+                                        std::uint32_t ranks) {
   MUSUBI_CHECK(region.end == 0 && base % os::page_bytes() == 0 && bytes > 0);
   region.alloc = take_fresh;
-  region.dalloc = keep;
+  region.commit = commit;
+  region.decommit = decommit;
   region.split = split;
   region.merge = merge;
   region.next.store(base, std::memory_order_relaxed);
   region.end = base + bytes;
+  region.pages = new FreePages(base, bytes, block_bytes, ranks);
   jemalloc::ArenaConfig config{&region, false};
   unsigned arena = 0;
   std::size_t arena_bytes = sizeof arena;
@@ -105,16 +135,19 @@ Result<unsigned> create_shared_arena(std::uintptr_t base, std::size_t bytes) {
     return Error{"no memory for the data of the shared heap: raise the memory limit of the process"};
   }
   take_range(arena, bytes);
-  // Free memory is kept: giving pages back would tear holes into the mapping that the fault handler watches.
-  // Memory that take_range left is taken in small steps: ever larger ones would not fit.
+  region.is_being_made = false;
+  // Free memory joins the free rest of the range at once: only there does jemalloc join small pieces. While
+  // it counts as dirty they stay cut, and the next phase of other sizes takes fresh memory.
+  // What take_range leaves is taken in small steps: ever larger ones would not fit.
   const std::size_t grow_bytes_max = std::size_t{4} << 20;
-  if (!set_of_arena(arena, "dirty_decay_ms", ssize_t{-1}) ||
-      !set_of_arena(arena, "muzzy_decay_ms", ssize_t{-1}) ||
+  if (!set_of_arena(arena, "dirty_decay_ms", ssize_t{0}) ||
+      !set_of_arena(arena, "muzzy_decay_ms", ssize_t{0}) ||
       !set_of_arena(arena, "retain_grow_limit", grow_bytes_max)) {
     return Error{
         "the allocator of the shared heap refused its settings: link the jemalloc it was built for (5.3)"};
   }
-  return arena;
+  ::pthread_atfork(nullptr, nullptr, [] { region.pages->forget_threads(); });
+  return SharedArena{arena, region.pages};
 }
 
 bool bind_thread_to_arena(unsigned arena) noexcept {

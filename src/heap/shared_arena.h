@@ -4,17 +4,48 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/address_range.h"
+#include "base/check.h"
 #include "base/result.h"
+#include "heap/free_pages.h"
 
 namespace musubi::heap {
 
+struct SharedArena {
+  unsigned index;    // jemalloc's
+  FreePages* pages;  // of the arena, for good
+};
+
 // Creates the arena over [base, base+bytes), which must be zero memory, mapped for good. It takes memory from
-// the bottom up, never touches or gives back a page of it, and keeps its own data in private memory. Result:
-// the arena's index. Once per process. Errors: no memory for the allocator's data.
-Result<unsigned> create_shared_arena(std::uintptr_t base, std::size_t bytes);
+// the bottom up, never touches a page of it, and keeps its own data in private memory. Blocks and ranks as
+// FreePages has them. Once per process. Errors: no memory for the allocator's data.
+Result<SharedArena> create_shared_arena(std::uintptr_t base, std::size_t bytes, std::size_t block_bytes,
+                                        std::uint32_t ranks);
 
 // Makes plain malloc on the calling thread serve memory of `arena`, through the thread's cache. False: no
 // memory. REQUIRES: the thread's cache is empty: what lies there is served first.
 bool bind_thread_to_arena(unsigned arena) noexcept;
+
+// While one lives, one allocation of the calling thread asks jemalloc for zeros. What it gives may hold
+// something else where pages have just come into use: clear() comes before anybody reads them. Zeros are not
+// stored inside jemalloc, which holds locks there.
+class ZeroedMemory {
+ public:
+  ZeroedMemory() noexcept;
+  ~ZeroedMemory();
+  ZeroedMemory(const ZeroedMemory&) = delete;
+  ZeroedMemory& operator=(const ZeroedMemory&) = delete;
+
+  void note(AddressRange taken) noexcept {
+    MUSUBI_CHECK(taken_.bytes == 0);
+    taken_ = taken;
+  }
+  void clear(FreePages& pages, PageGiver& giver) const noexcept {
+    if (taken_.bytes != 0) pages.clear(taken_.begin, taken_.bytes, giver);
+  }
+
+ private:
+  AddressRange taken_;
+};
 
 }  // namespace musubi::heap

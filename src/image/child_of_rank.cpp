@@ -32,6 +32,7 @@ class ParentMemory final : public runtime::Memory::CopySource, public heap::Fore
     return bytes;
   }
   void take_back() noexcept override {}
+  bool give_back(std::uintptr_t, std::size_t) noexcept override { return false; }  // it is the parent's
 
  private:
   Job& job_;

@@ -270,9 +270,24 @@ int Mappings::protect(void* address, std::size_t bytes, int protection) noexcept
 
 int Mappings::advise(void* address, std::size_t bytes, int advice) noexcept {
   if (!is_shared(address)) return os::advise_pages(address, bytes, advice);
-  if (advice == MADV_DONTNEED || advice == MADV_REMOVE)
-    runtime_.memory().store_zeros(address, whole_pages(bytes));
+  if (advice == MADV_DONTNEED || advice == MADV_REMOVE) drop(number(address), whole_pages(bytes));
   return 0;
+}
+
+// Zeros come back; the memory of whole blocks goes, where this rank has mapped them.
+void Mappings::drop(std::uintptr_t address, std::size_t bytes) noexcept {
+  const std::size_t block = runtime_.settings().heap_block_bytes;
+  const std::uintptr_t end = address + bytes;
+  const std::uintptr_t first = (address + block - 1) / block * block, last = end / block * block;
+  const auto zeros = [this](std::uintptr_t from, std::uintptr_t to) {
+    runtime_.memory().store_zeros(reinterpret_cast<void*>(from), to - from);
+  };
+  const bool is_own =
+      heap_.is_own(reinterpret_cast<void*>(address)) && heap_.is_own(reinterpret_cast<void*>(end - 1));
+  if (!is_own || first >= last || !runtime_.memory().give_back(first, last - first))
+    return zeros(address, end);
+  zeros(address, first);
+  zeros(last, end);
 }
 
 int Mappings::synchronise(void* address, std::size_t bytes, int flags) noexcept {

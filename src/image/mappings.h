@@ -61,6 +61,7 @@ class Mappings final : private runtime::Procedure {
   bool fill(void* memory, const MapRequest& request) noexcept;
   bool fill_from_afar(void* memory, const MapRequest& request) noexcept;
   void allow_code(const void* address, int protection) noexcept;
+  void drop(std::uintptr_t address, std::size_t bytes) noexcept;
   void unmap_shared(std::uintptr_t address, std::size_t bytes) noexcept;
   void* remap_shared(std::uintptr_t address, std::size_t old_bytes, std::size_t new_bytes,
                      bool may_move) noexcept;

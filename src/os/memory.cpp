@@ -119,6 +119,10 @@ bool punch_hole(const FileDescriptor& file, std::uint64_t offset, std::size_t by
                      static_cast<off_t>(bytes)) == 0;
 }
 
+bool drop_private(std::uintptr_t address, std::size_t bytes) noexcept {
+  return ::madvise(reinterpret_cast<void*>(address), bytes, MADV_DONTNEED) == 0;
+}
+
 Mapping::Mapping(Mapping&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 

@@ -98,6 +98,9 @@ std::vector<bool> touched_pages(const void* address, std::size_t pages);
 // do that.
 bool punch_hole(const FileDescriptor& file, std::uint64_t offset, std::size_t bytes) noexcept;
 
+// The same for private memory without a file, mapped at `address` (whole pages).
+bool drop_private(std::uintptr_t address, std::size_t bytes) noexcept;
+
 // Where the first byte at or behind `offset` stands that takes memory in a memory file; UINT64_MAX when there
 // is none, 0 when the system does not tell.
 std::uint64_t next_data(int file, std::uint64_t offset) noexcept;

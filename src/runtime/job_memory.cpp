@@ -6,6 +6,7 @@
 
 #include "coherence/core/block_words.h"
 #include "os/touch.h"
+#include "runtime/thread_executor.h"
 #include "runtime/tracing.h"
 
 namespace musubi::runtime {
@@ -62,6 +63,17 @@ void JobMemory::store_zeros(void* address, std::size_t bytes) {
     at += part;
     bytes -= part;
   }
+}
+
+bool JobMemory::give_back(std::uintptr_t address, std::size_t bytes) noexcept {
+  if (job_.ranks == 1) return os::drop_private(address, bytes);
+  const auto block = job_.plan.space.block_at(address);
+  if (!block) return false;
+  const vm::Extent extent = job_.plan.space.extent(*block);
+  if (job_.one_memory) return devices_.files().throw_out(extent.offset, bytes);
+  coherence::Room* const room = protocol_.room();
+  return room != nullptr && ThreadExecutor::of_this_thread(devices_.fabric(), job_.counters)
+                                .run(room->discard(*block, bytes / extent.bytes));
 }
 
 void JobMemory::touch(const void* address, std::size_t bytes, bool for_writing) {

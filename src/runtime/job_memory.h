@@ -11,8 +11,8 @@ namespace musubi::runtime {
 
 class JobMemory final : public Memory {
  public:
-  JobMemory(const JobContext& job, JobDevices& devices, StaticData& static_data,
-            coherence::Protocol& protocol, JobWords& words, JobSynchronization& synchronization)
+  JobMemory(JobContext& job, JobDevices& devices, StaticData& static_data, coherence::Protocol& protocol,
+            JobWords& words, JobSynchronization& synchronization)
       : job_(job),
         devices_(devices),
         static_data_(static_data),
@@ -32,13 +32,14 @@ class JobMemory final : public Memory {
   }
   void allow_code(std::uintptr_t address) override;
   void store_zeros(void* address, std::size_t bytes) override;
+  bool give_back(std::uintptr_t address, std::size_t bytes) noexcept override;
   void touch(const void* address, std::size_t bytes, bool for_writing) override;
   Result<void> become_copy(CopySource& source) override;
 
  private:
   bool is_untouched(BlockId block, std::uint64_t data) const noexcept;
 
-  const JobContext& job_;
+  JobContext& job_;
   JobDevices& devices_;
   StaticData& static_data_;
   coherence::Protocol& protocol_;

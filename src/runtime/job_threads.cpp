@@ -48,6 +48,7 @@ void JobThreads::detach() {
   close_event_ring();
   delete context_of_thread;
   context_of_thread = nullptr;
+  ThreadExecutor::forget_this_thread();
 }
 
 ThreadStack JobThreads::take_stack() {

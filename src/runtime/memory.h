@@ -65,6 +65,11 @@ class Memory {
   // part of the heap that nobody has touched yet stays so.
   virtual void store_zeros(void* address, std::size_t bytes) = 0;
 
+  // The program has no use for [address, address+bytes), whole blocks of this rank's part of the heap: the
+  // system may have their memory. No thread uses it until this returns. Result: whether zeros stand there
+  // now, for all ranks that synchronise with this thread, and take no memory.
+  virtual bool give_back(std::uintptr_t address, std::size_t bytes) noexcept = 0;
+
   // Makes [address, address+bytes) accessible for a system call that is about to read (or write) it.
   virtual void touch(const void* address, std::size_t bytes, bool for_writing) = 0;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "base/frame_pool.h"
 #include "os/clock.h"
@@ -58,6 +59,13 @@ ThreadExecutor& ThreadExecutor::of_this_thread(fabric::Fabric& fabric, trace::Co
     executor_of_thread = new (frame_allocate(sizeof(ThreadExecutor))) ThreadExecutor(fabric, counters);
   }
   return *executor_of_thread;
+}
+
+void ThreadExecutor::forget_this_thread() noexcept {
+  ThreadExecutor* const executor = std::exchange(executor_of_thread, nullptr);
+  if (executor == nullptr) return;
+  executor->~ThreadExecutor();
+  frame_free(executor, sizeof *executor);
 }
 
 void ThreadExecutor::ready(std::coroutine_handle<> task) noexcept {

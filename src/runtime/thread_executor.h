@@ -55,8 +55,10 @@ class ThreadExecutor final : public Executor {
       : fabric_(fabric), counters_(counters), pauses_(pauses) {}
 
   // The calling thread's, for the rank of this process; made at the first call, without malloc, and kept
-  // until the thread has ended. Also inside faults.
+  // until forget_this_thread(). Also inside faults.
   static ThreadExecutor& of_this_thread(fabric::Fabric& fabric, trace::Counters& counters) noexcept;
+  // The thread is about to end, and none of its tasks is under way.
+  static void forget_this_thread() noexcept;
 
   void ready(std::coroutine_handle<> task) noexcept override;
   void ready_after_pause(std::coroutine_handle<> task, unsigned attempt) noexcept override;

@@ -47,6 +47,7 @@ void for_each_field(C& c, Visit&& visit) {
   visit("moves", c.moves_percent);
   visit("whole_cells", c.whole_cells);
   visit("room", c.room_blocks);
+  visit("discards", c.discards_percent);
   visit("unused_barriers", c.protocol.entry_unused_barriers);
   visit("parcel", c.parcel_bytes);
   visit("check_every", c.check_every);
@@ -146,14 +147,15 @@ constexpr InjectedBug bugs[]{InjectedBug::handover_skipped,         InjectedBug:
                              InjectedBug::evicted_bytes_not_missed, InjectedBug::evicted_copy_not_told,
                              InjectedBug::home_moved_unread,        InjectedBug::moved_home_kept_quiet,
                              InjectedBug::home_change_not_told,     InjectedBug::home_reopened_at_rest,
-                             InjectedBug::lease_not_put_down,       InjectedBug::own_version_not_heard,
-                             InjectedBug::sent_with_later_writes,   InjectedBug::news_noted_too_early,
-                             InjectedBug::relay_gives_what_it_has,  InjectedBug::relay_tells_first,
-                             InjectedBug::changed_lines_forgotten,  InjectedBug::void_record_believed,
-                             InjectedBug::lines_since_any_version,  InjectedBug::lines_on_lost_bytes,
-                             InjectedBug::taken_bytes_noted,        InjectedBug::news_for_another,
-                             InjectedBug::merged_taken_for_whole,   InjectedBug::kept_swapped_first,
-                             InjectedBug::kept_lock_given_late,     InjectedBug::answered_without_release};
+                             InjectedBug::discarded_kept_quiet,     InjectedBug::lease_not_put_down,
+                             InjectedBug::own_version_not_heard,    InjectedBug::sent_with_later_writes,
+                             InjectedBug::news_noted_too_early,     InjectedBug::relay_gives_what_it_has,
+                             InjectedBug::relay_tells_first,        InjectedBug::changed_lines_forgotten,
+                             InjectedBug::void_record_believed,     InjectedBug::lines_since_any_version,
+                             InjectedBug::lines_on_lost_bytes,      InjectedBug::taken_bytes_noted,
+                             InjectedBug::news_for_another,         InjectedBug::merged_taken_for_whole,
+                             InjectedBug::kept_swapped_first,       InjectedBug::kept_lock_given_late,
+                             InjectedBug::answered_without_release};
 
 }  // namespace
 

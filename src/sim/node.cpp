@@ -228,6 +228,11 @@ Task<> Node::modify(BlockId block, coherence::Modification& modification) {
   co_await flags_.modify(block, modification, operation.siblings());
 }
 
+Task<bool> Node::discard(BlockId block) {
+  coherence::Room* const room = protocol_->room();
+  co_return room != nullptr&& co_await room->discard(block, 1);
+}
+
 Task<> Node::release(sync::Channel channel) {
   const sync::Stand::Operation operation = begin_operation();
   co_await flags_.release(channel, operation.siblings());

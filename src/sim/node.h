@@ -78,6 +78,8 @@ class Node {
   Task<> take_turn();
   // omp flush.
   Task<> flush();
+  // The caller alone uses the block, and has no use for its bytes. Result: whether it is zeros now.
+  Task<bool> discard(BlockId block);
   // Without a partner, by the channel's clock.
   Task<> release(sync::Channel channel = 0);
   Task<> acquire(sync::Channel channel = 0);

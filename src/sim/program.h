@@ -92,6 +92,8 @@ class Program final : private PromiseBase::Observer {
   Task<> write(Actor& actor, Cell cell);
   Task<> read_or_write(Actor& actor, Cell cell);
   Task<> add(Actor& actor, Cell cell);
+  // Of a block that is the actor's, but for counters.
+  Task<> discard(Actor& actor, std::uint32_t phase, BlockId block);
   Task<> critical_section(Actor& actor, std::uint32_t phase, Cell cell);
   Task<> inner_section(Actor& actor, std::uint32_t phase, std::uint32_t outer);
   std::optional<Cell> cell_of_lock(Actor& actor, std::uint32_t phase, std::uint32_t lock) const;

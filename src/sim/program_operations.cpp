@@ -121,7 +121,10 @@ Task<> Program::operate(Actor& actor, std::uint32_t phase) {
       for (unsigned tries = 0; tries < 8 && owner(phase, cell) != actor.number; ++tries) {
         cell = random_cell(actor.random, block);
       }
-      if (owner(phase, cell) == actor.number) co_await read_or_write(actor, cell);
+      if (owner(phase, cell) != actor.number) break;
+      if (style(phase, block) == Style::single_writer && actor.random.chance(configuration_.discards_percent))
+        co_await discard(actor, phase, block);
+      co_await read_or_write(actor, cell);
       break;
   }
 }
@@ -171,6 +174,19 @@ Task<> Program::add(Actor& actor, Cell cell) {
   Addition addition(*this, actor, cell, actor.random.below(1000));
   co_await actor.node->modify(cell.block, addition);
   if (!addition.applied) cluster_.violate("a modification was not applied");
+}
+
+Task<> Program::discard(Actor& actor, std::uint32_t phase, BlockId block) {
+  const std::size_t offset = cluster_.space().extent(block).offset;
+  for (const std::uint32_t begin : cells_[block.value]) {
+    if (is_atomic(phase, Cell{block, begin, offset + begin})) co_return;
+  }
+  const bool has_become_zeros = co_await actor.node->discard(block);
+  if (!has_become_zeros) co_return;
+  cluster_.world().reached("block.discarded");
+  const std::array<std::byte, cell_bytes_max> zeros{};
+  for (const std::uint32_t begin : cells_[block.value])
+    shadow_.write(actor.number, offset + begin, std::span(zeros).first(cell_bytes_));
 }
 
 Task<> Program::critical_section(Actor& actor, std::uint32_t phase, Cell cell) {
@@ -263,6 +279,7 @@ Task<> Program::hand_over(Actor& actor, std::uint32_t phase, Cell cell) {
   Channel& channel = channels_[cell.block.value];
   if (channel.turn != actor.number) co_return;
   if (channel.fresh) co_await take_turn(actor, channel);
+  if (actor.random.chance(configuration_.discards_percent)) co_await discard(actor, phase, cell.block);
   // Sometimes it is passed on untouched: what was acquired counts as much as what was written.
   const std::uint64_t count = actor.random.below(4);
   for (std::uint64_t i = 0; i < count; ++i) {

@@ -30,7 +30,7 @@ struct Seen {
 // Ranks 2 and 3 store to one word, of which both have the same copy; its home is rank 1.
 struct Stores {
   std::uint64_t one, other;
-  std::size_t store_bytes = 1;  // narrowest of all stores, as far as the ranks know
+  std::uint32_t store_bytes = 1;  // narrowest of all stores, as far as the ranks know
 };
 
 Seen two_far_writers(Stores stores, InjectedBug bug = InjectedBug::none) {
@@ -44,7 +44,7 @@ Seen two_far_writers(Stores stores, InjectedBug bug = InjectedBug::none) {
   }
   all_meet(stage);
   for (const std::uint32_t rank : {2, 3}) {
-    stage.node(rank).protocol().set_store_bound({stores.store_bytes});
+    stage.node(rank).protocol().set_store_bound({.bytes = stores.store_bytes});
     do_now(stage, stage.node(rank), look(stage.node(rank)));
   }
   do_now(stage, home, write_alone(home, 3, 3));
@@ -70,7 +70,7 @@ TEST(RacesLitmus, TwoFarWritersOfAByteAreSeenAtItsHome) {
 }
 
 TEST(RacesLitmus, TheSameValueByBothIsNone) {
-  for (const std::size_t store_bytes : {1, 8}) {
+  for (const std::uint32_t store_bytes : {1, 8}) {
     const Seen seen = two_far_writers({0x1111, 0x1111, store_bytes});
     EXPECT_EQ(seen.races, 0u);
     EXPECT_EQ(seen.left, 0x1111u);

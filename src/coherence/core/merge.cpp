@@ -67,6 +67,7 @@ void keep_whole_values(const Sides& sides, std::size_t at, std::size_t width, Wo
   if (unit < width && width > int_bytes) {
     keep_whole_values(sides, at, width / 2, rule, merged);
     keep_whole_values(sides, at + width / 2, width / 2, rule, merged);
+    if (is_of_both()) merged.joined |= word;
     return;
   }
   merged.asked |= word;

@@ -46,18 +46,28 @@ Task<bool> Homes::bring_to_rest(BlockId id) {
     co_return false;
   }
   const bool rests = may_rest(b);
-  if (rests) {
-    ground_.wake(b);
-    if (rules::is_valid(e)) ground_.vm.close({id, 1});
-    if (rules::is_dirty(e)) release_closed(b);
-    e.state = State::invalid_clean;
-    copies_given_up_ += give_up_copy(b);
-    ground_.let_rest(b);
-    versions_.end_critical_section(b);
-  }
+  if (rests) let_rest(b, Bytes::stay);
   if (!rests) ground_.residents.add(id, e, b.extent.bytes, Residence::home);
   co_await ground_.locks.unlock(id.value);
   co_return rests;
+}
+
+// Under the lock.
+void Homes::let_rest(Block& b, Bytes bytes) {
+  Entry& e = b.entry;
+  ground_.wake(b);
+  if (rules::is_valid(e)) ground_.vm.close({b.id, 1});
+  if (bytes == Bytes::become_zeros) {
+    (void)ground_.store.memory().pages->throw_out(b.extent.offset, b.extent.bytes);
+    ground_.others_may_act();
+  }
+  const bool has_become_zeros =
+      bytes == Bytes::become_zeros && !ground_.injected(InjectedBug::discarded_kept_quiet);
+  if (rules::is_dirty(e) || has_become_zeros) release_closed(b);
+  e.state = State::invalid_clean;
+  copies_given_up_ += give_up_copy(b);
+  ground_.let_rest(b);
+  versions_.end_critical_section(b);
 }
 
 // Changes of a block whose home is elsewhere: this rank becomes its home.
@@ -202,6 +212,45 @@ Task<bool> Homes::take_over_one(Block& b) {
   versions_.end_critical_section(b);
   co_await ground_.locks.unlock(b.id.value);
   co_return true;
+}
+
+Task<bool> Homes::discard(BlockId first, std::uint64_t count) {
+  if (ground_.store.memory().pages == nullptr) co_return false;
+  auto pass = co_await ground_.release_gate.enter();
+  bool all = true;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const bool gone = co_await discard_one(BlockId{first.value + i});
+    all = all && gone;
+  }
+  co_return all;
+}
+
+// At its home: a change that makes the block zeros, released alone, as a block is that comes to rest. While
+// order is kept nothing may be released alone.
+Task<bool> Homes::discard_one(BlockId id) {
+  auto pass = co_await ground_.gate(id).enter();
+  Block b = ground_.block(id);
+  if (ground_.keeps_order()) co_return false;
+  const bool at_home = co_await ground_.lock_if_home(b);
+  if (!at_home) {
+    co_await discard_copy(b);
+    co_return false;
+  }
+  const bool rests = may_rest(b);
+  if (rests) let_rest(b, Bytes::become_zeros);
+  co_await ground_.locks.unlock(id.value);
+  if (rests) ground_.count(Counter::discarded_bytes, b.extent.bytes);
+  co_return rests;
+}
+
+// It stays in the queue where it stands: what takes it out finds nothing to throw out.
+Task<> Homes::discard_copy(Block& b) {
+  Entry& e = b.entry;
+  if (rules::fate_of(e, false) == rules::Fate::stays || ground_.store.has_private_parts(b)) co_return;
+  if (rules::is_valid(e)) ground_.vm.close({b.id, 1});
+  e.state = State::invalid_clean;
+  arrivals_.note_arrival(b);
+  (void)co_await evictions_.evict_if_unused(b);
 }
 
 }  // namespace musubi::coherence::migrating

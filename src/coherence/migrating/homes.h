@@ -27,9 +27,14 @@ class Homes {
   Task<Offer> offer(std::span<BlockId> blocks);
   Task<std::size_t> end_offer(std::span<const BlockId> blocks);
   Task<std::size_t> take_over(std::span<const BlockId> blocks, std::size_t bytes);
+  Task<bool> discard(BlockId first, std::uint64_t count);
 
  private:
+  enum class Bytes : bool { stay, become_zeros };
   Task<bool> bring_to_rest(BlockId id);
+  void let_rest(Block& b, Bytes bytes);
+  Task<bool> discard_one(BlockId id);
+  Task<> discard_copy(Block& b);
   bool may_rest(Block& b);
   bool has_nothing_unreleased(Block& b);
   Task<> release_from_elsewhere(Block& b);

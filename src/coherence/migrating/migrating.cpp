@@ -34,6 +34,7 @@ class RoomOfParts final : public Room {
     return homes_.take_over(blocks, bytes);
   }
   Task<std::size_t> end_offer(std::span<const BlockId> blocks) override { return homes_.end_offer(blocks); }
+  Task<bool> discard(BlockId first, std::uint64_t count) override { return homes_.discard(first, count); }
   std::size_t copy_bytes() const override { return ground_.residents.copy_bytes(); }
   std::size_t smallest_block_bytes() const override { return smallest_block_of(ground_.space); }
   std::size_t largest_block_bytes() const override { return ground_.space.largest_block_bytes(); }

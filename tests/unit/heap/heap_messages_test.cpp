@@ -93,6 +93,24 @@ TEST(HeapMessages, MuchMemoryComesBackAtOnce) {
   EXPECT_EQ(here.runtime.notes, Notes{"acquire"});
 }
 
+// The owner may not allocate for a long time.
+TEST(HeapMessages, InOneMemoryWhatComesHomeIsFreeAtOnce) {
+  World& here = world();
+  here.runtime.notes.clear();
+  here.runtime.all_is_one = true;
+  constexpr std::size_t bytes = std::size_t{20} << 20;
+  for (int i = 0; i < 10; ++i) {
+    const std::uintptr_t address = allocate(bytes);
+    ASSERT_NE(address, 0u);
+    here.messages.on_free(Rank{1}, address, 0);
+    const auto mapping = reinterpret_cast<std::uintptr_t>(here.mapped.map(bytes, 4096));
+    ASSERT_NE(mapping, 0u);
+    here.messages.on_free(Rank{1}, mapping, bytes);
+  }
+  here.runtime.all_is_one = false;
+  EXPECT_EQ(here.runtime.notes, Notes{});
+}
+
 TEST(HeapMessages, SizesAreAnsweredByTheOwner) {
   World& here = world();
   EXPECT_GE(here.messages.on_size_query(allocate(100)), 100u);

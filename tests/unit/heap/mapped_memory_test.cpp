@@ -19,6 +19,7 @@ class NoForeignMemory final : public ForeignMemory {
   void release(Rank, std::uintptr_t, std::size_t) noexcept override { FAIL() << "all memory is own"; }
   std::size_t usable_bytes(Rank, std::uintptr_t) noexcept override { return 0; }
   void take_back() noexcept override {}
+  bool give_back(std::uintptr_t, std::size_t) noexcept override { return false; }
 };
 
 class MappedMemoryTest : public testing::Test {

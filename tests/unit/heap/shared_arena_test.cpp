@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -16,7 +17,9 @@ constexpr std::size_t range_bytes = std::size_t{32} << 20;
 struct Arena {
   char* base = static_cast<char*>(
       mmap(nullptr, range_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  unsigned index = create_shared_arena(reinterpret_cast<std::uintptr_t>(base), range_bytes).value();
+  SharedArena made =
+      create_shared_arena(reinterpret_cast<std::uintptr_t>(base), range_bytes, 32768, 1).value();
+  unsigned index = made.index;
 
   bool holds(const void* address) const { return address >= base && address < base + range_bytes; }
   void* take(std::size_t bytes) const {
@@ -59,6 +62,30 @@ TEST(SharedArena, FreeNeighboursAreJoined) {
   Arena::give_back(large);
 }
 
+// How far into the range one phase of `count` pieces reaches, which are then given back.
+std::size_t reach_of_phase(std::size_t count, std::size_t bytes) {
+  std::vector<void*> taken;
+  std::size_t reach = 0;
+  while (taken.size() < count) {
+    auto* const memory = static_cast<char*>(arena().take(bytes));
+    if (memory == nullptr) break;
+    reach = std::max(reach, static_cast<std::size_t>(memory - arena().base) + bytes);
+    taken.push_back(memory);
+  }
+  for (void* memory : taken) Arena::give_back(memory);
+  return reach;
+}
+
+TEST(SharedArena, PhasesOfDifferentSizesUseTheSameMemory) {
+  std::size_t reach = 0;
+  for (int turn = 0; turn < 100; ++turn) {
+    for (const std::size_t bytes : {100u, 1000u, 128u, 448u, 20000u, 40000u}) {
+      reach = std::max(reach, reach_of_phase((1 << 20) / bytes, bytes));
+    }
+  }
+  EXPECT_LT(reach, std::size_t{4} << 20);
+}
+
 TEST(SharedArena, OnlyABoundThreadMallocsThere) {
   std::thread([] {
     void* const before = musubi_je_mallocx(5000, jemalloc::no_thread_cache);
@@ -73,8 +100,9 @@ TEST(SharedArena, OnlyABoundThreadMallocsThere) {
 
 TEST(SharedArena, SecondOneIsAMistakeOfOurs) {
   (void)arena();
-  EXPECT_DEATH((void)create_shared_arena(reinterpret_cast<std::uintptr_t>(arena().base), range_bytes),
-               "region.end == 0");
+  EXPECT_DEATH(
+      (void)create_shared_arena(reinterpret_cast<std::uintptr_t>(arena().base), range_bytes, 32768, 1),
+      "region.end == 0");
 }
 
 }  // namespace

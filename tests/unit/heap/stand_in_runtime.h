@@ -9,20 +9,35 @@
 namespace musubi::heap {
 
 class StandInRuntime final : public runtime::Runtime,
+                             private runtime::Memory,
                              private runtime::Messages,
                              private runtime::Synchronization {
  public:
   std::size_t size = 48;           // of every allocation of other ranks
+  bool all_is_one = false;         // memory of all ranks
   std::vector<std::string> notes;  // "release", "acquire", "free 2 1000"
 
   StandInRuntime() : Runtime(Rank{0}, bootstrap::Hosts::one(3), settings_, counters_) {
     Interfaces interfaces;
+    interfaces.memory = this;
     interfaces.messages = this;
     interfaces.synchronization = this;
     give(interfaces);
   }
 
  private:
+  const runtime::Layout& layout() const noexcept override { return layout_; }
+  bool is_shared(std::uintptr_t) const noexcept override { return true; }
+  bool is_one() const noexcept override { return all_is_one; }
+  void share_globals() override {}
+  void share_library(std::span<const runtime::SharedRange>, std::span<const runtime::PrivateBytes>,
+                     bool) override {}
+  void allow_code(std::uintptr_t) override {}
+  void store_zeros(void*, std::size_t) override {}
+  bool give_back(std::uintptr_t, std::size_t) noexcept override { return false; }
+  void touch(const void*, std::size_t, bool) override {}
+  Result<void> become_copy(CopySource&) override { return {}; }
+
   void set_heap_listener(HeapListener*) override {}
   void send_free(Rank owner, std::uintptr_t address, std::size_t bytes) override {
     notes.push_back("free " + std::to_string(owner.value) + " " + std::to_string(address) +
@@ -49,6 +64,7 @@ class StandInRuntime final : public runtime::Runtime,
   void suspect_flags() override {}
   AtomicValue atomic(std::uintptr_t, const AtomicOperation&) override { return 0; }
 
+  runtime::Layout layout_{};
   config::Settings settings_;
   trace::Counters counters_;
 };

@@ -33,6 +33,7 @@ class StandInMemory final : public runtime::Memory {
                      bool) override {}
   void allow_code(std::uintptr_t) override {}
   void store_zeros(void*, std::size_t) override {}
+  bool give_back(std::uintptr_t, std::size_t) noexcept override { return false; }
   void touch(const void*, std::size_t, bool) override {}
   Result<void> become_copy(CopySource&) override { return {}; }
 
