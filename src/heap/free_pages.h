@@ -36,6 +36,9 @@ class FreePages {
   static constexpr std::uint64_t age_ns = 5'000'000'000;
   static constexpr std::size_t kept_bytes_min = std::size_t{32} << 20;
 
+  // What it keeps of each page that the program has used.
+  static constexpr std::size_t bits_per_page = 4;
+
   // Of [base, base + bytes), whole blocks of zeros that nobody uses. `ranks` share the memory.
   FreePages(std::uintptr_t base, std::size_t bytes, std::size_t block_bytes, std::uint32_t ranks);
 
