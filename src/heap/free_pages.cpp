@@ -117,7 +117,7 @@ void FreePages::look_at_clock(std::uint64_t now_ns) noexcept {
 }
 
 std::size_t FreePages::pages_allowed() const noexcept {
-  return std::max(kept_bytes_min / page, std::max(most_in_use_, most_in_use_before_) / ranks_);
+  return std::max(kept_bytes_min / page, std::max(most_in_use_, most_in_use_before_) / (2 * ranks_));
 }
 
 // Free pages between pieces in use can stay over what is allowed: then it is of no use to look again soon.

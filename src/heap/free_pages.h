@@ -3,9 +3,9 @@
 //
 // Free pages keep their memory for a while: they are mostly wanted again. It goes back
 // - when they have been free for one to two times `age_ns`, or
-// - when they are more than the rank may keep: its share of the most that was in use lately. So the job holds
-//   no more than twice what it has used at one time, whichever ranks use memory in turn. Those go first that
-//   were free already when give_back() last looked.
+// - when they are more than the rank may keep: its share of half of the most that was in use lately. So the
+//   job holds no more than one and a half times what it has used at one time, whichever ranks use memory in
+//   turn. Those go first that were free already when give_back() last looked.
 // Whole blocks go: parts of them are mostly wanted again, and a protocol cannot give them up.
 #pragma once
 

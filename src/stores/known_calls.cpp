@@ -41,19 +41,29 @@ constexpr std::string_view writes_nothing[] = {
     "sysconf"};
 
 // Times, locks, seeds.
-constexpr std::string_view writes_words[] = {
-    "time", "clock_gettime", "clock_getres", "gettimeofday", "nanosleep", "rand_r",
-    // Second results of functions of numbers.
-    "sincos", "sincosf", "modf", "modff", "frexp", "frexpf", "remquo", "remquof", "lgamma_r", "lgammaf_r",
-    "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_unlock", "pthread_spin_lock",
-    "pthread_spin_trylock", "pthread_spin_unlock"};
+constexpr std::string_view writes_words[] = {"time",
+                                             "clock_gettime",
+                                             "clock_getres",
+                                             "gettimeofday",
+                                             "nanosleep",
+                                             "rand_r",
+                                             "pthread_mutex_lock",
+                                             "pthread_mutex_trylock",
+                                             "pthread_mutex_unlock",
+                                             "pthread_spin_lock",
+                                             "pthread_spin_trylock",
+                                             "pthread_spin_unlock"};
 
 // They write what their first argument points to, and nothing else of the program's.
 constexpr std::string_view writes_first[] = {
-    "memcpy",       "memmove",       "memset",        "bzero",          "strcpy",        "strncpy",
-    "strcat",       "strncat",       "stpcpy",        "sprintf",        "snprintf",      "vsprintf",
-    "vsnprintf",    "__memcpy_chk",  "__memmove_chk", "__memset_chk",   "__strcpy_chk",  "__strncpy_chk",
-    "__strcat_chk", "__strncat_chk", "__sprintf_chk", "__snprintf_chk", "posix_memalign"};
+    "memcpy",       "memmove",       "memset",        "bzero",          "strcpy",         "strncpy",
+    "strcat",       "strncat",       "stpcpy",        "sprintf",        "snprintf",       "vsprintf",
+    "vsnprintf",    "__memcpy_chk",  "__memmove_chk", "__memset_chk",   "__strcpy_chk",   "__strncpy_chk",
+    "__strcat_chk", "__strncat_chk", "__sprintf_chk", "__snprintf_chk", "posix_memalign", "fegetexceptflag"};
+
+// Functions of numbers with a second result, of all widths and for vectors; and of the processor's flags.
+constexpr std::string_view with_second_result[] = {"sincos", "modf", "frexp",  "remquo",  "lgamma",
+                                                   "gamma",  "_ZGV", "fehold", "fegetenv"};
 
 // operator new and delete in all their forms.
 constexpr std::string_view of_new[] = {"_Znw", "_Zna"}, of_delete[] = {"_Zdl", "_Zda"};
@@ -91,7 +101,8 @@ KnownCall known_call(std::string_view name) noexcept {
   if (is_one_of(name, allocates) || starts_with_any(name, of_new)) return KnownCall::allocates;
   if (starts_with_any(name, copying)) return KnownCall::unknown;
   if (is_one_of(name, writes_first)) return KnownCall::writes_first;
-  if (is_one_of(name, writes_words) || starts_with_any(name, of_openmp_writing_words))
+  if (is_one_of(name, writes_words) || starts_with_any(name, with_second_result) ||
+      starts_with_any(name, of_openmp_writing_words))
     return KnownCall::writes_words;
   return starts_with_any(name, of_openmp) ? KnownCall::writes_nothing : KnownCall::unknown;
 }

@@ -73,6 +73,7 @@ std::optional<std::uintptr_t> Addresses::find(const Roots::Found& root) const {
 AddressRange Addresses::reach(const Value& value) const {
   const std::uintptr_t address = *of(value.root);
   if (begin_.frames.contains(address)) return begin_.frames;
+  if (value.root == Root::argument) return objects_.allocations_at(address);
   const Roots::Found& root = region_.roots[value.root];
   const bool is_first =
       value.offset >= 0 && !value.backward && (value.is_exact() || value.offset < std::int64_t{value.stride});
@@ -121,8 +122,13 @@ StoreBound bound_of(const RegionStores& region, const Begin& begin, const DataOb
     const std::optional<std::uintptr_t> base = addresses.of(to.root);
     if (!base || addresses.may_change(to.root)) return {};
     const std::uintptr_t place = *base + static_cast<std::uintptr_t>(to.offset);
+    const Objects::Kind kind = objects.kind_of(*base);
+    // A word that leads nowhere may be an index, beside a pointer of which nothing is known.
+    if (kind == Objects::Kind::apart && Roots::is_found(to.root) &&
+        region.roots[to.root].parent != Root::number)
+      return {};
     // Frames of the region are its threads' own.
-    if (objects.kind_of(*base) != Objects::Kind::shared && !begin.frames.contains(*base)) continue;
+    if (kind != Objects::Kind::shared && !begin.frames.contains(*base)) continue;
     const std::uint32_t unit = unit_of(place, to.stride, site.bytes);
     widest = std::max(widest, unit);
     if (unit >= builder.widest()) continue;

@@ -43,7 +43,11 @@ Value joined(const Value& a, const Value& b) {
   if (a.root != b.root) return {};
   const std::uint64_t apart =
       magnitude(added(a.offset, static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(b.offset))));
-  return made(a.root, a.backward || b.backward, std::gcd(std::gcd(a.stride, b.stride), apart), a.offset);
+  // Of a frame only what lies above may be kept in mind: the lower one of two places. What goes in steps
+  // already, and is lower again, goes down in a loop.
+  const bool is_lower = a.root == Root::frame && b.offset < a.offset;
+  return made(a.root, a.backward || b.backward || (is_lower && !a.is_exact()),
+              std::gcd(std::gcd(a.stride, b.stride), apart), is_lower && a.is_exact() ? b.offset : a.offset);
 }
 
 Value sum(const Value& a, const Value& b) {
@@ -65,7 +69,8 @@ Value difference(const Value& a, const Value& b) {
     result.backward = a.backward || b.backward || (result.backward && a.root == Root::number && a.is_exact());
     return result;
   }
-  if (a.root != b.root) return {};
+  // A word may have been loaded before and after it changed.
+  if (a.root != b.root || (a.root != Root::frame && a.root != Root::argument)) return {};
   const auto apart =
       static_cast<std::int64_t>(static_cast<std::uint64_t>(a.offset) - static_cast<std::uint64_t>(b.offset));
   return made(Root::number, false, std::gcd(a.stride, b.stride), apart);

@@ -20,7 +20,7 @@ enum class Root : std::uint16_t {
 // root + offset + k * stride, for some whole number k. A stride of 0 means: exactly there.
 struct Value {
   Root root = Root::number;
-  // Made by a negation: k is likely to be negative.
+  // k may be negative: made by a negation, or of an address in the frame that was lowered.
   bool backward = false;
   std::uint32_t stride = 1;
   std::int64_t offset = 0;
@@ -34,6 +34,7 @@ struct Value {
 // A value that is one of both.
 Value joined(const Value& a, const Value& b);
 Value sum(const Value& a, const Value& b);
+// Of two addresses only where their root is one place for sure.
 Value difference(const Value& a, const Value& b);
 Value negated(const Value& value);
 Value product(const Value& value, std::int64_t factor);

@@ -9,6 +9,10 @@ constexpr std::int64_t word_bytes = 8;
 // Below each slot.
 constexpr std::int64_t lowest = INT64_MIN / 4;
 
+std::int64_t lowest_of(const Value& address) {
+  return address.backward ? lowest : address.offset;
+}
+
 }  // namespace
 
 Frame Frame::at_entry(const Arguments& arguments) {
@@ -41,7 +45,7 @@ void Frame::forget_slots(std::int64_t from, std::int64_t to) {
 
 // An index stays in its array, which begins at the address without it.
 void Frame::store(const Value& address, std::size_t bytes, const Value& value) {
-  if (!address.is_exact()) return forget_slots(address.offset, INT64_MAX);
+  if (!address.is_exact()) return forget_slots(lowest_of(address), INT64_MAX);
   forget_slots(address.offset, address.offset + static_cast<std::int64_t>(bytes));
   if (bytes == word_bytes && !value.is_anything() && slots_.size() < slots_max)
     slots_.push_back({address.offset, value});
@@ -53,12 +57,12 @@ Value Frame::load(std::int64_t offset) const {
 }
 
 void Frame::let_out(const Value& address) {
-  if (address.root == Root::frame) let_out_ = std::min(let_out_, address.offset);
+  if (address.root == Root::frame) let_out_ = std::min(let_out_, lowest_of(address));
 }
 
 void Frame::call(RegisterSet changed, bool changes_frame, const Value& result) {
   for (const unsigned number : argument_registers) let_out(registers_[number]);
-  if (changes_frame) forget_slots(let_out_, INT64_MAX);
+  if (changes_frame) change_let_out();
   for (unsigned number = 0; number < registers_.size(); ++number) {
     if ((changed >> number & 1) != 0) set(number, {});
   }

@@ -35,6 +35,8 @@ class Frame {
 
   // An address in the frame goes where others may find it: the object that begins there is theirs, too.
   void let_out(const Value& address);
+  // A store to what was let out.
+  void change_let_out() { forget_slots(let_out_, INT64_MAX); }
   // A call that changes these registers. `changes_frame`: and what was let out.
   void call(RegisterSet changed, bool changes_frame, const Value& result);
   // What the function has changed so far, of what calls may change.

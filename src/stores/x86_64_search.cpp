@@ -96,7 +96,12 @@ bool Search::decode(std::uintptr_t address) {
 }
 
 bool Search::follow(Walk& walk, std::uintptr_t& at, Frame& frame) {
-  if (const std::optional<Site> store = step_.store(frame, places_)) note(walk, *store);
+  if (const std::optional<Site> store = step_.store(frame, places_)) {
+    note(walk, *store);
+    // Perhaps to this frame, by an address that has come back.
+    const Root root = store->address.root;
+    if (root == Root::outer || root == Root::number) frame.change_let_out();
+  }
   step_.carry_out(frame, places_);
   // A call walks over other code.
   const Step::Goes goes = step_.goes();
@@ -187,7 +192,11 @@ void Search::note(Walk& walk, const Site& site) {
   const bool is_lost = !site.address.is_exact();
   switch (site.address.root) {
     case Root::number:
-      if (!is_lost) return;  // no memory of a variable
+      if (!is_lost) {
+        const Value named = places_.named(static_cast<std::uintptr_t>(site.address.offset));
+        if (Roots::is_found(named.root)) add({named, site.bytes, site.is_atomic});
+        return;  // else it is no memory of a variable
+      }
       if (!site.is_atomic) give_up();
       found_.changes_pointers = found_.changes_pointers || site.bytes >= word_bytes;
       return;

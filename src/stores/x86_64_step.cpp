@@ -148,7 +148,6 @@ Value Step::address_of(const ZydisDecodedOperandMem& memory, const Frame& frame,
     const bool is_whole = ZydisRegisterGetClass(name) == ZYDIS_REGCLASS_GPR64;
     rest = sum(rest, product(is_whole ? frame.value(number_of(name)) : Value{}, scale));
   }
-  if (rest.root != Root::number) return sum(rest, Value::exactly(Root::number, displacement(memory)));
   return sum(rest, places.named(number));
 }
 
@@ -180,7 +179,7 @@ std::uintptr_t Step::named_address() const noexcept {
 Value Step::read(const ZydisDecodedOperand& from, const Frame& frame, Places& places) const {
   switch (from.type) {
     case ZYDIS_OPERAND_TYPE_IMMEDIATE:
-      return Value::exactly(Root::number, from.imm.value.s);
+      return places.named(static_cast<std::uintptr_t>(from.imm.value.s));
     case ZYDIS_OPERAND_TYPE_REGISTER:
       if (number_of(from.reg.value) == no_register) return {};
       if (from.size == word_bits) return frame.value(number_of(from.reg.value));
@@ -254,8 +253,6 @@ std::optional<Value> Step::result(const Frame& frame, Places& places) const {
     return joined(read(operand(0), frame, places), read(operand(1), frame, places));
   switch (decoded_.mnemonic) {
     case ZYDIS_MNEMONIC_MOV:
-      if (operand(1).type == ZYDIS_OPERAND_TYPE_IMMEDIATE && is_register(operand(0)))
-        return places.named(static_cast<std::uintptr_t>(operand(1).imm.value.u));
       return read(operand(1), frame, places);
     case ZYDIS_MNEMONIC_LEA:
       return address_of(operand(1).mem, frame, places);

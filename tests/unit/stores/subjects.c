@@ -106,6 +106,23 @@ static KEEP void store_to_either(struct record* r) {
   int* const to = r->count > 3 ? r->ints : (int*)r->longs;
   for (int i = 0; i < r->count; ++i) to[r->order[i]] = i;
 }
+// An index that is loaded as a pointer would be, and a pointer of which nothing is known.
+static KEEP void store_by_row(struct record* r) {
+  char* const row = ((char**)r->other)[r->order[0]];
+  row[r->holder->count] = 1;
+  r->ints[r->count] = 1;
+}
+static KEEP char** same_address(char** pointer) {
+  return pointer;
+}
+// The pointer is changed by an address that has come back.
+static KEEP void store_by_changed_local(struct record* r) {
+  char* to = r->chars;
+  char** const changed = same_address(&to);
+  *changed = ((char**)r->other)[r->order[0]];
+  *to = 1;
+  r->ints[r->count] = 1;
+}
 static int* chosen(struct record* r, int i) {
   return r->holder->ints + i;
 }
@@ -270,6 +287,8 @@ const struct subject SUBJECTS[] = {
     SUBJECT(store_by_raised_pointer, 4, 4, 4),
     SUBJECT(store_to_either, 1, 1, 1),
     SUBJECT(store_by_result, 4, 4, 4),
+    SUBJECT(store_by_row, 1, 1, 1),
+    SUBJECT(store_by_changed_local, 1, 1, 1),
     SUBJECT(store_member, 4, 4, 4),
     SUBJECT(store_global_flag, 4, 4, 4),
     SUBJECT(store_global_counter, 8, 8, 8),

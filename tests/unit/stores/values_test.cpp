@@ -38,8 +38,19 @@ TEST(Values, OfTwoArraysNothingIsKnown) {
   EXPECT_TRUE(product(Value::exactly(array, 0), 2).is_anything());
   EXPECT_TRUE(cut_to_32_bits(Value::exactly(array, 0), false).is_anything());
 }
-TEST(Values, TheDistanceInOneArrayIsANumber) {
-  EXPECT_EQ(difference(elements(24, 8), elements(8, 16)), product(index, 8));
+// The word that has led to an array may lead elsewhere when it is loaded again.
+TEST(Values, OnlyInOnePlaceADistanceIsANumber) {
+  EXPECT_TRUE(difference(Value::exactly(array, 8), Value::exactly(array, 0)).is_anything());
+  EXPECT_TRUE(difference(Value::exactly(Root::fresh, 0), Value::exactly(Root::fresh, 0)).is_anything());
+  const Value frame = Value::exactly(Root::frame, 24);
+  EXPECT_EQ(difference(frame, Value::exactly(Root::frame, 8)), number(16));
+}
+TEST(Values, APointerToTheFrameThatIsLoweredGoesBackward) {
+  const auto in_steps = [](std::int64_t offset) { return Value{Root::frame, false, 8, offset}; };
+  const Value either = joined(Value::exactly(Root::frame, 16), Value::exactly(Root::frame, 8));
+  EXPECT_EQ(either, in_steps(8));
+  EXPECT_TRUE(joined(either, in_steps(0)).backward);
+  EXPECT_EQ(joined(either, in_steps(16)), either);
 }
 TEST(Values, SumsOf32BitsKeepPowersOfTwoOnly) {
   EXPECT_EQ(cut_to_32_bits(product(index, 12), false), product(index, 4));
