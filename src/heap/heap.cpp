@@ -65,32 +65,30 @@ void Heap::give_back() noexcept {
 
 // Address space that nobody touches, kept for good: given back it would be the place of the next gap. Where
 // pieces of memory in use before are free, gaps would fill these first.
-void Heap::leave_gap_behind(const void* array) noexcept {
+void Heap::leave_gap() noexcept {
   constexpr std::size_t tries = 8;
-  std::array<void*, tries> gaps{};
+  if (gaps_.load(std::memory_order_relaxed) >= gaps_max) return;
+  std::array<void*, tries> too_low{};
+  const auto* const end_of_used = reinterpret_cast<const void*>(pages_->end_of_used());
   const int flags = jemalloc::arena(arena_) | jemalloc::no_thread_cache;
-  for (void*& gap : gaps) {
+  for (void*& gap : too_low) {
     gap = musubi_je_mallocx(gap_blocks * place_.block_bytes, with_alignment(flags, place_.block_bytes));
-    if (gap != nullptr && gap < array) continue;
+    if (gap != nullptr && gap < end_of_used) continue;
+    if (gap != nullptr) gaps_.fetch_add(1, std::memory_order_relaxed);
     gap = nullptr;
     break;
   }
-  for (void* const gap : gaps) {
+  for (void* const gap : too_low) {
     if (gap != nullptr) musubi_je_dallocx(gap, jemalloc::no_thread_cache);
   }
 }
 
 void* Heap::allocate_here(std::size_t bytes, int flags) noexcept {
+  if (bytes >= spread_from_blocks * place_.block_bytes) leave_gap();
   if (bytes >= aligned_from_blocks * place_.block_bytes) flags = with_alignment(flags, place_.block_bytes);
   if (!bind_thread()) flags |= jemalloc::arena(arena_) | jemalloc::no_thread_cache;
-  const std::uintptr_t end_of_used = pages_->end_of_used();
   void* const result =
       (flags & jemalloc::zero) != 0 ? allocate_zeroed_here(bytes, flags) : musubi_je_mallocx(bytes, flags);
-  if (bytes >= spread_from_blocks * place_.block_bytes && result >= reinterpret_cast<void*>(end_of_used) &&
-      gaps_.load(std::memory_order_relaxed) < gaps_max) {
-    gaps_.fetch_add(1, std::memory_order_relaxed);
-    leave_gap_behind(result);
-  }
   note_large(result, bytes);
   return result;
 }

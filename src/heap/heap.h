@@ -142,7 +142,7 @@ class Heap {
   void* allocate_other(std::size_t bytes, const void* caller, int flags) noexcept;
   void* allocate_here(std::size_t bytes, int flags) noexcept;
   void* allocate_zeroed_here(std::size_t bytes, int flags) noexcept;
-  void leave_gap_behind(const void* array) noexcept;
+  void leave_gap() noexcept;
   void give_back() noexcept;
   bool bind_thread() noexcept;
   void take_back() noexcept;
