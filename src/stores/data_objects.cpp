@@ -35,22 +35,38 @@ void put_in_order(std::vector<AddressRange>& ranges) {
   ranges.resize(kept);
 }
 
+// Of others no variable is shared.
+bool is_of_program(const dl_phdr_info& info, const LoadedCode& code) {
+  for (unsigned i = 0; i < info.dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info.dlpi_phdr[i];
+    if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
+    const LoadedCode::Range* const range = code.range_at(info.dlpi_addr + header.p_vaddr);
+    if (range != nullptr && range->kind == LoadedCode::Kind::program) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-void DataObjects::refresh() {
+void DataObjects::refresh(const LoadedCode& code) {
   segments_.clear();
   variables_.clear();
-  const auto add = [](dl_phdr_info* info, std::size_t, void* self) {
-    auto& objects = *static_cast<DataObjects*>(self);
+  struct Context {
+    DataObjects& objects;
+    const LoadedCode& code;
+  } context{*this, code};
+  const auto add = [](dl_phdr_info* info, std::size_t, void* data) {
+    const auto& [objects, all_code] = *static_cast<const Context*>(data);
     for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
       const ElfW(Phdr)& header = info->dlpi_phdr[i];
       if (header.p_type != PT_LOAD || (header.p_flags & PF_W) == 0) continue;
       objects.segments_.push_back({info->dlpi_addr + header.p_vaddr, header.p_memsz});
     }
-    objects.add_variables(os::file_of_object(info->dlpi_name), info->dlpi_addr);
+    if (is_of_program(*info, all_code))
+      objects.add_variables(os::file_of_object(info->dlpi_name), info->dlpi_addr);
     return 0;
   };
-  ::dl_iterate_phdr(add, this);
+  ::dl_iterate_phdr(add, &context);
   put_in_order(segments_);
   put_in_order(variables_);
 }

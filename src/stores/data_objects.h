@@ -5,13 +5,15 @@
 #include <vector>
 
 #include "base/address_range.h"
+#include "stores/loaded_code.h"
 
 namespace musubi::stores {
 
 class DataObjects {
  public:
-  // Lists the loaded objects again. Takes the linker's lock, and reads the objects' files.
-  void refresh();
+  // Lists the loaded objects again. Takes the linker's lock, and reads the files of those that are the
+  // program's.
+  void refresh(const LoadedCode& code);
 
   // The variable that covers the address; where the tables know none, all writable data of the loaded object.
   // Empty: it is no data.

@@ -7,7 +7,7 @@ namespace musubi::stores {
 // Objects that came or went may have other code at the same addresses, and other functions by the same names.
 StoreBound StoreBounds::of(std::uintptr_t function, const Begin& begin) {
   if (code_.refresh()) {
-    data_.refresh();
+    data_.refresh(code_);
     regions_.clear();
   }
   auto found = regions_.find(function);
