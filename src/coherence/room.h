@@ -36,7 +36,7 @@ class Room {
   // 3. Throws out what has moved. Result: the bytes that are free now.
   virtual Task<std::size_t> end_offer(std::span<const BlockId> blocks) = 0;
 
-  // Zeros for the blocks [first, first+count), as if the calling thread stored them, and no memory: nobody
+  // Zeros for the blocks [first, first+count), as if the calling thread stored them, and no memory: no one
   // has a use for what stands there. Result: whether it is so. Where it cannot be, as at another home, a
   // block keeps its bytes, or what is here goes as by throw_out().
   virtual Task<bool> discard(BlockId first, std::uint64_t count) = 0;

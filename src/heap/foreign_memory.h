@@ -1,4 +1,4 @@
-// The heap's requests to other ranks, and for the memory behind its pages. The runtime carries them out
+// The heap's requests to other ranks, and for the memory of its pages. The runtime carries them out
 // (heap_messages.h); tests have stand-ins.
 #pragma once
 

@@ -179,7 +179,7 @@ FreePages::Pages FreePages::next_to_go(std::size_t end, const Words* marked, std
   return {0, 0};
 }
 
-// take() waits for the pages meanwhile.
+// take() waits for these pages.
 void FreePages::give_back(Pages going, PageGiver& giver) noexcept {
   leaving_ = going;
   lock_.unlock();

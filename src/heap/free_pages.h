@@ -1,4 +1,4 @@
-// Which pages of this rank's part of the heap nobody uses, and of which of them the memory should go back to
+// Which pages of this rank's part of the heap no one uses, and of which of them the memory should go back to
 // the system.
 //
 // Free pages keep their memory for a while: they are mostly wanted again. It goes back
@@ -20,10 +20,10 @@
 
 namespace musubi::heap {
 
-// Gives the memory behind whole blocks back to the system.
+// Gives the memory of whole blocks back to the system.
 class PageGiver {
  public:
-  // Nobody uses [address, address+bytes). Result: whether zeros stand there from now on, and no memory.
+  // No one uses [address, address+bytes). Result: whether zeros stand there from now on, and no memory.
   virtual bool give_back(std::uintptr_t address, std::size_t bytes) noexcept = 0;
 
  protected:
@@ -39,7 +39,7 @@ class FreePages {
   // What it keeps of each page that the program has used.
   static constexpr std::size_t bits_per_page = 4;
 
-  // Of [base, base + bytes), whole blocks of zeros that nobody uses. `ranks` share the memory.
+  // Of [base, base + bytes), whole blocks of zeros that no one uses. `ranks` share the memory.
   FreePages(std::uintptr_t base, std::size_t bytes, std::size_t block_bytes, std::uint32_t ranks);
 
   // Pages that have been in use are free.
@@ -55,7 +55,7 @@ class FreePages {
   // Not inside the allocator. One thread does it, others return at once.
   void give_back(PageGiver& giver) noexcept;
 
-  // Behind all pages that were ever in use.
+  // After all pages that were ever in use.
   std::uintptr_t end_of_used() const noexcept { return base_ + end_.load(std::memory_order_relaxed) * page; }
   std::size_t kept_bytes() const noexcept { return kept_.load(std::memory_order_relaxed) * page; }
 
@@ -66,7 +66,7 @@ class FreePages {
   using Words = SparseArray<std::uint64_t>;  // a bit for each page
   static constexpr std::size_t page = 4096;
   static constexpr std::size_t pages_per_word = 64;
-  // So much goes at a time: who wants it meanwhile waits.
+  // So much goes at a time: a thread that wants it waits.
   static constexpr std::size_t given_pages_max = 512;
   // Zeros that are stored are cheaper than pages that come back to be touched, if all of them are: up to the
   // size from which on glibc maps fresh memory, too.

@@ -63,7 +63,7 @@ void Heap::give_back() noexcept {
   errno = kept_errno;
 }
 
-// Address space that nobody touches, kept for good: given back it would be the place of the next gap. Where
+// Address space that no one touches, kept for good: given back it would be the place of the next gap. Where
 // pieces of memory in use before are free, gaps would fill these first.
 void Heap::leave_gap() noexcept {
   constexpr std::size_t tries = 8;

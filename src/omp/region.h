@@ -62,7 +62,7 @@ enum class BarrierKind : std::uint8_t { fork = 1, inside_region, join, exit };
 
 // `initial`: what the environment says, the same on every rank. Where the control variables differ from it in
 // what the payload does not hold, or there is more to say of the stores, they go to `details`, and the
-// payload tells where that is. REQUIRES: `region` has none yet.
+// payload tells where that is.
 runtime::BarrierPayload encode_fork(const Region& region, const StoreBound& stores, const Icv& initial,
                                     RegionDetails& details);
 Region decode_fork(const runtime::BarrierPayload& payload, const Icv& initial);

@@ -9,7 +9,7 @@ namespace musubi::stores {
 enum class KnownCall : std::uint8_t {
   unknown,
   writes_nothing,  // of the program's, outside of stacks
-  allocates,       // as well, and returns memory that nobody else has
+  allocates,       // as well, and returns memory that no one else has
   writes_words,    // aligned words of four bytes, or wider
   writes_first,    // what its first argument points to, by bytes
   ends,            // writes nothing, and does not return

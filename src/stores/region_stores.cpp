@@ -123,7 +123,7 @@ StoreBound bound_of(const RegionStores& region, const Begin& begin, const DataOb
     if (!base || addresses.may_change(to.root)) return {};
     const std::uintptr_t place = *base + static_cast<std::uintptr_t>(to.offset);
     const Objects::Kind kind = objects.kind_of(*base);
-    // A word that leads nowhere may be an index, beside a pointer of which nothing is known.
+    // A word that leads nowhere may be an index, next to a pointer of which nothing is known.
     if (kind == Objects::Kind::apart && Roots::is_found(to.root) &&
         region.roots[to.root].parent != Root::number)
       return {};

@@ -131,7 +131,7 @@ const char* Answers::use(Rank from, Source& source) noexcept {
     const Entry* const batch = outbox_.awaited(from);
     if (batch == nullptr) return not_asked;
     // The batch may have left in parts, and the peer answers each step as soon as it comes. Of the bytes that
-    // are here none may belong to a step that has not left, or to the header behind it.
+    // are here none may belong to a step that has not left, or to the header after it.
     const std::uint32_t asked = batch->steps_written.load(std::memory_order_acquire);
     if (hooks_.injected(InjectedBug::answered_as_a_whole) && asked != batch->count) return not_asked;
     const bool all_there = take_results(*batch, asked, source, used);

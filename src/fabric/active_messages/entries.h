@@ -24,7 +24,7 @@ struct Entry {
   std::uint64_t sequence = 0;
   std::uint64_t sent_ns = 0;
   bool alone = false;  // nothing else was under way to its peer when it was posted
-  // So many steps are on their way, or may be any moment; behind the last one nobody looks at the steps to
+  // So many steps are on their way, or may be any moment; after the last one no one looks at the steps to
   // send them. What a peer has answered is held against this, step by step: a batch may leave in parts.
   std::atomic<std::uint32_t> steps_written{0};
   // Of a message.
