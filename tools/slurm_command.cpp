@@ -190,7 +190,7 @@ int run_by_srun(const RunOptions& options, config::Configuration& configuration,
 
 std::optional<int> by_another_launcher(RunOptions& options, config::Configuration& configuration,
                                        Model model) {
-  if (const auto by = launch::started_by()) {
+  if (const auto by = launch::started_by(); by && by->ranks > 1) {
     if (by->rank != 0) return status_of_misuse;
     const std::string copies = std::to_string(by->ranks);
     return refuse(std::string(by->launcher) + " has started " + copies +
