@@ -18,7 +18,7 @@ std::string what_forbids_it(const config::Settings& settings, const bootstrap::B
   if (makes_peers_far(settings))
     return "fabric_delay and fabric_bandwidth are for ranks with memories of their own";
   if (settings.memory_max) return "memory_max is for ranks with memories of their own";
-  if (settings.heap_policy != "auto") return "heap_policy names a protocol";
+  if (settings.heap_policy != "migrating") return "heap_policy names a protocol";
   if (settings.sms_policy != "auto") return "sms_policy names a protocol";
   if (settings.vm_driver != "auto") return "vm_driver says how a protocol sees accesses";
   if (settings.report_races) return "report_races has a protocol look for races";

@@ -80,8 +80,8 @@ TEST(OneMemoryTest, SettingsOfAProtocolBringOne) {
   expect_protocol([](Settings& settings) { settings.memory_max = 1 << 30; }, "memory_max");
   expect_protocol([](Settings& settings) { settings.vm_driver = "mprotect"; }, "vm_driver");
   expect_protocol([](Settings& settings) { settings.report_races = true; }, "report_races");
-  // Also those that are what a protocol would do by default.
-  expect_protocol([](Settings& settings) { settings.heap_policy = "migrating"; }, "heap_policy");
+  expect_protocol([](Settings& settings) { settings.heap_policy = "home_based"; }, "heap_policy");
+  // Also where it is what a protocol would do by default.
   expect_protocol([](Settings& settings) { settings.sms_policy = "entry"; }, "sms_policy");
 }
 
