@@ -32,7 +32,7 @@ Job::Job(runtime::Runtime& runtime_of_process)
       self(runtime.self().value),
       threads_per_rank(static_cast<std::uint32_t>(runtime.settings().threads_per_rank)),
       words(runtime),
-      locks(runtime, words),
+      locks(runtime),
       team(runtime, words, nullptr),
       pool(runtime, &run_member) {}
 
