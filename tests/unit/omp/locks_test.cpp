@@ -75,6 +75,22 @@ TEST_P(LockConstructs, neighbours_are_different_locks) {
   EXPECT_EQ(0, run(body));
 }
 
+// Locks at the begin of so many pieces of memory that some pieces fall on one place of the table. No memory
+// has to lie there.
+TEST_P(LockConstructs, locks_of_many_pieces_are_different_locks) {
+  const auto body = [] {
+    constexpr int count = 10000;
+    std::uint64_t state = 1;
+    int taken = 0;
+    for (int i = 0; i < count; ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      taken += omp_test_lock(reinterpret_cast<omp_lock_t*>(state >> 28 << 10));
+    }
+    EXPECT_EQ(count, taken);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
 TEST_P(LockConstructs, nestable_locks_are_owned_by_tasks) {
   const auto body = [] {
     omp_nest_lock_t lock;
