@@ -31,7 +31,7 @@ Job::Job(runtime::Runtime& runtime_of_process)
       ranks(runtime.ranks()),
       self(runtime.self().value),
       words(runtime),
-      locks(runtime, words),
+      locks(runtime),
       team(runtime, words, nullptr),
       pool(runtime, &run_member) {}
 

@@ -18,7 +18,7 @@ sync::ControlLayout control_layout(std::uint32_t ranks, std::size_t notices_max)
   sizes.ranks = ranks;
   sizes.notices_max = notices_max;
   sizes.signature_bytes = coherence::signature_bytes(notices_max);
-  sizes.lock_count = Synchronization::lock_count;
+  sizes.lock_count = Synchronization::lock_count_of_all;
   sizes.wait_records = Coordination::rw_lock_count + Coordination::condition_count;
   sizes.waiters = Coordination::waiters_max;
   sizes.team_words = JobWords::word_count;
