@@ -89,6 +89,7 @@ void run_member(std::uint32_t index) {
   Team& team = Job::current()->team;
   MUSUBI_CHECK(team.is_open());
   const Region region = team.region();
+  if (index >= team.members_kept()) os::set_floating_point_modes(region.modes);
   ImplicitTask task;
   enter(task, region, &team, team.first_here() + index);
   TaskGroup group{nullptr, TaskGroup::Kind::region, false, region.data};
@@ -141,6 +142,7 @@ std::uint32_t team_size(std::uint32_t threads) {
   region.loop = request.loop;
   region.grouped = request.grouped;
   if (region.size == 1) return enter(task, region, nullptr, 0);
+  region.modes = os::floating_point_modes();
   Job& job = *Job::current();
   open_team(job, region, task);
   enter(task, region, &job.team, 0);

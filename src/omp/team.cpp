@@ -30,6 +30,7 @@ void Team::open(const Region& region) {
   MUSUBI_CHECK(region.size > 1);
   region_ = region;
   placement_ = Placement(region.size, ranks, static_cast<std::uint32_t>(runtime.settings().threads_per_rank));
+  members_kept_ = members_here_;
   members_here_ = placement_.members_on(self);
   cancelled_.store(false, std::memory_order_relaxed);
   open_.store(true, std::memory_order_relaxed);
