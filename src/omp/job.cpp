@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -34,7 +35,8 @@ Job::Job(runtime::Runtime& runtime_of_process)
       words(runtime),
       locks(runtime, words),
       team(runtime, words, nullptr),
-      pool(runtime, &run_member) {}
+      pool(runtime, &run_member),
+      nested_task_bytes_max(std::min<std::size_t>(1 << 20, runtime.settings().stack_bytes / 4)) {}
 
 void Job::refuse_outside(const char* construct) {
   refuse_if_left();

@@ -42,6 +42,8 @@ struct Job {
   Locks locks;
   Team team;  // over the ranks
   Pool pool;
+  const std::size_t
+      nested_task_bytes_max;  // of a thread's stack, by tasks inside tasks: then they are put off
   UnreleasedSingles unreleased_singles;
   std::atomic<std::uint64_t> task_marks{0};  // handed out on this rank so far
 
