@@ -11,6 +11,7 @@
 #include "omp/private_memory.h"
 #include "omp/process.h"
 #include "omp/thread.h"
+#include "os/binding.h"
 #include "runtime/tracing.h"
 #include "runtime/waiting.h"
 
@@ -84,6 +85,7 @@ void leave_job(void (*refuse)()) noexcept {
 
 void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame) {
   adopt_stack(stack, first_frame);
+  os::note_bound_thread();
   Thread& thread = this_thread();
   initialise_thread(thread);
   runtime::name_thread(runtime::ThreadRole::main, 0);
