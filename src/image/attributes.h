@@ -1,7 +1,9 @@
 // Attributes of the process that the program sets on one rank and expects everywhere: directory, umask,
-// locale, environment. Each change is made here first; then the other ranks follow, before the call returns.
+// locale, environment, handlers. Each change is made here first; then the other ranks follow, before the call
+// returns.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "runtime/runtime.h"
@@ -20,6 +22,12 @@ class Attributes final : private runtime::Procedure {
     fork_handlers,  // text: three functions and the object they belong to
     limit,          // number: resource; text: rlimit
     process_ids,    // asks: of the process and its parent
+    call,           // text: Call
+  };
+  // Of a function with arguments that are words, by its name.
+  struct Call {
+    const char* name;
+    std::array<std::uint64_t, 3> words;
   };
   struct ProcessIds {
     pid_t process;
@@ -31,6 +39,10 @@ class Attributes final : private runtime::Procedure {
 
   // Makes the same change at the other ranks. A text that is too long for a message changes this rank only.
   void spread(Change change, int number, std::string_view text) noexcept;
+  // Has each other rank make the same call.
+  void spread(const Call& call) noexcept;
+  // The same at rank 0 only. Result: as the function's.
+  std::int64_t call_at_first_rank(const Call& call) noexcept;
   // Rank 0's, which stand for those of all ranks.
   ProcessIds process_ids() noexcept;
 
