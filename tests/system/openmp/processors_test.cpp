@@ -29,8 +29,9 @@ TEST(Processors, BindingIsNotSeenByTheProgram) {
   const int processors = CPU_COUNT(&mine);
   if (processors % 2 != 0 || processors > 64) GTEST_SKIP() << "there are " << processors << " processors";
   const std::string half = std::to_string(processors / 2);
-  LaunchedJob job({.arguments = {"run", "-n", "2", "-t", half, "--bind", "core",
-                                 std::string(PROGRAM_FOLDER) + "masks", std::to_string(processors), half}});
+  LaunchedJob job(std::vector<std::string>{"run", "-n", "2", "-t", half, "--bind", "core",
+                                           std::string(PROGRAM_FOLDER) + "masks", std::to_string(processors),
+                                           half});
   EXPECT_EQ(job.wait(), 0) << job.error();
 }
 
