@@ -76,6 +76,7 @@ std::int64_t make_call(const std::string& text) {
 
 void Attributes::start(runtime::Runtime& runtime) {
   runtime_ = &runtime;
+  formats_.start(runtime);
   if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::attributes, *this);
 }
 
@@ -101,6 +102,11 @@ std::int64_t Attributes::call_at_first_rank(const Call& call) noexcept {
   return runtime_->remote_calls()
       .call(Rank{0}, procedures::attributes, std::as_bytes(std::span(message)), {})
       .status;
+}
+
+void Attributes::tell_formats() noexcept {
+  const std::string_view changes = formats_.changes();
+  if (!changes.empty()) spread(Change::formats, 0, changes);
 }
 
 Attributes::ProcessIds Attributes::process_ids() noexcept {
@@ -152,6 +158,9 @@ runtime::Answer Attributes::run(Rank, std::span<const std::byte> request,
       return {};
     case Change::call:
       return {make_call(text), 0};
+    case Change::formats:
+      formats_.take(text);
+      return {};
     case Change::process_ids: {
       const ProcessIds ids = own_ids();
       std::memcpy(reply.data(), &ids, sizeof ids);

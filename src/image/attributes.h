@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "image/stream_formats.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
@@ -23,6 +24,7 @@ class Attributes final : private runtime::Procedure {
     limit,          // number: resource; text: rlimit
     process_ids,    // asks: of the process and its parent
     call,           // text: Call
+    formats,        // text: of StreamFormats
   };
   // Of a function with arguments that are words, by its name.
   struct Call {
@@ -43,6 +45,8 @@ class Attributes final : private runtime::Procedure {
   void spread(const Call& call) noexcept;
   // The same at rank 0 only. Result: as the function's.
   std::int64_t call_at_first_rank(const Call& call) noexcept;
+  // Rank 0, main's thread, before a region: what main has set without a call (stream_formats.h).
+  void tell_formats() noexcept;
   // Rank 0's, which stand for those of all ranks.
   ProcessIds process_ids() noexcept;
 
@@ -51,6 +55,7 @@ class Attributes final : private runtime::Procedure {
                       std::span<std::byte> reply) noexcept override;
 
   runtime::Runtime* runtime_ = nullptr;
+  StreamFormats formats_;
   std::atomic<std::uint64_t> ids_{0};  // of rank 0, both; 0: not asked for yet
 };
 

@@ -44,6 +44,7 @@ void* run_on_shared_stack(void* given) {
   program.job.main_thread.store(::gettid());
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
+  omp::set_before_region([] { current_job()->attributes.tell_formats(); });
   run_shared_constructors(program);
   std::exit(program.main(program.argument_count, program.arguments, environ));
 }

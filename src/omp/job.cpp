@@ -78,6 +78,10 @@ void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clo
   Job::current_ = job;
 }
 
+void set_before_region(void (*tell)()) noexcept {
+  Job::require("omp::set_before_region").before_region = tell;
+}
+
 void leave_job(void (*refuse)()) noexcept {
   Job::current_ = nullptr;
   Job::refusal_ = refuse;

@@ -72,6 +72,7 @@ std::uint32_t team_size(std::uint32_t threads, const ImplicitTask& member, const
   team.open(region);
   job.pool.reserve(team.members_here());
   if (job.ranks > 1) {
+    if (job.before_region != nullptr) job.before_region();
     runtime::Synchronization& synchronization = job.runtime.synchronization();
     const StoreBound stores = synchronization.stores_of(reinterpret_cast<std::uintptr_t>(region.function),
                                                         region.data, __builtin_frame_address(0));
