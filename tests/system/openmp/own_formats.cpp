@@ -9,8 +9,8 @@
 namespace {
 
 bool is_set() {
-  return std::cout.precision() == 3 && std::cout.fill() == '.' && (std::cout.flags() & std::ios::fixed) != 0 &&
-         (std::cerr.flags() & std::ios::showbase) != 0;
+  return std::cout.precision() == 3 && std::cout.fill() == '.' &&
+         (std::cout.flags() & std::ios::fixed) != 0 && (std::cerr.flags() & std::ios::showbase) != 0;
 }
 
 }  // namespace
