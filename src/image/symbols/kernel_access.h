@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "image/job.h"
+#include "os/binding.h"
 
 struct file_handle;
 struct iocb;
@@ -71,6 +72,12 @@ class KernelAccess {
     return *this;
   }
 
+  // The call starts a program, which is not bound as the calling thread is.
+  KernelAccess& starts_program() noexcept {
+    unbound_.emplace();
+    return *this;
+  }
+
   // The rank of another host that has the files of this call open; none: they are here.
   std::optional<Rank> far() const noexcept { return far_; }
   // Files of several hosts: no host can run the call.
@@ -95,6 +102,7 @@ class KernelAccess {
   bool is_regular_ = false;
   FarCall* noted_in_ = nullptr;
   std::optional<heap::StreamMemory::Making> making_;
+  std::optional<os::Unbound> unbound_;
 };
 
 // Whole words of sets, as the kernel takes them: of descriptors below `end`, of `count` bits.

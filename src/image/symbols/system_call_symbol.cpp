@@ -15,6 +15,7 @@
 
 #include "heap/heap.h"
 #include "image/refused_call.h"
+#include "image/symbols/affinity_calls.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/futex_calls.h"
 #include "image/symbols/numbered_calls.h"
@@ -65,6 +66,12 @@ long set_mask_of(vm::UserSignals& signals, int how, const os::SignalBits* set, o
   return 0;
 }
 
+long as_call(long result) {
+  if (result >= 0 || result < -4095) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
+
 // Of the process, by the id that the program knows. False: as the kernel has it.
 bool is_about_process(long number, const long* given, long& result) {
   switch (number) {
@@ -80,6 +87,14 @@ bool is_about_process(long number, const long* given, long& result) {
     case SYS_tgkill:
       result =
           ::tgkill(static_cast<pid_t>(given[0]), static_cast<pid_t>(given[1]), static_cast<int>(given[2]));
+      return true;
+    case SYS_sched_getaffinity:
+      result = as_call(processors_of(static_cast<pid_t>(given[0]), static_cast<std::size_t>(given[1]),
+                                     reinterpret_cast<void*>(given[2])));
+      return true;
+    case SYS_sched_setaffinity:
+      result = as_call(set_processors_of(static_cast<pid_t>(given[0]), static_cast<std::size_t>(given[1]),
+                                         reinterpret_cast<const void*>(given[2])));
       return true;
     case SYS_fork:
       result = ::fork();
