@@ -10,14 +10,13 @@
 #include "config/environment.h"
 #include "config/reference_page.h"
 #include "hosts_command.h"
+#include "job_limits.h"
 #include "launch/local/local_launcher.h"
 #include "mpi_library.h"
 #include "network/measured.h"
 #include "process_places.h"
 #include "program_file.h"
 #include "refusal.h"
-#include "runtime/address_plan.h"
-#include "runtime/reservation.h"
 #include "slurm_command.h"
 #include "topology.h"
 #include "trace_file.h"
@@ -44,14 +43,6 @@ void make_room_for_thread_locals(std::vector<std::string>& environment) {
   const std::string room = "glibc.rtld.optional_static_tls=16384";
   const std::string others = config::environment_variable("GLIBC_TUNABLES").value_or("");
   replace_variable(environment, "GLIBC_TUNABLES", others.empty() ? room : others + ":" + room);
-}
-
-// Before any rank is started: one line instead of one from each.
-Result<void> check_addresses(const config::Settings& settings, std::uint32_t ranks) {
-  const auto mappers = runtime::Mappers::on_one_host(ranks);
-  auto plan = runtime::AddressPlan::make(settings, mappers, {});
-  if (!plan) return plan.error();
-  return runtime::fits_processor(runtime::reservation_of(plan.value()), mappers);
 }
 
 Result<fabric::Distance> read_network(const RunOptions& options) {
@@ -164,6 +155,7 @@ int run(RunOptions options) {
     if (!ranks) return refuse(ranks.error().message, status_of_misuse);
     options.ranks = ranks.value();
   }
+  follow_stack_limit(configuration, options.ranks);
   const config::Settings& settings = configuration.settings();
   if (settings.near_fabric == "mpi" || (options.on_hosts() && talks_by_mpi(settings))) {
     return refuse(
