@@ -12,6 +12,7 @@
 #include "image/program_exit.h"
 #include "image/program_strings.h"
 #include "image/program_threads.h"
+#include "image/stack_bounds.h"
 #include "omp/process.h"
 #include "os/signal_calls.h"
 #include "runtime/waiting.h"
@@ -42,6 +43,7 @@ void* run_on_shared_stack(void* given) {
   program.job.runtime.threads().attach();
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
+  tell_stack_of_main(__builtin_frame_address(0));
   run_shared_constructors(program);
   std::exit(program.main(program.argument_count, program.arguments, environ));
 }
