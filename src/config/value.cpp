@@ -104,6 +104,8 @@ std::string_view form_of(Kind kind) {
       return "the name of a network interface, or an IPv4 or IPv6 address";
     case Kind::ports:
       return "a port or the first and the last one, as in 40000-40099, from 1 to 65535";
+    case Kind::counts:
+      return "positive numbers separated by colons, as in 4:4:2";
     case Kind::word:
       return "one word of at most 64 bytes";
     case Kind::path:
@@ -114,7 +116,7 @@ std::string_view form_of(Kind kind) {
 
 bool has_range(Kind kind) {
   return kind != Kind::boolean && kind != Kind::names && kind != Kind::path && kind != Kind::network &&
-         kind != Kind::ports && kind != Kind::word;
+         kind != Kind::ports && kind != Kind::counts && kind != Kind::word;
 }
 
 Error refusal(const Declaration& declaration, std::string_view text) {
@@ -184,6 +186,19 @@ std::optional<PortRange> port_range(std::string_view text) {
   return PortRange{static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
 }
 
+std::vector<std::uint32_t> counts_in(std::string_view text) {
+  constexpr std::uint64_t count_max = 65535;
+  std::vector<std::uint32_t> counts;
+  while (true) {
+    const auto count = take_number(text);
+    if (!count || *count == 0 || *count > count_max) return {};
+    counts.push_back(static_cast<std::uint32_t>(*count));
+    if (text.empty()) return counts;
+    if (text.front() != ':') return {};
+    text.remove_prefix(1);
+  }
+}
+
 Result<Value> parse_value(const Declaration& declaration, std::string_view text) {
   std::optional<std::uint64_t> number;
   if (may_be_automatic(declaration.kind) && text == "auto") return Value(std::optional<std::uint64_t>());
@@ -203,6 +218,9 @@ Result<Value> parse_value(const Declaration& declaration, std::string_view text)
       return refusal(declaration, text);
     case Kind::ports:
       if (text.empty() || port_range(text)) return Value(std::string(text));
+      return refusal(declaration, text);
+    case Kind::counts:
+      if (text.empty() || !counts_in(text).empty()) return Value(std::string(text));
       return refusal(declaration, text);
     case Kind::word:
       if (is_word(text)) return Value(std::string(text));
@@ -272,6 +290,7 @@ std::string format_range(const Declaration& declaration) {
   if (declaration.kind == Kind::path) return "path of a file";
   if (declaration.kind == Kind::network) return "interface or address";
   if (declaration.kind == Kind::ports) return "port, or first-last";
+  if (declaration.kind == Kind::counts) return "numbers separated by colons";
   if (declaration.kind == Kind::word) return "a word";
   if (declaration.kind == Kind::choice) {
     std::string words(declaration.words);

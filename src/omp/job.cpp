@@ -30,7 +30,6 @@ Job::Job(runtime::Runtime& runtime_of_process)
     : runtime(runtime_of_process),
       ranks(runtime.ranks()),
       self(runtime.self().value),
-      threads_per_rank(static_cast<std::uint32_t>(runtime.settings().threads_per_rank)),
       words(runtime),
       locks(runtime, words),
       team(runtime, words, nullptr),
@@ -61,7 +60,7 @@ void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clo
   job->clock_offset_ns = clock_offset_ns;
   runtime.synchronization().set_release_listener(&job->unreleased_singles);
   const bool speaks = job->self == 0;
-  job->environment = read_environment(job->ranks * job->threads_per_rank, &config::environment_variable,
+  job->environment = read_environment(job->team.threads().all(), &config::environment_variable,
                                       [speaks](const std::string& line) {
                                         if (speaks) print("musubi: " + line + "\n");
                                       });
@@ -87,7 +86,7 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
   runtime::name_thread(runtime::ThreadRole::main, 0);
   Job& job = Job::require("omp::adopt_main_thread");
   thread.forks = job.self == 0;
-  job.runtime.threads().set_count(job.threads_per_rank);
+  job.runtime.threads().set_count(job.team.threads().on(job.self));
 }
 
 ExitDecision worker_main() {

@@ -34,7 +34,6 @@ struct Job {
   runtime::Runtime& runtime;
   const std::uint32_t ranks;
   const std::uint32_t self;
-  const std::uint32_t threads_per_rank;
   Environment environment;
   bool stacks_hold_storage = true;   // the program has thread-local storage, which lies above its frames
   std::int64_t clock_offset_ns = 0;  // from this host's clock to rank 0's

@@ -1,7 +1,6 @@
-// An active parallel region as it travels to the ranks, and where its threads live.
+// An active parallel region as it travels to the ranks.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "base/store_bound.h"
@@ -42,18 +41,6 @@ struct Region {
     bound.bytes = store_bytes;
     return bound;
   }
-};
-
-// Threads in rank-major order; a team larger than the job's threads is spread evenly.
-struct Placement {
-  std::uint32_t size;
-  std::uint32_t per_rank;
-
-  Placement(std::uint32_t team_size, std::uint32_t ranks, std::uint32_t threads_per_rank)
-      : size(team_size), per_rank(std::max(threads_per_rank, (team_size + ranks - 1) / ranks)) {}
-
-  std::uint32_t first_on(std::uint32_t rank) const { return std::min(size, rank * per_rank); }
-  std::uint32_t members_on(std::uint32_t rank) const { return std::min(size - first_on(rank), per_rank); }
 };
 
 // Each barrier of the runtime says what it was, so that ranks without members take part in all of them, and

@@ -10,6 +10,7 @@
 
 #include "omp/idle_work.h"
 #include "omp/local_barrier.h"
+#include "omp/placement.h"
 #include "omp/process.h"  // for front ends that start the layer by this header
 #include "omp/region.h"
 #include "omp/team_words.h"
@@ -77,13 +78,15 @@ class Team {
   Team* const parent;
   const std::uint32_t ranks;
   const std::uint32_t self;
+  const ThreadsOfRanks& threads() const noexcept { return threads_; }
 
  private:
   void meet_ranks(Broadcast* broadcast);
   [[noreturn]] void report_disagreement();
 
   Region region_;
-  Placement placement_{1, 1, 1};
+  const ThreadsOfRanks threads_;
+  Placement placement_{1, threads_};
   std::uint32_t members_here_ = 0;
   std::atomic<bool> open_{false};
   std::atomic<bool> cancelled_{false};         // as far as this rank knows

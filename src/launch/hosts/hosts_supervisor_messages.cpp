@@ -100,6 +100,7 @@ void HostsSupervisor::send_order(HostLink& host, const Message& message) {
   JobOrder order = plan_.order;
   order.host = host.name;
   order.here = host.ranks;
+  order.threads_per_rank = std::ranges::max(host.threads);
   // A connection that anybody on the way can read does not carry it; such a proxy knows it.
   if (!host.is_called()) order.welcome.secret.clear();
   for (const HostLink& other : hosts_) {
