@@ -105,10 +105,6 @@ void HomeSection::end_change(Version found, const LineMask& lines) noexcept {
   if (!side_.hooks.injected(InjectedBug::version_not_raised)) shared(words_->version).fetch_add(1);
 }
 
-void HomeSection::lend() noexcept {
-  if (!side_.has_far_peers) shared(words_->stillness).fetch_or(BlockWords::operated);
-}
-
 void HomeSection::leave() noexcept {
   side_.hooks.others_may_act();
   shared(words_->owner).store(OwnerWord::unlocked().raw);
