@@ -97,8 +97,7 @@ Task<bool> Fetches::fetch_by_hint(Block& b, std::byte* target) {
   Entry& e = b.entry;
   const std::optional<Giver> giver = co_await relays_.fetch(b, e.hint_write_ts, e.hint_writer, target);
   if (!giver) co_return false;
-  // Notices from afar name the home of then, those from nearby the last of its visitors.
-  if (!ground_.fabric.capabilities(e.hint_writer).local_pointer) ground_.note_home(b, e.hint_writer);
+  ground_.note_home(b, e.hint_writer);
   // The version is called by the notice's name even if the bytes are newer. A newer version may be one
   // without leases, which its home changes silently: it must not be taken for the one that we hold.
   arrivals_.accept(b, {e.hint_write_ts, e.hint_read_ts}, target, *giver);

@@ -68,8 +68,7 @@ struct Migrating::Parts {
   Copies copies{ground, versions, twins};
   Arrivals arrivals{ground, acquires_in_order, held_back, twins, leases, relays};
   Evictions evictions{ground, arrivals};
-  FarMerges far_merges{ground, versions, twins, leases};
-  HomeMerges home_merges{ground, versions, twins, arrivals, leases, far_merges};
+  HomeMerges home_merges{ground, versions, twins, leases};
   Takeovers takeovers{ground, versions, twins, arrivals};
   HomeAtomics home_atomics{ground, versions, lines, arrivals, leases};
   Publications publications{ground, versions, twins, lines, arrivals, takeovers, home_atomics};
