@@ -128,8 +128,7 @@ Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* ne
   Entry& e = b.entry;
   const Rank peer = *next;
   using Answer = LinesAnswer<LookResult>;
-  const LookRequest request =
-      request_for(b, bytes_from(b, relayed_in_vain), lines_.wanted_from(b, peer, Answer::room));
+  const LookRequest request = request_for(b, bytes_from(b, relayed_in_vain), lines_.wanted(b, Answer::room));
   const BufferPool::Buffer room(lines_.answers());
   Answer& answer = *Answer::in(room);
   std::uint64_t owner_after = 0, version_after = 0;

@@ -7,7 +7,6 @@
 #include "coherence/migrating/home_operations.h"
 #include "coherence/regions.h"
 #include "coherence/rules/relays.h"
-#include "fabric/nearness.h"
 
 namespace musubi::coherence::migrating {
 
@@ -30,9 +29,8 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
       sleepers(space.blocks_max()),
       residents(space.blocks_max()),
       visits(reinterpret_cast<std::byte*>(memory.words), VisitLayout(space.blocks_max()), parameters.hooks),
-      home_side{visits.layout(),  rules::relay_places(fabric.ranks(), parameters.relay_places),
-                parameters.hooks, &parameters,
-                &store,           !fabric::all_are_near(fabric)} {
+      home_side{visits.layout(), rules::relay_places(fabric.ranks(), parameters.relay_places),
+                parameters.hooks, &parameters, &store} {
   fabric.offer(look_procedure, {&look_at_home, &home_side});
   fabric.offer(operation_procedure, {&operate_at_home, &home_side});
   fabric.offer(merge_procedure, {&merge_changes_at_home, &home_side});

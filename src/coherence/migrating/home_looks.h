@@ -22,7 +22,6 @@ struct HomeSide {
   Hooks hooks;
   const Parameters* parameters;  // of the rank that carries the call out, as is the store
   BlockStore* store;
-  bool has_far_peers;  // some rank does not map the memory of this one
 
   // REQUIRES: there is such a block.
   std::uint32_t places_for(BlockId block) const noexcept {

@@ -91,7 +91,7 @@ TEST(MemoryTable, BytesPerRank) {
       row("readers that others ask", at_most(2, coherence::RelayLayout::bytes()),
           "many ranks read a block, in a job of more than nine"),
       row("lines that versions have changed", at_most(2, coherence::ChangeLayout::bytes()),
-          "far ranks read blocks that are home here"),
+          "others read blocks that are home here"),
   });
 }
 
