@@ -253,8 +253,6 @@ void* open_library(Job& job, OpenFunction open, const void* caller, const char* 
   const Turn turn(job.runtime);
   const std::uintptr_t first_place = next_place;
   flags |= RTLD_NODELETE;
-  // Slots that ranks fill later would hold what each has for itself.
-  if (job.runtime.memory().is_one()) flags = (flags & ~RTLD_LAZY) | RTLD_NOW;
   Load load(job, first_place);
   void* const handle = open_as(caller, open, path, flags);
   watch_linker(nullptr);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "omp/private_memory.h"
 #include "omp/process.h"
 #include "omp/thread.h"
+#include "os/binding.h"
 #include "runtime/tracing.h"
 #include "runtime/waiting.h"
 
@@ -31,9 +33,10 @@ Job::Job(runtime::Runtime& runtime_of_process)
       ranks(runtime.ranks()),
       self(runtime.self().value),
       words(runtime),
-      locks(runtime, words),
+      locks(runtime),
       team(runtime, words, nullptr),
-      pool(runtime, &run_member) {}
+      pool(runtime, &run_member),
+      nested_task_bytes_max(std::min<std::size_t>(1 << 20, runtime.settings().stack_bytes / 4)) {}
 
 void Job::refuse_outside(const char* construct) {
   refuse_if_left();
@@ -74,6 +77,10 @@ void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clo
   Job::current_ = job;
 }
 
+void set_before_region(void (*tell)()) noexcept {
+  Job::require("omp::set_before_region").before_region = tell;
+}
+
 void leave_job(void (*refuse)()) noexcept {
   Job::current_ = nullptr;
   Job::refusal_ = refuse;
@@ -81,6 +88,7 @@ void leave_job(void (*refuse)()) noexcept {
 
 void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame) {
   adopt_stack(stack, first_frame);
+  os::note_bound_thread();
   Thread& thread = this_thread();
   initialise_thread(thread);
   runtime::name_thread(runtime::ThreadRole::main, 0);

@@ -41,7 +41,10 @@ struct Job {
   Locks locks;
   Team team;  // over the ranks
   Pool pool;
+  const std::size_t
+      nested_task_bytes_max;  // of a thread's stack, by tasks inside tasks: then they are put off
   UnreleasedSingles unreleased_singles;
+  void (*before_region)() = nullptr;         // process.h
   std::atomic<std::uint64_t> task_marks{0};  // handed out on this rank so far
 
  private:

@@ -6,6 +6,7 @@
 #include "base/store_bound.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
+#include "os/floating_point.h"
 #include "runtime/runtime.h"
 
 namespace musubi::omp {
@@ -28,7 +29,8 @@ struct Region {
   Icv icv;
   std::uint32_t loops = 0;  // numbers of the constructs met by the job so far
   std::uint32_t singles = 0;
-  bool grouped = false;  // the tasks of each member are a group: the region has reductions over tasks
+  os::FloatingPointModes modes;  // of the thread that opens it; new threads begin with them
+  bool grouped = false;          // the tasks of each member are a group: the region has reductions over tasks
   // The loop that a combined construct starts; lies on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
   // What is known of the stores of its code: no store is narrower, but for those that the details tell of.

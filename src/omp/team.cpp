@@ -31,6 +31,7 @@ void Team::open(const Region& region) {
   MUSUBI_CHECK(region.size > 1);
   region_ = region;
   placement_ = Placement(region.size, threads_);
+  members_kept_ = members_here_;
   members_here_ = placement_.members_on(self);
   cancelled_.store(false, std::memory_order_relaxed);
   open_.store(true, std::memory_order_relaxed);

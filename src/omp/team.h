@@ -43,6 +43,9 @@ class Team {
   // While open.
   const Region& region() const noexcept { return region_; }
   std::uint32_t members_here() const noexcept { return members_here_; }
+  // Of the rank's members those that the team before this one had, too; the others' threads are new, or count
+  // as new: threads of OpenMP end with the last team that needs them.
+  std::uint32_t members_kept() const noexcept { return members_kept_; }
   // The number of this rank's first member.
   std::uint32_t first_here() const noexcept { return placement_.first_on(self); }
   const Placement& placement() const noexcept { return placement_; }
@@ -88,6 +91,7 @@ class Team {
   const ThreadsOfRanks threads_;
   Placement placement_{1, threads_};
   std::uint32_t members_here_ = 0;
+  std::uint32_t members_kept_ = 0;
   std::atomic<bool> open_{false};
   std::atomic<bool> cancelled_{false};         // as far as this rank knows
   std::atomic<std::uint32_t> last_single_{0};  // number of the last single that this rank asked for

@@ -6,6 +6,7 @@
 #include "runtime/job_devices.h"
 #include "runtime/job_threads.h"
 #include "runtime/keeper.h"
+#include "runtime/processor_barrier.h"
 #include "runtime/program_objects.h"
 #include "runtime/synchronization.h"
 #include "stores/store_bounds.h"
@@ -42,6 +43,7 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   // From `address` to the end of the stack of the job that it lies in; empty: it lies in none.
   AddressRange stack_from(const void* address) const noexcept;
   void await_background(bool quiescent);
+  void pass_in_one_memory(BarrierPayload& payload);
 
   JobContext& job_;
   JobDevices& devices_;
@@ -49,6 +51,7 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   coherence::Protocol& protocol_;
   sync::FlagOrder& flags_;
   sync::Barrier barrier_;
+  ProcessorBarrier processor_barrier_;  // instead of it, in one memory
   Synchronization::ReleaseListener* listener_ = nullptr;
   ProgramObjects objects_;
   stores::StoreBounds store_bounds_;

@@ -16,6 +16,7 @@
 #include "bootstrap/local/invitation.h"
 #include "bootstrap/local/welcome.h"
 #include "config/environment.h"
+#include "os/binding.h"
 #include "os/clock.h"
 
 namespace musubi::bootstrap {
@@ -93,6 +94,7 @@ Result<std::unique_ptr<LocalBootstrap>> LocalBootstrap::join() {
   if (send_frame(socket.number(), FrameKind::join, 0, 0, {}, false) != 0) return launcher_gone();
   auto welcome = receive_welcome(socket.number(), invitation.ranks);
   if (!welcome) return welcome.error();
+  os::bind_process(welcome.value().processors);
   return std::unique_ptr<LocalBootstrap>(new LocalBootstrap(
       std::move(socket), invitation.rank, hosts_of(welcome.value()), welcome.value().secret,
       welcome.value().carrier, open_wait_board(invitation.board, invitation.rank),

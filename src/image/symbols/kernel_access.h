@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "image/job.h"
+#include "os/binding.h"
 
 namespace musubi::image {
 
@@ -50,6 +51,12 @@ class KernelAccess {
     return *this;
   }
 
+  // The call starts a program, which is not bound as the calling thread is.
+  KernelAccess& starts_program() noexcept {
+    unbound_.emplace();
+    return *this;
+  }
+
   // The rank of another host that has the files of this call open; none: they are here.
   std::optional<Rank> far() const noexcept { return far_; }
   // Files of several hosts: no host can run the call.
@@ -74,6 +81,7 @@ class KernelAccess {
   bool is_regular_ = false;
   FarCall* noted_in_ = nullptr;
   std::optional<heap::StreamMemory::Making> making_;
+  std::optional<os::Unbound> unbound_;
 };
 
 }  // namespace musubi::image

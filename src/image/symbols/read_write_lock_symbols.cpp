@@ -14,6 +14,7 @@ namespace {
 using musubi::image::is_of_parent;
 using musubi::image::job_that_shares;
 using musubi::image::Next;
+using musubi::omp::LockUnit;
 using musubi::omp::NestLockWord;
 
 using OfRwLock = int (*)(pthread_rwlock_t*);
@@ -26,12 +27,12 @@ NestLockWord& nest_word_of(pthread_rwlock_t* lock) {
 }
 
 int hold_alone(pthread_rwlock_t* lock) {
-  musubi::omp::set_nest_lock(nest_word_of(lock));
+  musubi::omp::set_nest_lock(nest_word_of(lock), LockUnit::mutex);
   return 0;
 }
 
 int try_to_hold_alone(pthread_rwlock_t* lock) {
-  return musubi::omp::test_nest_lock(nest_word_of(lock)) != 0 ? 0 : EBUSY;
+  return musubi::omp::test_nest_lock(nest_word_of(lock), LockUnit::mutex) != 0 ? 0 : EBUSY;
 }
 
 }  // namespace
@@ -68,13 +69,12 @@ MUSUBI_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
   if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_rwunlock.get()(lock);
   musubi::omp::note_stack(__builtin_frame_address(0));
-  musubi::omp::unset_nest_lock(nest_word_of(lock));
+  musubi::omp::unset_nest_lock(nest_word_of(lock), LockUnit::mutex);
   return 0;
 }
 
 MUSUBI_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
   if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_rwdestroy.get()(lock);
-  musubi::omp::destroy_lock(nest_word_of(lock).lock);
-  return 0;
+  return 0;  // nothing is left of it
 }

@@ -13,6 +13,7 @@
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/next_function.h"
+#include "os/binding.h"
 
 namespace {
 
@@ -56,6 +57,7 @@ int spawn(Spawn next, pid_t* process, const char* path, const posix_spawn_file_a
   if (actions != nullptr) private_actions = *actions;
   if (attributes != nullptr) private_attributes = *attributes;
   pid_t made = -1;
+  const musubi::os::Unbound unbound;
   const int error = next(&made, private_path.c_str(), actions != nullptr ? &private_actions : nullptr,
                          attributes != nullptr ? &private_attributes : nullptr, private_arguments.get(),
                          private_environment.get());
@@ -88,6 +90,7 @@ void report_end_of_rank() {
 int exec(Exec next, const char* path, char* const* arguments, char* const* environment) {
   report_end_of_rank();
   open_for_exec(path, arguments, environment);
+  const musubi::os::Unbound unbound;
   return next(path, arguments, environment);
 }
 
@@ -137,6 +140,7 @@ MUSUBI_EXPORT int execvp(const char* file, char* const* arguments) noexcept {
 MUSUBI_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) noexcept {
   report_end_of_rank();
   open_for_exec(nullptr, arguments, environment);
+  const musubi::os::Unbound unbound;
   return next_fexecve.get()(file, arguments, environment);
 }
 

@@ -9,6 +9,7 @@
 
 #include "heap/heap.h"
 #include "image/refused_call.h"
+#include "image/symbols/affinity_calls.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/futex_calls.h"
 #include "image/symbols/user_signals.h"
@@ -54,6 +55,12 @@ long set_mask_of(vm::UserSignals& signals, int how, const os::SignalBits* set, o
   return 0;
 }
 
+long as_call(long result) {
+  if (result >= 0 || result < -4095) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
+
 // Of the process, by the id that the program knows. False: as the kernel has it.
 bool is_about_process(long number, const long* given, long& result) {
   switch (number) {
@@ -69,6 +76,14 @@ bool is_about_process(long number, const long* given, long& result) {
     case SYS_tgkill:
       result =
           ::tgkill(static_cast<pid_t>(given[0]), static_cast<pid_t>(given[1]), static_cast<int>(given[2]));
+      return true;
+    case SYS_sched_getaffinity:
+      result = as_call(processors_of(static_cast<pid_t>(given[0]), static_cast<std::size_t>(given[1]),
+                                     reinterpret_cast<void*>(given[2])));
+      return true;
+    case SYS_sched_setaffinity:
+      result = as_call(set_processors_of(static_cast<pid_t>(given[0]), static_cast<std::size_t>(given[1]),
+                                         reinterpret_cast<const void*>(given[2])));
       return true;
     case SYS_fork:
       result = ::fork();
@@ -122,8 +137,6 @@ MUSUBI_EXPORT long syscall(long number, ...) noexcept {
                            : musubi::image::is_about_process(number, given, done))) {
     return done;
   }
-  const long result = os::system_call(number, given[0], given[1], given[2], given[3], given[4], given[5]);
-  if (result >= 0 || result < -4095) return result;
-  errno = static_cast<int>(-result);
-  return -1;
+  return musubi::image::as_call(
+      os::system_call(number, given[0], given[1], given[2], given[3], given[4], given[5]));
 }

@@ -1,7 +1,6 @@
 #include "launch/local/rank_process.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -15,6 +14,7 @@
 
 #include "config/environment.h"
 #include "launch/local/invite.h"
+#include "os/binding.h"
 #include "os/wait_id.h"
 
 namespace musubi::launch {
@@ -72,13 +72,6 @@ Error explain(const LaunchPlan& plan, Failure failure) {
   return Error{cause};
 }
 
-void pin_to(const std::vector<std::uint32_t>& processors) {
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  for (const std::uint32_t processor : processors) CPU_SET(processor, &mine);
-  ::sched_setaffinity(0, sizeof mine, &mine);
-}
-
 // Runs in the child. The launcher has one thread when it forks, so anything may be called.
 class Child {
  public:
@@ -101,7 +94,8 @@ class Child {
     const bool fixed =
         persona >= 0 && ::personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE) >= 0;
     if (!fixed && !plan_.plain) return {Step::addresses, errno};
-    if (!plan_.processors.empty()) pin_to(plan_.processors[plan_.here.index(rank_)]);
+    // Others bind their threads themselves, which the program does not see.
+    if (plan_.plain && !plan_.processors.empty()) os::bind_process(plan_.processors[plan_.here.index(rank_)]);
     if (!arrange_files(socket, output, error)) return {Step::files, errno};
     ::setrlimit(RLIMIT_NOFILE, &inherited_.open_files);
     ::sigaction(SIGPIPE, &inherited_.pipe_action, nullptr);
@@ -161,8 +155,10 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return failed("make a socket", errno);
   os::FileDescriptor launcher_end(ends[0]), rank_end(ends[1]);
-  const std::string welcome = format_welcome(plan.welcome);
-  if (const int failure = send_frame(ends[0], FrameKind::welcome, 0, 0, welcome, true); failure != 0)
+  Welcome welcome = plan.welcome;
+  if (!plan.processors.empty()) welcome.processors = plan.processors[plan.here.index(rank)];
+  if (const int failure = send_frame(ends[0], FrameKind::welcome, 0, 0, format_welcome(welcome), true);
+      failure != 0)
     return failed("write to a socket", failure);
 
   const pid_t launcher = ::getpid();

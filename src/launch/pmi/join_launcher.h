@@ -16,8 +16,8 @@ struct StartedBy {
   std::uint32_t ranks = 1;
 };
 
-// Nothing: no launcher has started this process, as far as the environment says. It is that of mpirun and srun, of
-// whatever kind.
+// Nothing: no launcher has started this process, as far as the environment says. It is that of mpirun and
+// srun, of whatever kind.
 std::optional<StartedBy> started_by();
 
 // PMIx before PMI-1: a launcher of the first may itself run below one of the second. At most once per
