@@ -123,9 +123,6 @@ Task<> Policies::acquire_clock(LogicalTime time) {
 Task<> Policies::modify(BlockId block, Modification& modification) {
   return of(block).modify(block, modification);
 }
-bool Policies::modify_at_once(BlockId block, Modification& modification) {
-  return of(block).modify_at_once(block, modification);
-}
 void Policies::pin(BlockId first, std::uint64_t count) {
   of(first).pin(first, count);
 }

@@ -55,7 +55,6 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
       Block member = ground_.block(run.id(i));
       const bool made = co_await make_writable(member);
       if (made) continue;
-      co_await ground_.await_operations(member);
       twins_.make(member);  // order has begun just now: it does not cover this yet
     }
   }
@@ -74,7 +73,6 @@ Task<bool> Faults::make_writable(Block& b) {
   if (without_twin) co_return true;
   const bool may_be_taken = e.gave_up_copy && ground_.keeps_order() && !ground_.is_home(b);
   if (may_be_taken && !ground_.injected(InjectedBug::written_while_taken)) co_return false;
-  co_await ground_.await_operations(b);
   twins_.make(b);
   co_return true;
 }

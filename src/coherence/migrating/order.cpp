@@ -95,7 +95,6 @@ Task<> Order::end_of_gated() {
 Task<> Order::end_of_unordered() {
   co_await end_of_gated();
   for (unsigned attempt = 0; !ground_.visits.is_alone(); ++attempt) co_await pause(attempt);
-  co_await ground_.operators.end();
   auto pass = co_await ground_.release_gate.enter();
 }
 

@@ -71,12 +71,11 @@ TEST(MemoryTable, BytesPerBlock) {
       row("place in the queue of leases", TableBytes::lease_queue, "it is read"),
       row("place in the runs of blocks to protect", TableBytes::run_builders, "a barrier closes it"),
       row("place among the blocks that take memory here", TableBytes::residents, "this rank uses it"),
-      row("loan for direct atomic operations", TableBytes::loans, "this rank operates on it atomically"),
       row("access granted", TableBytes::access, "it is opened; one more per 64 blocks"),
   });
-  // 0.6 % and 5.5 %, as the page says.
+  // 0.6 % and 5.3 %, as the page says.
   EXPECT_EQ((TableBytes::words + TableBytes::in_process) * 1000 / 32768, 6u);
-  EXPECT_EQ((TableBytes::words + TableBytes::in_process) * 1000 / 4096, 55u);
+  EXPECT_EQ((TableBytes::words + TableBytes::in_process) * 1000 / 4096, 53u);
 }
 
 TEST(MemoryTable, BytesPerRank) {
@@ -94,7 +93,7 @@ TEST(MemoryTable, BytesPerRank) {
       row("readers that others ask", at_most(2, coherence::RelayLayout::bytes()),
           "many ranks read a block, in a job of more than nine"),
       row("lines that versions have changed", at_most(2, coherence::ChangeLayout::bytes()),
-          "far ranks read blocks that are home here"),
+          "others read blocks that are home here"),
   });
 }
 
