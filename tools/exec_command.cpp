@@ -11,6 +11,7 @@
 #include "bootstrap/local/invitation.h"
 #include "config/value.h"
 #include "hosts_command.h"
+#include "job_limits.h"
 #include "job_processes.h"
 #include "launch/exec/connect.h"
 #include "launch/exec/meeting.h"
@@ -171,6 +172,7 @@ int exec(RunOptions options) {
     if (by && by->rank != 0) return status_of_failed_start;
     return refuse(joined.error().message, status_of_failed_start);
   }
+  follow_stack_limit(configuration, joined.value().values().ranks());
   const int status = take_part(joined.value(), read, options, configuration);
   if (joined.value().mpi != nullptr && !joined.value().mpi->leave()) {
     std::fflush(nullptr);

@@ -1,4 +1,6 @@
 // The command `musubi`.
+#include <pthread.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -149,9 +151,20 @@ std::vector<std::string> cut_off_command(const CLI::App& run, std::vector<std::s
   return command;
 }
 
+// The limit on the stack is for the program: one that a thread cannot have must not end this command.
+void keep_own_stacks_small() {
+  constexpr std::size_t stack_bytes = std::size_t{8} << 20;
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, stack_bytes);
+  ::pthread_setattr_default_np(&attributes);
+  ::pthread_attr_destroy(&attributes);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_own_stacks_small();
   CLI::App app("Runs OpenMP programs over the memories of several hosts.", "musubi");
   app.set_version_flag("--version", "musubi " MUSUBI_VERSION);
   app.require_subcommand(1);

@@ -10,6 +10,7 @@
 #include "config/environment.h"
 #include "config/reference_page.h"
 #include "hosts_command.h"
+#include "job_limits.h"
 #include "job_processes.h"
 #include "launch/hosts/hosts_launcher.h"
 #include "launch/local/local_launcher.h"
@@ -19,8 +20,6 @@
 #include "process_places.h"
 #include "program_file.h"
 #include "refusal.h"
-#include "runtime/address_plan.h"
-#include "runtime/reservation.h"
 #include "slurm_command.h"
 #include "topology.h"
 #include "trace_file.h"
@@ -47,14 +46,6 @@ void make_room_for_thread_locals(std::vector<std::string>& environment) {
   const std::string room = "glibc.rtld.optional_static_tls=16384";
   const std::string others = config::environment_variable("GLIBC_TUNABLES").value_or("");
   replace_variable(environment, "GLIBC_TUNABLES", others.empty() ? room : others + ":" + room);
-}
-
-// Before any rank is started: one line instead of one from each.
-Result<void> check_addresses(const config::Settings& settings, std::uint32_t ranks) {
-  const auto mappers = runtime::Mappers::on_one_host(ranks);
-  auto plan = runtime::AddressPlan::make(settings, mappers, {});
-  if (!plan) return plan.error();
-  return runtime::fits_processor(runtime::reservation_of(plan.value()), mappers);
 }
 
 Result<fabric::Distance> read_network(const RunOptions& options) {
@@ -244,6 +235,7 @@ int run(RunOptions options) {
     return refuse(set.error().message, status_of_misuse);
   }
   options.ranks = processes.value().ranks();
+  follow_stack_limit(configuration, options.ranks);
   return run_as_ranks(options, configuration, processes.value());
 }
 

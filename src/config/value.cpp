@@ -30,6 +30,13 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
   return number;
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t";
+  const std::size_t begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
 std::optional<std::uint64_t> parse_count(std::string_view text) {
   const auto number = take_number(text);
   return text.empty() ? number : std::nullopt;
@@ -243,6 +250,25 @@ Result<Value> parse_value(const Declaration& declaration, std::string_view text)
     return Value(std::chrono::nanoseconds(static_cast<std::int64_t>(*number)));
   }
   return Value(*number);
+}
+
+std::optional<std::uint64_t> parse_openmp_size(std::string_view text) {
+  constexpr std::string_view letters = "BKMG";
+  text = trimmed(text);
+  std::size_t unit = 1;
+  if (!text.empty()) {
+    const char letter = text.back() >= 'a' ? static_cast<char>(text.back() - 'a' + 'A') : text.back();
+    const std::size_t found = letters.find(letter);
+    if (found != std::string_view::npos) {
+      unit = found;
+      text = trimmed(text.substr(0, text.size() - 1));
+    }
+  }
+  std::uint64_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = failure == std::errc{} && end == text.data() + text.size();
+  if (!whole || number == 0 || number > std::uint64_t{1} << 32) return std::nullopt;
+  return number << (10 * unit);
 }
 
 std::string format_value(const Declaration& declaration, const Value& value) {

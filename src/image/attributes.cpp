@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "image/open_file_limit.h"
 #include "image/real_function.h"
 #include "image/remote_procedures.h"
 #include "os/errno_kept.h"
@@ -48,14 +49,13 @@ void add_fork_handlers(const std::string& text) {
                                                                  functions[3]);
 }
 
-// Each rank keeps the numbers of descriptors that it has.
 void set_limit(int resource, const std::string& text) {
-  rlimit limit{}, now{};
+  rlimit limit{};
   MUSUBI_CHECK(text.size() == sizeof limit);
   std::memcpy(&limit, text.data(), sizeof limit);
-  os::system_call(SYS_prlimit64, 0, resource, 0, reinterpret_cast<long>(&now));
-  if (resource == RLIMIT_NOFILE && limit.rlim_cur < now.rlim_cur) return;
-  os::system_call(SYS_prlimit64, 0, resource, reinterpret_cast<long>(&limit), 0);
+  const rlimit for_kernel = with_own_files(resource, limit);
+  os::system_call(SYS_prlimit64, 0, resource, reinterpret_cast<long>(&for_kernel), 0);
+  note_users_limit(resource, limit);
 }
 
 // The name and the words, as a text.

@@ -12,6 +12,7 @@
 #include "image/program_exit.h"
 #include "image/program_strings.h"
 #include "image/program_threads.h"
+#include "image/stack_bounds.h"
 #include "omp/process.h"
 #include "os/binding.h"
 #include "os/signal_calls.h"
@@ -45,6 +46,7 @@ void* run_on_shared_stack(void* given) {
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
   omp::set_before_region([] { current_job()->attributes.tell_formats(); });
+  tell_stack_of_main(__builtin_frame_address(0));
   run_shared_constructors(program);
   std::exit(program.main(program.argument_count, program.arguments, environ));
 }

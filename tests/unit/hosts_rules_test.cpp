@@ -133,6 +133,7 @@ TEST(Refusals, AHostThatDiffersHasOneLine) {
 
 TEST(Verdict, ALostHostTakesItsRanksAndIsNamed) {
   Verdict verdict(4, false, {"h1", "h1", "h2", "h2"});
+  verdict.joined(Rank(2));
   verdict.ended(Rank(2), 7, {false, 0});
   EXPECT_EQ(verdict.take_message(),
             "musubi: rank 2 (pid 7 on h2) exited with status 0 without ending the program; ending the job");

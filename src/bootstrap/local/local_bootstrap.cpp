@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "bootstrap/local/address_layout.h"
 #include "bootstrap/local/frame.h"
 #include "bootstrap/local/gathered.h"
 #include "bootstrap/local/inherited_memory.h"
@@ -90,6 +91,7 @@ Result<std::unique_ptr<LocalBootstrap>> LocalBootstrap::join() {
     return Error{
         "the launcher's socket was closed before the program joined the job; keep inherited files open"};
   }
+  set_stack_limit(invitation.stack_limit);
   os::FileDescriptor socket(move_aside(invitation.socket));
   if (send_frame(socket.number(), FrameKind::join, 0, 0, {}, false) != 0) return launcher_gone();
   auto welcome = receive_welcome(socket.number(), invitation.ranks);
