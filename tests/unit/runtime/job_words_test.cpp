@@ -21,7 +21,7 @@ class JobWordsTest : public ::testing::Test {
   JobWordsTest() {
     fabric::conformance::ExchangeBoard board(2);
     const auto open = [&](std::uint32_t self) {
-      const auto opened = ranks_[self].open(Rank{self}, 2, std::size_t{1} << 20, board.of(Rank{self}), {},
+      const auto opened = ranks_[self].open(Rank{self}, 2, std::size_t{1} << 26, board.of(Rank{self}), {},
                                             coherence::control_region);
       MUSUBI_CHECK(static_cast<bool>(opened));
     };

@@ -105,7 +105,7 @@ TEST(MemoryTable, AReservationIsTheSumOfItsParts) {
   const vm::Space& space = plan.value().space;
   const Reservation reservation = reservation_of(plan.value());
   EXPECT_EQ(reservation.file_bytes, space.bytes());
-  EXPECT_EQ(reservation.table_bytes, space.blocks() * (64 + 16 + 16 + 16 + 16 + 16 + 8 + 8 + 1));
+  EXPECT_EQ(reservation.table_bytes, space.blocks() * (64 + 16 + 16 + 16 + 16 + 16 + 8 + 1));
   const std::uint64_t words = coherence::VisitLayout(space.blocks()).region_bytes();
   EXPECT_LE(words, space.blocks() * (64 + 1) + space.blocks() / 60 + coherence::RelayLayout::bytes() +
                        coherence::ChangeLayout::bytes());
