@@ -31,6 +31,7 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
   was_quiescent_ = quiescent;
   const Traced traced(Event::barrier, job_.counters.get(trace::Counter::barriers));
   part_ns_ = traced.begin_ns();
+  end_alone(complete);
   if (keeper != nullptr) await_background(quiescent);
   if (flags_.in_use()) threads_.executor().run(flags_.before_barrier(!quiescent));
   kept_ = flags_.kept_locks();
@@ -40,6 +41,7 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
     TimeSpent time(job_.counters, trace::Counter::release_ns);
     threads_.executor().run(barrier_.finish(passage));
   }
+  was_complete_ = passage.complete();
   // The job may have begun to keep order meanwhile.
   if (flags_.in_use() || protocol_.ordering().holds_back()) {
     threads_.executor().run(flags_.after_barrier(!quiescent));
@@ -69,6 +71,12 @@ void JobBarrier::on_released() noexcept {
   if (listener_ != nullptr) listener_->on_released();
 }
 
+// Threads that the program made may be in the middle of an operation.
+void JobBarrier::end_alone(bool complete) {
+  if (complete) return flags_.end_alone_at_rest();
+  if (flags_.is_alone()) threads_.executor().run(flags_.end_alone());
+}
+
 void JobBarrier::await_background(bool quiescent) {
   threads_.stand().enter_barrier(quiescent);
   while (threads_.stand().background_works()) threads_.step_aside();
@@ -92,6 +100,13 @@ void JobBarrier::begin_region(const StoreBound& stores) {
   const bool knows_all_code = was_quiescent_ && threads_.knows_all() && !has_handlers();
   const bool on_stack = stack_from(__builtin_frame_address(0)).bytes != 0;
   if (knows_all_code && on_stack) protocol_.set_store_bound(stores);
+  between_regions_.store(false, std::memory_order_relaxed);
+}
+
+void JobBarrier::end_region() {
+  protocol_.set_store_bound({});
+  between_regions_.store(true, std::memory_order_relaxed);
+  if (job_.self == Rank{0} && was_complete_) flags_.begin_alone();
 }
 
 }  // namespace musubi::runtime

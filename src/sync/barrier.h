@@ -40,6 +40,8 @@ class Barrier final : public fabric::Listener {
     // Without news: nothing is released or acquired. No rank that has passed is asked for anything by this
     // barrier, or by one before: it may leave the job.
     static Passage last(Payload& payload) { return Passage(payload); }
+    // Passed: whether all ranks were complete.
+    bool complete() const { return complete_; }
 
    private:
     friend class Barrier;

@@ -124,7 +124,28 @@ Task<> FlagOrder::release_announced(bool siblings) {
   note_end();
 }
 
+// Without a background nobody could end it from afar.
+void FlagOrder::begin_alone() noexcept {
+  if (bell_ != nullptr && !ordering_.holds_back()) ordering_.set_alone(true);
+}
+
+// Operations that began before are over, and no block is opened out of order any more.
+Task<> FlagOrder::end_alone() {
+  auto pass = co_await change_gate_.enter();
+  if (!is_alone()) co_return;
+  ordering_.set_alone(false);
+  co_await ordering_.end_of_unordered();
+}
+
+Task<> FlagOrder::join_lone_rank() {
+  if (bell_ == nullptr || hooks_.injected(InjectedBug::lone_rank_not_told)) co_return;
+  const std::uint64_t number = co_await request(Rank{0});
+  co_await await_answer(Rank{0}, number);
+  co_await acquire_in_order();
+}
+
 Task<> FlagOrder::release(Channel channel, bool siblings) {
+  if (is_alone()) co_return;
   if (must_settle()) co_await settle();
   const QuiescentMeanwhile stands(ordering_, siblings);
   co_await release_announced(siblings);
@@ -133,6 +154,7 @@ Task<> FlagOrder::release(Channel channel, bool siblings) {
 }
 
 Task<> FlagOrder::flush(bool siblings) {
+  if (is_alone()) co_return;
   if (must_settle()) co_await settle();
   const QuiescentMeanwhile stands(ordering_, siblings);
   co_await release_announced(siblings);
@@ -154,6 +176,11 @@ Task<> FlagOrder::hand_over(Task<> unlock, bool siblings) {
 // that sibling threads make meanwhile may go out with the block, so a release follows. Only an operation that
 // a release follows counts as one: otherwise its end would be taken for the end of that release.
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
+  while (is_alone()) {
+    if (protocol_.modify_at_once(block, modification)) co_return;
+    const bool opened = co_await protocol_.fault(block, vm::Access::write);
+    if (!opened) break;
+  }
   if (!in_use() || modification.orders_nothing) co_return co_await protocol_.modify(block, modification);
   if (must_settle()) co_await settle();
   const QuiescentMeanwhile stands(ordering_, siblings);
@@ -200,6 +227,7 @@ Task<> FlagOrder::acquire(bool siblings) {
 }
 
 Task<> FlagOrder::acquire_in_order() {
+  if (is_alone()) co_return;
   // Another acquire takes what the acquire itself brings into pages that stay open. Others may have something
   // new each time: in the end the pages are closed.
   std::uint32_t number = 0;

@@ -75,6 +75,26 @@ class FlagOrder final : public ReleaseRequests {
   // Nobody has used it for some barriers: order ends, unless somebody has renewed it meanwhile.
   Task<> end_if_unused();
 
+  // Rank 0 alone runs program code from now on, until its end_alone() ends: all ranks have passed a barrier
+  // after which no other one does. Until then there is nobody to tell, and nothing to hear. REQUIRES: no
+  // operation without siblings under way. Cheap.
+  void begin_alone() noexcept;
+  // What the calling thread has written until it finds this goes out with the release that ends it.
+  bool is_alone() const noexcept {
+    if (!ordering_.is_alone()) return false;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return ordering_.is_alone();
+  }
+  // Before the next barrier, and before any answer. A release must follow.
+  Task<> end_alone();
+  // The same where no thread of this rank runs program code. Cheap.
+  void end_alone_at_rest() noexcept {
+    if (ordering_.is_alone()) ordering_.set_alone(false);
+  }
+  // At another rank, before program code runs there in spite of that: a handler, or a thread that was made
+  // meanwhile. Rank 0 has released all that it wrote alone, and it is acquired here.
+  Task<> join_lone_rank();
+
   // `siblings`: other threads of this rank may run program code before the task ends. Each of these tasks may
   // be called while order is not kept, and may begin to keep it half-way: the caller then says `siblings`.
   //
@@ -163,7 +183,7 @@ class FlagOrder final : public ReleaseRequests {
   }
   Task<> release_all(bool siblings);
   Task<> release_announced(bool siblings);
-  bool must_settle() const noexcept { return in_use() && settled() == 0; }
+  bool must_settle() const noexcept { return in_use() && settled() == 0 && !is_alone(); }
   // For how many barriers this rank knows that all ranks have credit. The own credit says nothing of theirs:
   // whoever gives it may not have reached them yet.
   std::uint64_t assured() const noexcept {
@@ -181,6 +201,7 @@ class FlagOrder final : public ReleaseRequests {
   Task<> give_credit(std::uint64_t barriers);
   Task<std::uint64_t> request(Rank peer);
   Task<bool> has_answered(Rank peer, std::uint64_t request);
+  Task<> await_answer(Rank peer, std::uint64_t request);
   Task<std::uint64_t> await_releases(Rank peer);
   Task<> acquire_from(Rank peer);
   Task<> acquire_in_order();

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "coherence/rules/atomics.h"
 #include "coherence/rules/faults.h"
 
 namespace musubi::coherence::migrating {
@@ -38,7 +39,8 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
   MUSUBI_CHECK(!e.bytes_lost);
   arrivals_.count_rest_as_arrival(b);
   const bool waits_for_order =
-      in_order && !was_valid && ground_.visits.keeps_order_for(VisitBoard::Order::now);
+      in_order && !was_valid && !ground_.alone.load() &&
+      ground_.visits.keeps_order_for(VisitBoard::Order::now);
   if (waits_for_order && !arrivals_.is_covered(e)) co_return FaultOutcome::not_in_order;
   ground_.count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   Run run;
@@ -61,6 +63,22 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
   }
   runs_.open(b, was_valid, wanted, run);
   co_return FaultOutcome::open;
+}
+
+// Under the gate: Order::end_of_gated() awaits what began before the rank was alone no more.
+bool Faults::modify_at_once(BlockId id, Modification& modification) {
+  if (!ground_.alone.load()) return false;
+  const auto pass = ground_.gate(id).try_enter();
+  const bool is_alone = ground_.alone.load() || ground_.injected(InjectedBug::modified_alone_beside_others);
+  if (!pass || !is_alone) return false;
+  Block b = ground_.block(id);
+  if (b.entry.state != State::writable && !b.entry.pinned) return false;
+  ground_.learn_atomic_words(b.words, rules::atomic_words_of(modification.offset, modification.bytes));
+  modification.takes_writes_along = false;
+  modification.apply(b.own);
+  ground_.count(Counter::atomics);
+  ground_.count(Counter::lone_atomics);
+  return true;
 }
 
 // The block is valid, and about to be opened for writing. Result: false while order is kept, and the rank

@@ -127,7 +127,7 @@ Task<> Migrating::modify(BlockId block, Modification& modification) {
   return parts_->publications.modify(block, modification);
 }
 bool Migrating::modify_at_once(BlockId block, Modification& modification) {
-  return parts_->direct.modify(block, modification);
+  return parts_->faults.modify_at_once(block, modification) || parts_->direct.modify(block, modification);
 }
 void Migrating::pin(BlockId first, std::uint64_t count) {
   parts_->stacks.pin(first, count);
