@@ -31,8 +31,9 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
   was_quiescent_ = quiescent;
   const Traced traced(Event::barrier, job_.counters.get(trace::Counter::barriers));
   part_ns_ = traced.begin_ns();
-  end_alone(complete);
+  flags_.note_barrier();
   if (keeper != nullptr) await_background(quiescent);
+  end_alone(complete);
   if (flags_.in_use()) threads_.executor().run(flags_.before_barrier(!quiescent));
   kept_ = flags_.kept_locks();
   sync::Barrier::Passage passage(payload, quiescent, complete);
@@ -41,7 +42,7 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
     TimeSpent time(job_.counters, trace::Counter::release_ns);
     threads_.executor().run(barrier_.finish(passage));
   }
-  was_complete_ = passage.complete();
+  others_were_complete_ = passage.others_complete();
   // The job may have begun to keep order meanwhile.
   if (flags_.in_use() || protocol_.ordering().holds_back()) {
     threads_.executor().run(flags_.after_barrier(!quiescent));
@@ -106,7 +107,8 @@ void JobBarrier::begin_region(const StoreBound& stores) {
 void JobBarrier::end_region() {
   protocol_.set_store_bound({});
   between_regions_.store(true, std::memory_order_relaxed);
-  if (job_.self == Rank{0} && was_complete_) flags_.begin_alone();
+  if (job_.self == Rank{0} && others_were_complete_ && !flags_.begin_alone_at_once())
+    threads_.executor().run(flags_.begin_alone());
 }
 
 }  // namespace musubi::runtime

@@ -55,11 +55,11 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   Synchronization::ReleaseListener* listener_ = nullptr;
   ProgramObjects objects_;
   stores::StoreBounds store_bounds_;
-  sync::LockTable::Kept kept_;  // before the release of the present one
-  bool was_quiescent_ = false;  // the last one, for the thread that called it
-  bool was_complete_ = true;    // the same, on all ranks
+  sync::LockTable::Kept kept_;        // before the release of the present one
+  bool was_quiescent_ = false;        // the last one, for the thread that called it
+  bool others_were_complete_ = true;  // all ranks but 0
   std::atomic<bool> between_regions_{false};
-  std::uint64_t part_ns_ = 0;   // when the present part of a barrier began; 0: not traced
+  std::uint64_t part_ns_ = 0;  // when the present part of a barrier began; 0: not traced
 };
 
 }  // namespace musubi::runtime

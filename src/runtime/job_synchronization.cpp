@@ -153,8 +153,9 @@ void JobSynchronization::acquire(sync::Channel channel) {
 }
 
 void JobSynchronization::flush() {
+  if (flags_.is_alone()) return std::atomic_thread_fence(std::memory_order_seq_cst);
   bool brought = false;
-  if (!job_.one_memory && !flags_.is_alone()) {
+  if (!job_.one_memory) {
     const Traced traced(Event::flush);
     const LogicalTime before = protocol_.clock();
     if (flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());

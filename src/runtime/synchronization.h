@@ -63,7 +63,8 @@ class Synchronization {
   // code, unless it calls run_between_regions() before.
   virtual void end_region() = 0;
   // Program code is about to run on the calling thread, perhaps between two regions: a handler, or a thread
-  // that was made there. Waits for rank 0, which need not release what it writes while it is alone. Any thread.
+  // that was made there. Waits for rank 0, which need not release what it writes while it is alone. Any
+  // thread.
   virtual void run_between_regions() = 0;
 
   // Mutual exclusion in the job, with acquire at lock and release at unlock. Not recursive. A thread that

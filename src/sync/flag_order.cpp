@@ -124,21 +124,41 @@ Task<> FlagOrder::release_announced(bool siblings) {
   note_end();
 }
 
-// Without a background nobody could end it from afar.
-void FlagOrder::begin_alone() noexcept {
-  if (bell_ != nullptr && !ordering_.holds_back()) ordering_.set_alone(true);
+// Under the gate. A guest is seen here, or its request is answered later, which ends this. Without a
+// background nobody would answer.
+void FlagOrder::be_alone_if_possible() noexcept {
+  const bool has_guests = word(guests).load() != guests_before_barrier_.load() &&
+                          !hooks_.injected(InjectedBug::alone_beside_guests);
+  if (in_serial_part_.load() && !has_guests && !ordering_.holds_back()) ordering_.set_alone(true);
+}
+
+bool FlagOrder::begin_alone_at_once() noexcept {
+  if (bell_ == nullptr) return true;
+  in_serial_part_.store(true);
+  const auto pass = change_gate_.try_enter();
+  if (pass) be_alone_if_possible();
+  return pass.has_value();
+}
+
+Task<> FlagOrder::begin_alone() {
+  if (begin_alone_at_once()) co_return;
+  auto pass = co_await change_gate_.enter();
+  be_alone_if_possible();
 }
 
 // Operations that began before are over, and no block is opened out of order any more.
 Task<> FlagOrder::end_alone() {
   auto pass = co_await change_gate_.enter();
-  if (!is_alone()) co_return;
+  if (!is_alone() || hooks_.injected(InjectedBug::alone_in_regions)) co_return;
   ordering_.set_alone(false);
   co_await ordering_.end_of_unordered();
 }
 
 Task<> FlagOrder::join_lone_rank() {
   if (bell_ == nullptr || hooks_.injected(InjectedBug::lone_rank_not_told)) co_return;
+  std::uint64_t before = 0;
+  std::array<fabric::Step, 1> step{fabric::fetch_add(control_region, offset_of(guests), &before, 1)};
+  co_await fabric::transfer(fabric_, Rank{0}, step);
   const std::uint64_t number = co_await request(Rank{0});
   co_await await_answer(Rank{0}, number);
   co_await acquire_in_order();

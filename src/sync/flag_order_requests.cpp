@@ -156,12 +156,16 @@ Task<> FlagOrder::answer(bool siblings) {
   const std::uint64_t request = unanswered();
   if (request == 0) co_return;
   const LockTable::Kept kept = kept_locks();
+  const bool was_alone = is_alone();
   if (!hooks_.injected(InjectedBug::alone_beside_others)) co_await end_alone();
   co_await settle();
   announce();
   if (!hooks_.injected(InjectedBug::answered_without_release)) co_await release_all(siblings);
   note_end();
   co_await note_answer(request, kept);
+  if (!was_alone) co_return;
+  auto pass = co_await change_gate_.enter();  // whoever asked was no guest, perhaps
+  be_alone_if_possible();
 }
 
 Task<> FlagOrder::note_answer(std::uint64_t request, LockTable::Kept kept) {

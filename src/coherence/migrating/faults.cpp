@@ -1,6 +1,7 @@
 #include "coherence/migrating/faults.h"
 
 #include <cstring>
+#include <optional>
 
 #include "base/check.h"
 #include "coherence/rules/atomics.h"
@@ -38,9 +39,8 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
   }
   MUSUBI_CHECK(!e.bytes_lost);
   arrivals_.count_rest_as_arrival(b);
-  const bool waits_for_order =
-      in_order && !was_valid && !ground_.alone.load() &&
-      ground_.visits.keeps_order_for(VisitBoard::Order::now);
+  const bool waits_for_order = in_order && !was_valid && !ground_.alone.load() &&
+                               ground_.visits.keeps_order_for(VisitBoard::Order::now);
   if (waits_for_order && !arrivals_.is_covered(e)) co_return FaultOutcome::not_in_order;
   ground_.count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   Run run;
@@ -65,13 +65,17 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
   co_return FaultOutcome::open;
 }
 
-// Under the gate: Order::end_of_gated() awaits what began before the rank was alone no more.
+// No release and no acquire closes the block meanwhile. Threads that contend for a word do not queue up at
+// the gate, if one instruction does it.
 bool Faults::modify_at_once(BlockId id, Modification& modification) {
   if (!ground_.alone.load()) return false;
-  const auto pass = ground_.gate(id).try_enter();
-  const bool is_alone = ground_.alone.load() || ground_.injected(InjectedBug::modified_alone_beside_others);
-  if (!pass || !is_alone) return false;
-  Block b = ground_.block(id);
+  const Ground::LoneOperation inside(ground_);
+  if (!ground_.alone.load()) return false;
+  const bool is_one =
+      modification.operation != nullptr && is_one_instruction(*modification.operation, modification.offset);
+  const std::optional<Gate::Pass> pass = is_one ? std::nullopt : ground_.gate(id).try_enter();
+  if (!is_one && !pass) return false;
+  const Block b = ground_.store.block(id);
   if (b.entry.state != State::writable && !b.entry.pinned) return false;
   ground_.learn_atomic_words(b.words, rules::atomic_words_of(modification.offset, modification.bytes));
   modification.takes_writes_along = false;

@@ -150,6 +150,16 @@ struct Ground {
 
   // Bytes that come from other ranks stay closed until they have been acquired.
   bool keeps_order() const { return visits.keeps_order() && !alone.load(); }
+  // While it lives, what changes in place as of a rank that is alone; end_of_unordered() awaits it.
+  class LoneOperation {
+   public:
+    explicit LoneOperation(Ground& ground) : count_(ground.lone_operations) { count_.fetch_add(1); }
+    ~LoneOperation() { count_.fetch_sub(1); }
+    LoneOperation(const LoneOperation&) = delete;
+
+   private:
+    std::atomic<std::uint32_t>& count_;
+  };
   // Whether the rank is alone still, after all that the calling thread has written: that goes out with the
   // release that ends this.
   bool has_nobody_to_tell() const {
@@ -191,6 +201,7 @@ struct Ground {
   Gate release_gate;  // one release at a time
   Quiescence quiescence;
   std::atomic<bool> alone{false};  // Ordering::set_alone()
+  std::atomic<std::uint32_t> lone_operations{0};
   ComparisonCost comparison_cost;
   BlockList dirty;
   BlockList sleepers;  // all blocks that sleep, and some that slept

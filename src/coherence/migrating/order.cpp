@@ -93,6 +93,7 @@ Task<> Order::end_of_gated() {
 // After set_ordered(): tasks and visitors that have not seen it have ended. Releases of that time are no
 // longer under way.
 Task<> Order::end_of_unordered() {
+  for (unsigned attempt = 0; ground_.lone_operations.load() != 0; ++attempt) co_await pause(attempt);
   co_await end_of_gated();
   for (unsigned attempt = 0; !ground_.visits.is_alone(); ++attempt) co_await pause(attempt);
   co_await ground_.operators.end();
