@@ -10,6 +10,7 @@
 #include "doctor/report.h"
 #include "fabric/ofi/ofi.h"
 #include "host_facts.h"
+#include "job_limits.h"
 #include "mpi_library.h"
 #include "os/cpu.h"
 #include "os/memory.h"
@@ -100,6 +101,7 @@ bool add_program_facts(const launch::JobOrder& order, std::vector<launch::Fact>&
 Result<std::vector<launch::Fact>> examination_of_this_host(const launch::JobOrder& order) {
   config::Configuration configuration;
   if (auto read = read_settings({}, configuration); !read) return read.error();
+  follow_stack_limit(configuration, order.ranks);
   auto job = job_of(configuration.settings(), order.ranks);
   if (!job) return job.error();
   job.value().ranks = order.here.count;
@@ -139,6 +141,7 @@ int examine_machine(const RunOptions& options, bool as_json) {
   if (const auto read = read_settings(options, configuration); !read) {
     return refuse(read.error().message, status_of_misuse);
   }
+  follow_stack_limit(configuration, options.ranks);
   auto job = job_of(configuration.settings(), options.ranks);
   if (!job) return refuse(job.error().message, 1);
   const doctor::Facts facts = facts_of_this_host();

@@ -14,6 +14,7 @@
 
 #include "doctor_command.h"
 #include "hosts_command.h"
+#include "job_processes.h"
 #include "launch/hosts/compare_facts.h"
 #include "launch/hosts/hosts_launcher.h"
 #include "network/measured.h"
@@ -188,7 +189,7 @@ Result<network::Measured> measure_between(std::vector<std::string> names, const 
                                           const config::Configuration& configuration) {
   std::vector<launch::HostRanks> hosts;
   for (const std::string& name : names)
-    hosts.push_back({name, {static_cast<std::uint32_t>(hosts.size()), 1}});
+    hosts.push_back({name, {static_cast<std::uint32_t>(hosts.size()), 1}, {1}});
   auto plan = plan_of(std::move(hosts), options, configuration.settings());
   if (!plan) return plan.error();
   plan.value().stall_report = {};
@@ -259,7 +260,11 @@ int examine_hosts(const RunOptions& options, const HostsQuestion& question) {
   if (const auto read = read_settings(options, configuration); !read) {
     return refuse(read.error().message, status_of_misuse);
   }
-  auto plan = plan_on_hosts(options, configuration.settings());
+  auto slots = slots_of_hosts(options);
+  if (!slots) return refuse(slots.error().message, status_of_misuse);
+  auto processes = processes_of(options, configuration.settings(), Model::threads, std::move(slots).value());
+  if (!processes) return refuse(processes.error().message, status_of_misuse);
+  auto plan = plan_of(std::move(processes.value().hosts), options, configuration.settings());
   if (!plan) return refuse(plan.error().message, status_of_misuse);
   if (!question.program.empty()) {
     const ProgramPath program = find_program(question.program);

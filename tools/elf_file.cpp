@@ -27,7 +27,9 @@ constexpr unsigned this_machine = EM_AARCH64;
 class MappedFile {
  public:
   MappedFile(void* begin, std::size_t bytes) : begin_(static_cast<const char*>(begin)), bytes_(bytes) {}
-  ~MappedFile() { ::munmap(const_cast<char*>(begin_), bytes_); }
+  ~MappedFile() {
+    if (bytes_ != 0) ::munmap(const_cast<char*>(begin_), bytes_);
+  }
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
@@ -44,6 +46,9 @@ class MappedFile {
     const std::size_t length = ::strnlen(begin_ + offset, bytes_ - offset);
     if (length == bytes_ - offset) return std::nullopt;
     return std::string(begin_ + offset, length);
+  }
+  bool holds(std::string_view text) const {
+    return bytes_ != 0 && ::memmem(begin_, bytes_, text.data(), text.size()) != nullptr;
   }
   bool starts_with(std::string_view prefix) const {
     return bytes_ >= prefix.size() && std::memcmp(begin_, prefix.data(), prefix.size()) == 0;
@@ -155,17 +160,32 @@ Result<ElfFile> read_mapped(const MappedFile& file, const std::string& path) {
 
 }  // namespace
 
-Result<ElfFile> read_elf_file(const std::string& path) {
+namespace {
+
+// Does what `use` does with the file's bytes, or tells why they cannot be read.
+template <class Use>
+auto with_file(const std::string& path, Use use) -> decltype(use(std::declval<const MappedFile&>())) {
   const os::FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status {};
   if (descriptor.number() < 0 || ::fstat(descriptor.number(), &status) != 0) {
     return Error{"cannot read " + path + ": " + std::strerror(errno)};
   }
   const auto bytes = static_cast<std::size_t>(status.st_size);
-  if (bytes == 0) return ElfFile{};
+  if (bytes == 0) return use(MappedFile(nullptr, 0));
   void* begin = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor.number(), 0);
   if (begin == MAP_FAILED) return Error{"cannot read " + path + ": " + std::strerror(errno)};
-  return read_mapped(MappedFile(begin, bytes), path);
+  return use(MappedFile(begin, bytes));
+}
+
+}  // namespace
+
+Result<ElfFile> read_elf_file(const std::string& path) {
+  return with_file(path, [&](const MappedFile& file) { return read_mapped(file, path); });
+}
+
+bool file_holds(const std::string& path, std::string_view text) {
+  const auto held = with_file(path, [&](const MappedFile& file) { return Result<bool>(file.holds(text)); });
+  return held.ok() && Result<bool>(held).value();
 }
 
 }  // namespace musubi::tools

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -25,5 +26,8 @@ struct ElfFile {
 // Reads a file without trusting a byte of it. Errors: cannot be read, or an ELF file whose tables are
 // damaged.
 Result<ElfFile> read_elf_file(const std::string& path);
+
+// Whether the text stands somewhere in the file. False when it cannot be read.
+bool file_holds(const std::string& path, std::string_view text);
 
 }  // namespace musubi::tools

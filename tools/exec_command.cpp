@@ -2,13 +2,17 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "bootstrap/local/invitation.h"
 #include "config/value.h"
 #include "hosts_command.h"
+#include "job_limits.h"
+#include "job_processes.h"
 #include "launch/exec/connect.h"
 #include "launch/exec/meeting.h"
 #include "launch/hosts/hosts_launcher.h"
@@ -16,6 +20,8 @@
 #include "launch/mpi/mpi_job.h"
 #include "launch/pmi/join_launcher.h"
 #include "mpi_library.h"
+#include "native_command.h"
+#include "program_file.h"
 #include "proxy_command.h"
 #include "refusal.h"
 
@@ -44,14 +50,34 @@ int refusal(const RunOptions& options, const config::Settings& settings, const l
   return status;
 }
 
+// Once, where the user may not know that fewer processes would be faster.
+void say_that_threads_are_faster(const launch::Meeting& meeting, const RunOptions& options,
+                                 const config::Settings& settings, const std::string& program) {
+  const bool was_asked_for = settings.ranks_per_host || asks_for_protocol(options, settings);
+  if (was_asked_for || model_of(options, program) != Model::threads) return;
+  std::map<std::uint16_t, std::uint32_t> ranks_at;
+  for (const std::uint16_t place : meeting.places) ++ranks_at[place];
+  std::uint32_t most = 1;
+  for (const auto& [place, ranks] : ranks_at) most = std::max(most, ranks);
+  if (most == 1) return;
+  const std::string threads = std::to_string(most * settings.threads_per_rank);
+  std::fprintf(stderr,
+               "musubi: %u processes share a host, each with a memory of its own; one process per host is "
+               "faster: `mpirun --map-by ppr:1:node:pe=%s musubi exec -t %s`, `srun --ntasks-per-node=1 "
+               "--cpus-per-task=%s ... -t %s` (ranks_per_host=%u says that this is meant)\n",
+               most, threads.c_str(), threads.c_str(), threads.c_str(), threads.c_str(), most);
+}
+
 int lead(launch::Meeting meeting, const bootstrap::Carrier& carrier, const RunOptions& options,
          const Configuration& configuration, const PreparedProgram& program) {
   const config::Settings& settings = configuration.settings();
+  say_that_threads_are_faster(meeting, options, settings, program.path);
   auto sockets = launch::await_ranks(meeting, settings.start_timeout);
   if (!sockets) return refuse(sockets.error().message, status_of_failed_start);
   std::vector<launch::HostRanks> ranks;
   for (std::uint32_t rank = 0; rank < meeting.ranks; ++rank)
-    ranks.push_back({meeting.cards[rank].host, {rank, 1}});
+    ranks.push_back(
+        {meeting.cards[rank].host, {rank, 1}, {static_cast<std::uint32_t>(settings.threads_per_rank)}});
   auto plan = plan_of(std::move(ranks), options, settings);
   if (!plan) return refuse(plan.error().message, status_of_failed_start);
   plan.value().order.bind = "none";  // that launcher pins, or does not
@@ -117,12 +143,28 @@ int take_part(const Joined& joined, const Result<void>& read, const RunOptions& 
   return lead(std::move(meeting).value(), carrier, options, configuration, *program);
 }
 
+// A job of this process alone: its exit status, if it could not become the program. Nothing: it needs ranks.
+std::optional<int> exec_alone(const RunOptions& options, Configuration& configuration) {
+  const auto by = launch::started_by();
+  if (!by || by->ranks != 1 || (options.ranks_given && options.ranks != 1)) return std::nullopt;
+  const ProgramPath program = find_program(options.command.front());
+  if (program.path.empty()) return std::nullopt;
+  const auto processes = processes_of(options, configuration.settings(), model_of(options, program.path), {});
+  if (!processes || !processes.value().is_native) return std::nullopt;
+  name_idle_settings(configuration);
+  return become_program(options, program.path,
+                        native_environment(processes.value(), configuration.settings()));
+}
+
 }  // namespace
 
 int exec(RunOptions options) {
   Configuration configuration;
   const auto read = read_settings(options, configuration);
   const config::Settings& settings = configuration.settings();
+  if (read) {
+    if (const auto status = exec_alone(options, configuration)) return *status;
+  }
   auto joined = join(settings);
   if (!joined) {
     // All processes would say the same.
@@ -130,6 +172,7 @@ int exec(RunOptions options) {
     if (by && by->rank != 0) return status_of_failed_start;
     return refuse(joined.error().message, status_of_failed_start);
   }
+  follow_stack_limit(configuration, joined.value().values().ranks());
   const int status = take_part(joined.value(), read, options, configuration);
   if (joined.value().mpi != nullptr && !joined.value().mpi->leave()) {
     std::fflush(nullptr);

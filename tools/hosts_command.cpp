@@ -19,7 +19,7 @@
 namespace musubi::tools {
 namespace {
 
-Result<std::vector<launch::HostRanks>> find_hosts(const RunOptions& options) {
+Result<std::vector<launch::HostSlots>> find_hosts(const RunOptions& options) {
   if (!options.hosts.empty() && !options.host_file.empty()) {
     return Error{"--hosts and --hostfile both name hosts; give one of them"};
   }
@@ -35,8 +35,7 @@ Result<std::vector<launch::HostRanks>> find_hosts(const RunOptions& options) {
     if (!hosts) return Error{options.host_file + ": " + hosts.error().message};
   }
   if (!hosts) return Error{"--hosts: " + hosts.error().message};
-  return launch::place_on_hosts(hosts.value(),
-                                options.ranks_given ? std::optional(options.ranks) : std::nullopt);
+  return hosts;
 }
 
 std::string path_of_command(const RunOptions& options) {
@@ -72,19 +71,9 @@ bool goes_to_hosts(const std::string& variable) {
          std::ranges::none_of(families, [&](std::string_view family) { return name.starts_with(family); });
 }
 
-Result<std::uint32_t> ranks_on_hosts(const RunOptions& options) {
-  auto hosts = find_hosts(options);
-  if (!hosts) return hosts.error();
-  const launch::RankRange last = hosts.value().back().ranks;
-  return last.first + last.count;
-}
-
-Result<std::vector<std::string>> names_of_hosts(const RunOptions& options) {
-  auto hosts = find_hosts(options);
-  if (!hosts) return hosts.error();
-  std::vector<std::string> names;
-  for (const launch::HostRanks& host : hosts.value()) names.push_back(host.name);
-  return names;
+Result<std::vector<launch::HostSlots>> slots_of_hosts(const RunOptions& options) {
+  if (!options.on_hosts()) return std::vector<launch::HostSlots>();
+  return find_hosts(options);
 }
 
 std::string library_on_hosts(const RunOptions& options, const std::string& library) {
@@ -109,7 +98,7 @@ Result<launch::HostsPlan> plan_of(std::vector<launch::HostRanks> hosts, const Ru
   if (failure) return Error{"cannot find the working directory: " + failure.message()};
   order.stack_bytes = stack_limit();
   order.file_mask = file_mask();
-  order.ranks = plan.hosts.back().ranks.first + plan.hosts.back().ranks.count;
+  order.ranks = launch::ranks_of(plan.hosts);
   order.bind = settings.bind;
   order.threads_per_rank = static_cast<std::uint32_t>(settings.threads_per_rank);
   order.label_output = settings.label_output;
@@ -125,12 +114,6 @@ Result<launch::HostsPlan> plan_of(std::vector<launch::HostRanks> hosts, const Ru
   return plan;
 }
 
-Result<launch::HostsPlan> plan_on_hosts(const RunOptions& options, const config::Settings& settings) {
-  auto hosts = find_hosts(options);
-  if (!hosts) return hosts.error();
-  return plan_of(std::move(hosts).value(), options, settings);
-}
-
 void add_program(launch::HostsPlan& plan, const RunOptions& options, const std::string& program,
                  std::vector<std::string> environment) {
   std::erase_if(environment, [](const std::string& variable) { return !goes_to_hosts(variable); });
@@ -139,9 +122,10 @@ void add_program(launch::HostsPlan& plan, const RunOptions& options, const std::
   plan.order.environment = std::move(environment);
 }
 
-int run_on_hosts(const RunOptions& options, const config::Settings& settings, const std::string& program,
+int run_on_hosts(const RunOptions& options, const config::Settings& settings,
+                 std::vector<launch::HostRanks> hosts, const std::string& program,
                  std::vector<std::string> environment) {
-  auto plan = plan_on_hosts(options, settings);
+  auto plan = plan_of(std::move(hosts), options, settings);
   if (!plan) return refuse(plan.error().message, status_of_misuse);
   add_program(plan.value(), options, program, std::move(environment));
   auto status = launch::HostsLauncher::run(std::move(plan).value());

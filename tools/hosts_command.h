@@ -12,12 +12,9 @@
 
 namespace musubi::tools {
 
-// How many ranks the job gets, by -n, or by the slots of the hosts. Errors: hosts that are not understood, a
-// file that cannot be read, too few slots.
-Result<std::uint32_t> ranks_on_hosts(const RunOptions& options);
-
-// Those of the options, as the user calls them. Errors: as above.
-Result<std::vector<std::string>> names_of_hosts(const RunOptions& options);
+// The hosts of the options, as the user calls them; none: this one. Errors: hosts that are not understood, a
+// file that cannot be read.
+Result<std::vector<launch::HostSlots>> slots_of_hosts(const RunOptions& options);
 
 // Where the hosts have the library to preload, which is at `library` here.
 std::string library_on_hosts(const RunOptions& options, const std::string& library);
@@ -25,15 +22,14 @@ std::string library_on_hosts(const RunOptions& options, const std::string& libra
 // All but the program. Errors: the working directory cannot be found.
 Result<launch::HostsPlan> plan_of(std::vector<launch::HostRanks> hosts, const RunOptions& options,
                                   const config::Settings& settings);
-// The same on the hosts of the options. Errors: as above.
-Result<launch::HostsPlan> plan_on_hosts(const RunOptions& options, const config::Settings& settings);
 
 // Adds the program. `environment`: the ranks' as it would be here; what means only this host is left out.
 void add_program(launch::HostsPlan& plan, const RunOptions& options, const std::string& program,
                  std::vector<std::string> environment);
 
 // The exit status.
-int run_on_hosts(const RunOptions& options, const config::Settings& settings, const std::string& program,
+int run_on_hosts(const RunOptions& options, const config::Settings& settings,
+                 std::vector<launch::HostRanks> hosts, const std::string& program,
                  std::vector<std::string> environment);
 
 // Of the variables of ranks, those that go to other hosts.

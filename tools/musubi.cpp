@@ -1,4 +1,6 @@
 // The command `musubi`.
+#include <pthread.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -43,10 +45,13 @@ std::string check_ranks(const std::string& text) {
 
 // The options that say how large a job is.
 void declare_size(CLI::App& command, RunOptions& options) {
-  command.add_option("-n,--ranks", options.ranks, "Number of ranks (processes), 1 to 4096")
+  command
+      .add_option("-n,--ranks", options.ranks,
+                  "Number of slots, 1 to 4096: threads of one process on each host; processes of programs "
+                  "with musubi.h")
       ->type_name("COUNT")
       ->check(CLI::Validator(check_ranks, ""));
-  command.add_option("-t,--threads", options.threads_per_rank, "OpenMP threads of each rank")
+  command.add_option("-t,--threads", options.threads_per_rank, "OpenMP threads of each slot")
       ->type_name("COUNT");
   command.add_option("--set", options.assignments, "Give a setting; see `musubi settings`")
       ->type_name("NAME=VALUE")
@@ -55,7 +60,7 @@ void declare_size(CLI::App& command, RunOptions& options) {
 
 // The options that say where a job runs.
 void declare_hosts(CLI::App& command, RunOptions& options) {
-  command.add_option("--hosts", options.hosts, "Hosts, and how many ranks each carries: h1:2,h2:2")
+  command.add_option("--hosts", options.hosts, "Hosts, and how many slots each has: h1:2,h2:2")
       ->type_name("LIST");
   command.add_option("--hostfile", options.host_file, "File with a host per line: h1:2, or h1 slots=2")
       ->type_name("FILE");
@@ -92,7 +97,7 @@ void declare_run(CLI::App& run, RunOptions& options) {
   declare_hosts(run, options);
   declare_job(run, options);
   run.add_flag("--print-config", options.print_config,
-               "Print every setting, its value and where it came from");
+               "Print every setting, its value and where it came from, and what the job will be");
   run.add_option("--bind", options.bind, "Pin ranks to cores: auto, none or core")->type_name("HOW");
   run.footer(run_footer);
 }
@@ -146,14 +151,25 @@ std::vector<std::string> cut_off_command(const CLI::App& run, std::vector<std::s
   return command;
 }
 
+// The limit on the stack is for the program: one that a thread cannot have must not end this command.
+void keep_own_stacks_small() {
+  constexpr std::size_t stack_bytes = std::size_t{8} << 20;
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, stack_bytes);
+  ::pthread_setattr_default_np(&attributes);
+  ::pthread_attr_destroy(&attributes);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Runs OpenMP programs over the memories of several processes.", "musubi");
+  keep_own_stacks_small();
+  CLI::App app("Runs OpenMP programs over the memories of several hosts.", "musubi");
   app.set_version_flag("--version", "musubi " MUSUBI_VERSION);
   app.require_subcommand(1);
   RunOptions options;
-  CLI::App* run = app.add_subcommand("run", "Run a program as a job of several ranks");
+  CLI::App* run = app.add_subcommand("run", "Run a program on this host, or as one job over several");
   declare_run(*run, options);
   CLI::App* exec = app.add_subcommand("exec", "Run a program as one rank, started by mpirun or srun");
   declare_exec(*exec, options);

@@ -6,6 +6,7 @@
 
 #include "atomics/patch.h"
 #include "atomics/site.h"
+#include "program_contents.h"
 #include "program_file.h"
 
 namespace musubi::tools {
@@ -48,16 +49,20 @@ int examine_program(const std::string& program, bool as_json) {
     std::fprintf(stderr, "musubi: %s\n", scan.error().message.c_str());
     return 1;
   }
+  auto file = read_elf_file(found.path);
+  const auto served = file ? check_contents(found.path, file.value()) : Result<void>();
   const std::vector<Row> rows = rows_of(scan.value(), atomics::forecast(scan.value()));
   if (as_json) {
     nlohmann::ordered_json object{{"program", found.path}};
     for (const Row& row : rows) object[row.name] = row.count;
+    if (!served) object["problem"] = served.error().message;
     std::printf("%s\n", object.dump(2).c_str());
-    return 0;
+    return served ? 0 : 1;
   }
   std::printf("%s\n", found.path.c_str());
   for (const Row& row : rows) std::printf("%10zu  %s\n", row.count, row.text);
-  return 0;
+  if (!served) std::printf("problem: %s\n", served.error().message.c_str());
+  return served ? 0 : 1;
 }
 
 }  // namespace musubi::tools

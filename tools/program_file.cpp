@@ -10,6 +10,7 @@
 #include "config/environment.h"
 #include "config/value.h"
 #include "elf_file.h"
+#include "program_contents.h"
 
 namespace musubi::tools {
 namespace {
@@ -121,6 +122,7 @@ Result<std::string> library_to_preload(const std::string& program, Preload prelo
         program +
         " uses the OpenMP runtime of LLVM, which Musubi cannot replace; compile it with gcc -fopenmp"};
   }
+  if (const auto served = check_contents(program, file); !served) return served.error();
   // A program that shows no OpenMP may load some: interpreters do, and programs with plug-ins.
   return find_preloaded_library();
 }

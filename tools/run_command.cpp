@@ -10,14 +10,16 @@
 #include "config/environment.h"
 #include "config/reference_page.h"
 #include "hosts_command.h"
+#include "job_limits.h"
+#include "job_processes.h"
+#include "launch/hosts/hosts_launcher.h"
 #include "launch/local/local_launcher.h"
 #include "mpi_library.h"
+#include "native_command.h"
 #include "network/measured.h"
 #include "process_places.h"
 #include "program_file.h"
 #include "refusal.h"
-#include "runtime/address_plan.h"
-#include "runtime/reservation.h"
 #include "slurm_command.h"
 #include "topology.h"
 #include "trace_file.h"
@@ -46,14 +48,6 @@ void make_room_for_thread_locals(std::vector<std::string>& environment) {
   replace_variable(environment, "GLIBC_TUNABLES", others.empty() ? room : others + ":" + room);
 }
 
-// Before any rank is started: one line instead of one from each.
-Result<void> check_addresses(const config::Settings& settings, std::uint32_t ranks) {
-  const auto mappers = runtime::Mappers::on_one_host(ranks);
-  auto plan = runtime::AddressPlan::make(settings, mappers, {});
-  if (!plan) return plan.error();
-  return runtime::fits_processor(runtime::reservation_of(plan.value()), mappers);
-}
-
 Result<fabric::Distance> read_network(const RunOptions& options) {
   std::ifstream file(options.network_file);
   std::stringstream contents;
@@ -63,9 +57,11 @@ Result<fabric::Distance> read_network(const RunOptions& options) {
   if (!measured) return measured.error();
   std::vector<std::string> hosts;
   if (options.on_hosts()) {
-    auto names = names_of_hosts(options);
-    if (!names) return names.error();
-    if (names.value().size() > 1) hosts = std::move(names).value();
+    auto named = slots_of_hosts(options);
+    if (!named) return named.error();
+    if (named.value().size() > 1) {
+      for (const launch::HostSlots& host : named.value()) hosts.push_back(host.name);
+    }
   }
   return network::distance_among(measured.value(), hosts);
 }
@@ -148,22 +144,51 @@ Result<void> read_settings(const RunOptions& options, Configuration& configurati
   return set("label_output", options.label_output ? "true" : "");
 }
 
-int run(RunOptions options) {
-  Configuration configuration;
-  if (const auto read = read_settings(options, configuration); !read) {
-    return refuse(read.error().message, status_of_misuse);
+namespace {
+
+// Several ranks on this host, or one.
+int run_here(const RunOptions& options, const config::Settings& settings, const JobProcesses& processes,
+             const std::string& program, std::vector<std::string> environment) {
+  launch::LaunchPlan plan;
+  plan.program = program;
+  plan.arguments = options.command;
+  plan.environment = std::move(environment);
+  plan.ranks = processes.ranks();
+  if (!processes.is_native) {
+    plan.processors =
+        place_on_this_host(settings.bind, plan.ranks, static_cast<std::uint32_t>(settings.threads_per_rank));
   }
-  if (options.print_config) {
-    std::fputs(list_settings(configuration).c_str(), stdout);
-    std::fflush(stdout);
-    if (options.command.empty()) return 0;
+  plan.label_output = settings.label_output;
+  plan.plain = options.plain || processes.is_native;
+  plan.abort_timeout = settings.abort_timeout;
+  plan.stall_report = settings.stall_report;
+  plan.find_places = &find_places;
+  if (!settings.trace.empty()) {
+    plan.events_per_thread = settings.trace_events;
+    plan.write_trace = [&](auto logs, auto zero_ns) { write_trace_file(settings.trace, logs, zero_ns); };
   }
-  if (const auto started = by_another_launcher(options)) return *started;
-  if (options.on_hosts()) {
-    auto ranks = ranks_on_hosts(options);
-    if (!ranks) return refuse(ranks.error().message, status_of_misuse);
-    options.ranks = ranks.value();
-  }
+  auto ended = launch::LocalLauncher::run(std::move(plan));
+  if (!ended) return refuse(ended.error().message, status_of_failed_start);
+  return ended.value();
+}
+
+// One process, here or on the one host of the job.
+int run_natively(RunOptions options, const Configuration& configuration, const JobProcesses& processes,
+                 const std::string& program) {
+  name_idle_settings(configuration);
+  const config::Settings& settings = configuration.settings();
+  std::vector<std::string> environment = native_environment(processes, settings);
+  const std::string& host = processes.hosts.front().name;
+  const bool is_here = host.empty() || (options.rsh.empty() && launch::is_this_host(host));
+  if (is_here && !settings.label_output) return become_program(options, program, environment);
+  if (is_here) return run_here(options, settings, processes, program, std::move(environment));
+  options.plain = true;
+  return run_on_hosts(options, settings, processes.hosts, program, std::move(environment));
+}
+
+// As ranks of a job.
+int run_as_ranks(const RunOptions& options, const Configuration& configuration,
+                 const JobProcesses& processes) {
   const config::Settings& settings = configuration.settings();
   if (settings.near_fabric == "mpi" || (options.on_hosts() && talks_by_mpi(settings))) {
     return refuse(
@@ -175,29 +200,43 @@ int run(RunOptions options) {
   const auto program = prepare(options, settings, status);
   if (!program) return status;
   if (options.on_hosts()) {
-    return run_on_hosts(options, settings, program->path,
+    return run_on_hosts(options, settings, processes.hosts, program->path,
                         environment_of_ranks(configuration, library_on_hosts(options, program->library),
                                              options.loads_itself));
   }
-  launch::LaunchPlan plan;
-  plan.program = program->path;
-  plan.arguments = options.command;
-  plan.environment = environment_of_ranks(configuration, program->library, options.loads_itself);
-  plan.ranks = options.ranks;
-  plan.processors =
-      place_on_this_host(settings.bind, options.ranks, static_cast<std::uint32_t>(settings.threads_per_rank));
-  plan.label_output = settings.label_output;
-  plan.plain = options.plain;
-  plan.abort_timeout = settings.abort_timeout;
-  plan.stall_report = settings.stall_report;
-  plan.find_places = &find_places;
-  if (!settings.trace.empty()) {
-    plan.events_per_thread = settings.trace_events;
-    plan.write_trace = [&](auto logs, auto zero_ns) { write_trace_file(settings.trace, logs, zero_ns); };
+  return run_here(options, settings, processes, program->path,
+                  environment_of_ranks(configuration, program->library, options.loads_itself));
+}
+
+}  // namespace
+
+int run(RunOptions options) {
+  Configuration configuration;
+  if (const auto read = read_settings(options, configuration); !read) {
+    return refuse(read.error().message, status_of_misuse);
   }
-  auto ended = launch::LocalLauncher::run(std::move(plan));
-  if (!ended) return refuse(ended.error().message, status_of_failed_start);
-  return ended.value();
+  if (options.print_config) std::fputs(list_settings(configuration).c_str(), stdout);
+  const ProgramPath program = options.command.empty() ? ProgramPath{} : find_program(options.command.front());
+  const Model model = model_of(options, program.path);
+  if (const auto started = by_another_launcher(options, configuration, model)) return *started;
+  auto hosts = slots_of_hosts(options);
+  if (!hosts) return refuse(hosts.error().message, status_of_misuse);
+  const auto processes = processes_of(options, configuration.settings(), model, std::move(hosts).value());
+  if (!processes) return refuse(processes.error().message, status_of_misuse);
+  if (options.print_config) {
+    std::printf("\nThe job: %s\n", description_of(processes.value()).c_str());
+    std::fflush(stdout);
+    if (options.command.empty()) return 0;
+  }
+  if (program.path.empty()) return refuse(program.error.message, program.error.exit_status);
+  if (processes.value().is_native)
+    return run_natively(options, configuration, processes.value(), program.path);
+  if (const auto set = set_threads(processes.value(), configuration); !set) {
+    return refuse(set.error().message, status_of_misuse);
+  }
+  options.ranks = processes.value().ranks();
+  follow_stack_limit(configuration, options.ranks);
+  return run_as_ranks(options, configuration, processes.value());
 }
 
 int show_settings(bool markdown) {

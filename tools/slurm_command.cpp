@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 #include "config/environment.h"
 #include "launch/pmi/join_launcher.h"
@@ -36,18 +38,100 @@ std::string kind_of_exchange(const std::string& srun) {
   return "";
 }
 
+// `2(x3),1`: of each node, in the order of the nodes. One each where Slurm does not tell.
+std::vector<launch::HostSlots> tasks_of_nodes(std::uint32_t nodes) {
+  std::vector<launch::HostSlots> slots;
+  std::istringstream groups(config::environment_variable("SLURM_TASKS_PER_NODE").value_or(""));
+  for (std::string group; std::getline(groups, group, ',');) {
+    std::istringstream text(group);
+    std::uint32_t tasks = 0, times = 1;
+    text >> tasks;
+    text.ignore(group.size(), 'x');
+    text >> times;
+    if (tasks == 0) break;
+    for (std::uint32_t i = 0; i < std::max(times, 1U) && slots.size() < nodes; ++i)
+      slots.push_back({"", tasks});
+  }
+  slots.resize(nodes);
+  return slots;
+}
+
+std::size_t slots_in(const std::vector<launch::HostSlots>& nodes) {
+  std::size_t all = 0;
+  for (const launch::HostSlots& node : nodes) all += node.slots;
+  return all;
+}
+
+// So many, as evenly as can be.
+std::vector<launch::HostSlots> spread(std::uint32_t slots, std::uint32_t nodes) {
+  std::vector<launch::HostSlots> all;
+  for (std::uint32_t i = 0; i < std::min(slots, nodes); ++i)
+    all.push_back({"", slots / nodes + (i < slots % nodes ? 1 : 0)});
+  return all;
+}
+
+// The words without an option that has a value, in any of its forms.
+void drop_option(std::vector<std::string>& words, const std::string& brief, const std::string& name) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == brief || words[i] == name) {
+      ++i;
+    } else if (!words[i].starts_with(name + "=") &&
+               (words[i].starts_with("--") || !words[i].starts_with(brief))) {
+      kept.push_back(words[i]);
+    }
+  }
+  words = std::move(kept);
+}
+
+// The part of the command that says how many processes there are, and the options of `musubi exec`.
+struct Step {
+  std::vector<std::string> size;
+  std::vector<std::string> options;
+};
+
+Step step_by_slots(const RunOptions& options) {
+  Step step{{}, options.own_words};
+  if (options.ranks_given) step.size.push_back("--ntasks=" + std::to_string(options.ranks));
+  // Slurm from 22.05 on no longer takes this over by itself.
+  if (const auto processors = number_in("SLURM_CPUS_PER_TASK"))
+    step.size.push_back("--cpus-per-task=" + std::to_string(*processors));
+  return step;
+}
+
+// A process for each node, or a few: each may use the processors of all the node's tasks.
+Step step_by_nodes(const RunOptions& options, const JobProcesses& processes,
+                   const std::vector<launch::HostSlots>& slots) {
+  Step step{
+      {"--nodes=" + std::to_string(processes.hosts.size()), "--ntasks=" + std::to_string(processes.ranks()),
+       "--ntasks-per-node=" + std::to_string(processes.hosts.front().ranks.count)},
+      options.own_words};
+  const bool is_even = std::ranges::all_of(
+      slots, [&](const launch::HostSlots& node) { return node.slots == slots.front().slots; });
+  const std::uint32_t processors = slots.front().slots * number_in("SLURM_CPUS_PER_TASK").value_or(1);
+  if (is_even && processes.hosts.front().ranks.count == 1 && !options.ranks_given) {
+    step.size.push_back("--cpus-per-task=" + std::to_string(processors));
+  } else {
+    step.size.emplace_back("--cpu-bind=none");
+  }
+  drop_option(step.options, "-n", "--ranks");
+  drop_option(step.options, "-t", "--threads");
+  const std::vector<std::uint32_t> threads = launch::threads_of(processes.hosts);
+  step.options.insert(step.options.end(), {"-t", std::to_string(std::ranges::max(threads))});
+  if (std::ranges::min(threads) != std::ranges::max(threads))
+    step.options.insert(step.options.end(), {"--set", "threads_of_ranks=" + text_of(threads)});
+  return step;
+}
+
 std::vector<std::string> srun_command(const RunOptions& options, const std::string& srun,
-                                      const std::string& kind) {
+                                      const std::string& kind, const Step& step) {
   std::error_code ignored;
   // The step shares what an interactive step of this allocation holds; standard input is rank 0's.
   std::vector<std::string> words = {srun, "--overlap", "--export=ALL", "--input=0", "--mpi=" + kind};
-  if (options.ranks_given) words.push_back("--ntasks=" + std::to_string(options.ranks));
-  // Slurm from 22.05 on no longer takes this over by itself.
-  if (const auto processors = number_in("SLURM_CPUS_PER_TASK"))
-    words.push_back("--cpus-per-task=" + std::to_string(*processors));
+  words.insert(words.end(), step.size.begin(), step.size.end());
   words.push_back(std::filesystem::read_symlink("/proc/self/exe", ignored).string());
   words.emplace_back("exec");
-  for (const std::string& word : options.own_words) {
+  for (const std::string& word : step.options) {
     if (word != "--print-config") words.push_back(word);  // done by now
   }
   words.emplace_back("--");
@@ -64,7 +148,15 @@ int become(const std::vector<std::string>& words) {
   return refuse("cannot execute " + words[0] + ": " + std::strerror(errno), status_of_failed_start);
 }
 
-int run_by_srun(const RunOptions& options, std::uint32_t nodes) {
+// Threads of a slot: what the user says, else the processors of a task.
+Result<void> take_threads(config::Configuration& configuration) {
+  const auto processors = number_in("SLURM_CPUS_PER_TASK");
+  if (!processors) return {};
+  return configuration.set("threads_per_rank", std::to_string(*processors), config::Source::standard);
+}
+
+int run_by_srun(const RunOptions& options, config::Configuration& configuration, Model model,
+                std::uint32_t nodes) {
   const std::string elsewhere = "; name the hosts instead: --hosts $(scontrol show hostnames | paste -sd,)";
   if (!options.bind.empty()) {
     return refuse("Slurm pins the ranks of its " + std::to_string(nodes) +
@@ -83,13 +175,22 @@ int run_by_srun(const RunOptions& options, std::uint32_t nodes) {
         "this Slurm has neither of the plugins pmi2 and pmix, by which ranks find each other" + elsewhere,
         status_of_failed_start);
   }
-  return become(srun_command(options, srun, kind));
+  const auto slots = options.ranks_given ? spread(options.ranks, nodes) : tasks_of_nodes(nodes);
+  const auto processes = processes_of(options, configuration.settings(), model, slots);
+  if (!processes) return refuse(processes.error().message, status_of_misuse);
+  if (options.print_config) std::printf("\nThe job: %s\n", description_of(processes.value()).c_str());
+  if (options.command.empty()) return 0;
+  const bool by_slots = launch::threads_of(processes.value().hosts).size() == slots_in(slots);
+  return become(
+      srun_command(options, srun, kind,
+                   by_slots ? step_by_slots(options) : step_by_nodes(options, processes.value(), slots)));
 }
 
 }  // namespace
 
-std::optional<int> by_another_launcher(RunOptions& options) {
-  if (const auto by = launch::started_by()) {
+std::optional<int> by_another_launcher(RunOptions& options, config::Configuration& configuration,
+                                       Model model) {
+  if (const auto by = launch::started_by(); by && by->ranks > 1) {
     if (by->rank != 0) return status_of_misuse;
     const std::string copies = std::to_string(by->ranks);
     return refuse(std::string(by->launcher) + " has started " + copies +
@@ -100,7 +201,11 @@ std::optional<int> by_another_launcher(RunOptions& options) {
   if (options.on_hosts() || !config::environment_variable("SLURM_JOB_ID")) return std::nullopt;
   auto nodes = number_in("SLURM_JOB_NUM_NODES");
   if (!nodes) nodes = number_in("SLURM_NNODES");
-  if (nodes.value_or(1) > 1) return run_by_srun(options, *nodes);
+  if (model == Model::threads) {
+    if (const auto taken = take_threads(configuration); !taken)
+      return refuse(taken.error().message, status_of_misuse);
+  }
+  if (nodes.value_or(1) > 1) return run_by_srun(options, configuration, model, *nodes);
   if (const auto tasks = number_in("SLURM_NTASKS"); tasks && *tasks > 0 && !options.ranks_given)
     options.ranks = *tasks;
   return std::nullopt;

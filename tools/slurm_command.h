@@ -3,14 +3,17 @@
 
 #include <optional>
 
+#include "job_processes.h"
 #include "run_command.h"
 
 namespace musubi::tools {
 
 // In an allocation of several nodes, and without hosts in the options: becomes an srun that starts `musubi
-// exec` on them. In one of a single node, `options` gets as many ranks as the allocation has tasks, if it
-// tells and -n does not. Result: the exit status when the job cannot start, which was said; nothing: this
-// process goes on.
-std::optional<int> by_another_launcher(RunOptions& options);
+// exec` on them. In one of a single node, `options` and `configuration` get as many slots as the allocation
+// has tasks, with as many threads as these have processors, if it tells and -n and -t do not. Result: the
+// exit status when the job cannot start, which was said, or was only to be described; nothing: this process
+// goes on.
+std::optional<int> by_another_launcher(RunOptions& options, config::Configuration& configuration,
+                                       Model model);
 
 }  // namespace musubi::tools

@@ -45,7 +45,7 @@ enum {
   MUSUBI_PLACE_AT = 2,         /* all at rank `home` */
   MUSUBI_PLACE_FIRST_TOUCH = 3 /* at the rank that writes first; MUSUBI_POLICY_MIGRATING only */
 };
-/* How they stay coherent. */
+/* How they stay coherent where ranks have memories of their own. */
 enum {
   MUSUBI_POLICY_MIGRATING = 0, /* a block moves to the rank that wrote it last */
   MUSUBI_POLICY_HOME = 1,      /* a block stays where it was placed */

@@ -15,8 +15,10 @@
  * asleep rather than spinning. Collective: every rank calls it, one thread per rank, in the same order as
  * other collective calls; the rank's other threads leave shared memory alone meanwhile.
  *
- * System calls do not fetch shared memory: read(2), write(2) and their like fail with EFAULT on a buffer that
- * this rank does not hold at that moment. Use a private buffer, or musubi_touch.
+ * On one host all ranks map one memory, and the processors keep it coherent; what follows is about memories
+ * of their own, over hosts or by `--set coherence=protocol`. System calls do not fetch shared memory:
+ * read(2), write(2) and their like fail with EFAULT on a buffer that this rank does not hold at that moment.
+ * Use a private buffer, or musubi_touch.
  *
  * The functions stand in headers of one subject each, which this one includes.
  *

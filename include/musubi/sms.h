@@ -48,7 +48,8 @@ void sms_error(const char* message);
 /* `size` bytes of shared memory, zeros, aligned to 64 bytes; given back when the job ends. Process
  * `page_manager` has the pages at first: choose the one that uses them most. Where two processes change bytes
  * of one word without an order, each byte is a value (sms_alloc) or each element is (sms_calloc, element
- * sizes 2, 4, 8 and their multiples: words of 8 bytes at most). Blocks until all processes have come. */
+ * sizes 2, 4, 8 and their multiples: words of 8 bytes at most); on one host, what each store writes. Blocks
+ * until all processes have come. */
 void* sms_alloc(int size, int page_manager);
 void* sms_calloc(int num, int itemsize, int page_manager);
 /* The same for more than 2 GiB. */

@@ -59,6 +59,14 @@ Result<void> Configuration::set_assignment(std::string_view assignment, Source s
   return set(assignment.substr(0, equals), assignment.substr(equals + 1), source);
 }
 
+Result<void> Configuration::set_unless_given(std::string_view name, std::string_view text) {
+  const auto all = declarations();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].name == name && sources_[i] != Source::standard) return {};
+  }
+  return set(name, text, Source::environment);
+}
+
 std::vector<std::string> Configuration::environment() const {
   std::vector<std::string> result;
   const auto all = declarations();

@@ -28,6 +28,9 @@ class Configuration {
   // The same for `name=value`.
   Result<void> set_assignment(std::string_view assignment, Source source);
 
+  // Sets what nothing has set yet: the environment says so by other means than the setting's own variable.
+  Result<void> set_unless_given(std::string_view name, std::string_view text);
+
   // `MUSUBI_<NAME>=value` of every setting that does not have its default: what makes another process,
   // started with these variables, read the same settings.
   std::vector<std::string> environment() const;

@@ -27,6 +27,7 @@ enum class Kind {
   path,
   network,
   ports,
+  counts,
   word
 };
 enum class Scope { collective, per_rank };
@@ -72,6 +73,11 @@ struct FieldOf<Kind::network> {
 template <>
 struct FieldOf<Kind::ports> {
   using Type = std::string;  // as for port_range(), or empty
+};
+
+template <>
+struct FieldOf<Kind::counts> {
+  using Type = std::string;  // as for counts_in(), or empty
 };
 
 template <>

@@ -30,6 +30,13 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
   return number;
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t";
+  const std::size_t begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
 std::optional<std::uint64_t> parse_count(std::string_view text) {
   const auto number = take_number(text);
   return text.empty() ? number : std::nullopt;
@@ -97,6 +104,8 @@ std::string_view form_of(Kind kind) {
       return "the name of a network interface, or an IPv4 or IPv6 address";
     case Kind::ports:
       return "a port or the first and the last one, as in 40000-40099, from 1 to 65535";
+    case Kind::counts:
+      return "positive numbers separated by colons, as in 4:4:2";
     case Kind::word:
       return "one word of at most 64 bytes";
     case Kind::path:
@@ -107,7 +116,7 @@ std::string_view form_of(Kind kind) {
 
 bool has_range(Kind kind) {
   return kind != Kind::boolean && kind != Kind::names && kind != Kind::path && kind != Kind::network &&
-         kind != Kind::ports && kind != Kind::word;
+         kind != Kind::ports && kind != Kind::counts && kind != Kind::word;
 }
 
 Error refusal(const Declaration& declaration, std::string_view text) {
@@ -177,6 +186,19 @@ std::optional<PortRange> port_range(std::string_view text) {
   return PortRange{static_cast<std::uint16_t>(*first), static_cast<std::uint16_t>(*last)};
 }
 
+std::vector<std::uint32_t> counts_in(std::string_view text) {
+  constexpr std::uint64_t count_max = 65535;
+  std::vector<std::uint32_t> counts;
+  while (true) {
+    const auto count = take_number(text);
+    if (!count || *count == 0 || *count > count_max) return {};
+    counts.push_back(static_cast<std::uint32_t>(*count));
+    if (text.empty()) return counts;
+    if (text.front() != ':') return {};
+    text.remove_prefix(1);
+  }
+}
+
 Result<Value> parse_value(const Declaration& declaration, std::string_view text) {
   std::optional<std::uint64_t> number;
   if (may_be_automatic(declaration.kind) && text == "auto") return Value(std::optional<std::uint64_t>());
@@ -196,6 +218,9 @@ Result<Value> parse_value(const Declaration& declaration, std::string_view text)
       return refusal(declaration, text);
     case Kind::ports:
       if (text.empty() || port_range(text)) return Value(std::string(text));
+      return refusal(declaration, text);
+    case Kind::counts:
+      if (text.empty() || !counts_in(text).empty()) return Value(std::string(text));
       return refusal(declaration, text);
     case Kind::word:
       if (is_word(text)) return Value(std::string(text));
@@ -227,6 +252,25 @@ Result<Value> parse_value(const Declaration& declaration, std::string_view text)
   return Value(*number);
 }
 
+std::optional<std::uint64_t> parse_openmp_size(std::string_view text) {
+  constexpr std::string_view letters = "BKMG";
+  text = trimmed(text);
+  std::size_t unit = 1;
+  if (!text.empty()) {
+    const char letter = text.back() >= 'a' ? static_cast<char>(text.back() - 'a' + 'A') : text.back();
+    const std::size_t found = letters.find(letter);
+    if (found != std::string_view::npos) {
+      unit = found;
+      text = trimmed(text.substr(0, text.size() - 1));
+    }
+  }
+  std::uint64_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = failure == std::errc{} && end == text.data() + text.size();
+  if (!whole || number == 0 || number > std::uint64_t{1} << 32) return std::nullopt;
+  return number << (10 * unit);
+}
+
 std::string format_value(const Declaration& declaration, const Value& value) {
   if (const auto* number = std::get_if<std::uint64_t>(&value))
     return format_number(declaration.kind, *number);
@@ -246,6 +290,7 @@ std::string format_range(const Declaration& declaration) {
   if (declaration.kind == Kind::path) return "path of a file";
   if (declaration.kind == Kind::network) return "interface or address";
   if (declaration.kind == Kind::ports) return "port, or first-last";
+  if (declaration.kind == Kind::counts) return "numbers separated by colons";
   if (declaration.kind == Kind::word) return "a word";
   if (declaration.kind == Kind::choice) {
     std::string words(declaration.words);

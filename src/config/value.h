@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "config/settings.h"
@@ -22,6 +23,13 @@ struct PortRange {
   std::uint16_t first = 0, last = 0;
 };
 std::optional<PortRange> port_range(std::string_view text);
+
+// A size as OMP_STACKSIZE gives it: `number`, `numberB`, `numberK`, `numberM`, `numberG`, blanks around and
+// between; without a letter the unit is KiB. Nothing: another form, or more than 2^32 of the unit.
+std::optional<std::uint64_t> parse_openmp_size(std::string_view text);
+
+// What a setting of the kind `counts` says: positive numbers. Empty: nothing, or nonsense.
+std::vector<std::uint32_t> counts_in(std::string_view text);
 
 // The shortest form that parse_value reads back as the same value.
 std::string format_value(const Declaration& declaration, const Value& value);

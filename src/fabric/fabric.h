@@ -188,6 +188,9 @@ class Fabric {
   virtual void wait(const std::atomic<bool>& ready) noexcept = 0;
   // Makes every thread of this rank return from wait(). Any thread, signal-safe.
   virtual void wake() noexcept = 0;
+  // Makes the one that waits for `ready` do so; others may. The address alone is used. Any thread,
+  // signal-safe.
+  virtual void wake_waiter(const std::atomic<bool>* /*ready*/) noexcept { wake(); }
   // The service thread's sleep: returns when a `promptly` message arrived while nobody waited, or after
   // wake_service().
   virtual void wait_for_service() noexcept = 0;

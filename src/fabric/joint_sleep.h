@@ -17,8 +17,8 @@ class JointSleep {
   // service thread.
   virtual void begin_looks() noexcept = 0;
   virtual void end_looks() noexcept = 0;
-  // To be read before the last look: rouse() changes it.
-  virtual std::uint32_t bell() const noexcept = 0;
+  // Of a thread that waits for `ready`; to be read before the last look: rouse() changes it.
+  virtual std::uint32_t bell_of(const std::atomic<bool>& ready) const noexcept = 0;
   // Sleeps until something may have arrived in the driver, `ready` is true, the bell differs from `seen`, or
   // the waiters' rope was pulled. Spurious returns are allowed. For any number of threads one pull is one
   // return: that thread looks for all.

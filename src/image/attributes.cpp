@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "image/open_file_limit.h"
 #include "image/real_function.h"
 #include "image/remote_procedures.h"
 #include "os/errno_kept.h"
@@ -48,20 +49,34 @@ void add_fork_handlers(const std::string& text) {
                                                                  functions[3]);
 }
 
-// Each rank keeps the numbers of descriptors that it has.
 void set_limit(int resource, const std::string& text) {
-  rlimit limit{}, now{};
+  rlimit limit{};
   MUSUBI_CHECK(text.size() == sizeof limit);
   std::memcpy(&limit, text.data(), sizeof limit);
-  os::system_call(SYS_prlimit64, 0, resource, 0, reinterpret_cast<long>(&now));
-  if (resource == RLIMIT_NOFILE && limit.rlim_cur < now.rlim_cur) return;
-  os::system_call(SYS_prlimit64, 0, resource, reinterpret_cast<long>(&limit), 0);
+  const rlimit for_kernel = with_own_files(resource, limit);
+  os::system_call(SYS_prlimit64, 0, resource, reinterpret_cast<long>(&for_kernel), 0);
+  note_users_limit(resource, limit);
+}
+
+// The name and the words, as a text.
+std::string text_of(const Attributes::Call& call) {
+  std::string text(reinterpret_cast<const char*>(call.words.data()), sizeof call.words);
+  return text + call.name;
+}
+
+std::int64_t make_call(const std::string& text) {
+  std::array<std::uint64_t, 3> words;
+  MUSUBI_CHECK(text.size() > sizeof words);
+  std::memcpy(words.data(), text.data(), sizeof words);
+  return next<int (*)(std::uint64_t, std::uint64_t, std::uint64_t)>(text.c_str() + sizeof words)(
+      words[0], words[1], words[2]);
 }
 
 }  // namespace
 
 void Attributes::start(runtime::Runtime& runtime) {
   runtime_ = &runtime;
+  formats_.start(runtime);
   if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::attributes, *this);
 }
 
@@ -73,6 +88,25 @@ void Attributes::spread(Change change, int number, std::string_view text) noexce
   std::memcpy(message, &head, sizeof head);
   if (!text.empty()) std::memcpy(message + sizeof head, text.data(), text.size());
   runtime_->remote_calls().call_others(procedures::attributes, {message, sizeof head + text.size()});
+}
+
+void Attributes::spread(const Call& call) noexcept {
+  spread(Change::call, 0, text_of(call));
+}
+
+std::int64_t Attributes::call_at_first_rank(const Call& call) noexcept {
+  const os::ErrnoKept errno_kept;
+  const Head head{Change::call, 0};
+  std::string message(reinterpret_cast<const char*>(&head), sizeof head);
+  message += text_of(call);
+  return runtime_->remote_calls()
+      .call(Rank{0}, procedures::attributes, std::as_bytes(std::span(message)), {})
+      .status;
+}
+
+void Attributes::tell_formats() noexcept {
+  const std::string_view changes = formats_.changes();
+  if (!changes.empty()) spread(Change::formats, 0, changes);
 }
 
 Attributes::ProcessIds Attributes::process_ids() noexcept {
@@ -121,6 +155,11 @@ runtime::Answer Attributes::run(Rank, std::span<const std::byte> request,
       return {};
     case Change::limit:
       set_limit(head.number, text);
+      return {};
+    case Change::call:
+      return {make_call(text), 0};
+    case Change::formats:
+      formats_.take(text);
       return {};
     case Change::process_ids: {
       const ProcessIds ids = own_ids();

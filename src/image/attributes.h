@@ -1,9 +1,12 @@
 // Attributes of the process that the program sets on one rank and expects everywhere: directory, umask,
-// locale, environment. Each change is made here first; then the other ranks follow, before the call returns.
+// locale, environment, handlers. Each change is made here first; then the other ranks follow, before the call
+// returns.
 #pragma once
 
+#include <array>
 #include <string_view>
 
+#include "image/stream_formats.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
@@ -20,6 +23,13 @@ class Attributes final : private runtime::Procedure {
     fork_handlers,  // text: three functions and the object they belong to
     limit,          // number: resource; text: rlimit
     process_ids,    // asks: of the process and its parent
+    call,           // text: Call
+    formats,        // text: of StreamFormats
+  };
+  // Of a function with arguments that are words, by its name.
+  struct Call {
+    const char* name;
+    std::array<std::uint64_t, 3> words;
   };
   struct ProcessIds {
     pid_t process;
@@ -31,6 +41,12 @@ class Attributes final : private runtime::Procedure {
 
   // Makes the same change at the other ranks. A text that is too long for a message changes this rank only.
   void spread(Change change, int number, std::string_view text) noexcept;
+  // Has each other rank make the same call.
+  void spread(const Call& call) noexcept;
+  // The same at rank 0 only. Result: as the function's.
+  std::int64_t call_at_first_rank(const Call& call) noexcept;
+  // Rank 0, main's thread, before a region: what main has set without a call (stream_formats.h).
+  void tell_formats() noexcept;
   // Rank 0's, which stand for those of all ranks.
   ProcessIds process_ids() noexcept;
 
@@ -39,6 +55,7 @@ class Attributes final : private runtime::Procedure {
                       std::span<std::byte> reply) noexcept override;
 
   runtime::Runtime* runtime_ = nullptr;
+  StreamFormats formats_;
   std::atomic<std::uint64_t> ids_{0};  // of rank 0, both; 0: not asked for yet
 };
 

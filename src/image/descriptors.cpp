@@ -14,6 +14,7 @@
 #include <string>
 
 #include "image/given_descriptor.h"
+#include "image/open_file_limit.h"
 #include "image/refused_call.h"
 #include "image/remote_procedures.h"
 #include "os/errno_kept.h"
@@ -74,12 +75,8 @@ Numbers numbers_for(std::uint32_t ranks) {
   const std::size_t shared =
       std::max({std::min(std::max(numbers_per_rank_wanted * ranks, numbers_of_select), numbers_wanted_max),
                 2 * numbers_per_rank_needed * ranks});
-  rlimit limit{};
-  ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, nullptr, &limit);
-  if (limit.rlim_cur >= shared + alone) return {shared, alone};
-  limit.rlim_cur = std::min<rlim_t>(shared + alone, limit.rlim_max);
-  ::syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, nullptr);
-  const auto all = static_cast<std::size_t>(limit.rlim_cur);
+  const auto all = static_cast<std::size_t>(raise_open_files(shared + alone));
+  if (all >= shared + alone) return {shared, alone};
   const std::size_t alone_at_least = std::min(all, numbers_alone_needed + connections);
   const std::size_t left = std::min(shared, all - alone_at_least);
   return {left, all - left};

@@ -29,10 +29,6 @@ struct Bytes {
   std::uintptr_t begin;
   std::uintptr_t end;
 };
-struct Copy {
-  Bytes bytes;
-  const char* variable;
-};
 
 // The parts of DT_DYNAMIC that name relocations. Addresses are absolute.
 struct Dynamic {
@@ -102,31 +98,26 @@ Dynamic read_dynamic(const dl_phdr_info& object) {
 }
 
 void add_slots(std::span<const ElfW(Rela)> relocations, const dl_phdr_info& object, const Dynamic& dynamic,
-               const IsPrivate& is_private, std::vector<Bytes>& result, std::vector<Copy>& copies) {
+               const IsPrivate& is_private, std::vector<Bytes>& result) {
   for (const ElfW(Rela) & relocation : relocations) {
     const std::uintptr_t address = object.dlpi_addr + relocation.r_offset;
     const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(relocation.r_info));
     if (type == copy_relocation) {
       const ElfW(Sym)& symbol = dynamic.symbols[ELF64_R_SYM(relocation.r_info)];
-      const char* const variable = dynamic.strings + symbol.st_name;
-      if (is_private == nullptr || is_private(variable)) {
+      if (is_private == nullptr || is_private(dynamic.strings + symbol.st_name))
         result.push_back({address, address + symbol.st_size});
-        copies.push_back({result.back(), variable});
-      }
     } else if (std::ranges::find(linker_slots, type) != std::end(linker_slots)) {
       result.push_back({address, address + (type == wide_slot ? 2 : 1) * sizeof(void*)});
     }
   }
 }
 
-// Everything that the dynamic linker writes for itself, wherever it lies; ascending, joined. `copies`: those
-// of private variables among it.
-std::vector<Bytes> linker_bytes(const dl_phdr_info& object, const IsPrivate& is_private,
-                                std::vector<Copy>& copies) {
+// Everything that the dynamic linker writes for itself, wherever it lies; ascending, joined.
+std::vector<Bytes> linker_bytes(const dl_phdr_info& object, const IsPrivate& is_private) {
   const Dynamic dynamic = read_dynamic(object);
   std::vector<Bytes> all;
-  add_slots(dynamic.relocations, object, dynamic, is_private, all, copies);
-  add_slots(dynamic.jump_slots, object, dynamic, is_private, all, copies);
+  add_slots(dynamic.relocations, object, dynamic, is_private, all);
+  add_slots(dynamic.jump_slots, object, dynamic, is_private, all);
   // Behind the address of the dynamic section stand the linker's own pointers: link map and resolver.
   if (dynamic.got != 0) all.push_back({dynamic.got, dynamic.got + 3 * sizeof(void*)});
   std::ranges::sort(all, {}, &Bytes::begin);
@@ -188,8 +179,7 @@ std::vector<Bytes> writable_pages(const dl_phdr_info& object, std::uintptr_t pag
 Globals find_globals(const dl_phdr_info& object, const IsPrivate& is_private) {
   const std::uintptr_t page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const std::vector<Bytes> pages = writable_pages(object, page);
-  std::vector<Copy> copies;
-  const std::vector<Bytes> linker = linker_bytes(object, is_private, copies);
+  const std::vector<Bytes> linker = linker_bytes(object, is_private);
   Globals result;
   for (const Bytes& range : pages) {
     result.shared.push_back(
@@ -198,10 +188,6 @@ Globals find_globals(const dl_phdr_info& object, const IsPrivate& is_private) {
       const std::uintptr_t begin = std::max(bytes.begin, range.begin);
       const std::uintptr_t end = std::min(bytes.end, range.end);
       if (begin < end) result.private_bytes.push_back({begin, end - begin});
-    }
-    for (const Copy& copy : copies) {
-      if (copy.bytes.begin < range.end && copy.bytes.end > range.begin)
-        result.private_copies.emplace_back(copy.variable);
     }
   }
   return result;

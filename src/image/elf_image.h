@@ -23,8 +23,6 @@ struct Globals {
   // Copies of variables that private libraries define (stdout, environ, std::cout: their values point into
   // this process's libraries) and the slots that the dynamic linker fills, as far as they lie in `shared`.
   std::vector<runtime::PrivateBytes> private_bytes;
-  // The names of the variables whose copies are among these.
-  std::vector<std::string> private_copies;
 };
 
 // The writable segments without what becomes read-only after relocation, in whole pages. The last page of

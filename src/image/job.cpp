@@ -15,7 +15,6 @@
 #include "image/fork.h"
 #include "image/library_loading.h"
 #include "image/loaded_objects.h"
-#include "image/process_variables.h"
 #include "image/refusal.h"
 #include "omp/process.h"
 #include "omp/shared_memory.h"
@@ -127,8 +126,8 @@ std::vector<link_map*> private_objects(const LibraryChoice& choice) {
 }
 
 // Those of C++ and its locale. The program's constructors, which would bring them up, run on rank 0 alone,
-// but the library's data is each rank's own. Now, while the program's copies of its variables are, too: all
-// ranks find the same in them. Counted as if they had not been used yet: the last user flushes them.
+// but the library's data is each rank's own. Counted as if they had not been used yet: the last user flushes
+// them.
 void start_standard_streams() {
   char object = 0;  // of the class ios_base::Init, which has no data
   for (const char* step : {"_ZNSt8ios_base4InitC1Ev", "_ZNSt8ios_base4InitD1Ev"}) {
@@ -156,12 +155,13 @@ Job& join_job(const ProgramArguments& arguments) {
       descriptors.reserve_numbers(bootstrap->self(), bootstrap->ranks(), !settings.label_output);
   if (!reserved) refuse(status_of_refusal, reserved.error().message);
   const Globals globals = find_shared_globals(choice);
-  const std::string apart = reason_against_one_memory(globals, choice);
-  runtime::Runtime& runtime = *value_or_refuse(runtime::start_runtime(settings, std::move(bootstrap),
-                                                                      {.globals = globals.shared,
-                                                                       .private_bytes = globals.private_bytes,
-                                                                       .keeps_memories_apart = apart}))
-                                   .release();
+  runtime::Runtime& runtime =
+      *value_or_refuse(runtime::start_runtime(settings, std::move(bootstrap),
+                                              {.globals = globals.shared,
+                                               .private_bytes = globals.private_bytes,
+                                               .keeps_memories_apart = "OpenMP programs are one process on "
+                                                                       "one host"}))
+           .release();
   prepare_for_children();
   job_of_process = new Job(runtime, descriptors, *new Streams, *new Attributes, std::move(choice), arguments);
   start_process_objects(*job_of_process);

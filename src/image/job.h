@@ -3,6 +3,9 @@
 // everything else ends.
 #pragma once
 
+#include <sys/types.h>
+
+#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -49,6 +52,7 @@ struct Job {
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.
   bool program_runs = false;
+  std::atomic<pid_t> main_thread{0};  // the kernel's id of the one that runs main, or stands for the rank
 
   bool is_first_rank() const noexcept { return runtime.self() == Rank{0}; }
 };

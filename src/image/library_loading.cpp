@@ -17,6 +17,7 @@
 #include "image/patched_atomics.h"
 #include "image/real_function.h"
 #include "image/remote_procedures.h"
+#include "image/stack_bounds.h"
 
 namespace musubi::image {
 namespace {
@@ -237,14 +238,15 @@ void prepare_library_loads(Job& job) {
 
 void* open_library(Job& job, OpenFunction open, const void* caller, const char* path, int flags,
                    const char** problem) {
-  const bool is_plain = job.runtime.ranks() == 1 || !job.program_runs || path == nullptr || *path == '\0' ||
-                        (flags & RTLD_NOLOAD) != 0 || is_private_code(job, caller);
-  if (is_plain) return handle_of_job(open_as(caller, open, path, flags));
-  if ((flags & RTLD_DEEPBIND) != 0) {
+  const InitialStackTold stack_is_initial;
+  const bool brings_nothing = path == nullptr || *path == '\0' || (flags & RTLD_NOLOAD) != 0;
+  const bool is_of_runtime = brings_nothing || !job.program_runs || is_private_code(job, caller);
+  if (!is_of_runtime && (flags & RTLD_DEEPBIND) != 0) {
     *problem =
         "RTLD_DEEPBIND is refused by Musubi: the library would not find malloc and OpenMP where they are";
     return nullptr;
   }
+  if (is_of_runtime || job.runtime.ranks() == 1) return handle_of_job(open_as(caller, open, path, flags));
   if (hooks_problem != nullptr) {
     *problem = hooks_problem;
     return nullptr;
@@ -253,8 +255,6 @@ void* open_library(Job& job, OpenFunction open, const void* caller, const char* 
   const Turn turn(job.runtime);
   const std::uintptr_t first_place = next_place;
   flags |= RTLD_NODELETE;
-  // Slots that ranks fill later would hold what each has for itself.
-  if (job.runtime.memory().is_one()) flags = (flags & ~RTLD_LAZY) | RTLD_NOW;
   Load load(job, first_place);
   void* const handle = open_as(caller, open, path, flags);
   watch_linker(nullptr);

@@ -12,7 +12,9 @@
 #include "image/program_exit.h"
 #include "image/program_strings.h"
 #include "image/program_threads.h"
+#include "image/stack_bounds.h"
 #include "omp/process.h"
+#include "os/binding.h"
 #include "os/signal_calls.h"
 #include "runtime/waiting.h"
 
@@ -40,8 +42,11 @@ void run_shared_constructors(const Program& program) {
 void* run_on_shared_stack(void* given) {
   Program& program = *static_cast<Program*>(given);
   program.job.runtime.threads().attach();
+  program.job.main_thread.store(::gettid());
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
+  omp::set_before_region([] { current_job()->attributes.tell_formats(); });
+  tell_stack_of_main(__builtin_frame_address(0));
   run_shared_constructors(program);
   std::exit(program.main(program.argument_count, program.arguments, environ));
 }
@@ -85,6 +90,7 @@ void run_program(Job& job, Main main, Initialiser initialiser, int argument_coun
       job, main, argument_count, copy_strings(arguments), initialiser, job.runtime.threads().take_stack()};
   const pthread_t thread = start_thread(program);
   leave_signals_to_others();
+  os::unbind_thread();
   runtime::close_wait_record();  // main is another thread
   ::pthread_join(thread, nullptr);
   // main has called pthread_exit: any other way out ends the process.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "atomics/fault.h"
+#include "atomics/kept_scans.h"
 #include "atomics/load_spins.h"
 #include "atomics/patch.h"
 #include "atomics/site.h"
@@ -15,6 +16,7 @@
 #include "omp/open_singles.h"
 #include "omp/thread.h"
 #include "os/fault_context.h"
+#include "runtime/own_build.h"
 #include "runtime/waiting.h"
 #include "vm/signal/fault_handler.h"
 
@@ -143,26 +145,38 @@ Result<atomics::SharedRanges> shared_ranges(const runtime::Runtime& runtime) {
       ranges, [](std::uintptr_t address) { return runtime::current_runtime()->memory().is_shared(address); });
 }
 
+std::string path_of(const link_map& object) {
+  return object.l_name[0] == '\0' ? "/proc/self/exe" : object.l_name;
+}
+
 Result<std::vector<atomics::CodeRange>> code_of(const link_map& object) {
   Result<std::vector<atomics::CodeRange>> code = std::vector<atomics::CodeRange>{};
-  const std::string path = object.l_name[0] == '\0' ? "/proc/self/exe" : object.l_name;
-  visit_object(object, [&](const dl_phdr_info& info) { code = atomics::code_of_object(info, path); });
+  visit_object(object,
+               [&](const dl_phdr_info& info) { code = atomics::code_of_object(info, path_of(object)); });
   return code;
 }
 
-Result<atomics::Scan> scan_object(const link_map& object) {
-  auto code = code_of(object);
-  if (!code) return code.error();
-  return atomics::find_sites(code.value());
+atomics::KeptScans kept_scans(const runtime::Runtime& runtime) {
+  const std::string& folder = runtime.settings().scan_cache;
+  return {folder == "auto" ? atomics::KeptScans::usual_folder() : folder, runtime::own_build()};
 }
 
-// Result: whether the object has fences.
-Result<bool> patch_object(const link_map& object) {
-  auto scan = scan_object(object);
-  if (!scan) return scan.error();
-  auto patched = atomics::patch(scan.value());
-  if (!patched) return patched.error();
-  return patched.value().fences != 0;
+Result<atomics::ObjectScan> scan_object(runtime::Runtime& runtime, const link_map& object) {
+  auto code = code_of(object);
+  if (!code) return code.error();
+  std::string identity;
+  visit_object(object,
+               [&](const dl_phdr_info& info) { identity = atomics::identity_of(info, path_of(object)); });
+  const atomics::KeptScans kept = kept_scans(runtime);
+  if (auto found = kept.find(identity, code.value())) return std::move(*found);
+  atomics::ObjectScan result{atomics::find_sites(code.value()), false};
+  for (const atomics::CodeRange& range : code.value()) {
+    runtime.counters().add(trace::Counter::scanned_bytes, range.bytes);
+    result.has_load_spins = result.has_load_spins ||
+                            atomics::has_load_spins(reinterpret_cast<const void*>(range.begin), range.bytes);
+  }
+  kept.keep(identity, code.value(), result);
+  return result;
 }
 
 // A fence of libatomic ends a store of 16 bytes. A program that never makes one has no use for order, though
@@ -175,15 +189,10 @@ bool fences_are_calls(const link_map& object) {
 constexpr std::string_view functions_of_waits[] = {"sched_yield",     "usleep",     "nanosleep",
                                                    "clock_nanosleep", "thrd_yield", "thrd_sleep"};
 
-// Whether threads of the object's code may wait for words to change.
-bool waits_for_words(const link_map& object) {
+bool imports_waits(const link_map& object) {
   bool waits = false;
   visit_object(object, [&](const dl_phdr_info& info) { waits = imports_any(info, functions_of_waits); });
-  if (waits) return true;
-  auto code = code_of(object);
-  return code && std::ranges::any_of(code.value(), [](const atomics::CodeRange& range) {
-           return atomics::has_load_spins(reinterpret_cast<const void*>(range.begin), range.bytes);
-         });
+  return waits;
 }
 
 Result<void> patch_all(Job& job) {
@@ -196,10 +205,12 @@ Result<void> patch_all(Job& job) {
   bool has_fences = false, has_waits = false;
   for (const link_map* object : linked_objects()) {
     if (!job.choice.is_shared(*object)) continue;
-    auto patched = patch_object(*object);
+    auto found = scan_object(job.runtime, *object);
+    if (!found) return found.error();
+    auto patched = atomics::patch(found.value().scan);
     if (!patched) return patched.error();
-    has_fences = has_fences || (patched.value() && !fences_are_calls(*object));
-    has_waits = has_waits || waits_for_words(*object);
+    has_fences = has_fences || (patched.value().fences != 0 && !fences_are_calls(*object));
+    has_waits = has_waits || found.value().has_load_spins || imports_waits(*object);
   }
   if (has_fences) {
     job.runtime.synchronization().expect_flags();
@@ -219,11 +230,11 @@ void patch_atomics(Job& job) {
 
 void patch_library(Job& job, const link_map& library, std::uintptr_t& next) {
   if (job.runtime.memory().is_one()) return;
-  auto scan = scan_object(library);
-  if (!scan) job.runtime.ending().abort(1, scan.error().message);
-  const std::size_t bytes = atomics::room_for(scan.value());
+  auto found = scan_object(job.runtime, library);
+  if (!found) job.runtime.ending().abort(1, found.error().message);
+  const std::size_t bytes = atomics::room_for(found.value().scan);
   if (bytes == 0) return;
-  auto patched = atomics::patch(scan.value(), next);
+  auto patched = atomics::patch(found.value().scan, next);
   if (!patched) job.runtime.ending().abort(1, patched.error().message);
   next += bytes;
   if (patched.value().fences != 0) job.runtime.synchronization().expect_flags();

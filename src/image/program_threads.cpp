@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "image/job.h"
 #include "image/real_function.h"
+#include "os/binding.h"
 #include "os/futex.h"
 
 namespace musubi::image {
@@ -84,6 +85,7 @@ int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, T
   auto* const given = new Start{start, argument};
   running.fetch_add(1);
   current_job()->runtime.threads().add_outsider();
+  const os::Unbound unbound;
   const int error = create_plain_thread(thread, attributes, run_attached, given);
   if (error != 0) {
     thread_has_ended();

@@ -36,7 +36,7 @@ struct LaunchPlan {
   std::uint32_t ranks = 1;               // of the job
   RankRange here;                        // those that are started on this host
   bootstrap::local::Welcome welcome;     // for each of them
-  // The processors that each rank of this host is pinned to; empty: no rank is pinned.
+  // The processors that the threads of each rank of this host are bound to; empty: no rank is bound.
   std::vector<std::vector<std::uint32_t>> processors;
   bool label_output = false;
   bool plain = false;  // a program that need not join the job

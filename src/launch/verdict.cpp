@@ -10,12 +10,22 @@ namespace {
 
 constexpr std::string_view rank_word = "rank ";
 
+// A shell and other programs in front say themselves what they have not found, or could not execute.
+std::string without_joining(int status) {
+  const bool was_said = status == 126 || status == 127;
+  return std::string(" without joining the job") +
+         (was_said
+              ? ""
+              : ": a program in front has lost LD_PRELOAD (sudo does, and one that is statically linked), or "
+                "runs the program as its child (time, timeout, strace: put them in front of `musubi run`)");
+}
+
 }  // namespace
 
 const int Verdict::signal_of_closed_pipe = SIGPIPE;
 
-void Verdict::joined(Rank) {
-  any_joined_ = true;
+void Verdict::joined(Rank rank) {
+  joined_.insert(rank.value);
   // A job of the runtime after all, and it would wait for that rank for ever.
   if (phase_ == Phase::running && left_before_joining_) {
     fail(left_before_joining_->first, left_before_joining_->second, 1, " exited without joining the job");
@@ -26,6 +36,7 @@ void Verdict::finished(Rank rank, int status) {
   const bool finishes_too = phase_ == Phase::finishing || phase_ == Phase::leaving;
   if (phase_ == Phase::running) {
     exit_status_ = status & 0xff;  // the first one speaks for the job
+    finisher_gives_status_ = status < 0;
   } else if (!finishes_too || rank != Rank{0}) {
     return;
   }
@@ -55,15 +66,18 @@ void Verdict::ended(Rank rank, int process_id, Ending ending) {
                              "(`musubi doctor` shows the limits)"
                            : ""));
       if (asked_for) message_.clear();
-    } else if (plain_ && !any_joined_ && ending.number == 0) {
+    } else if (plain_ && joined_.empty() && ending.number == 0) {
       left_before_joining_.emplace(rank, process_id);
     } else {
       fail(rank, process_id, ending.number != 0 ? ending.number : 1,
            " exited with status " + std::to_string(ending.number) +
-               (plain_ ? "" : " without ending the program"));
+               (plain_                         ? ""
+                : joined_.contains(rank.value) ? " without ending the program"
+                                               : without_joining(ending.number)));
     }
   } else if (phase_ == Phase::finishing && rank == finisher_) {
     phase_ = Phase::leaving;
+    if (finisher_gives_status_) exit_status_ = ending.number;
   }
   if (alive_ == 0) phase_ = Phase::over;
 }

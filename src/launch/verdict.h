@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,7 @@ class Verdict {
       : plain_(plain), alive_(ranks), hosts_(std::move(hosts)) {}
 
   void joined(Rank rank);
+  // `status` below 0: the one with which the process ends, which has become another program.
   void finished(Rank rank, int status);
   // A reason that begins with "rank N" is told as it is; any other one as that of this rank. Behind each
   // "rank N" of it comes the host.
@@ -80,7 +82,8 @@ class Verdict {
   std::optional<Rank> finisher_;
   std::uint64_t passed_on_ = 0;
   bool memory_ran_out_ = false;
-  bool any_joined_ = false;
+  std::set<std::uint32_t> joined_;
+  bool finisher_gives_status_ = false;
   std::optional<std::pair<Rank, int>> left_before_joining_;  // rank and process id
   std::string message_;
 };

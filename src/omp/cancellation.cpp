@@ -7,8 +7,8 @@
 namespace musubi::omp {
 namespace {
 
-TaskGroup* group_to_cancel() {
-  TaskGroup* group = current_task().group;
+template <class Group>
+Group* group_to_cancel(Group* group) {
   while (group != nullptr && group->kind != TaskGroup::Kind::taskgroup) group = group->outer;
   return group;
 }
@@ -33,7 +33,7 @@ bool cancel(ImplicitTask& task, Cancellable construct) {
         task.team->words.store(Rank{0}, words::cancelled_loop, std::uint64_t{task.barriers} + 1);
       break;
     case Cancellable::taskgroup:
-      if (TaskGroup* group = group_to_cancel()) group->cancelled = true;
+      if (TaskGroup* group = group_to_cancel(current_task().group)) group->cancelled = true;
       break;
     case Cancellable::region:
       if (task.team != nullptr) {
@@ -52,16 +52,16 @@ bool cancellation_point(const ImplicitTask& task, Cancellable construct) {
       return task.team != nullptr &&
              task.team->words.load(Rank{0}, words::cancelled_loop) == std::uint64_t{task.barriers} + 1;
     case Cancellable::taskgroup:
-      return drops_tasks();
+      return drops_tasks(current_task().group);
     case Cancellable::region:
       break;
   }
   return region_is_cancelled(task);
 }
 
-bool drops_tasks() {
+bool drops_tasks(const TaskGroup* innermost) {
   if (!cancellation_enabled()) return false;
-  const TaskGroup* group = group_to_cancel();
+  const TaskGroup* group = group_to_cancel(innermost);
   return (group != nullptr && group->cancelled) || region_is_cancelled(implicit_task());
 }
 

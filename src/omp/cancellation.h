@@ -25,8 +25,9 @@ bool cancellation_point(const ImplicitTask& task, Cancellable construct);
 
 // Whether the region that the task belongs to was cancelled.
 bool region_is_cancelled(const ImplicitTask& task);
-// Whether a new explicit task of the calling one is to be left out.
-bool drops_tasks();
+// Whether an explicit task of this innermost group, of the region that the calling thread is in, is to be
+// left out.
+bool drops_tasks(const TaskGroup* group);
 
 // The thread that opened the region, behind its join: makes the shared words ready for the next region.
 void forget_cancellation(ImplicitTask& task);

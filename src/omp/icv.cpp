@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include "config/value.h"
+
 namespace musubi::omp {
 namespace {
 
@@ -34,40 +36,6 @@ std::optional<bool> parse_boolean(std::string_view text) {
   if (word == "true" || word == "1" || word == "yes" || word == "on") return true;
   if (word == "false" || word == "0" || word == "no" || word == "off") return false;
   return {};
-}
-
-// `size | sizeB | sizeK | sizeM | sizeG`; without a letter the unit is KiB.
-std::optional<std::uint64_t> parse_size(std::string_view text) {
-  text = trimmed(text);
-  if (text.empty()) return {};
-  unsigned shift = 10;
-  switch (text.back()) {
-    case 'b':
-    case 'B':
-      shift = 0;
-      text.remove_suffix(1);
-      break;
-    case 'k':
-    case 'K':
-      shift = 10;
-      text.remove_suffix(1);
-      break;
-    case 'm':
-    case 'M':
-      shift = 20;
-      text.remove_suffix(1);
-      break;
-    case 'g':
-    case 'G':
-      shift = 30;
-      text.remove_suffix(1);
-      break;
-    default:
-      break;
-  }
-  const auto number = parse_number(text, 1, std::uint64_t{1} << 32);
-  if (!number) return {};
-  return *number << shift;
 }
 
 // `[modifier:]kind[,chunk]`.
@@ -231,7 +199,8 @@ Environment read_environment(std::uint32_t threads, const Lookup& lookup, const 
     icv.default_device = static_cast<std::int32_t>(*device);
   }
   read_others(reader, environment);
-  environment.stack_bytes = reader.read("OMP_STACKSIZE", "a size such as 64M", parse_size).value_or(0);
+  environment.stack_bytes =
+      reader.read("OMP_STACKSIZE", "a size such as 64M", config::parse_openmp_size).value_or(0);
   environment.cancellation = reader.boolean("OMP_CANCELLATION").value_or(false);
   environment.display = reader.read("OMP_DISPLAY_ENV", "true, false or verbose", parse_display)
                             .value_or(Environment::Display::no);

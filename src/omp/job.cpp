@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "omp/private_memory.h"
 #include "omp/process.h"
 #include "omp/thread.h"
+#include "os/binding.h"
 #include "runtime/tracing.h"
 #include "runtime/waiting.h"
 
@@ -30,11 +32,11 @@ Job::Job(runtime::Runtime& runtime_of_process)
     : runtime(runtime_of_process),
       ranks(runtime.ranks()),
       self(runtime.self().value),
-      threads_per_rank(static_cast<std::uint32_t>(runtime.settings().threads_per_rank)),
       words(runtime),
-      locks(runtime, words),
+      locks(runtime),
       team(runtime, words, nullptr),
-      pool(runtime, &run_member) {}
+      pool(runtime, &run_member),
+      nested_task_bytes_max(std::min<std::size_t>(1 << 20, runtime.settings().stack_bytes / 4)) {}
 
 void Job::refuse_outside(const char* construct) {
   refuse_if_left();
@@ -61,7 +63,7 @@ void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clo
   job->clock_offset_ns = clock_offset_ns;
   runtime.synchronization().set_release_listener(&job->unreleased_singles);
   const bool speaks = job->self == 0;
-  job->environment = read_environment(job->ranks * job->threads_per_rank, &config::environment_variable,
+  job->environment = read_environment(job->team.threads().all(), &config::environment_variable,
                                       [speaks](const std::string& line) {
                                         if (speaks) print("musubi: " + line + "\n");
                                       });
@@ -75,6 +77,10 @@ void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clo
   Job::current_ = job;
 }
 
+void set_before_region(void (*tell)()) noexcept {
+  Job::require("omp::set_before_region").before_region = tell;
+}
+
 void leave_job(void (*refuse)()) noexcept {
   Job::current_ = nullptr;
   Job::refusal_ = refuse;
@@ -82,12 +88,13 @@ void leave_job(void (*refuse)()) noexcept {
 
 void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_frame) {
   adopt_stack(stack, first_frame);
+  os::note_bound_thread();
   Thread& thread = this_thread();
   initialise_thread(thread);
   runtime::name_thread(runtime::ThreadRole::main, 0);
   Job& job = Job::require("omp::adopt_main_thread");
   thread.forks = job.self == 0;
-  job.runtime.threads().set_count(job.threads_per_rank);
+  job.runtime.threads().set_count(job.team.threads().on(job.self));
   job.runtime.synchronization().end_region();
 }
 

@@ -34,7 +34,6 @@ struct Job {
   runtime::Runtime& runtime;
   const std::uint32_t ranks;
   const std::uint32_t self;
-  const std::uint32_t threads_per_rank;
   Environment environment;
   bool stacks_hold_storage = true;   // the program has thread-local storage, which lies above its frames
   std::int64_t clock_offset_ns = 0;  // from this host's clock to rank 0's
@@ -42,7 +41,10 @@ struct Job {
   Locks locks;
   Team team;  // over the ranks
   Pool pool;
+  const std::size_t
+      nested_task_bytes_max;  // of a thread's stack, by tasks inside tasks: then they are put off
   UnreleasedSingles unreleased_singles;
+  void (*before_region)() = nullptr;         // process.h
   std::atomic<std::uint64_t> task_marks{0};  // handed out on this rank so far
 
  private:

@@ -1,5 +1,7 @@
 #include "omp/locks.h"
 
+#include <atomic>
+
 #include "omp/job.h"
 #include "omp/open_singles.h"
 #include "omp/shared_memory.h"
@@ -37,86 +39,48 @@ void Locks::unlock(LockId lock) {
   runtime_.synchronization().unlock(lock);
 }
 
-LockId Locks::named(const void* name) {
-  const auto key = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(name));
-  std::size_t place = (key * 0x9e3779b97f4a7c15u >> 32) % words::lock_name_count;
-  for (std::size_t probes = 0; probes < words::lock_name_count; ++probes) {
-    const LockId lock{static_cast<std::uint32_t>(lock_ids::first_named + place)};
-    std::uint64_t owner = known_names_[place].load(std::memory_order_relaxed);
+LockId Locks::at(const void* variable, LockUnit unit) {
+  const bool shared = runtime_.memory().is_shared(reinterpret_cast<std::uintptr_t>(variable));
+  return at_all_ranks(variable, unit, shared ? 0 : std::uint64_t{runtime_.self().value} + 1);
+}
+
+// `owner`: 0 for a lock of the job.
+LockId Locks::at_all_ranks(const void* variable, LockUnit unit, std::uint64_t owner) {
+  using runtime::Synchronization;
+  const auto shift = static_cast<unsigned>(unit);
+  const std::uint64_t unit_number = reinterpret_cast<std::uintptr_t>(variable) >> shift;
+  const std::uint64_t piece = unit_number / Synchronization::locks_of_piece;
+  const std::uint64_t place = place_of(piece | std::uint64_t{shift} << 40 | owner << 48);
+  // One to one. Locks at regular distances get numbers without a common divisor, so all ranks are homes.
+  std::uint64_t index = unit_number % Synchronization::locks_of_piece;
+  for (const unsigned bits : {1, 2, 4}) index ^= index >> bits;
+  const std::uint64_t number = place * Synchronization::locks_of_piece + index;
+  return LockId{lock_ids::first_at_address + static_cast<std::uint32_t>(number)};
+}
+
+// The place of a piece of memory in the table of all ranks, into which its number, not 0, was put by the rank
+// that came first.
+std::uint64_t Locks::place_of(std::uint64_t piece) {
+  std::uint64_t place = (piece * 0x9e3779b97f4a7c15u >> 32) % pieces;
+  for (std::uint64_t probes = 0; probes < pieces; ++probes) {
+    const std::atomic_ref known(known_[place]);
+    std::uint64_t owner = known.load(std::memory_order_relaxed);
     if (owner == 0) {
-      owner = words_.compare_swap(Rank{0}, words::lock_names + place, 0, key);
-      if (owner == 0) owner = key;
-      known_names_[place].store(owner, std::memory_order_relaxed);
+      const Rank home{static_cast<std::uint32_t>(place % runtime_.ranks())};
+      owner = runtime_.words().compare_swap(home, runtime::Words::count + place / runtime_.ranks(), 0, piece);
+      if (owner == 0) owner = piece;
+      known.store(owner, std::memory_order_relaxed);
     }
-    if (owner == key) return lock;
-    place = (place + 1) % words::lock_name_count;
+    if (owner == piece) return place;
+    place = (place + 1) % pieces;
   }
-  end_job(runtime_,
-          "the program uses more than 4080 named critical sections: give some of them the same name");
-}
-
-LockId Locks::allocate() {
-  free_guard_.lock();
-  const bool found = free_count_ > 0;
-  const std::uint32_t used_before = found ? free_[--free_count_] : 0;
-  free_guard_.unlock();
-  if (found) return LockId{lock_ids::first_user + used_before};
-  const std::uint64_t number = words_.fetch_add(Rank{0}, words::next_user_lock, 1);
-  if (number >= user_locks) {
-    end_job(runtime_,
-            "the program uses more OpenMP locks than the job has (61440): destroy locks that are not needed");
-  }
-  return LockId{lock_ids::first_user + static_cast<std::uint32_t>(number)};
-}
-
-void Locks::give_back(LockId lock) {
-  free_guard_.lock();
-  if (free_count_ < user_locks)
-    free_[free_count_++] = static_cast<std::uint16_t>(lock.value - lock_ids::first_user);
-  free_guard_.unlock();
+  end_job(
+      runtime_,
+      "the program has locks in more pieces of memory than the job can tell apart (4194304): let locks lie "
+      "closer together");
 }
 
 namespace {
-
-LockId id_of(LockWord word) {
-  return LockId{word - 1};
-}
-
-bool valid(LockWord word) {
-  return word > lock_ids::first_user && word <= lock_ids::end;
-}
-
-[[noreturn]] void refuse_word(Job& job) {
-  end_job(job.runtime,
-          "an OpenMP lock holds no lock: call omp_init_lock first, and do not copy or overwrite it");
-}
-
-// Of a word that is still zero; once, whoever comes first.
-[[gnu::noinline]] LockId initialised_late(Job& job, LockWord& word) {
-  const LockId fresh = job.locks.allocate();
-  const LockWord desired = fresh.value + 1;
-  const auto address = reinterpret_cast<std::uintptr_t>(&word);
-  LockWord seen = 0;
-  if (job.runtime.memory().is_shared(address)) {
-    const AtomicOperation operation{AtomicOperation::Kind::compare_exchange, sizeof(LockWord), desired, 0};
-    seen = static_cast<LockWord>(job.runtime.synchronization().atomic(address, operation));
-  } else {
-    __atomic_compare_exchange_n(&word, &seen, desired, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-  }
-  if (seen == 0) return fresh;
-  job.locks.give_back(fresh);
-  if (!valid(seen)) refuse_word(job);
-  return id_of(seen);
-}
-
-// The word's lock.
-LockId opened(LockWord& word) {
-  const LockWord seen = __atomic_load_n(&word, __ATOMIC_RELAXED);
-  Job& job = Job::require("an OpenMP lock");
-  if (seen == 0) return initialised_late(job, word);
-  if (!valid(seen)) refuse_word(job);
-  return id_of(seen);
-}
 
 // Of the task that the calling thread runs: different for any two tasks of the job.
 std::uint64_t owner_mark() {
@@ -130,60 +94,46 @@ std::uint64_t owner_mark() {
 
 }  // namespace
 
-void initialise_lock(LockWord& word) {
-  word = Job::require("omp_init_lock").locks.allocate().value + 1;
+void set_lock(const void* lock, LockUnit unit) {
+  Locks& locks = Job::require("an OpenMP lock").locks;
+  locks.lock(locks.at(lock, unit), lock);
 }
 
-void destroy_lock(LockWord& word) {
-  if (valid(word)) Job::require("omp_destroy_lock").locks.give_back(id_of(word));
-  word = 0;
+bool test_lock(const void* lock, LockUnit unit) {
+  Locks& locks = Job::require("an OpenMP lock").locks;
+  return locks.try_lock(locks.at(lock, unit));
 }
 
-void set_lock(LockWord& word) {
-  const LockId lock = opened(word);
-  Job::current()->locks.lock(lock, &word);
-}
-
-bool test_lock(LockWord& word) {
-  const LockId lock = opened(word);
-  return Job::current()->locks.try_lock(lock);
-}
-
-void unset_lock(LockWord& word) {
-  const LockId lock = opened(word);
-  Job::current()->locks.unlock(lock);
+void unset_lock(const void* lock, LockUnit unit) {
+  Locks& locks = Job::require("an OpenMP lock").locks;
+  locks.unlock(locks.at(lock, unit));
 }
 
 void initialise_nest_lock(NestLockWord& word) {
-  initialise_lock(word.lock);
   word.depth = 0;
   word.owner = 0;
 }
 
-void destroy_nest_lock(NestLockWord& word) {
-  destroy_lock(word.lock);
-}
-
-void set_nest_lock(NestLockWord& word) {
+void set_nest_lock(NestLockWord& word, LockUnit unit) {
   if (__atomic_load_n(&word.owner, __ATOMIC_RELAXED) != owner_mark()) {
-    set_lock(word.lock);
+    set_lock(&word, unit);
     __atomic_store_n(&word.owner, owner_mark(), __ATOMIC_RELAXED);
   }
   ++word.depth;
 }
 
-std::uint32_t test_nest_lock(NestLockWord& word) {
+std::uint32_t test_nest_lock(NestLockWord& word, LockUnit unit) {
   if (__atomic_load_n(&word.owner, __ATOMIC_RELAXED) != owner_mark()) {
-    if (!test_lock(word.lock)) return 0;
+    if (!test_lock(&word, unit)) return 0;
     __atomic_store_n(&word.owner, owner_mark(), __ATOMIC_RELAXED);
   }
   return ++word.depth;
 }
 
-void unset_nest_lock(NestLockWord& word) {
+void unset_nest_lock(NestLockWord& word, LockUnit unit) {
   if (--word.depth != 0) return;
   __atomic_store_n(&word.owner, 0, __ATOMIC_RELAXED);
-  unset_lock(word.lock);
+  unset_lock(&word, unit);
 }
 
 void initialise_nest_lock(NestLockHandle& handle) {
@@ -193,13 +143,15 @@ void initialise_nest_lock(NestLockHandle& handle) {
 
 void destroy_nest_lock(NestLockHandle& handle) {
   if (handle == nullptr) return;
-  destroy_nest_lock(*handle);
   free_shared(handle);
   handle = nullptr;
 }
 
 NestLockWord& lock_of(NestLockHandle handle) {
-  if (handle == nullptr) refuse_word(Job::require("an OpenMP lock"));
+  if (handle == nullptr) {
+    end_job(Job::require("an OpenMP lock").runtime,
+            "an OpenMP lock holds no lock: call omp_init_nest_lock first");
+  }
   return *handle;
 }
 

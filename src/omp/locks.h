@@ -2,12 +2,10 @@
 // lock of the runtime serves whom.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstdint>
+
 #include "base/ids.h"
-#include "base/spin_lock.h"
-#include "omp/team_words.h"
+#include "base/sparse_array.h"
 #include "runtime/runtime.h"
 
 namespace musubi::omp {
@@ -15,16 +13,16 @@ namespace musubi::omp {
 namespace lock_ids {
 inline constexpr std::uint32_t unnamed_critical = 0;
 inline constexpr std::uint32_t atomic = 1;
-inline constexpr std::uint32_t first_named = 16;
-inline constexpr std::uint32_t first_user = first_named + words::lock_name_count;
-inline constexpr std::uint32_t end = runtime::Synchronization::lock_count;
-static_assert(first_user < end);
+inline constexpr std::uint32_t first_at_address = runtime::Synchronization::lock_count;
 }  // namespace lock_ids
+
+// Bytes by which two locks of one kind lie apart at least, as a power of two.
+enum class LockUnit : std::uint8_t { word = 2, nest_lock = 4, mutex = 5 };
 
 class Locks {
  public:
-  Locks(runtime::Runtime& runtime, TeamWords& words)
-      : runtime_(runtime), in_one_memory_(runtime.synchronization().processor_locks()), words_(words) {}
+  explicit Locks(runtime::Runtime& runtime)
+      : runtime_(runtime), in_one_memory_(runtime.synchronization().processor_locks()) {}
 
   // Mutual exclusion in the job; acquire and release of shared memory with several ranks. A waiting thread
   // sleeps. `variable`: the program's, for reports; or null.
@@ -32,40 +30,35 @@ class Locks {
   bool try_lock(LockId lock);
   void unlock(LockId lock);
 
-  // The lock of the critical section whose name is the variable at `name`; every rank gives the same answer,
-  // and two names never share a lock (nested sections would lock up). Ends the job when 4080 names are in
-  // use.
-  LockId named(const void* name);
-
-  // A lock for omp_init_lock, taken from those destroyed on this rank or never used. Ends the job when none
-  // is left.
-  LockId allocate();
-  void give_back(LockId lock);
+  // The lock whose variable lies at `variable`: a lock of the job where the ranks share that memory, else one
+  // of this rank. Two variables of one kind never have the same lock, and the bytes there do not matter. All
+  // ranks give the same answer, at any time (docs/decisions/locks_by_address.md). May wait for an answer of
+  // another rank, once for each piece of memory. Ends the job when locks lie in more pieces than the table
+  // has.
+  LockId at(const void* variable, LockUnit unit);
+  // The lock of the critical section whose name is the variable at `name`, which is the same for all ranks.
+  LockId named(const void* name) { return at_all_ranks(name, LockUnit::word, 0); }
 
  private:
-  static constexpr std::uint32_t user_locks = lock_ids::end - lock_ids::first_user;
+  static constexpr std::uint64_t pieces = runtime::Words::lock_pieces;
 
+  LockId at_all_ranks(const void* variable, LockUnit unit, std::uint64_t owner);
+  std::uint64_t place_of(std::uint64_t piece);
   void take(LockId lock);
 
   runtime::Runtime& runtime_;
   runtime::ProcessorLocks* const in_one_memory_;  // null: there is none
-  TeamWords& words_;
-  // What this rank knows of the table of names.
-  std::array<std::atomic<std::uint64_t>, words::lock_name_count> known_names_{};
-  SpinLock free_guard_;
-  std::uint32_t free_count_ = 0;
-  std::array<std::uint16_t, user_locks> free_;
+  SparseArray<std::uint64_t> known_{pieces};      // what this rank has seen of the table of pieces
 };
 
-// omp_lock_t as it lies in the program's memory: 4 bytes, the lock's id + 1. Zero is a lock nobody
-// initialised; the first use then does it, since libgomp lets such programs pass.
+// omp_lock_t as it lies in the program's memory. Its bytes are not used: the lock is known by its address.
 using LockWord = std::uint32_t;
 
 // omp_nest_lock_t: 16 bytes. The owner is a task, not a thread: every explicit task and every implicit one
 // has its mark. `owner` and `depth` are written by the holder only. A stale `owner` never equals the reader's
 // mark: no mark is used twice, and each task clears what it wrote before it lets go.
 struct NestLockWord {
-  LockWord lock;
+  LockWord unused;
   std::uint32_t depth;
   std::uint64_t owner;
 };
@@ -75,18 +68,16 @@ static_assert(sizeof(NestLockWord) == 16);
 // itself.
 using NestLockHandle = NestLockWord*;
 
-void initialise_lock(LockWord& word);
-void destroy_lock(LockWord& word);
-void set_lock(LockWord& word);
-bool test_lock(LockWord& word);
-void unset_lock(LockWord& word);
+// They need no initialisation, and nothing is left to destroy.
+void set_lock(const void* lock, LockUnit unit = LockUnit::word);
+bool test_lock(const void* lock, LockUnit unit = LockUnit::word);
+void unset_lock(const void* lock, LockUnit unit = LockUnit::word);
 
 void initialise_nest_lock(NestLockWord& word);
-void destroy_nest_lock(NestLockWord& word);
-void set_nest_lock(NestLockWord& word);
+void set_nest_lock(NestLockWord& word, LockUnit unit = LockUnit::nest_lock);
 // Result: the new depth, 0 when another task holds the lock.
-std::uint32_t test_nest_lock(NestLockWord& word);
-void unset_nest_lock(NestLockWord& word);
+std::uint32_t test_nest_lock(NestLockWord& word, LockUnit unit = LockUnit::nest_lock);
+void unset_nest_lock(NestLockWord& word, LockUnit unit = LockUnit::nest_lock);
 
 // The lock behind a handle lies in memory that all ranks reach.
 void initialise_nest_lock(NestLockHandle& handle);

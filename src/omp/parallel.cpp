@@ -72,6 +72,7 @@ std::uint32_t team_size(std::uint32_t threads, const ImplicitTask& member, const
   team.open(region);
   job.pool.reserve(team.members_here());
   if (job.ranks > 1) {
+    if (job.before_region != nullptr) job.before_region();
     runtime::Synchronization& synchronization = job.runtime.synchronization();
     const StoreBound stores = synchronization.stores_of(reinterpret_cast<std::uintptr_t>(region.function),
                                                         region.data, __builtin_frame_address(0));
@@ -89,6 +90,7 @@ void run_member(std::uint32_t index) {
   Team& team = Job::current()->team;
   MUSUBI_CHECK(team.is_open());
   const Region region = team.region();
+  if (index >= team.members_kept()) os::set_floating_point_modes(region.modes);
   ImplicitTask task;
   enter(task, region, &team, team.first_here() + index);
   TaskGroup group{nullptr, TaskGroup::Kind::region, false, region.data};
@@ -141,6 +143,7 @@ std::uint32_t team_size(std::uint32_t threads) {
   region.loop = request.loop;
   region.grouped = request.grouped;
   if (region.size == 1) return enter(task, region, nullptr, 0);
+  region.modes = os::floating_point_modes();
   Job& job = *Job::current();
   open_team(job, region, task);
   enter(task, region, &job.team, 0);

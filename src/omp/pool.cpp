@@ -8,6 +8,7 @@
 #include "omp/job.h"
 #include "omp/private_memory.h"
 #include "omp/thread.h"
+#include "os/binding.h"
 #include "runtime/tracing.h"
 #include "runtime/waiting.h"
 
@@ -51,6 +52,7 @@ void* Pool::run(void* argument) {
   pool.runtime_.threads().attach();
   runtime::name_thread(runtime::ThreadRole::team, worker.index);
   adopt_stack(worker.stack, __builtin_frame_address(0));
+  os::note_bound_thread();
   note_stack(__builtin_frame_address(0));
   for (std::uint32_t served = 0;; ++served) {
     {

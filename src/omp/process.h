@@ -11,6 +11,9 @@ namespace musubi::omp {
 // with rank 0's.
 void start(runtime::Runtime& runtime, bool stacks_hold_storage, std::int64_t clock_offset_ns = 0);
 
+// `tell` is called by the thread that runs main before each region of all ranks. Before there are regions.
+void set_before_region(void (*tell)()) noexcept;
+
 // In a child made by fork, which has no team: the first construct that needs one calls `refuse`, which does
 // not return.
 void leave_job(void (*refuse)()) noexcept;

@@ -9,7 +9,10 @@ namespace {
 constexpr unsigned level_shift = 8, levels_max_shift = 16, schedule_shift = 24, size_shift = 32;
 constexpr std::uint64_t schedule_mask = 7, monotonic_bit = 8, dynamic_bit = 16, grouped_bit = 32,
                         details_bit = 64;
-constexpr unsigned store_bytes_shift = 48;  // in word 1
+constexpr unsigned store_bytes_shift = 48, x87_shift = 52;  // in word 1
+constexpr std::uint64_t store_bytes_mask = 15;              // at most 8
+constexpr unsigned vectors_shift = 48;                      // in word 2
+static_assert(x87_shift + os::floating_point_bits <= 64 && vectors_shift + os::floating_point_bits <= 64);
 constexpr std::uint64_t address_mask = (std::uint64_t{1} << 48) - 1;
 
 runtime::BarrierPayload encode_plainly(const Region& region) {
@@ -23,8 +26,10 @@ runtime::BarrierPayload encode_plainly(const Region& region) {
                std::uint64_t{std::min(region.level, 255u)} << level_shift |
                std::uint64_t{std::min(icv.max_active_levels, 255u)} << levels_max_shift |
                bits << schedule_shift | std::uint64_t{region.size} << size_shift;
-  payload[1] = reinterpret_cast<std::uintptr_t>(region.function);
-  payload[2] = reinterpret_cast<std::uintptr_t>(region.data);
+  payload[1] = reinterpret_cast<std::uintptr_t>(region.function) | std::uint64_t{region.modes.x87}
+                                                                       << x87_shift;
+  payload[2] = reinterpret_cast<std::uintptr_t>(region.data) | std::uint64_t{region.modes.vectors}
+                                                                   << vectors_shift;
   payload[3] = std::uint64_t{icv.threads} << 32 | icv.schedule.chunk;
   payload[4] = std::uint64_t{region.loops} << 32 | region.singles;
   payload[5] = reinterpret_cast<std::uintptr_t>(region.loop) |
@@ -44,8 +49,10 @@ Region decode_plainly(const runtime::BarrierPayload& payload, const Icv& initial
   region.grouped = (bits & grouped_bit) != 0;
   region.size = static_cast<std::uint32_t>(payload[0] >> size_shift);
   region.function = reinterpret_cast<Function>(payload[1] & address_mask);
-  region.store_bytes = static_cast<std::uint32_t>(payload[1] >> store_bytes_shift);
-  region.data = reinterpret_cast<void*>(payload[2]);
+  region.store_bytes = static_cast<std::uint32_t>(payload[1] >> store_bytes_shift & store_bytes_mask);
+  region.data = reinterpret_cast<void*>(payload[2] & address_mask);
+  region.modes = {static_cast<std::uint16_t>(payload[2] >> vectors_shift),
+                  static_cast<std::uint16_t>(payload[1] >> x87_shift)};
   region.icv.threads = static_cast<std::uint32_t>(payload[3] >> 32);
   region.icv.schedule.chunk = static_cast<std::uint32_t>(payload[3]);
   region.loops = static_cast<std::uint32_t>(payload[4] >> 32);

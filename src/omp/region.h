@@ -1,12 +1,12 @@
-// An active parallel region as it travels to the ranks, and where its threads live.
+// An active parallel region as it travels to the ranks.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "base/store_bound.h"
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
+#include "os/floating_point.h"
 #include "runtime/runtime.h"
 
 namespace musubi::omp {
@@ -29,7 +29,8 @@ struct Region {
   Icv icv;
   std::uint32_t loops = 0;  // numbers of the constructs met by the job so far
   std::uint32_t singles = 0;
-  bool grouped = false;  // the tasks of each member are a group: the region has reductions over tasks
+  os::FloatingPointModes modes;  // of the thread that opens it; new threads begin with them
+  bool grouped = false;          // the tasks of each member are a group: the region has reductions over tasks
   // The loop that a combined construct starts; lies on the master's stack, which is shared.
   const LoopSpecification* loop = nullptr;
   // What is known of the stores of its code: no store is narrower, but for those that the details tell of.
@@ -42,18 +43,6 @@ struct Region {
     bound.bytes = store_bytes;
     return bound;
   }
-};
-
-// Threads in rank-major order; a team larger than the job's threads is spread evenly.
-struct Placement {
-  std::uint32_t size;
-  std::uint32_t per_rank;
-
-  Placement(std::uint32_t team_size, std::uint32_t ranks, std::uint32_t threads_per_rank)
-      : size(team_size), per_rank(std::max(threads_per_rank, (team_size + ranks - 1) / ranks)) {}
-
-  std::uint32_t first_on(std::uint32_t rank) const { return std::min(size, rank * per_rank); }
-  std::uint32_t members_on(std::uint32_t rank) const { return std::min(size - first_on(rank), per_rank); }
 };
 
 // Each barrier of the runtime says what it was, so that ranks without members take part in all of them, and

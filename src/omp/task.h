@@ -20,16 +20,25 @@ struct TaskGroup {
   void* reductions = nullptr;
 };
 
+// Tasks that are put off (tasks.cpp), in the order in which they were made.
+struct PutOffTask;
+struct PutOffTasks {
+  PutOffTask* first = nullptr;
+  PutOffTask* last = nullptr;  // unless there is none
+};
+
 struct Task {
   Task* parent = nullptr;      // which the thread ran before; null: none
   Icv icv;                     // gone with the task
   TaskGroup* group = nullptr;  // innermost one around the tasks that this one makes
   std::uint64_t mark = 0;      // names the task to nestable locks, once one asked (locks.h)
   bool final = false;
+  // Of the outermost explicit task that the thread runs, inside its innermost region; 0: none.
+  std::uintptr_t first_frame = 0;
+  PutOffTasks put_off;  // that this task has made, or that tasks which it ran have left to it
 };
 
-// What `omp task` makes. It lives on the stack of the thread that met it, which runs it at once; a task that
-// is put off would lie in shared memory and keep here what it depends on, and its place in a queue.
+// What `omp task` makes, while a thread runs it, on that thread's stack.
 struct ExplicitTask : Task {
   Function function = nullptr;
   void* data = nullptr;

@@ -4,12 +4,26 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "omp/cancellation.h"
 #include "omp/iteration_space.h"
+#include "omp/job.h"
+#include "omp/shared_memory.h"
 #include "runtime/waiting.h"
 
 namespace musubi::omp {
+
+// Lies in shared memory, as what a task owns lies on a shared stack otherwise; its data follow.
+struct PutOffTask {
+  PutOffTask* next;
+  Function function;
+  void* data;
+  Icv icv;
+  TaskGroup* group;
+  bool final;
+};
+
 namespace {
 
 void close_group(Task& task) {
@@ -18,34 +32,122 @@ void close_group(Task& task) {
   delete group;
 }
 
+void add_last(PutOffTasks& tasks, PutOffTask* added) {
+  (tasks.first == nullptr ? tasks.first : tasks.last->next) = added;
+  tasks.last = added;
+}
+
+PutOffTask* take_first(PutOffTasks& tasks) {
+  PutOffTask* const first = tasks.first;
+  if (first != nullptr) tasks.first = first->next;
+  return first;
+}
+
+// Before all others: a task's tasks run before its siblings, so that few are put off at a time.
+void give_first(PutOffTasks& tasks, PutOffTasks& given) {
+  if (given.first == nullptr) return;
+  given.last->next = tasks.first;
+  if (tasks.first == nullptr) tasks.last = given.last;
+  tasks.first = given.first;
+  given.first = nullptr;
+}
+
+void run_put_off_tasks_of(Task& task);
+
 // The calling thread runs an explicit task as long as this lives.
 class Running {
  public:
-  Running(Function function, void* data, bool final)
+  // `leaves`: tasks that it has put off at its end go to the task around it.
+  Running(const ExplicitTask& task, bool leaves)
       : thread_(this_thread()),
-        task_(made_by(current_task(), function, data, final)),
-        noted_(runtime::note_task(reinterpret_cast<std::uintptr_t>(function))) {
+        task_(task),
+        group_(task.group),
+        leaves_(leaves),
+        noted_(runtime::note_task(reinterpret_cast<std::uintptr_t>(task.function))) {
     thread_.task = &task_;
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   ~Running() {
     runtime::note_task(noted_);
-    while (task_.group != task_.parent->group) close_group(task_);  // of a cancelled task
     thread_.task = task_.parent;
   }
 
-  void run() { task_.function(task_.data); }
-
- private:
-  static ExplicitTask made_by(Task& parent, Function function, void* data, bool final) {
-    return {{&parent, parent.icv, parent.group, 0, parent.final || final}, function, data};
+  void run() {
+    task_.function(task_.data);
+    while (task_.group != group_) group_end();  // of a cancelled task
+    if (leaves_) {
+      give_first(task_.parent->put_off, task_.put_off);
+    } else {
+      run_put_off_tasks_of(task_);
+    }
   }
 
+ private:
   Thread& thread_;
   ExplicitTask task_;
+  TaskGroup* const group_;
+  const bool leaves_;
   std::uint64_t noted_;  // the task around it, for reports
 };
+
+ExplicitTask made_by(const TaskRequest& request, void* data, Task& parent, const void* frame) {
+  const auto first = parent.first_frame != 0 ? parent.first_frame : reinterpret_cast<std::uintptr_t>(frame);
+  return {{&parent, parent.icv, parent.group, 0, parent.final || request.final, first, {}},
+          request.function,
+          data};
+}
+
+// An undeferred task inside another leaves what it puts off to that one, which goes on with it on its own
+// frame.
+bool leaves_tasks(const TaskRequest& request, const Task& parent) {
+  return !request.deferred && parent.first_frame != 0;
+}
+
+[[gnu::noinline]] void run_put_off_tasks_of(Task& task) {
+  while (PutOffTask* const next = take_first(task.put_off)) {
+    if (!drops_tasks(next->group)) {
+      Running(
+          {{&task, next->icv, next->group, 0, next->final, task.first_frame, {}}, next->function, next->data},
+          true)
+          .run();
+    }
+    note_stack(__builtin_frame_address(0));
+    free_shared(next);
+  }
+}
+
+// Whether a new task of `parent` has to wait. While others of `parent` do, it does: order is kept so.
+bool is_put_off(const TaskRequest& request, const Task& parent, const void* frame) {
+  if (!request.deferred || parent.final) return false;
+  if (parent.put_off.first != nullptr) return true;
+  const Job* const job = Job::current();
+  // The program may have switched to a stack elsewhere: then this is far, too.
+  return job != nullptr && parent.first_frame != 0 &&
+         parent.first_frame - reinterpret_cast<std::uintptr_t>(frame) > job->nested_task_bytes_max;
+}
+
+void copy_data(const TaskRequest& request, void* to) {
+  if (request.copy != nullptr) {
+    request.copy(to, request.data);
+  } else if (request.bytes != 0) {
+    std::memcpy(to, request.data, request.bytes);
+  }
+}
+
+// Result: the copy of the task's data; null: there is no memory for it, and it has to run at once.
+void* put_off(const TaskRequest& request, Task& parent) {
+  note_stack(__builtin_frame_address(0));
+  const std::size_t alignment = std::max(request.alignment, alignof(PutOffTask));
+  const std::size_t data_at = (sizeof(PutOffTask) + alignment - 1) / alignment * alignment;
+  void* const memory = allocate_shared(alignment, data_at + request.bytes);
+  if (memory == nullptr) return nullptr;
+  void* const data = static_cast<std::byte*>(memory) + data_at;
+  copy_data(request, data);
+  add_last(parent.put_off,
+           new (memory) PutOffTask{nullptr, request.function, data, parent.icv, parent.group, request.final});
+  return data;
+}
 
 void* aligned(void* memory, std::size_t alignment) {
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
@@ -54,12 +156,20 @@ void* aligned(void* memory, std::size_t alignment) {
 
 }  // namespace
 
+void run_put_off_tasks() {
+  run_put_off_tasks_of(current_task());
+}
+
 void run_task(const TaskRequest& request) {
-  if (drops_tasks()) return;
+  Task& parent = current_task();
+  if (drops_tasks(parent.group)) return;
+  const void* const frame = __builtin_frame_address(0);
+  if (is_put_off(request, parent, frame) && put_off(request, parent) != nullptr) return;
+  if (request.depends) run_put_off_tasks_of(parent);
   void* data = request.data;
   if (request.copy != nullptr)
     data = aligned(alloca(request.bytes + request.alignment - 1), request.alignment);
-  Running running(request.function, data, request.final);
+  Running running(made_by(request, data, parent, frame), leaves_tasks(request, parent));
   if (request.copy != nullptr) request.copy(data, request.data);
   running.run();
 }
@@ -73,17 +183,17 @@ void run_task_loop(const TaskLoopRequest& request) {
   if (exact) tasks = (count - 1) / request.number + 1;
   tasks = std::clamp<std::uint64_t>(tasks, 1, count);
   const TaskRequest& task = request.task;
-  void* data = aligned(alloca(task.bytes + task.alignment - 1), task.alignment);
-  for (std::uint64_t i = 0; i < tasks && !drops_tasks(); ++i) {
+  Task& parent = current_task();
+  const void* const frame = __builtin_frame_address(0);
+  void* const own_data = aligned(alloca(task.bytes + task.alignment - 1), task.alignment);
+  for (std::uint64_t i = 0; i < tasks && !drops_tasks(parent.group); ++i) {
     const Chunk share = exact ? Chunk{i * request.number, i + 1 == tasks ? count : (i + 1) * request.number}
                               : static_share(count, tasks, i);
-    if (task.copy != nullptr) {
-      task.copy(data, task.data);
-    } else {
-      std::memcpy(data, task.data, task.bytes);
-    }
+    void* data = is_put_off(task, parent, frame) ? put_off(task, parent) : nullptr;
+    const bool now = data == nullptr;
+    if (now) copy_data(task, data = own_data);
     request.set_bounds(data, request.space.value_at(share.first), request.space.bound_at(share.last));
-    Running(task.function, data, task.final).run();
+    if (now) Running(made_by(task, data, parent, frame), leaves_tasks(task, parent)).run();
   }
 }
 
@@ -94,6 +204,7 @@ void group_begin(TaskGroup::Kind kind) {
 
 void group_end() {
   Task& task = current_task();
+  run_put_off_tasks_of(task);
   if (task.group != nullptr) close_group(task);
 }
 

@@ -1,5 +1,11 @@
 // Explicit tasks. A task runs at once in the thread that meets it: every order that dependences, priorities
 // and taskwait could ask for is then kept, and there is nothing to wait for.
+//
+// Tasks that make tasks would so fill the stack. Where they have much of it in use, a new task is put off:
+// the task that made it keeps it with a copy of its data, and with it all that it makes from then on, in
+// order. They run at its next taskwait, taskyield or end of a group; what is left at its end goes to the task
+// that ran it. A task that was not put off itself leaves nothing: all that was put off inside is over when it
+// is.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +25,16 @@ struct TaskRequest {
   std::size_t bytes = 0;
   std::size_t alignment = 1;
   bool final = false;
+  bool deferred = true;  // may be put off, as far as its own clauses say
+  bool depends = false;
 };
 
-// Runs a task. Its data environment is its own: what it sets (omp_set_num_threads) is gone afterwards.
+// Runs a task, or puts it off. Its data environment is its own: what it sets (omp_set_num_threads) is gone
+// afterwards.
 void run_task(const TaskRequest& request);
+
+// Runs what the calling task has put off, to the end.
+void run_put_off_tasks();
 
 // A loop cut into tasks.
 struct TaskLoopRequest {

@@ -23,13 +23,15 @@ Team::Team(runtime::Runtime& runtime_of_process, TeamWords& words_of_team, Team*
       words(words_of_team),
       parent(enclosing),
       ranks(runtime.ranks()),
-      self(runtime.self().value) {}
+      self(runtime.self().value),
+      threads_(runtime.settings(), ranks) {}
 
 void Team::open(const Region& region) {
   MUSUBI_CHECK(!is_open());
   MUSUBI_CHECK(region.size > 1);
   region_ = region;
-  placement_ = Placement(region.size, ranks, static_cast<std::uint32_t>(runtime.settings().threads_per_rank));
+  placement_ = Placement(region.size, threads_);
+  members_kept_ = members_here_;
   members_here_ = placement_.members_on(self);
   cancelled_.store(false, std::memory_order_relaxed);
   open_.store(true, std::memory_order_relaxed);

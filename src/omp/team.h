@@ -10,6 +10,7 @@
 
 #include "omp/idle_work.h"
 #include "omp/local_barrier.h"
+#include "omp/placement.h"
 #include "omp/process.h"  // for front ends that start the layer by this header
 #include "omp/region.h"
 #include "omp/team_words.h"
@@ -42,6 +43,9 @@ class Team {
   // While open.
   const Region& region() const noexcept { return region_; }
   std::uint32_t members_here() const noexcept { return members_here_; }
+  // Of the rank's members those that the team before this one had, too; the others' threads are new, or count
+  // as new: threads of OpenMP end with the last team that needs them.
+  std::uint32_t members_kept() const noexcept { return members_kept_; }
   // The number of this rank's first member.
   std::uint32_t first_here() const noexcept { return placement_.first_on(self); }
   const Placement& placement() const noexcept { return placement_; }
@@ -77,14 +81,17 @@ class Team {
   Team* const parent;
   const std::uint32_t ranks;
   const std::uint32_t self;
+  const ThreadsOfRanks& threads() const noexcept { return threads_; }
 
  private:
   void meet_ranks(Broadcast* broadcast);
   [[noreturn]] void report_disagreement();
 
   Region region_;
-  Placement placement_{1, 1, 1};
+  const ThreadsOfRanks threads_;
+  Placement placement_{1, threads_};
   std::uint32_t members_here_ = 0;
+  std::uint32_t members_kept_ = 0;
   std::atomic<bool> open_{false};
   std::atomic<bool> cancelled_{false};         // as far as this rank knows
   std::atomic<std::uint32_t> last_single_{0};  // number of the last single that this rank asked for

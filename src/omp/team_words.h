@@ -15,16 +15,13 @@ namespace musubi::omp {
 // Indices. The words of one loop slot lie together at the slot's owner, rank `slot mod ranks`.
 namespace words {
 inline constexpr std::size_t claimed_single = 0;  // rank 0: number of the last `single` that was claimed
-inline constexpr std::size_t broadcasts = 1;  // rank 0: two words, what another rank's thread hands to all
-inline constexpr std::size_t next_user_lock = 3;    // rank 0: user locks handed out so far
-inline constexpr std::size_t ended_singles = 4;     // rank 0: by number: the newest single that has ended
+inline constexpr std::size_t broadcasts = 1;     // rank 0: two words, what another rank's thread hands to all
+inline constexpr std::size_t ended_singles = 4;  // rank 0: by number: the newest single that has ended
 inline constexpr std::size_t awaited_singles = 20;  // rank 0: the newest one that somebody waits for
 inline constexpr std::size_t open_single_count = 16;
 inline constexpr std::size_t cancelled_region = 36;  // rank 0: not 0 once the region was cancelled
 inline constexpr std::size_t cancelled_loop = 37;    // rank 0: 1 + barriers of the region before that loop
 inline constexpr std::size_t affinity_format = 38;   // rank 0: address of the text, once it was set
-inline constexpr std::size_t lock_names = 64;        // rank 0: address of the name per named lock
-inline constexpr std::size_t lock_name_count = 4080;
 inline constexpr std::size_t loop_slots = 8192;
 inline constexpr std::size_t loop_slot_count = 256;
 inline constexpr std::size_t loop_slot_words = 8;
@@ -32,8 +29,7 @@ inline constexpr std::size_t doacross = 16384;  // chunk c: word c / ranks of ra
 inline constexpr std::size_t doacross_count = 1024;
 inline constexpr std::size_t end = doacross + doacross_count;
 
-static_assert(awaited_singles + open_single_count <= cancelled_region && affinity_format < lock_names);
-static_assert(lock_names + lock_name_count <= loop_slots);
+static_assert(awaited_singles + open_single_count <= cancelled_region && affinity_format < loop_slots);
 static_assert(loop_slots + loop_slot_count * loop_slot_words <= doacross);
 static_assert(end <= runtime::Words::count);
 }  // namespace words

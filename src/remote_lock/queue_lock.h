@@ -143,22 +143,6 @@ class QueueLock {
   // Takes it if this rank is its home and it is free, or a visitor has it: then it waits for that one.
   Task<bool> lock_if_home(std::uint64_t index, Rank initial_home);
 
-  // A visitor has the lock of another rank, which stays its home. Its steps are part of the caller's batches.
-  // The first batch takes the lock if it is free.
-  struct Visit {
-    OwnerWord seen;
-    OwnerWord seen_first = OwnerWord::unlocked();  // of others than the initial home: is never met here
-    OwnerWord left = OwnerWord::unlocked();
-    bool has_lock() const { return seen == OwnerWord::unlocked() || seen_first == OwnerWord::untouched(); }
-  };
-  static constexpr std::size_t visit_steps_max = 2;
-  // Puts the steps that take the lock to `to`. Result: how many.
-  std::size_t begin_visit(std::uint64_t index, Rank home, Rank initial_home, Visit& visit,
-                          fabric::Step* to) const;
-  // Gives the lock back.
-  fabric::Step end_visit(std::uint64_t index, const Visit& visit) const {
-    return fabric::put(words_.region, offset(index), &visit.left.raw, sizeof visit.left.raw);
-  }
   // `gift` may be null. It goes to a rank that waits; where none does, nothing is given.
   Task<> unlock(std::uint64_t index, Gift* gift = nullptr);
   // Unlocks if nobody waits; otherwise unlock() must be called.

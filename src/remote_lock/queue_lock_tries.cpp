@@ -1,4 +1,4 @@
-// Locks taken without a place in the queue: those who try, and visitors.
+// Locks that are tried, without a place in the queue.
 #include <array>
 
 #include "fabric/transfer.h"
@@ -51,31 +51,21 @@ Task<std::optional<Taken>> QueueLock::try_lock(std::uint64_t index, Rank initial
 
 // Marks the word of `holder` if nobody is in the critical section there. `was`: what it was.
 Task<bool> QueueLock::mark(std::uint64_t index, Rank holder, Rank initial_home, OwnerWord* was) {
-  Visit visit;
-  std::array<Step, visit_steps_max> marks;
-  const std::size_t count = begin_visit(index, holder, initial_home, visit, marks.data());
-  co_await fabric::transfer(fabric_, holder, std::span<const Step>(marks.data(), count));
-  *was = OwnerWord::unlocked();
-  if (visit.has_lock()) co_return true;
-  if (visit.seen != OwnerWord::kept()) co_return false;
   const OwnerWord tried = OwnerWord::tried_by(fabric_.self());
-  std::array<Step, 1> swap{
-      fabric::compare_swap(words_.region, offset(index), &was->raw, OwnerWord::kept().raw, tried.raw)};
-  co_await fabric::transfer(fabric_, holder, swap);
-  co_return *was == OwnerWord::kept();
-}
-
-// Marks the word of `home` if the lock is free there.
-std::size_t QueueLock::begin_visit(std::uint64_t index, Rank home, Rank initial_home, Visit& visit,
-                                   Step* to) const {
-  const OwnerWord mark = OwnerWord::tried_by(fabric_.self());
   const auto swap = [&](OwnerWord* seen, OwnerWord expected) {
-    return fabric::compare_swap(words_.region, offset(index), &seen->raw, expected.raw, mark.raw);
+    return fabric::compare_swap(words_.region, offset(index), &seen->raw, expected.raw, tried.raw);
   };
-  to[0] = swap(&visit.seen, OwnerWord::unlocked());
-  if (home != initial_home) return 1;
-  to[1] = swap(&visit.seen_first, OwnerWord::untouched());
-  return 2;
+  // Only the initial home's word may be untouched.
+  OwnerWord seen, seen_first = OwnerWord::unlocked();
+  const std::array<Step, 2> marks{swap(&seen, OwnerWord::unlocked()),
+                                  swap(&seen_first, OwnerWord::untouched())};
+  co_await fabric::transfer(fabric_, holder, std::span(marks).first(holder == initial_home ? 2 : 1));
+  *was = OwnerWord::unlocked();
+  if (seen == OwnerWord::unlocked() || seen_first == OwnerWord::untouched()) co_return true;
+  if (seen != OwnerWord::kept()) co_return false;
+  const std::array<Step, 1> again{swap(was, OwnerWord::kept())};
+  co_await fabric::transfer(fabric_, holder, again);
+  co_return *was == OwnerWord::kept();
 }
 
 // Puts this rank behind the one that `tail` names. Result: whether that one is still the last.

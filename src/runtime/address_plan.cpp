@@ -139,6 +139,11 @@ Mappers Mappers::on_one_host(std::uint32_t ranks) {
   return {ranks, ranks, os::commits_strictly()};
 }
 
+std::size_t stack_bytes_max(const Mappers& mappers, std::uint32_t threads_per_rank) {
+  constexpr std::size_t largest_of_setting = std::size_t{64} << 30;
+  return std::min(largest_of_setting, share_of_rank(mappers) / 4 / (threads_per_rank + stack_slots_kept));
+}
+
 Result<AddressPlan> AddressPlan::make(const config::Settings& settings, const Mappers& mappers,
                                       std::span<const SharedRange> globals, bool adds_segments) {
   const std::uint32_t ranks = mappers.ranks;

@@ -34,6 +34,9 @@ struct Mappers {
   std::size_t views() const { return 2 * std::size_t{together} + 1; }
 };
 
+// Stacks of a rank may have so much each, and there is room for the threads of its team and 32 more.
+std::size_t stack_bytes_max(const Mappers& mappers, std::uint32_t threads_per_rank);
+
 struct AddressPlan {
   Mappers mappers;
   vm::Space space;

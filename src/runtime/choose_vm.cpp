@@ -1,16 +1,9 @@
 #include "runtime/choose_vm.h"
 
-#include "vm/open/open_vm.h"
 #include "vm/sigsegv/sigsegv_vm.h"
 #include "vm/uffd/uffd_vm.h"
 
 namespace musubi::runtime {
-
-Result<ChosenVm> open_vm(const vm::Space& space, int memory, vm::FaultSink& sink) {
-  auto vm = vm::OpenVm::create(space, memory, sink);
-  if (!vm) return vm.error();
-  return ChosenVm{std::move(vm).value(), "none: all ranks map one memory"};
-}
 
 Result<ChosenVm> choose_vm(const config::Settings& settings, std::uint32_t ranks, const HostShare& host,
                            const vm::Space& space, int memory, vm::FaultSink& sink,

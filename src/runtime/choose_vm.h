@@ -24,11 +24,9 @@ constexpr bool gains_by_uffd(std::uint32_t ranks, std::uint64_t threads_per_rank
   return ranks > 1 && threads_per_rank > 1 && host.cores / host.ranks > 1;
 }
 
-// Where all ranks map one memory (one_memory.h), which is `memory`.
-Result<ChosenVm> open_vm(const vm::Space& space, int memory, vm::FaultSink& sink);
-
-// By the setting vm_driver. The last four arguments as for the drivers' create(). Errors: those of create();
-// that the kernel refuses userfaultfd only where the setting asks for it.
+// By the setting vm_driver; `ranks`: 1 also where all ranks map one memory, `memory`. The last four arguments
+// as for the drivers' create(). Errors: those of create(); that the kernel refuses userfaultfd only where the
+// setting asks for it.
 Result<ChosenVm> choose_vm(const config::Settings& settings, std::uint32_t ranks, const HostShare& host,
                            const vm::Space& space, int memory, vm::FaultSink& sink,
                            trace::Counters& counters);

@@ -2,11 +2,25 @@
 
 #include <utility>
 
+#include "base/check.h"
+#include "coherence/regions.h"
 #include "os/clock.h"
+#include "os/futex.h"
 #include "runtime/time_spent.h"
 #include "runtime/tracing.h"
+#include "runtime/waiting.h"
 
 namespace musubi::runtime {
+namespace {
+
+// In place of the board, where this is not in use.
+std::byte* processor_barrier_place(const JobContext& job, JobDevices& devices) {
+  if (!job.one_memory || job.ranks == 1) return nullptr;
+  MUSUBI_CHECK(sync::Barrier::board_bytes(job.ranks, job.notices_max) >= ProcessorBarrier::bytes);
+  return devices.fabric().direct(Rank{0}, coherence::control_region) + job.control.barrier_board;
+}
+
+}  // namespace
 
 JobBarrier::JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads,
                        coherence::Protocol& protocol, sync::FlagOrder& flags)
@@ -18,12 +32,34 @@ JobBarrier::JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads
       barrier_(devices.fabric(), protocol, job.counters,
                devices.files().control() + job.control.barrier_board, job.control.barrier_board,
                job.notices_max),
+      processor_barrier_(processor_barrier_place(job, devices), job.ranks),
       objects_(job.plan),
       store_bounds_(objects_) {
   barrier_.set_release_listener(this);
 }
 
+void JobBarrier::pass_in_one_memory(BarrierPayload& payload) {
+  constexpr std::uint64_t look_again_ns = 100'000'000;
+  using Word = std::atomic<std::uint32_t>;
+  const Traced traced(Event::barrier, job_.counters.get(trace::Counter::barriers));
+  job_.counters.add(trace::Counter::barriers);
+  const auto wait = [&](const Word& passages, std::uint32_t value) {
+    if (threads_.look_local(&passages, value)) return;
+    const Waiting waiting(Wait::peer);
+    processor_barrier_.begin_sleep();
+    while (passages.load() == value) {
+      // A rank in another collective call has sent a message, which this thread does not look at.
+      if (os::futex_wait(passages, value, look_again_ns) == os::FutexOutcome::timed_out)
+        devices_.fabric().wake_service();
+    }
+    processor_barrier_.end_sleep();
+  };
+  processor_barrier_.pass(job_.self == Rank{0}, payload, wait,
+                          [](const Word& passages) { os::futex_wake(passages); });
+}
+
 void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
+  if (job_.one_memory) return pass_in_one_memory(payload);
   // Threads that the program made by itself may be at work meanwhile, and so may signal handlers of the
   // program on any thread.
   const bool complete = threads_.knows_all();
@@ -42,7 +78,7 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
     TimeSpent time(job_.counters, trace::Counter::release_ns);
     threads_.executor().run(barrier_.finish(passage));
   }
-  others_were_complete_ = passage.others_complete();
+  others_were_quiescent_ = passage.others_quiescent() && !has_handlers();
   // The job may have begun to keep order meanwhile.
   if (flags_.in_use() || protocol_.ordering().holds_back()) {
     threads_.executor().run(flags_.after_barrier(!quiescent));
@@ -56,6 +92,7 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
 
 void JobBarrier::pass_last() {
   BarrierPayload nothing{};
+  if (job_.one_memory) return pass_in_one_memory(nothing);
   sync::Barrier::Passage passage = sync::Barrier::Passage::last(nothing);
   const HandlersHeldBack handlers;
   if (!barrier_.pass(passage)) threads_.executor().run(barrier_.finish(passage));
@@ -107,8 +144,12 @@ void JobBarrier::begin_region(const StoreBound& stores) {
 void JobBarrier::end_region() {
   protocol_.set_store_bound({});
   between_regions_.store(true, std::memory_order_relaxed);
-  if (job_.self == Rank{0} && others_were_complete_ && !flags_.begin_alone_at_once())
-    threads_.executor().run(flags_.begin_alone());
+  if (!others_were_quiescent_) return;
+  if (job_.self == Rank{0}) {
+    if (!flags_.begin_alone_at_once()) threads_.executor().run(flags_.begin_alone());
+  } else if (!threads_.knows_all()) {  // threads that a library made before main
+    threads_.executor().run(flags_.join_lone_rank());
+  }
 }
 
 }  // namespace musubi::runtime

@@ -7,6 +7,7 @@
 #include "runtime/job_devices.h"
 #include "runtime/job_threads.h"
 #include "runtime/keeper.h"
+#include "runtime/processor_barrier.h"
 #include "runtime/program_objects.h"
 #include "runtime/synchronization.h"
 #include "stores/store_bounds.h"
@@ -45,6 +46,7 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   AddressRange stack_from(const void* address) const noexcept;
   void end_alone(bool complete);
   void await_background(bool quiescent);
+  void pass_in_one_memory(BarrierPayload& payload);
 
   JobContext& job_;
   JobDevices& devices_;
@@ -52,12 +54,13 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   coherence::Protocol& protocol_;
   sync::FlagOrder& flags_;
   sync::Barrier barrier_;
+  ProcessorBarrier processor_barrier_;  // instead of it, in one memory
   Synchronization::ReleaseListener* listener_ = nullptr;
   ProgramObjects objects_;
   stores::StoreBounds store_bounds_;
-  sync::LockTable::Kept kept_;        // before the release of the present one
-  bool was_quiescent_ = false;        // the last one, for the thread that called it
-  bool others_were_complete_ = true;  // all ranks but 0
+  sync::LockTable::Kept kept_;         // before the release of the present one
+  bool was_quiescent_ = false;         // the last one, for the thread that called it
+  bool others_were_quiescent_ = true;  // at the last barrier, all ranks but 0
   std::atomic<bool> between_regions_{false};
   std::uint64_t part_ns_ = 0;  // when the present part of a barrier began; 0: not traced
 };

@@ -18,7 +18,7 @@ sync::ControlLayout control_layout(std::uint32_t ranks, std::size_t notices_max)
   sizes.ranks = ranks;
   sizes.notices_max = notices_max;
   sizes.signature_bytes = coherence::signature_bytes(notices_max);
-  sizes.lock_count = Synchronization::lock_count;
+  sizes.lock_count = Synchronization::lock_count_of_all;
   sizes.wait_records = Coordination::rw_lock_count + Coordination::condition_count;
   sizes.waiters = Coordination::waiters_max;
   sizes.team_words = JobWords::word_count;
@@ -44,9 +44,9 @@ std::size_t notices_max_of(const bootstrap::Hosts& hosts, const config::Settings
       coherence::signature_notices_for(hosts.ranks(), round_trip_ns));
 }
 
-coherence::entry::Sizes entry_sizes_of(const AddressPlan& plan, std::uint32_t ranks,
+coherence::entry::Sizes entry_sizes_of(const AddressPlan& plan, std::uint32_t ranks, bool no_protocol,
                                        const config::Settings& settings) {
-  if (ranks == 1 || plan.added_bytes == 0) return {};
+  if (no_protocol || plan.added_bytes == 0) return {};
   return {ranks, plan.space.blocks_max(), Synchronization::lock_count, settings.entry_list_bytes};
 }
 
@@ -70,7 +70,7 @@ JobContext::JobContext(const config::Settings& settings_of_rank, std::unique_ptr
       notices_max(notices_max_of(bootstrap->hosts(), settings)),
       plan(std::move(addresses)),
       control(control_layout(ranks, notices_max)),
-      entry_sizes(entry_sizes_of(plan, ranks, settings)) {}
+      entry_sizes(entry_sizes_of(plan, ranks, one_memory, settings)) {}
 
 Result<void> JobContext::find_host() {
   auto found = find_host_share(*bootstrap, os::allowed_core_set());

@@ -21,11 +21,11 @@ Result<void> JobDevices::open(vm::FaultSink& sink) {
   memory_watch_ = std::make_unique<MemoryWatch>(files_->block_files(), settings.memory_max, job_.host.ranks,
                                                 [] { return os::memory_bytes_left(); });
 
-  auto chosen = maps_one_memory ? open_vm(space, files_->private_file(), sink)
-                                : choose_vm(settings, job_.ranks, job_.host, space, files_->private_file(),
-                                            sink, job_.counters);
+  auto chosen = choose_vm(settings, job_.one_memory ? 1 : job_.ranks, job_.host, space,
+                          files_->private_file(), sink, job_.counters);
   if (!chosen) return chosen.error();
   vm_ = std::move(chosen).value();
+  if (maps_one_memory) vm_.name = "none: all ranks map one memory";
   const auto regions = files_->regions(vm().system_view());
   const auto policy = policy_for(static_cast<std::uint32_t>(settings.threads_per_rank));
   if (auto opened = fabric_.open(regions, policy); !opened) return opened;
@@ -36,6 +36,10 @@ Result<void> JobDevices::open(vm::FaultSink& sink) {
   }
   open_fault_handler();
   return {};
+}
+
+Result<void> JobDevices::leave_open(std::size_t segment) {
+  return vm().leave_segment_open(segment, job_.ranks == 1 ? vm::Backing::own : vm::Backing::memory_file);
 }
 
 void JobDevices::open_fault_handler() {

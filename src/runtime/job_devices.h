@@ -33,6 +33,9 @@ class JobDevices final : private vm::CrashListener {
   vm::PagedVm& vm() noexcept { return *vm_.vm; }
   std::string_view vm_driver() const noexcept { return vm_.name; }
 
+  // Opens a mapped segment for good where no protocol works. Errors: refused by the kernel.
+  Result<void> leave_open(std::size_t segment);
+
   // How threads wait while each rank runs so many, by settings and cores.
   fabric::WaitingPolicy policy_for(std::uint32_t threads_per_rank) const;
   // For the waits of the fabric that begin from now on. Any thread.

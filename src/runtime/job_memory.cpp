@@ -40,9 +40,8 @@ void JobMemory::allow_code(std::uintptr_t address) {
 
 // Whether nobody but this rank has ever had the block, and its memory file has nothing there before `data`.
 bool JobMemory::is_untouched(BlockId block, std::uint64_t data) const noexcept {
-  if (job_.ranks == 1) return false;
+  if (job_.one_memory) return false;
   const vm::Extent extent = job_.plan.space.extent(block);
-  if (job_.one_memory) return extent.offset + extent.bytes <= data;
   if (job_.plan.space.initial_home(block) != job_.self || extent.offset + extent.bytes > data) return false;
   coherence::BlockWords& words = devices_.files().words()[block.value];
   return std::atomic_ref(words.owner).load() == 0 && std::atomic_ref(words.tail).load() == 0;

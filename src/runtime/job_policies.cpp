@@ -43,9 +43,8 @@ Result<void> JobPolicies::open(const coherence::PrivateParts& private_parts) {
     return {};
   }
   protocol_ = std::make_unique<NoProtocol>(job_.plan.space, devices_.vm());
-  if (job_.ranks > 1) return {};
   // Stacks are opened one by one, above their guards.
-  return devices_.vm().leave_segment_open(job_.plan.heap_segment);
+  return devices_.leave_open(job_.plan.heap_segment);
 }
 
 void JobPolicies::on_overflow() noexcept {

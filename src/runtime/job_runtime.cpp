@@ -39,7 +39,7 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
   auto plan = AddressPlan::make(settings, mappers, globals, shared.adds_segments);
   if (!plan && place.ranks() > 1) place.abort(status_of_failed_start, plan.error().message);
   if (!plan) return plan.error();
-  const Result<bool> one_memory = agree_on_one_memory(settings, place, shared);
+  const Result<bool> one_memory = has_one_memory(settings, place, shared);
   if (!one_memory && place.ranks() > 1) place.abort(status_of_failed_start, one_memory.error().message);
   if (!one_memory) return one_memory.error();
   auto runtime = std::make_unique<JobRuntime>(settings, std::move(bootstrap), std::move(plan).value(),

@@ -108,7 +108,7 @@ Result<const vm::Segment*> JobSegments::add(const SegmentRequest& request) {
   const std::size_t index = job_.plan.space.index_of(added);
   next_.store(wanted.base + padded);
   Result<void> mapped = devices_.vm().map_segment(index, vm::Placement::fresh);
-  if (mapped && job_.ranks == 1) mapped = devices_.vm().leave_segment_open(index);
+  if (mapped && job_.one_memory) mapped = devices_.leave_open(index);
   if (!mapped) job_.abort(1, mapped.error().message);
   BarrierPayload nothing{};
   synchronization_.barrier(nothing);

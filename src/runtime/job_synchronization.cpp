@@ -29,7 +29,7 @@ JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, Job
       threads_(threads),
       protocol_(protocol),
       locks_(devices.fabric(), protocol, job.counters, grants,
-             devices.files().control() + job.control.lock_words, job.control.lock_words, lock_count,
+             devices.files().control() + job.control.lock_words, job.control.lock_words, lock_count_of_all,
              job.control.signature, job.notices_max),
       processor_locks_(processor_lock_words(job, devices), threads),
       clock_(devices.fabric(), protocol, job.control.clock_words),

@@ -77,15 +77,20 @@ void JobThreads::set_count(std::uint32_t threads) noexcept {
   devices_.set_policy(policy);
 }
 
-void JobThreads::wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) {
+bool JobThreads::look_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) {
   const auto differs = [&] { return word->load(std::memory_order_acquire) != value; };
   const std::uint32_t spins = spin_checks_.load(std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < spins; ++i) {
-    if (differs()) return;
+    if (differs()) return true;
     os::pause_instruction();
   }
-  if (differs() || yield_meter_.yield_until(yields_.load(std::memory_order_relaxed), differs)) return;
-  while (!differs()) os::futex_wait(*word, value);
+  return differs() || yield_meter_.yield_until(yields_.load(std::memory_order_relaxed), differs);
+}
+
+void JobThreads::wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) {
+  if (look_local(word, value)) return;
+  const Waiting wait(Wait::peer);
+  while (word->load(std::memory_order_acquire) == value) os::futex_wait(*word, value);
 }
 
 void JobThreads::wake_local(const std::atomic<std::uint32_t>* word) {

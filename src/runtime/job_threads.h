@@ -28,6 +28,8 @@ class JobThreads final : public Threads {
   }
   void set_count(std::uint32_t threads) noexcept override;
   void wait_local(const std::atomic<std::uint32_t>* word, std::uint32_t value) override;
+  // What of wait_local() comes before sleep. Result: whether the word is another one.
+  bool look_local(const std::atomic<std::uint32_t>* word, std::uint32_t value);
   void wake_local(const std::atomic<std::uint32_t>* word) override;
 
   // The calling thread's. Threads that libraries start are not attached, and get theirs at their first fault.

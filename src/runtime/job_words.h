@@ -14,7 +14,7 @@ namespace musubi::runtime {
 
 class JobWords final : public Words {
  public:
-  static constexpr std::size_t first_counter = Words::count;
+  static constexpr std::size_t first_counter = Words::count_with_lock_pieces;
   static constexpr std::size_t first_of_code = first_counter + trace::counter_count;
   static constexpr std::size_t race_bytes = first_of_code + vm::Space::segments_max / 64,
                                race_address = race_bytes + 1, race_ranks = race_address + 1,

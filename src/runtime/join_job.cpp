@@ -1,15 +1,45 @@
 #include "runtime/join_job.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <utility>
 
+#include "bootstrap/local/address_layout.h"
+#include "bootstrap/local/invitation.h"
 #include "bootstrap/local/local_bootstrap.h"
 #include "config/configuration.h"
 #include "config/environment.h"
+#include "os/system_call.h"
 #include "runtime/solo_bootstrap.h"
 
 namespace musubi::runtime {
+
+namespace local = bootstrap::local;
+
+void start_again_if_misplaced(char** arguments) {
+  // A program that runs with other rights than its user is laid out anew each time.
+  if (local::has_usual_layout() || ::getauxval(AT_SECURE) != 0) return;
+  auto invitation = local::parse_invitation(config::environment_variable(config::job_variable).value_or(""));
+  char program[PATH_MAX + 1] = {};
+  if (!invitation || ::readlink("/proc/self/exe", program, PATH_MAX) <= 0) return;
+  bool fixed = false;
+  local::Invitation again = invitation.value();
+  again.stack_limit = local::ask_for_usual_layout(fixed);
+  if (!fixed) return;
+  ::setenv(config::job_variable, local::format_invitation(again).c_str(), 1);
+  // Past the wrapper, which is the program's.
+  os::system_call(SYS_execve, os::as_argument(program), os::as_argument(arguments), os::as_argument(environ));
+}
+
+void give_back_stack_limit() {
+  const auto invitation =
+      local::parse_invitation(config::environment_variable(config::job_variable).value_or(""));
+  if (invitation) local::set_stack_limit(Result(invitation).value().stack_limit);
+}
 
 bool is_invited() {
   return bootstrap::LocalBootstrap::invited();

@@ -19,6 +19,13 @@ bool is_invited();
 // Whether this process is a child of a rank that has not joined. Any thread.
 bool is_below_invited();
 
+// In a process that is invited, before anything else: starts its program once more where the kernel has laid
+// out its addresses otherwise than those of ranks must be. A shell in front may have changed what decides
+// that, by `ulimit -s unlimited`, say.
+void start_again_if_misplaced(char** arguments);
+// In a process that is invited and does not join: the limit on the stack is the user's from here on.
+void give_back_stack_limit();
+
 // Errors: a variable MUSUBI_<NAME> that names no setting, or whose value is none of that setting.
 Result<config::Settings> read_settings();
 

@@ -1,5 +1,5 @@
 // Instead of a protocol where all ranks map one memory, or there is one rank: the processors keep it
-// coherent. All memory is open for writing from the start, but for stacks of other ranks, and nothing is ever
+// coherent. Segments are left open from the start, but for stacks, which their owner opens; nothing is ever
 // compared.
 #pragma once
 
@@ -14,11 +14,8 @@ class NoProtocol final : public coherence::Protocol {
  public:
   NoProtocol(const vm::Space& space, vm::Vm& vm) : space_(space), vm_(vm) {}
 
-  // A stack of another rank.
-  Task<bool> fault(BlockId block, vm::Access) override {
-    vm_.leave_open({block, 1});
-    co_return true;
-  }
+  // All that a program may touch is open.
+  Task<bool> fault(BlockId, vm::Access) override { co_return false; }
   Task<> release(coherence::Scope, bool) override { co_return; }
   bool release_at_once(bool) override { return true; }
   Task<> acquire(coherence::SignatureView, coherence::Audience, coherence::Scope) override { co_return; }

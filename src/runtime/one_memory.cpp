@@ -2,11 +2,8 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <sstream>
 #include <string>
-#include <vector>
 
 #include "runtime/job_context.h"
 
@@ -22,6 +19,7 @@ std::string what_forbids_it(const config::Settings& settings, const bootstrap::B
     return "fabric_delay and fabric_bandwidth are for ranks with memories of their own";
   if (settings.memory_max) return "memory_max is for ranks with memories of their own";
   if (settings.heap_policy != "migrating") return "heap_policy names a protocol";
+  if (settings.sms_policy != "auto") return "sms_policy names a protocol";
   if (settings.vm_driver != "auto") return "vm_driver says how a protocol sees accesses";
   if (settings.report_races) return "report_races has a protocol look for races";
   return std::string(shared.keeps_memories_apart);
@@ -32,32 +30,15 @@ bool watches_protocol(const config::Settings& settings, bootstrap::Bootstrap& bo
   return settings.stats || static_cast<bool>(bootstrap.event_log());
 }
 
-// By FNV-1a, 64 bits.
-std::string digest_of(std::span<const PrivateBytes> private_bytes) {
-  std::uint64_t digest = 0xcbf29ce484222325;
-  for (const PrivateBytes& part : private_bytes) {
-    const auto* const bytes = reinterpret_cast<const unsigned char*>(part.address);
-    for (std::size_t i = 0; i < part.bytes; ++i) digest = (digest ^ bytes[i]) * 0x100000001b3;
-  }
-  return std::to_string(digest);
-}
-
 }  // namespace
 
-Result<bool> agree_on_one_memory(const config::Settings& settings, bootstrap::Bootstrap& bootstrap,
-                                 const SharedFromStart& shared) {
+Result<bool> has_one_memory(const config::Settings& settings, bootstrap::Bootstrap& bootstrap,
+                            const SharedFromStart& shared) {
   if (bootstrap.ranks() == 1) return true;
   if (settings.coherence == "protocol") return false;
   if (settings.coherence == "auto" && watches_protocol(settings, bootstrap)) return false;
-  std::string reason = what_forbids_it(settings, bootstrap, shared);
-  if (reason.empty()) {
-    auto digests = bootstrap.all_gather(digest_of(shared.private_bytes));
-    if (!digests) return digests.error();
-    const auto is_own = [&](const std::string& other) { return other == digests.value().front(); };
-    if (std::ranges::all_of(digests.value(), is_own)) return true;
-    reason = "slots of the dynamic linker, or variables of libraries, differ between the processes";
-  }
-  if (settings.coherence == "auto") return false;
+  const std::string reason = what_forbids_it(settings, bootstrap, shared);
+  if (reason.empty() || settings.coherence == "auto") return reason.empty();
   return Error{"coherence=processor cannot be: " + reason + "; leave it out, or give coherence=protocol"};
 }
 

@@ -12,10 +12,10 @@
 
 namespace musubi::runtime {
 
-// By settings, hosts and what the program keeps at each rank. Collective; the same result at every rank.
-// Errors: the setting coherence asks for one memory and that cannot be; those of the exchange.
-Result<bool> agree_on_one_memory(const config::Settings& settings, bootstrap::Bootstrap& bootstrap,
-                                 const SharedFromStart& shared);
+// By settings, hosts and kind of program: the same at every rank. Errors: the setting coherence asks for one
+// memory and that cannot be.
+Result<bool> has_one_memory(const config::Settings& settings, bootstrap::Bootstrap& bootstrap,
+                            const SharedFromStart& shared);
 
 // Rank 0's memory file of `bytes`, at every rank. Collective. Errors: no file descriptors left; the system
 // forbids to open files of another process.

@@ -24,11 +24,10 @@ struct TableBytes {
   static constexpr std::size_t copy_list = 2 * sizeof(BlockId);
   static constexpr std::size_t lease_queue = sizeof(LogicalTime) + sizeof(BlockId);
   static constexpr std::size_t residents = sizeof(BlockId);
-  static constexpr std::size_t loans = sizeof(std::uint64_t);
   static constexpr std::size_t access = 1;  // and one more per 64 blocks
   static constexpr std::size_t run_builders = 2 * sizeof(BlockId);
   static constexpr std::size_t in_process =
-      entry + dirty_list + sleepers + copy_list + lease_queue + run_builders + residents + loans + access;
+      entry + dirty_list + sleepers + copy_list + lease_queue + run_builders + residents + access;
 };
 
 struct Reservation {

@@ -35,8 +35,8 @@ struct SharedFromStart {
   std::span<const PrivateBytes> private_bytes = {};
   // Whether segments come later, unless settings say otherwise.
   bool adds_segments = false;
-  // Why the ranks of one host may not map one memory; empty: they may, if their private bytes are equal.
-  std::string_view keeps_memories_apart = "each process has static data of its own";
+  // Why the ranks of one host may not map one memory; empty: they may.
+  std::string_view keeps_memories_apart = {};
 };
 
 class Runtime {

@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/store_bound.h"
 #include "runtime/processor_locks.h"
+#include "runtime/words.h"
 
 namespace musubi::runtime {
 
@@ -18,7 +19,11 @@ using BarrierPayload = std::array<std::uint64_t, 6>;
 
 class Synchronization {
  public:
-  static constexpr std::size_t lock_count = 65536;  // locks of the job
+  // Locks of the job: so many that callers number, then those that omp/locks.h numbers by their
+  // addresses. A lock costs memory once it is used.
+  static constexpr std::size_t lock_count = 65536;
+  static constexpr std::size_t locks_of_piece = 256;
+  static constexpr std::size_t lock_count_of_all = lock_count + Words::lock_pieces * locks_of_piece;
 
   // Barrier of all ranks; one thread per rank calls, the rank's other threads wait meanwhile in the caller's
   // care. Release before, acquire after. Rank 0's payload is everybody's afterwards.

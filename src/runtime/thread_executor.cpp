@@ -70,7 +70,8 @@ void ThreadExecutor::forget_this_thread() noexcept {
 
 void ThreadExecutor::ready(std::coroutine_handle<> task) noexcept {
   fabric::Fabric& fabric = fabric_;
-  if (append(task)) fabric.wake();
+  const std::atomic<bool>* const awaited = &any_ready_;
+  if (append(task)) fabric.wake_waiter(awaited);
 }
 
 void ThreadExecutor::ready_after_pause(std::coroutine_handle<> task, unsigned attempt) noexcept {

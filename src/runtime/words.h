@@ -13,6 +13,10 @@ namespace musubi::runtime {
 class Words {
  public:
   static constexpr std::size_t count = 65536;  // per rank, zero at start
+  // Behind them: the table of the pieces of memory that hold locks (omp/locks.h). Its words cost memory
+  // only where it is used.
+  static constexpr std::size_t lock_pieces = std::size_t{1} << 22;
+  static constexpr std::size_t count_with_lock_pieces = count + lock_pieces;
 
   // Whether processor atomics reach the words of all ranks; the same at every rank. Otherwise each operation
   // on a far rank's word is a trip there.

@@ -220,10 +220,7 @@ Task<> Node::flush() {
 }
 
 Task<> Node::modify(BlockId block, coherence::Modification& modification) {
-  if (!flags_.in_use() || flags_.is_alone()) {
-    if (protocol_->modify_at_once(block, modification)) co_return;
-    co_return co_await flags_.modify(block, modification, true);
-  }
+  if (!flags_.in_use()) co_return co_await flags_.modify(block, modification, true);
   const sync::Stand::Operation operation = begin_operation();
   co_await flags_.modify(block, modification, operation.siblings());
 }

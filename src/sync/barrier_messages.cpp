@@ -25,7 +25,7 @@ bool Barrier::Parts::send_message(const Passage& passage) {
   const std::span<const Notice> notices = direct ? std::span<const Notice>{} : view.notices;
   BarrierMessage message;
   message.header = BarrierHeader{
-      epoch, passage.round_, passage.has_payload_, passage.complete_,           passage.others_complete_,
+      epoch, passage.round_, passage.has_payload_, passage.complete_,           passage.others_quiescent_,
       0,     notices.size(), view.minimum,         coherence::base_of(notices), passage.payload_};
   std::size_t bytes = sizeof(BarrierHeader);
   if (coherence::pack(notices, message.header.base, message.notices)) {
@@ -54,7 +54,7 @@ BarrierNeed Barrier::Parts::look_into_inbox(Passage& passage) {
   take(passage, {{header.minimum, {received.data(), count}},
                  header.has_payload ? &header.payload : nullptr,
                  header.complete != 0,
-                 header.others_complete != 0});
+                 header.others_quiescent != 0});
   inbox.arrived.reset();
   return BarrierNeed::nothing;
 }

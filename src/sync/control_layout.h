@@ -29,11 +29,11 @@ struct ControlLayout {
   std::uint64_t clock_words;
   std::uint64_t signature;
   std::uint64_t barrier_board;
-  std::uint64_t lock_words;
   std::uint64_t wait_records;
   std::uint64_t flag_words;
   std::uint64_t room_words;
   std::uint64_t team_words;
+  std::uint64_t lock_words;
   std::size_t bytes;  // of the whole region
 
   static ControlLayout of(const ControlSizes& sizes) {
@@ -47,11 +47,11 @@ struct ControlLayout {
     layout.clock_words = place(Clock::bytes(sizes.ranks));
     layout.signature = place(sizes.signature_bytes);
     layout.barrier_board = place(Barrier::board_bytes(sizes.ranks, sizes.notices_max));
-    layout.lock_words = place(LockTable::words_bytes(sizes.lock_count, sizes.ranks));
     layout.wait_records = place(WaitRecords::bytes(sizes.ranks, sizes.wait_records, sizes.waiters));
     layout.flag_words = place(FlagOrder::word_count * sizeof(std::uint64_t));
     layout.room_words = place(sizeof(RoomKeeper::Words));
     layout.team_words = place(sizes.team_words * sizeof(std::uint64_t));
+    layout.lock_words = place(LockTable::words_bytes(sizes.lock_count, sizes.ranks));  // vast and sparse
     layout.bytes = end;
     return layout;
   }

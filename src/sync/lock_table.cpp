@@ -8,13 +8,8 @@
 #include "sync/lock_table_parts.h"
 
 namespace musubi::sync {
-namespace {
 
 using coherence::Scope;
-
-constexpr std::size_t lock_bytes = 2 * sizeof(std::uint64_t);  // owner and tail
-
-}  // namespace
 
 LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
                      remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset,
@@ -23,14 +18,14 @@ LockTable::LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trac
           fabric, protocol, counters,
           remote_lock::QueueLock(
               fabric, grants,
-              {coherence::control_region, words_offset, lock_bytes, sizeof(std::uint64_t), words},
+              {coherence::control_region, words_offset, Parts::lock_bytes, sizeof(std::uint64_t), words},
               remote_lock::LockKey::of_user_lock, hooks),
-          count, SignatureReader(fabric, protocol, signature_offset, notices_max, hooks),
-          ToldStamps(words_offset + count * lock_bytes),
+          count, reinterpret_cast<std::uint64_t*>(words),
+          SignatureReader(fabric, protocol, signature_offset, notices_max, hooks),
+          ToldStamps(words_offset + count * Parts::lock_bytes),
           NewsGift({words - words_offset, words_offset + words_bytes(count, fabric.ranks())},
-                   {signature_offset, notices_max, hooks}, ToldStamps(words_offset + count * lock_bytes),
-                   fabric.self(), fabric.ranks()),
-          std::make_unique<std::atomic<LocalLock*>[]>((count + Parts::chunk_locks - 1) / Parts::chunk_locks),
+                   {signature_offset, notices_max, hooks},
+                   ToldStamps(words_offset + count * Parts::lock_bytes), fabric.self(), fabric.ranks()),
           hooks}) {}
 LockTable::~LockTable() = default;
 

@@ -21,13 +21,13 @@ class LockTable {
  public:
   // `words` (words_bytes(count, ranks), zero) lies in the control region at `words_offset`; the protocol's
   // signature of each rank in the control region at `signature_offset`, before that. Lock i starts at rank i
-  // mod ranks.
+  // mod ranks. A lock that no rank has used costs no memory, but for the rest of a page.
   LockTable(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
             remote_lock::Grants& grants, std::byte* words, std::uint64_t words_offset, std::size_t count,
             std::uint64_t signature_offset, std::size_t notices_max, Hooks hooks = {});
   ~LockTable();
   static constexpr std::size_t words_bytes(std::size_t count, std::uint32_t ranks) {
-    return (2 * count + ranks) * sizeof(std::uint64_t);
+    return (words_per_lock * count + ranks) * sizeof(std::uint64_t);
   }
 
   // Not recursive. The tasks of one rank that want the same lock queue up; one that comes while the first of
@@ -75,6 +75,9 @@ class LockTable {
   Task<bool> give(Kept kept);
 
  private:
+  // The owner word, the tail word, and the address of this rank's LocalLock.
+  static constexpr std::size_t words_per_lock = 3;
+
   struct Parts;
   enum class Settled : std::uint8_t { yes, not_yet, claimed };
   Task<bool> acquire_from_previous(LockId lock, const remote_lock::Taken& taken, SignatureReader::Look& look);

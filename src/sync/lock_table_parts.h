@@ -1,10 +1,9 @@
 // The insides of LockTable: the locks as the tasks of one rank share them.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <utility>
 
 #include "base/check.h"
 #include "sync/local_hold.h"
@@ -16,6 +15,7 @@ namespace musubi::sync {
 
 struct LockTable::LocalLock {
   LocalHold hold;
+  LocalLock* made_before = nullptr;
   std::uint32_t number = 0;  // of the lock
   // The rest changes under the hold. By this rank:
   std::uint32_t uses_in_row = 0;
@@ -30,31 +30,32 @@ struct LockTable::LocalLock {
 };
 
 struct LockTable::Parts {
-  static constexpr std::size_t chunk_locks = 256;  // made when the first of them is used: most never are
+  static constexpr std::size_t lock_bytes = words_per_lock * sizeof(std::uint64_t);
 
   fabric::Fabric& fabric;
   coherence::Protocol& protocol;
   trace::Counters& counters;
   remote_lock::QueueLock queue;
   std::size_t count;
+  std::uint64_t* words;
   SignatureReader signatures;
   ToldStamps told;
   NewsGift gift;
-  std::unique_ptr<std::atomic<LocalLock*>[]> chunks;
   Hooks hooks;
   std::uint32_t uses_before_stay = 0;  // 0: no lock stays
   ReleaseRequests* requests = nullptr;
   std::atomic<LocalLock*> kept_locks{nullptr};  // a stack
+  std::atomic<LocalLock*> made_last{nullptr};
 
   ~Parts() {
-    for (std::size_t i = 0; i < (count + chunk_locks - 1) / chunk_locks; ++i) delete[] chunks[i].load();
+    for (LocalLock* made = made_last.load(); made != nullptr;) delete std::exchange(made, made->made_before);
   }
+  // Made when this rank first uses the lock.
   LocalLock& local(LockId lock) {
     MUSUBI_CHECK(lock.value < count, "lock %u of %zu", lock.value, count);
-    std::atomic<LocalLock*>& place = chunks[lock.value / chunk_locks];
-    LocalLock* chunk = place.load(std::memory_order_acquire);
-    if (chunk == nullptr) chunk = make_chunk(place, lock.value / chunk_locks * chunk_locks);
-    return chunk[lock.value % chunk_locks];
+    const std::atomic_ref<std::uint64_t> address(words[words_per_lock * lock.value + 2]);
+    const std::uint64_t known = address.load(std::memory_order_acquire);
+    return known != 0 ? *reinterpret_cast<LocalLock*>(known) : make_local(address, lock.value);
   }
   Rank initial_home(LockId lock) const { return Rank{lock.value % fabric.ranks()}; }
   bool is_claimed(const LocalLock& local) const {
@@ -79,13 +80,18 @@ struct LockTable::Parts {
   }
 
  private:
-  static LocalLock* make_chunk(std::atomic<LocalLock*>& place, std::size_t first) {
-    auto* made = new LocalLock[chunk_locks];
-    for (std::size_t i = 0; i < chunk_locks; ++i) made[i].number = static_cast<std::uint32_t>(first + i);
-    LocalLock* chunk = nullptr;
-    if (place.compare_exchange_strong(chunk, made)) return made;
-    delete[] made;
-    return chunk;
+  LocalLock& make_local(std::atomic_ref<std::uint64_t> address, std::uint32_t number) {
+    auto* const made = new LocalLock;
+    made->number = number;
+    std::uint64_t other = 0;
+    if (!address.compare_exchange_strong(other, reinterpret_cast<std::uintptr_t>(made))) {
+      delete made;
+      return *reinterpret_cast<LocalLock*>(other);
+    }
+    made->made_before = made_last.load();
+    while (!made_last.compare_exchange_weak(made->made_before, made)) {
+    }
+    return *made;
   }
 };
 

@@ -1,4 +1,4 @@
-// What a far reader receives of a block in which little has changed (docs/decisions/few_bytes.md).
+// What a reader receives of a block in which little has changed (docs/decisions/few_bytes.md).
 #include <gtest/gtest.h>
 
 #include "stage.h"
@@ -11,9 +11,8 @@ using trace::Counter;
 constexpr std::size_t block_bytes = 32768, words = block_bytes / 8, line_bytes = 64;
 constexpr std::uint64_t few_bytes = 512;  // with all that is asked and told
 
-Configuration job(std::uint32_t nodes, bool local_pointer = false) {
+Configuration job(std::uint32_t nodes) {
   Configuration configuration = calm(nodes);
-  configuration.model.local_pointer = local_pointer;
   return configuration;
 }
 
@@ -114,19 +113,8 @@ TEST(LineBudget, WhatChangedAltogetherMovesAsABlock) {
   EXPECT_EQ(reader.counters().get(Counter::fetches_of_lines), 0u);
 }
 
-// A copy in mapped memory costs less than the record.
-TEST(LineBudget, ANearReaderCopiesTheBlock) {
-  Stage stage(job(2, true), 1, block_bytes);
-  Node& home = stage.node(0);
-  Node& reader = stage.node(1);
-  let_read(stage, home, reader);
-  write(stage, home, 10, 77, 78);
-  EXPECT_GE(bytes_for(reader, [&] { read_after_lapse(stage, home, reader, 10, 77); }), block_bytes);
-  EXPECT_EQ(reader.counters().get(Counter::fetches_of_lines), 0u);
-}
-
 // A release that compares more than a cache holds names what is closed, and readers take the live bytes.
-// Blocks that far ranks read are compared nevertheless, unless all of them changes each time.
+// Blocks that other ranks read are compared nevertheless, unless all of them changes each time.
 Task<> write_words(Node& node, std::uint64_t value, std::size_t to) {
   for (std::size_t word = 0; word < to; ++word) co_await store(node, 0, value, word);
 }

@@ -144,16 +144,18 @@ TEST(RunBudget, BlocksThatCameAlongInVainAreLeftAlone) {
   EXPECT_EQ(bytes.now(), 4 * sizeof(std::uint64_t));  // what has changed of each
 }
 
-// For readers that are near: what far ones ask for is compared (line_budget_test.cpp).
-Configuration of_neighbours(Configuration configuration, std::size_t cached_bytes) {
-  configuration.model.local_pointer = true;
+// Of blocks too large for lines: others are compared for the sake of readers (line_budget_test.cpp).
+constexpr std::size_t large_block_bytes = 512 << 10;
+Configuration with_runs_of_large(std::size_t blocks, std::size_t cached_bytes) {
+  Configuration configuration = calm(2);
+  configuration.protocol.run_bytes_max = blocks * large_block_bytes;
   configuration.protocol.cached_bytes = cached_bytes;
   return configuration;
 }
 
 // Blocks that a reader keeps published are written every fourth time.
 std::uint64_t comparisons_of_a_phase(std::size_t cached_bytes) {
-  Pair pair(of_neighbours(with_runs(16), cached_bytes));
+  Pair pair(with_runs_of_large(16, cached_bytes), large_block_bytes);
   std::uint64_t comparisons = 0;
   for (std::uint64_t round = 1; round <= 8; ++round) {
     const Count count(pair.writer, Counter::comparisons);
@@ -168,14 +170,14 @@ std::uint64_t comparisons_of_a_phase(std::size_t cached_bytes) {
 }
 
 TEST(RunBudget, WhatDoesNotFitIntoTheCacheIsNotComparedAtAll) {
-  EXPECT_EQ(comparisons_of_a_phase(std::size_t{1} << 20), 4 * 16u);  // stays writable
+  EXPECT_EQ(comparisons_of_a_phase(std::size_t{1} << 30), 4 * 16u);  // stays writable
   EXPECT_EQ(comparisons_of_a_phase(0), 0u);                          // what is open has been written
 }
 
 // What a first release of much data publishes: as much as fits into the cache, and not what is behind it.
 TEST(RunBudget, AFirstLargeReleaseMakesFewPublicCopies) {
   constexpr std::uint64_t cached_blocks = 4;
-  Pair pair(of_neighbours(with_runs(16), cached_blocks * stage_block_bytes));
+  Pair pair(with_runs_of_large(16, cached_blocks * large_block_bytes), large_block_bytes);
   pair.publish(1, block_count, 7);
   pair.read(1, block_count);
   pair.publish(1, block_count, 8);
@@ -190,7 +192,7 @@ struct Turn {
   std::uint64_t fetches_ahead, read_faults, fetched_bytes;
 };
 Turn turn_of(std::size_t cached_blocks) {
-  Pair pair(of_neighbours(with_runs(16), cached_blocks * stage_block_bytes));
+  Pair pair(with_runs_of_large(16, cached_blocks * large_block_bytes), large_block_bytes);
   const auto turn = [&](std::uint64_t round) {
     pair.publish(1, 33, round);
     pair.read(1, 33);
@@ -212,16 +214,15 @@ TEST(RunBudget, WhatFitsIntoTheCacheIsFetchedAheadAndTheRestMovesInRuns) {
   EXPECT_EQ(large.fetches_ahead, 8u);
   EXPECT_GE(large.read_faults, 1u);
   EXPECT_LE(large.read_faults, 4u);
-  EXPECT_EQ(large.fetched_bytes, 32 * stage_block_bytes);
+  EXPECT_EQ(large.fetched_bytes, 32 * large_block_bytes);
 }
 
 // Blocks that were published while little was compared, and are given up as soon as it is much.
 TEST(RunBudget, ReadersOfLargePhasesDoNotAskForPublicCopiesInVain) {
-  constexpr std::size_t block_bytes = 4096;
-  Configuration configuration = calm(2);
-  configuration.protocol.run_bytes_max = 16 * block_bytes;
+  constexpr std::size_t block_bytes = large_block_bytes;
+  Configuration configuration = with_runs_of_large(16, 8 * block_bytes);
   configuration.protocol.fetches_ahead_max = 0;
-  Pair pair(of_neighbours(configuration, 8 * block_bytes), block_bytes);
+  Pair pair(configuration, block_bytes);
   for (std::uint64_t round = 1; round <= 8; ++round) {
     const std::uint64_t end = round <= 4 ? 5 : 33;
     const Count fetched(pair.reader, Counter::fetched_bytes);

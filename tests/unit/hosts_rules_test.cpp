@@ -44,17 +44,35 @@ TEST(HostList, FilesOfBothStyles) {
 
 TEST(HostList, RanksFillTheSlotsInOrder) {
   const std::vector<HostSlots> hosts = {{"h1", 2}, {"h2", 3}, {"h3", 1}};
-  auto all = place_on_hosts(hosts, std::nullopt);
+  auto all = place_on_hosts(hosts, std::nullopt, {});
   ASSERT_TRUE(all.ok());
   ASSERT_EQ(all.value().size(), 3u);
   EXPECT_EQ(all.value()[1].ranks.first, 2u);
   EXPECT_EQ(all.value()[2].ranks.first, 5u);
-  auto some = place_on_hosts(hosts, 3);
+  auto some = place_on_hosts(hosts, 3, {});
   ASSERT_TRUE(some.ok());
   ASSERT_EQ(some.value().size(), 2u);
   EXPECT_EQ(some.value()[1].ranks.count, 1u);
-  EXPECT_FALSE(place_on_hosts(hosts, 7).ok());
-  EXPECT_FALSE(place_on_hosts({{"h1", 4000}, {"h2", 4000}}, std::nullopt).ok());
+  EXPECT_FALSE(place_on_hosts(hosts, 7, {}).ok());
+  EXPECT_FALSE(place_on_hosts({{"h1", 4000}, {"h2", 4000}}, std::nullopt, {}).ok());
+}
+
+TEST(JobShape, AHostIsOneProcessWithTheThreadsOfItsSlots) {
+  const std::vector<HostSlots> hosts = {{"h1", 4}, {"h2", 2}};
+  using Threads = std::vector<std::uint32_t>;
+  const auto threads = [&](std::optional<std::uint32_t> slots, ProcessRule rule) {
+    return threads_of(place_on_hosts(hosts, slots, rule).value());
+  };
+  EXPECT_EQ(threads({}, {1, 1}), (Threads{4, 2}));
+  EXPECT_EQ(threads({}, {1, 8}), (Threads{32, 16}));
+  EXPECT_EQ(threads(5, {1, 1}), (Threads{4, 1}));
+  EXPECT_EQ(threads(3, {1, 2}), (Threads{6}));
+  EXPECT_EQ(threads({}, {3, 1}), (Threads{2, 1, 1, 1, 1}));
+  EXPECT_EQ(threads({}, {{}, 3}), (Threads{3, 3, 3, 3, 3, 3}));
+  const auto placed = place_on_hosts(hosts, std::nullopt, {3, 1}).value();
+  EXPECT_EQ(placed[1].ranks.first, 3u);
+  EXPECT_EQ(ranks_of(placed), 5u);
+  EXPECT_TRUE(place_on_hosts({{"h1", 4000}, {"h2", 4000}}, std::nullopt, {1, 1}).ok());
 }
 
 TEST(Rsh, AShellGetsEveryWordAsItIs) {
@@ -115,6 +133,7 @@ TEST(Refusals, AHostThatDiffersHasOneLine) {
 
 TEST(Verdict, ALostHostTakesItsRanksAndIsNamed) {
   Verdict verdict(4, false, {"h1", "h1", "h2", "h2"});
+  verdict.joined(Rank(2));
   verdict.ended(Rank(2), 7, {false, 0});
   EXPECT_EQ(verdict.take_message(),
             "musubi: rank 2 (pid 7 on h2) exited with status 0 without ending the program; ending the job");

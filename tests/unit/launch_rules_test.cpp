@@ -15,7 +15,6 @@
 #include "launch/gather_round.h"
 #include "launch/job_control.h"
 #include "launch/line_buffer.h"
-#include "launch/local/invite.h"
 #include "launch/user_signals.h"
 #include "launch/verdict.h"
 
@@ -43,6 +42,29 @@ TEST(Verdict, OrderlyEnd) {
   EXPECT_EQ(verdict.phase(), Phase::over);
   EXPECT_EQ(verdict.exit_status(), 42);
   EXPECT_EQ(verdict.take_message(), "");
+}
+
+// As a rank does whose process becomes another program.
+TEST(Verdict, AFinishWithoutStatusTakesThatOfTheProcess) {
+  Verdict verdict(2, false);
+  verdict.finished(Rank(0), -1);
+  verdict.ended(Rank(1), 101, exited(0));
+  verdict.ended(Rank(0), 100, exited(7));
+  EXPECT_EQ(verdict.phase(), Phase::over);
+  EXPECT_EQ(verdict.exit_status(), 7);
+  EXPECT_EQ(verdict.take_message(), "");
+}
+
+TEST(Verdict, ARankThatNeverJoinedIsSaidToHaveLostThePreload) {
+  Verdict verdict(2, false);
+  verdict.ended(Rank(0), 100, exited(0));
+  EXPECT_EQ(verdict.exit_status(), 1);
+  EXPECT_NE(verdict.take_message().find("without joining the job: a program in front has lost LD_PRELOAD"),
+            std::string::npos);
+  Verdict not_found(2, false);
+  not_found.ended(Rank(0), 100, exited(127));
+  EXPECT_EQ(not_found.take_message(),
+            "musubi: rank 0 (pid 100) exited with status 127 without joining the job; ending the job");
 }
 
 TEST(Verdict, FirstFinishAndFirstFailureSpeakForTheJob) {
@@ -201,13 +223,14 @@ TEST(LineBuffer, OutputIsTheSameHoweverItArrives) {
 
 TEST(Invitation, FixedWidthAndBack) {
   const std::string small = format_invitation({3, Rank(0), 1, 5, 4, 0});
-  const std::string large = format_invitation({123456, Rank(4095), 4096, 2147483647, 654321, 543210});
+  const std::string large = format_invitation({123456, Rank(4095), 4096, 2147483647, 654321, 543210, 1});
   EXPECT_EQ(small.size(), large.size());
   auto parsed = parse_invitation(large);
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed.value().rank, Rank(4095));
   EXPECT_EQ(parsed.value().process_id, 2147483647);
   EXPECT_EQ(parsed.value().events, 543210);
+  EXPECT_EQ(parsed.value().stack_limit, 1u);
 }
 
 TEST(Invitation, RubbishIsRefused) {
@@ -216,10 +239,11 @@ TEST(Invitation, RubbishIsRefused) {
   for (std::size_t cut = 0; cut < good.size(); ++cut)
     EXPECT_FALSE(parse_invitation(good.substr(0, cut)).ok());
   EXPECT_FALSE(parse_invitation(good + "0").ok());
-  EXPECT_FALSE(parse_invitation("000003:0002:0002:0000000005:000004:000000").ok()) << "rank beyond the ranks";
-  EXPECT_FALSE(parse_invitation("000003:0000:0000:0000000005:000004:000000").ok());
-  EXPECT_FALSE(parse_invitation("-00003:0000:0001:0000000005:000004:000000").ok());
-  EXPECT_FALSE(parse_invitation("000003:0000:5000:0000000005:000004:000000").ok());
+  EXPECT_FALSE(parse_invitation("000003:0002:0002:0000000005:000004:000000:0000000000000000").ok())
+      << "rank beyond the ranks";
+  EXPECT_FALSE(parse_invitation("000003:0000:0000:0000000005:000004:000000:0000000000000000").ok());
+  EXPECT_FALSE(parse_invitation("-00003:0000:0001:0000000005:000004:000000:0000000000000000").ok());
+  EXPECT_FALSE(parse_invitation("000003:0000:5000:0000000005:000004:000000:0000000000000000").ok());
 }
 
 Frame piece(std::uint64_t total, std::string body) {

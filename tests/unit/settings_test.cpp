@@ -75,7 +75,7 @@ TEST(Settings, DocumentedForms) {
 TEST(Settings, RubbishIsRefused) {
   for (const char* text :
        {"", " ", "1 ", " 1", "+1", "-1", "0x10", "010", "1e3", "1.5", "1,000", "one", "1\n", "1B",
-        "99999999999999999999999", "18446744073709551616", "0", "1025", "auto"}) {
+        "99999999999999999999999", "18446744073709551616", "0", "4097", "auto"}) {
     EXPECT_FALSE(accepted("threads_per_rank", text)) << text;
   }
   for (const char* text : {"64K", "64KB", "64kib", "64 KiB", "64KiBs", "KiB", "1.5GiB", "17TiB",
@@ -97,6 +97,10 @@ TEST(Settings, RubbishIsRefused) {
     EXPECT_FALSE(accepted("trace", text)) << text;
   for (const char* text : {"0", "65536", "1-65536", "2-1", "-", "1-", "-1", "1-2-3", "1 - 2", "http", "auto"})
     EXPECT_FALSE(accepted("ports", text)) << text;
+  for (const char* text : {"0", "4:", ":4", "4,4", "4:0", "4:x", "65536", "4: 4"})
+    EXPECT_FALSE(accepted("threads_of_ranks", text)) << text;
+  EXPECT_TRUE(accepted("threads_of_ranks", ""));
+  EXPECT_EQ(counts_in("4:2:65535"), (std::vector<std::uint32_t>{4, 2, 65535}));
   for (const std::string& text : {std::string("a b"), std::string("a/24"), std::string(46, 'a')})
     EXPECT_FALSE(accepted("network", text)) << text;
   EXPECT_TRUE(accepted("trace", "../a trace/\xc3\xa9.json"));

@@ -25,8 +25,7 @@ Finding examine_bytes(const char* subject, const char* name, const Limit& limit,
   if (!limit || *limit >= needed) return finding;
   finding.severity = Severity::problem;
   finding.remedy = std::string("`") + command +
-                   " unlimited` before the job, or a smaller shared range: `--set heap_bytes=...`, "
-                   "`--set stack_bytes=...`, fewer ranks";
+                   " unlimited` before the job; where the limit is hard, a shell or a batch job without it";
   return finding;
 }
 

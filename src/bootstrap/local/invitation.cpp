@@ -1,14 +1,16 @@
 #include "bootstrap/local/invitation.h"
 
 #include <charconv>
+#include <cstdio>
 
 namespace musubi::bootstrap::local {
 namespace {
 
-bool take_field(std::string_view& text, std::size_t width, char end, int& number) {
+template <class Number>
+bool take_field(std::string_view& text, std::size_t width, char end, Number& number, int base = 10) {
   const std::size_t length = width + (end == '\0' ? 0 : 1);
   if (text.size() < length || (end != '\0' && text[width] != end) || text[0] == '-') return false;
-  const auto [rest, failure] = std::from_chars(text.data(), text.data() + width, number);
+  const auto [rest, failure] = std::from_chars(text.data(), text.data() + width, number, base);
   if (failure != std::errc{} || rest != text.data() + width) return false;
   text.remove_prefix(length);
   return true;
@@ -22,13 +24,22 @@ Result<Invitation> parse_invitation(std::string_view text) {
   const bool parsed = take_field(text, 6, ':', invitation.socket) && take_field(text, 4, ':', rank) &&
                       take_field(text, 4, ':', ranks) && take_field(text, 10, ':', invitation.process_id) &&
                       take_field(text, 6, ':', invitation.board) &&
-                      take_field(text, 6, '\0', invitation.events);
+                      take_field(text, 6, ':', invitation.events) &&
+                      take_field(text, 16, '\0', invitation.stack_limit, 16);
   if (!parsed || !text.empty() || ranks < 1 || ranks > static_cast<int>(ranks_max) || rank >= ranks) {
     return Error{"MUSUBI_JOB is malformed; it is set by `musubi run` only, never by hand"};
   }
   invitation.rank = Rank(static_cast<std::uint32_t>(rank));
   invitation.ranks = static_cast<std::uint32_t>(ranks);
   return invitation;
+}
+
+std::string format_invitation(const Invitation& invitation) {
+  char text[100];
+  std::snprintf(text, sizeof text, "%06d:%04u:%04u:%010d:%06d:%06d:%016lx", invitation.socket,
+                invitation.rank.value, invitation.ranks, invitation.process_id, invitation.board,
+                invitation.events, static_cast<unsigned long>(invitation.stack_limit));
+  return text;
 }
 
 }  // namespace musubi::bootstrap::local

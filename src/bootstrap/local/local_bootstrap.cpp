@@ -10,12 +10,14 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "bootstrap/local/address_layout.h"
 #include "bootstrap/local/frame.h"
 #include "bootstrap/local/gathered.h"
 #include "bootstrap/local/inherited_memory.h"
 #include "bootstrap/local/invitation.h"
 #include "bootstrap/local/welcome.h"
 #include "config/environment.h"
+#include "os/binding.h"
 #include "os/clock.h"
 
 namespace musubi::bootstrap {
@@ -89,10 +91,12 @@ Result<std::unique_ptr<LocalBootstrap>> LocalBootstrap::join() {
     return Error{
         "the launcher's socket was closed before the program joined the job; keep inherited files open"};
   }
+  set_stack_limit(invitation.stack_limit);
   os::FileDescriptor socket(move_aside(invitation.socket));
   if (send_frame(socket.number(), FrameKind::join, 0, 0, {}, false) != 0) return launcher_gone();
   auto welcome = receive_welcome(socket.number(), invitation.ranks);
   if (!welcome) return welcome.error();
+  os::bind_process(welcome.value().processors);
   return std::unique_ptr<LocalBootstrap>(new LocalBootstrap(
       std::move(socket), invitation.rank, hosts_of(welcome.value()), welcome.value().secret,
       welcome.value().carrier, open_wait_board(invitation.board, invitation.rank),

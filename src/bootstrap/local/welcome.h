@@ -12,12 +12,14 @@
 namespace musubi::bootstrap::local {
 
 struct Welcome {
-  std::string secret;                  // of the job; bytes
-  std::vector<std::uint16_t> host_of;  // by rank: the number of its host
-  Carrier carrier;                     // of the rank, if it has one
+  std::string secret;                          // of the job; bytes
+  std::vector<std::uint16_t> host_of;          // by rank: the number of its host
+  Carrier carrier;                             // of the rank, if it has one
+  std::vector<std::uint32_t> processors = {};  // that the rank is bound to; none: it is not bound
 };
 
-// The body of the frame `welcome`; fits one frame for ranks_max ranks and a secret of up to 1 KiB.
+// The body of the frame `welcome`; fits one frame for ranks_max ranks, a secret of up to 1 KiB and
+// 4096 processors.
 std::string format_welcome(const Welcome& welcome);
 // Errors: the text is not of this form, or is for another number of ranks.
 Result<Welcome> parse_welcome(std::string_view text, std::uint32_t ranks);

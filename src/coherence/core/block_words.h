@@ -28,19 +28,17 @@ struct BlockWords {
   // i: a word of 8 bytes whose number, modulo 64, is i.
   std::uint64_t atomic_words;
   std::uint64_t tail;  // remote_lock::TailWord; counts at the initial home only
-  // At the home, one of the first two bits or none; only its own rank changes these. asleep: releases do not
+  // At the home, one of these bits or none; only its own rank changes these. asleep: releases do not
   // look at the block; a rank that takes something of it marks it (VisitLayout). at_rest: no thread there has
-  // it open, and nothing that they wrote is unreleased. operated: some thread may be operating on it directly
-  // (migrating/operators.h); changed under the block's lock only.
+  // it open, and nothing that they wrote is unreleased.
   std::uint64_t stillness;
-  static constexpr std::uint64_t asleep = 1, at_rest = 2, operated = 4;
+  static constexpr std::uint64_t asleep = 1, at_rest = 2;
 
   // At the home: nobody held a lease on the block at its last release, so its versions are not copied to the
   // public copy. A rank that needs the block takes the live bytes from the private region.
   constexpr bool unpublished() const { return public_ts == 0 && write_ts != 0; }
   constexpr bool sleeps() const { return (stillness & asleep) != 0; }
   constexpr bool rests() const { return (stillness & at_rest) != 0; }
-  constexpr bool is_operated() const { return (stillness & operated) != 0; }
 };
 static_assert(sizeof(BlockWords) == 64);
 

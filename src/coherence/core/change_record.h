@@ -1,4 +1,4 @@
-// Which lines of a block its last versions have changed, at the home that made them: a far reader that has
+// Which lines of a block its last versions have changed, at the home that made them: a reader that has
 // one of these gets the lines since, not the block (docs/decisions/few_bytes.md). In registered memory behind
 // the board of relays.
 //
@@ -62,7 +62,7 @@ class ChangeBoard {
 
   explicit ChangeBoard(ChangeRecord& record, const Hooks& hooks) : record_(record), hooks_(hooks) {}
 
-  // Whether far readers ask for the block.
+  // Whether readers ask for the block.
   bool is_worth_noting(BlockId block) const noexcept {
     return is_for(block) && get(record_.unasked) < unasked_max;
   }

@@ -1,6 +1,6 @@
 // Where visitors leave their marks, in registered memory behind the words of the blocks
-// (docs/decisions/releases.md), and behind these the boards of relays and of changes, and the places of those
-// that operate on live words. Zero at start, sparse, at the same place on every rank.
+// (docs/decisions/releases.md), and behind these the boards of relays and of changes. Zero at start, sparse,
+// at the same place on every rank.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,6 @@
 #include "coherence/core/relay_board.h"
 
 namespace musubi::coherence {
-
-// Where threads of the rank announce that they operate on a block (docs/decisions/direct_operations.md).
-class OperatorLayout {
- public:
-  static constexpr unsigned places = 32;
-
-  constexpr explicit OperatorLayout(std::uint64_t begin) : begin_(begin) {}
-  // A bit for each place that a thread has ever used.
-  constexpr std::uint64_t used() const { return begin_; }
-  // The number of a block and 1, or 0. Each has a cache line.
-  constexpr std::uint64_t place(unsigned index) const { return begin_ + line * (1 + index); }
-  static constexpr std::uint64_t bytes() { return line * (1 + places); }
-
- private:
-  static constexpr std::uint64_t line = 64;
-
-  std::uint64_t begin_;
-};
 
 // Words of the rank on two cache lines, then the marks by level: a byte per block at level 0, above that a
 // byte for 64 of the level below.
@@ -48,8 +30,7 @@ class VisitLayout {
     }
     relays_ = at;
     changes_ = at + RelayLayout::bytes();
-    operators_ = changes_ + ChangeLayout::bytes();
-    end_ = operators_ + OperatorLayout::bytes();
+    end_ = changes_ + ChangeLayout::bytes();
   }
 
   // How many releases of the rank have begun.
@@ -67,7 +48,6 @@ class VisitLayout {
   constexpr std::uint64_t mark(unsigned level, std::uint64_t index) const { return level_[level] + index; }
   constexpr RelayLayout relays() const { return RelayLayout(relays_); }
   constexpr ChangeLayout changes() const { return ChangeLayout(changes_); }
-  constexpr OperatorLayout operators() const { return OperatorLayout(operators_); }
   // How many marks the level has; bytes behind them, up to a whole line, are never set.
   constexpr std::uint64_t count(unsigned level) const { return count_[level]; }
   // Of the region that holds the words of the blocks, too; a multiple of their size.
@@ -79,7 +59,6 @@ class VisitLayout {
   std::uint64_t begin_;
   std::uint64_t relays_ = 0;
   std::uint64_t changes_ = 0;
-  std::uint64_t operators_ = 0;
   std::uint64_t end_ = 0;
   std::uint64_t level_[levels]{};
   std::uint64_t count_[levels]{};

@@ -1,4 +1,4 @@
-// What a rank has changed of a block, as it travels to a far home: runs of bytes, in the order of their
+// What a rank has changed of a block, as it travels to the home: runs of bytes, in the order of their
 // places (docs/decisions/many_writers.md).
 #pragma once
 

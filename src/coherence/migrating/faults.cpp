@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "coherence/rules/atomics.h"
@@ -57,7 +58,6 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
       Block member = ground_.block(run.id(i));
       const bool made = co_await make_writable(member);
       if (made) continue;
-      co_await ground_.await_operations(member);
       twins_.make(member);  // order has begun just now: it does not cover this yet
     }
   }
@@ -65,16 +65,16 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
   co_return FaultOutcome::open;
 }
 
-// No release and no acquire closes the block meanwhile. Threads that contend for a word do not queue up at
-// the gate, if one instruction does it.
+// Under the gate: a release that began before the rank was alone may be about to close the block. Threads
+// that contend for a word look again rather than queue up at the gate, where each would wait for another to
+// wake.
 bool Faults::modify_at_once(BlockId id, Modification& modification) {
-  if (!ground_.alone.load()) return false;
-  const Ground::LoneOperation inside(ground_);
-  if (!ground_.alone.load()) return false;
-  const bool is_one =
-      modification.operation != nullptr && is_one_instruction(*modification.operation, modification.offset);
-  const std::optional<Gate::Pass> pass = is_one ? std::nullopt : ground_.gate(id).try_enter();
-  if (!is_one && !pass) return false;
+  constexpr unsigned looks = 2000;
+  std::optional<Gate::Pass> pass;
+  for (unsigned look = 0; look < looks && !pass && ground_.alone.load(); ++look) {
+    if (auto entered = ground_.gate(id).try_enter()) pass.emplace(std::move(*entered));
+  }
+  if (!pass || !ground_.alone.load()) return false;
   const Block b = ground_.store.block(id);
   if (b.entry.state != State::writable && !b.entry.pinned) return false;
   ground_.learn_atomic_words(b.words, rules::atomic_words_of(modification.offset, modification.bytes));
@@ -96,7 +96,6 @@ Task<bool> Faults::make_writable(Block& b) {
   if (without_twin) co_return true;
   const bool may_be_taken = e.gave_up_copy && ground_.keeps_order() && !ground_.is_home(b);
   if (may_be_taken && !ground_.injected(InjectedBug::written_while_taken)) co_return false;
-  co_await ground_.await_operations(b);
   twins_.make(b);
   co_return true;
 }

@@ -97,8 +97,7 @@ Task<bool> Fetches::fetch_by_hint(Block& b, std::byte* target) {
   Entry& e = b.entry;
   const std::optional<Giver> giver = co_await relays_.fetch(b, e.hint_write_ts, e.hint_writer, target);
   if (!giver) co_return false;
-  // Notices from afar name the home of then, those from nearby the last of its visitors.
-  if (!ground_.fabric.capabilities(e.hint_writer).local_pointer) ground_.note_home(b, e.hint_writer);
+  ground_.note_home(b, e.hint_writer);
   // The version is called by the notice's name even if the bytes are newer. A newer version may be one
   // without leases, which its home changes silently: it must not be taken for the one that we hold.
   arrivals_.accept(b, {e.hint_write_ts, e.hint_read_ts}, target, *giver);
@@ -129,8 +128,7 @@ Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* ne
   Entry& e = b.entry;
   const Rank peer = *next;
   using Answer = LinesAnswer<LookResult>;
-  const LookRequest request =
-      request_for(b, bytes_from(b, relayed_in_vain), lines_.wanted_from(b, peer, Answer::room));
+  const LookRequest request = request_for(b, bytes_from(b, relayed_in_vain), lines_.wanted(b, Answer::room));
   const BufferPool::Buffer room(lines_.answers());
   Answer& answer = *Answer::in(room);
   std::uint64_t owner_after = 0, version_after = 0;

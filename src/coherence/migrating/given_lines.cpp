@@ -42,8 +42,7 @@ void ask_for_lines(const fabric::Call& call, const HomeSide& side, BlockId block
 // The record is read before the bytes: they are of that version, or newer.
 bool give_lines(fabric::Call& call, const HomeSide& side, BlockId block, const LinesWanted& wanted,
                 LogicalTime newest, std::uint64_t sections) noexcept {
-  if (wanted.room == 0 || newest == LogicalTime{} || block.value >= side.store->space().blocks())
-    return false;
+  if (newest == LogicalTime{} || block.value >= side.store->space().blocks()) return false;
   const vm::Extent extent = side.store->space().extent(block);
   ChangeRecord* const record = record_of(call, side, block);
   const std::byte* const copy = call.at(published_region, extent.offset, extent.bytes);

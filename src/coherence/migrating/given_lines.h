@@ -1,4 +1,4 @@
-// Few bytes: a far reader that has an older version of a block gets the lines that have changed since, behind
+// Few bytes: a reader that has an older version of a block gets the lines that have changed since, behind
 // the result of the call by which it asks for the block, if the record at the home tells which these are
 // (core/change_record.h) and there is room for them (docs/decisions/few_bytes.md).
 #pragma once
@@ -23,7 +23,7 @@ struct HomeSide;
 // Part of a request.
 struct LinesWanted {
   std::uint64_t base;  // write_ts of the version whose bytes the caller has; 0: none
-  std::uint64_t room;  // bytes of lines that the caller takes; 0: it is near, and fetches whole blocks
+  std::uint64_t room;  // bytes of lines that the caller takes
 };
 
 // A place for a result, and for the lines behind it: which ones, and their bytes.

@@ -7,7 +7,6 @@
 #include "coherence/migrating/home_operations.h"
 #include "coherence/regions.h"
 #include "coherence/rules/relays.h"
-#include "fabric/nearness.h"
 
 namespace musubi::coherence::migrating {
 
@@ -30,32 +29,12 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
       sleepers(space.blocks_max()),
       residents(space.blocks_max()),
       visits(reinterpret_cast<std::byte*>(memory.words), VisitLayout(space.blocks_max()), parameters.hooks),
-      operators(fabric, visits.layout(), parameters.hooks),
-      home_side{visits.layout(),  rules::relay_places(fabric.ranks(), parameters.relay_places),
-                parameters.hooks, &parameters,
-                &store,           !fabric::all_are_near(fabric),
-                &operators} {
+      home_side{visits.layout(), rules::relay_places(fabric.ranks(), parameters.relay_places),
+                parameters.hooks, &parameters, &store} {
   fabric.offer(look_procedure, {&look_at_home, &home_side});
   fabric.offer(operation_procedure, {&operate_at_home, &home_side});
   fabric.offer(merge_procedure, {&merge_changes_at_home, &home_side});
   fabric.offer(copy_procedure, {&give_copy, &home_side});
-}
-
-Task<bool> Ground::lock_if_home(const Block& b) {
-  const bool at_home = co_await locks.lock_if_home(b.id.value, b.initial_home);
-  if (at_home) co_await end_operations(b);
-  co_return at_home;
-}
-
-// The lock came first: who is announced from now on finds it taken.
-Task<> Ground::end_operations(const Block& b) {
-  if (!is_operated(b)) co_return;
-  co_await await_operations(b);
-  shared(b.words.stillness).fetch_and(~BlockWords::operated);
-}
-
-Task<> Ground::await_operations(const Block& b) const {
-  if (is_operated(b) && !injected(InjectedBug::operated_beside_lock)) co_await operators.end_at(b.id);
 }
 
 }  // namespace musubi::coherence::migrating

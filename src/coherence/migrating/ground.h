@@ -11,7 +11,6 @@
 #include "coherence/core/version.h"
 #include "coherence/migrating/comparison_cost.h"
 #include "coherence/migrating/home_looks.h"
-#include "coherence/migrating/operators.h"
 #include "coherence/migrating/quiescence.h"
 #include "coherence/migrating/times.h"
 #include "coherence/rules/evictions.h"
@@ -65,17 +64,8 @@ struct Ground {
     if (b.initial_home != self()) return b.initial_home;
     return remote_lock::TailWord{shared(b.words.tail).load()}.rank(b.initial_home);
   }
-  // Takes the lock if this rank is the home; waits for nobody but visitors, and for those that operate on the
-  // block directly. Under the gate.
-  Task<bool> lock_if_home(const Block& b);
-  // Whether somebody may be operating on the bytes here directly.
-  bool is_operated(const Block& b) const {
-    return (shared(b.words.stillness).load() & BlockWords::operated) != 0;
-  }
-  // At its home, under the lock: nobody operates on the block directly from now on.
-  Task<> end_operations(const Block& b);
-  // Where the lock is, or this rank is the home no more: all operations on the bytes here have ended.
-  Task<> await_operations(const Block& b) const;
+  // Takes the lock if this rank is the home; waits for nobody but visitors. Under the gate.
+  Task<bool> lock_if_home(const Block& b) { return locks.lock_if_home(b.id.value, b.initial_home); }
   // The version at this home, under the block's lock. Visitors name versions, and its bytes are here.
   Version version_at_home(Block& b) const {
     learn_of_visitors(b);
@@ -150,16 +140,6 @@ struct Ground {
 
   // Bytes that come from other ranks stay closed until they have been acquired.
   bool keeps_order() const { return visits.keeps_order() && !alone.load(); }
-  // While it lives, what changes in place as of a rank that is alone; end_of_unordered() awaits it.
-  class LoneOperation {
-   public:
-    explicit LoneOperation(Ground& ground) : count_(ground.lone_operations) { count_.fetch_add(1); }
-    ~LoneOperation() { count_.fetch_sub(1); }
-    LoneOperation(const LoneOperation&) = delete;
-
-   private:
-    std::atomic<std::uint32_t>& count_;
-  };
   // Whether the rank is alone still, after all that the calling thread has written: that goes out with the
   // release that ends this.
   bool has_nobody_to_tell() const {
@@ -201,13 +181,11 @@ struct Ground {
   Gate release_gate;  // one release at a time
   Quiescence quiescence;
   std::atomic<bool> alone{false};  // Ordering::set_alone()
-  std::atomic<std::uint32_t> lone_operations{0};
   ComparisonCost comparison_cost;
   BlockList dirty;
   BlockList sleepers;  // all blocks that sleep, and some that slept
   Residents residents;
   VisitBoard visits;
-  const Operators operators;
   const HomeSide home_side;
   Times times;
 };

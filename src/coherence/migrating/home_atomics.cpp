@@ -66,10 +66,7 @@ Task<HomeAtomics::Outcome> HomeAtomics::modify_here(Block& b, Modification& modi
     co_return ground_.is_home(b) ? Outcome::busy : Outcome::elsewhere;
   }
   const bool may = may_modify_here(b);
-  if (may) {
-    if (needs_no_copy(b)) versions_.give_up_public_copy(b);
-    change_here(b, modification);
-  }
+  if (may) change_here(b, modification);
   ground_.others_may_act();
   if (!ground_.locks.unlock_unwatched(b.id.value)) co_await ground_.locks.unlock(b.id.value);
   co_return may ? Outcome::done : Outcome::refused;
@@ -80,15 +77,6 @@ bool HomeAtomics::may_modify_here(const Block& b) const {
   const std::uint64_t write_ts = ground_.shared(b.words.write_ts).load();
   const std::uint64_t public_ts = ground_.shared(b.words.public_ts).load();
   return write_ts != 0 && (public_ts == write_ts || public_ts == 0);
-}
-
-// Under the lock. Nobody reads the block, and it is open here: its live bytes are enough, and can be operated
-// on without the lock.
-bool HomeAtomics::needs_no_copy(Block& b) const {
-  const Entry& e = b.entry;
-  const bool is_open = e.state == State::writable || e.state == State::readable_clean;
-  if (ground_.home_side.has_far_peers || !is_open || b.words.unpublished()) return false;
-  return rules::is_unread(ground_.version_at_home(b)) && ground_.may_be_unpublished(e);
 }
 
 // Under the lock.
@@ -127,10 +115,6 @@ void HomeAtomics::name_here(Block& b, const Modification& modification) {
   }
   b.entry.write_ts = version.write_ts;
   b.entry.read_ts = version.read_ts;
-  if (copy == PublicCopy::none && !ground_.home_side.has_far_peers) {
-    ground_.shared(words.stillness).fetch_or(BlockWords::operated);
-    direct_.lend(b, ground_.self(), version.write_ts);
-  }
   if (notes_lines) {
     LineMask lines;
     const std::size_t at = modification.offset;
@@ -193,7 +177,6 @@ void HomeAtomics::take_result(Block& b, Rank home, const OperationResult& result
   if (e.write_ts != LogicalTime{}) change_own(b, modification, musubi::apply(*modification.operation, old));
   if (result.is_named != 0 || rules::name_of_version(result.version.write_ts) != e.named)
     versions_.tell_of(b, result.version, home, result.is_live != 0 ? PublicCopy::none : PublicCopy::holds_it);
-  if (result.is_live != 0) direct_.lend(b, home, result.version.write_ts);
 }
 
 // In order, other threads of this rank must not see what the operation found before this thread has acquired.

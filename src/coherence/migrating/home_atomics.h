@@ -4,7 +4,6 @@
 
 #include "base/task.h"
 #include "coherence/migrating/arrivals.h"
-#include "coherence/migrating/direct_operations.h"
 #include "coherence/migrating/home_operations.h"
 #include "coherence/migrating/leases.h"
 #include "coherence/migrating/versions.h"
@@ -14,14 +13,8 @@ namespace musubi::coherence::migrating {
 
 class HomeAtomics {
  public:
-  HomeAtomics(Ground& ground, Versions& versions, LineCopies& lines, Arrivals& arrivals, Leases& leases,
-              DirectOperations& direct)
-      : ground_(ground),
-        versions_(versions),
-        lines_(lines),
-        arrivals_(arrivals),
-        leases_(leases),
-        direct_(direct) {}
+  HomeAtomics(Ground& ground, Versions& versions, LineCopies& lines, Arrivals& arrivals, Leases& leases)
+      : ground_(ground), versions_(versions), lines_(lines), arrivals_(arrivals), leases_(leases) {}
 
   // Under the block's gate. Result: whether it was done; otherwise nothing has changed, and the operation
   // must bring the block here. Waits for nobody for long.
@@ -32,7 +25,6 @@ class HomeAtomics {
   bool may_be_modified(const Block& b, const Modification& modification) const;
   Task<Outcome> modify_here(Block& b, Modification& modification);
   bool may_modify_here(const Block& b) const;
-  bool needs_no_copy(Block& b) const;
   void change_here(Block& b, Modification& modification);
   void name_here(Block& b, const Modification& modification);
   // `home`: where it may be, and where the links lead if it is elsewhere.
@@ -46,7 +38,6 @@ class HomeAtomics {
   LineCopies& lines_;
   Arrivals& arrivals_;
   Leases& leases_;
-  DirectOperations& direct_;
 };
 
 }  // namespace musubi::coherence::migrating

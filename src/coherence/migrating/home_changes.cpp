@@ -1,6 +1,6 @@
 // The changes go into the home's public copy, and into the bytes that its program sees, where this has not
 // changed them itself. They are laid over what the public copy has, line by line, and each line is merged: so
-// one kernel does it, with the rule for words, as where the visitor reaches the home's memory.
+// one kernel does it, with the rule for words.
 #include "coherence/migrating/home_changes.h"
 
 #include <algorithm>

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <optional>
 
-#include "coherence/migrating/operators.h"
 #include "coherence/regions.h"
 #include "coherence/rules/leases.h"
 #include "coherence/rules/looks.h"
@@ -90,12 +89,6 @@ Verdict giver_of_copy(const Call& call, const HomeSide& side, const LookRequest&
   return looks::relayed;
 }
 
-// The lease is there: who operates on the block from now on finds it. Result: whether somebody has not.
-bool is_operated(const HomeSide& side, BlockWords& words, BlockId block) noexcept {
-  return !side.has_far_peers && (load(words.stillness) & BlockWords::operated) != 0 &&
-         !side.hooks.injected(InjectedBug::operated_beside_lease) && side.operators->some_at(block);
-}
-
 }  // namespace
 
 Verdict look_at_home(Call& call, const void* data) noexcept {
@@ -118,7 +111,6 @@ Verdict look_at_home(Call& call, const void* data) noexcept {
     Verdict verdict = wanted_bytes(result.words, request);
     if (verdict == looks::in_copy) verdict = giver_of_copy(call, side, request, result);
     if (verdict == fabric::malformed) return verdict;
-    if (verdict == looks::in_use && is_operated(side, *words, BlockId{request.block})) return looks::changing;
     side.hooks.others_may_act();
     const bool visits = verdict == looks::in_use && result.words.sleeps();
     if (visits && !side.hooks.injected(unmarked) && !mark(call, side.layout, request.block)) {

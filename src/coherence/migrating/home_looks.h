@@ -15,8 +15,6 @@
 
 namespace musubi::coherence::migrating {
 
-class Operators;
-
 // What the calls of this policy know of the rank where they are carried out.
 struct HomeSide {
   VisitLayout layout;
@@ -24,8 +22,6 @@ struct HomeSide {
   Hooks hooks;
   const Parameters* parameters;  // of the rank that carries the call out, as is the store
   BlockStore* store;
-  bool has_far_peers;  // some rank does not map the memory of this one: nobody operates directly
-  const Operators* operators;
 
   // REQUIRES: there is such a block.
   std::uint32_t places_for(BlockId block) const noexcept {

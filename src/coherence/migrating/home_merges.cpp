@@ -1,131 +1,141 @@
-// The visitor takes the home's lock without becoming the home, merges while it has it, names the version, and
-// leaves. All of its steps go to one rank, and none waits for a task there.
+// The bytes of others stay at the home: the copy here goes on to be of the version that it was, with the
+// changes of this rank, until a notice or its time ends it. Only if no other rank had changed that version it
+// is the new one.
 #include "coherence/migrating/home_merges.h"
 
-#include <cstddef>
-#include <span>
+#include <algorithm>
+#include <array>
+#include <cstring>
 
-#include "base/check.h"
 #include "coherence/regions.h"
+#include "coherence/rules/leases.h"
 #include "coherence/rules/states.h"
 #include "coherence/rules/writers.h"
 #include "fabric/transfer.h"
 
 namespace musubi::coherence::migrating {
 
-using fabric::Step;
-using remote_lock::Ownership;
-using remote_lock::OwnerWord;
-
 Task<bool> HomeMerges::release(Block& b) {
-  if (!may_visit(b)) co_return false;
-  if (!ground_.fabric.capabilities(ground_.believed_home(b)).local_pointer) {
-    const bool merged = co_await far_.release(b);
-    co_return merged;
-  }
-  if (rules::is_first_release(b.entry)) co_return false;
-  Stay stay{};
-  const bool entered = co_await enter(b, stay);
-  if (!entered) co_return false;
-  if (!may_merge(b, stay)) {
-    co_await leave(b, stay);
-    co_return false;
-  }
+  if (!may_send(b)) co_return false;
   Entry& e = b.entry;
-  const Rank home = stay.home;
-  ground_.learn_atomic_words(b.words, stay.words.atomic_words);
-  arrivals_.note_arrival(b);
+  const BufferPool::Buffer snapshot(ground_.store.scratch());
+  const BufferPool::Buffer message(messages_);
+  Changes changes(ground_.store, b, snapshot.data(), {});
+  Rank home = ground_.believed_home(b);
+  Twin twin = Twin::left_out;
+  std::optional<std::uint8_t> alone;
+  for (;;) {
+    const std::size_t from = changes.passed();
+    const Message written = write_message(b, changes, twin, message.data());
+    if (!alone && twin == Twin::left_out && wants_home(b, changes, written)) co_return false;
+    if (written.bytes == 0) break;
+    const std::span<const std::byte> sent(message.data(), written.bytes);
+    ChangesResult result{};
+    const fabric::Verdict verdict = co_await send(b, &home, sent, &result);
+    if (verdict == changes_at_home::contested && twin == Twin::left_out) {
+      twin = Twin::sent;
+      changes.pass(from);
+      continue;
+    }
+    if (verdict != changes_at_home::done) co_return false;
+    if (!alone) alone = rules::next_releases_alone(e, result.found.write_ts);
+    take_result(b, home, result, sent);
+  }
   ground_.count(Counter::comparisons);
-  const HomeBytes bytes{ground_.fabric.direct(home, private_region) + b.extent.offset,
-                        ground_.fabric.direct(home, published_region) + b.extent.offset,
-                        sharing_there(b, stay)};
-  const bool changed = twins_.merge_both(b, bytes, home) || versions_.must_name_anew(e);
-  const Version found{LogicalTime{stay.words.write_ts}, LogicalTime{stay.words.read_ts}};
-  const LogicalTime acquired = ground_.times.acquired();
-  Version version = rules::name_beside_home(found, acquired, ground_.parameters);
-  if (!changed) version = {found.write_ts, rules::lease_beside_home(found, acquired, ground_.parameters)};
-  co_await leave_with_version(b, stay, version);
-  e.releases_alone = rules::next_releases_alone(e, found.write_ts);
-  versions_.take_from_visit(b, version, home, changed ? std::optional(ground_.self()) : std::nullopt);
-  if (rules::is_valid(e) && !e.pinned) leases_.watch(b.id, e);
+  if (!alone) co_return true;  // what differed is as it was
+  e.releases_alone = *alone;
   ground_.count(Counter::home_merges);
   co_return true;
 }
 
-// Bytes that come must be shown at once: they go into open pages.
-bool HomeMerges::may_visit(const Block& b) const {
+// Bytes that come must be shown at once: they go into open pages. A rank that took live bytes of this one
+// decides what the twin is.
+bool HomeMerges::may_send(const Block& b) const {
   const Entry& e = b.entry;
   return rules::leaves_home_there(e) && !ground_.keeps_order() && !e.held_back && !e.bytes_lost &&
-         !ground_.is_home(b);
+         !ground_.is_home(b) && !e.gave_up_copy && !ground_.store.has_private_parts(b);
 }
 
-// The home, as far as this rank knows it, and as the words that it finds there lead on.
-Task<bool> HomeMerges::enter(const Block& b, Stay& stay) {
-  const VisitLayout& layout = ground_.visits.layout();
-  stay.home = ground_.believed_home(b);
+// What does not fit is cut between two words, which are never seen in parts.
+HomeMerges::Message HomeMerges::write_message(const Block& b, Changes& changes, Twin twin,
+                                              std::byte* message) const {
+  constexpr std::size_t word = sizeof(std::uint64_t);
+  const ChangesRequest request{
+      b.id.value, b.entry.write_ts.value, ground_.times.acquired().value, b.initial_home.value, twin, {}};
+  std::memcpy(message, &request, sizeof request);
+  std::size_t at = sizeof request, changed = 0;
+  const std::size_t little = at + rules::first_changes_bytes_max(b.extent.bytes, ground_.parameters);
+  const bool is_first = rules::is_first_release(b.entry) && twin == Twin::left_out;
+  const std::size_t most =
+      is_first ? std::min(little, fabric::call_argument_bytes_max) : fabric::call_argument_bytes_max;
+  for (;;) {
+    const Changes::Piece piece = changes.next();
+    const std::size_t room = most > at ? ChangedRuns::bytes_in(most - at, twin) : 0;
+    if (piece.empty() || room < word) break;
+    const std::size_t end = piece.end - piece.begin <= room ? piece.end : (piece.begin + room) / word * word;
+    at += ChangedRuns::write(message + at, piece.begin, end, {changes.bytes_at(0), b.extent.bytes},
+                             {b.published, b.extent.bytes}, twin);
+    changed += end - piece.begin;
+    changes.pass(end);
+  }
+  return changed == 0 ? Message{} : Message{at, changed};
+}
+
+bool HomeMerges::wants_home(const Block& b, Changes& changes, const Message& first) const {
+  const bool is_all = changes.next().empty();
+  if (rules::is_first_release(b.entry)) return !is_all;  // much has changed
+  return rules::changes_most(first.changed + (is_all ? 0 : changes.bytes_left()), b.extent.bytes);
+}
+
+Task<fabric::Verdict> HomeMerges::send(const Block& b, Rank* home, std::span<const std::byte> message,
+                                       ChangesResult* result) {
   unsigned links = 0;
   for (unsigned look = 0; look < rules::visit_looks_max && links <= rules::visit_links_max; ++look) {
-    if (stay.home == ground_.self() || !ground_.fabric.capabilities(stay.home).local_pointer) co_return false;
-    std::array<Step, 3 + remote_lock::QueueLock::visit_steps_max> steps;
-    stay.lock = {};
-    std::size_t count =
-        ground_.locks.begin_visit(b.id.value, stay.home, b.initial_home, stay.lock, steps.data());
-    steps[count++] = fabric::fetch_add(words_region, layout.visitors(), &stay.visitors_before, 1);
-    steps[count++] = fabric::get(words_region, layout.order(), stay.order.data(), sizeof stay.order);
-    steps[count++] = fabric::get(words_region, word_offset(b.id, 0), &stay.words, sizeof stay.words);
-    co_await fabric::transfer(ground_.fabric, stay.home, std::span<const Step>(steps.data(), count));
-    if (stay.lock.has_lock()) co_return true;
-    co_await leave(b, stay);
-    const OwnerWord found = stay.lock.seen.resolved(stay.home, b.initial_home);
-    if (found.tag() == Ownership::link) {
-      stay.home = found.target();
-      ++links;
-    } else {
-      co_await pause(look);
+    if (*home == ground_.self()) break;
+    fabric::Answer<ChangesResult> answer{};
+    const std::array<fabric::Step, 1> step{
+        fabric::call(merge_procedure, message, answer.end, sizeof answer.result)};
+    co_await fabric::transfer(ground_.fabric, *home, step);
+    switch (answer.end.verdict) {
+      case changes_at_home::done:
+        *result = answer.result;
+        co_return changes_at_home::done;
+      case changes_at_home::elsewhere:
+        *home = ground_.place_after(b, *home, Rank{answer.result.home}, ++links);
+        break;
+      case changes_at_home::busy:
+        co_await pause(look);
+        break;
+      default:
+        co_return answer.end.verdict;
     }
   }
-  co_return false;
+  co_return changes_at_home::refused;
 }
 
-// The public copy has the bytes of the version, and threads there may see new bytes at any time.
-bool HomeMerges::may_merge(const Block& b, const Stay& stay) const {
-  const bool is_free =
-      (stay.order[0] == 0 && stay.order[1] == 0) || ground_.injected(InjectedBug::visitor_beside_order);
-  return is_free && stay.words.public_ts != 0 && stay.words.public_ts == stay.words.write_ts &&
-         stay.words.write_ts >= b.entry.write_ts.value;
-}
-
-// A home at a barrier leaves it only after this visitor has left. Threads that wait there use their stacks.
-Sharing HomeMerges::sharing_there(const Block& b, const Stay& stay) const {
-  const bool holds_stacks = ground_.space.segment_of(b.id).holds_stacks;
-  return stay.order[2] != 0 && !holds_stacks ? Sharing::exclusive : Sharing::open;
-}
-
-Task<> HomeMerges::leave(const Block& b, Stay& stay) {
-  std::array<Step, 2> steps{
-      ground_.locks.end_visit(b.id.value, stay.lock),
-      fabric::fetch_add(words_region, ground_.visits.layout().visitors(), &stay.visitors_before, UINT64_MAX)};
-  const std::span<const Step> all(steps);
-  co_await fabric::transfer(ground_.fabric, stay.home, stay.lock.has_lock() ? all : all.last(1));
-}
-
-// The words in the order of Versions::store(), then the end of the critical section.
-Task<> HomeMerges::leave_with_version(const Block& b, Stay& stay, Version version) {
-  MUSUBI_CHECK(version.read_ts >= version.write_ts && version.write_ts.value >= stay.words.write_ts);
-  std::uint64_t sections_before = 0;
-  const std::uint64_t section = ground_.injected(InjectedBug::version_not_raised) ? 0 : 1;
-  const auto put_time = [&](std::size_t member, const LogicalTime& time) {
-    return fabric::put(words_region, word_offset(b.id, member), &time.value, sizeof time.value);
-  };
-  std::array<Step, 6> steps{
-      put_time(offsetof(BlockWords, write_ts), version.write_ts),
-      put_time(offsetof(BlockWords, read_ts), version.read_ts),
-      put_time(offsetof(BlockWords, public_ts), version.write_ts),
-      fabric::fetch_add(words_region, word_offset(b.id, offsetof(BlockWords, version)), &sections_before,
-                        section),
-      ground_.locks.end_visit(b.id.value, stay.lock),
-      fabric::fetch_add(words_region, ground_.visits.layout().visitors(), &stay.visitors_before, UINT64_MAX)};
-  co_await fabric::transfer(ground_.fabric, stay.home, steps);
+// The twin gets what was sent, and no more: threads of this rank may have written meanwhile. Others are told
+// to ask the home, even if the whole version is here: only the home knows which lines it has changed.
+void HomeMerges::take_result(Block& b, Rank home, const ChangesResult& result,
+                             std::span<const std::byte> message) {
+  Entry& e = b.entry;
+  twins_.note_copy(b);
+  if (ground_.injected(InjectedBug::sent_with_later_writes)) (void)ground_.store.copy_changes(b);
+  ChangesRequest request;
+  std::memcpy(&request, message.data(), sizeof request);
+  ChangedRuns runs(message.subspan(sizeof request), b.extent.bytes, request.twin);
+  ChangedRuns::Run run;
+  while (runs.take(run)) std::memcpy(b.published + run.begin, run.bytes.data(), run.bytes.size());
+  ground_.note_home(b, home);
+  ground_.learn_atomic_words(b.words, result.atomic_words);
+  const bool is_whole =
+      result.found.write_ts == e.write_ts || ground_.injected(InjectedBug::merged_taken_for_whole);
+  if (is_whole) {
+    versions_.take_from_visit(b, result.version, home);
+    if (rules::is_valid(e) && !e.pinned) leases_.watch(b.id, e);
+  } else {
+    e.silent_releases = 0;
+    versions_.tell_of(b, result.version, home, PublicCopy::holds_it);
+  }
 }
 
 }  // namespace musubi::coherence::migrating

@@ -1,59 +1,53 @@
-// Many writers of one block: a rank whose home is elsewhere, and near, merges its changes into the bytes of
-// the home, which stays where it is; if the home is far it merges what this rank sends
-// (docs/decisions/many_writers.md).
+// Many writers of one block: a rank whose home is elsewhere sends what it has changed, and the home, which
+// stays where it is, merges it (docs/decisions/many_writers.md).
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 
+#include "base/buffer_pool.h"
 #include "base/task.h"
-#include "coherence/core/block_words.h"
-#include "coherence/migrating/arrivals.h"
-#include "coherence/migrating/far_merges.h"
+#include "coherence/migrating/home_changes.h"
 #include "coherence/migrating/leases.h"
 #include "coherence/migrating/twins.h"
 #include "coherence/migrating/versions.h"
+#include "coherence/store/changes.h"
 
 namespace musubi::coherence::migrating {
 
 class HomeMerges {
  public:
-  HomeMerges(Ground& ground, Versions& versions, Twins& twins, Arrivals& arrivals, Leases& leases,
-             FarMerges& far)
-      : ground_(ground),
-        versions_(versions),
-        twins_(twins),
-        arrivals_(arrivals),
-        leases_(leases),
-        far_(far) {}
+  HomeMerges(Ground& ground, Versions& versions, Twins& twins, Leases& leases)
+      : ground_(ground), versions_(versions), twins_(twins), leases_(leases) {}
 
-  // A release of a block whose home is elsewhere, under its gate. Result: whether that is done; otherwise
-  // this rank must become the home, and the twin tells what is left to release.
+  // A release of a block whose home is elsewhere, under its gate: one trip for each message of changes,
+  // mostly one. Result: whether that is done; otherwise this rank must become the home, and the twin tells
+  // what is left to release.
   Task<bool> release(Block& b);
 
  private:
-  // This rank at the home of a block, with the block's lock.
-  struct Stay {
-    Rank home;
-    remote_lock::QueueLock::Visit lock;
-    BlockWords words;
-    std::array<std::uint64_t, 3> order;  // VisitLayout::order(), held_back(), quiescent()
-    std::uint64_t visitors_before;       // not needed
+  bool may_send(const Block& b) const;
+  struct Message {
+    std::size_t bytes = 0;    // of all; 0: there were no more changes
+    std::size_t changed = 0;  // bytes that it changes
   };
-  bool may_visit(const Block& b) const;
-  // Result: whether this rank has the lock there.
-  Task<bool> enter(const Block& b, Stay& stay);
-  bool may_merge(const Block& b, const Stay& stay) const;
-  Sharing sharing_there(const Block& b, const Stay& stay) const;
-  Task<> leave(const Block& b, Stay& stay);
-  Task<> leave_with_version(const Block& b, Stay& stay, Version version);
+  // Puts the next changes to `message`, after a request.
+  Message write_message(const Block& b, Changes& changes, Twin twin, std::byte* message) const;
+  // Whether the home is to come here, now that the first message is written.
+  bool wants_home(const Block& b, Changes& changes, const Message& first) const;
+  // `home`: where the home may be, and where it was found. Result: done, with `result`; contested; or it does
+  // not merge.
+  Task<fabric::Verdict> send(const Block& b, Rank* home, std::span<const std::byte> message,
+                             ChangesResult* result);
+  void take_result(Block& b, Rank home, const ChangesResult& result, std::span<const std::byte> message);
 
   Ground& ground_;
   Versions& versions_;
   Twins& twins_;
-  Arrivals& arrivals_;
   Leases& leases_;
-  FarMerges& far_;
+  BufferPool messages_{fabric::call_argument_bytes_max};
 };
 
 }  // namespace musubi::coherence::migrating

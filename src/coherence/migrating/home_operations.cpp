@@ -86,9 +86,8 @@ void operate(const HomeSide& side, HomeSection& section, const Place& place, con
   if (result.is_live == 0) std::memcpy(place.copy, &next, request.bytes);
   hooks.others_may_act();
   LineMask lines;
-  if (side.has_far_peers) lines.set_bytes(request.place, request.place + request.bytes, place.block_bytes);
+  lines.set_bytes(request.place, request.place + request.bytes, place.block_bytes);
   name_version(hooks, section, lines, result);
-  if (result.is_live != 0) section.lend();
 }
 
 }  // namespace

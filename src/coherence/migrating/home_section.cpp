@@ -96,17 +96,13 @@ void HomeSection::end_change(Version found, const LineMask& lines) noexcept {
   side_.hooks.others_may_act();
   ChangeRecord* const record = record_of(call_, side_, block_);
   const LogicalTime next{shared(words_->public_ts).load()};
-  if (side_.has_far_peers && record != nullptr && next != LogicalTime{}) {
+  if (record != nullptr && next != LogicalTime{}) {
     const ChangeBoard board(*record, side_.hooks);
     if (board.is_worth_noting(block_))
       board.note(block_, found.write_ts, next, shared(words_->version).load(), lines);
   }
   side_.hooks.others_may_act();
   if (!side_.hooks.injected(InjectedBug::version_not_raised)) shared(words_->version).fetch_add(1);
-}
-
-void HomeSection::lend() noexcept {
-  if (!side_.has_far_peers) shared(words_->stillness).fetch_or(BlockWords::operated);
 }
 
 void HomeSection::leave() noexcept {

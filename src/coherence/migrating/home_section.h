@@ -48,8 +48,6 @@ class HomeSection {
   // the version `found`.
   void name(Version version) noexcept;
   void end_change(Version found, const LineMask& lines) noexcept;
-  // The caller may operate on the live bytes without this section from now on.
-  void lend() noexcept;
   void leave() noexcept;
 
  private:

@@ -17,8 +17,7 @@ bool LineCopies::has_base(const Block& b) const {
   return !e.gave_up_copy && ground_.shared(b.words.public_ts).load() == e.write_ts.value;
 }
 
-LinesWanted LineCopies::wanted_from(const Block& b, Rank peer, std::size_t room) const {
-  if (!ground_.home_side.has_far_peers || ground_.fabric.capabilities(peer).local_pointer) return {0, 0};
+LinesWanted LineCopies::wanted(const Block& b, std::size_t room) const {
   return {has_base(b) ? b.entry.write_ts.value : 0, room};
 }
 
@@ -54,7 +53,7 @@ ChangeBoard LineCopies::board(const Block& b) const {
 }
 
 bool LineCopies::are_worth_noting(const Block& b, Version found) const {
-  return ground_.home_side.has_far_peers && board(b).is_worth_noting(b.id) && !b.entry.held_back &&
+  return board(b).is_worth_noting(b.id) && !b.entry.held_back &&
          ground_.shared(b.words.public_ts).load() == found.write_ts.value;
 }
 

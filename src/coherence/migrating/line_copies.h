@@ -1,5 +1,5 @@
 // Few bytes, at both ends (given_lines.h is between them): what a reader asks for and does with what comes,
-// and what the home of a block that far ranks read notes of its changes. All functions run under the block's
+// and what the home of a block that others read notes of its changes. All functions run under the block's
 // gate.
 #pragma once
 
@@ -18,18 +18,18 @@ class LineCopies {
  public:
   explicit LineCopies(Ground& ground) : ground_(ground) {}
 
-  // What this rank asks `peer` for. `room`: what it has for lines.
-  LinesWanted wanted_from(const Block& b, Rank peer, std::size_t room) const;
+  // What this rank asks for. `room`: what it has for lines.
+  LinesWanted wanted(const Block& b, std::size_t room) const;
   // Makes `target` what the bytes here become by the lines that came. `target`: the private bytes, if these
   // are closed and have no changes of this rank, or another place. REQUIRES: they were asked for under this
   // pass of the gate.
   void lay(const Block& b, std::byte* target, const LineMask& lines, std::span<const std::byte> bytes);
 
-  // At the home, under the block's lock. Whether far ranks read the block: then what is about to change of
+  // At the home, under the block's lock. Whether other ranks read the block: then what is about to change of
   // its public copy, which has version `found`, is worth noting.
   bool are_worth_noting(const Block& b, Version found) const;
   // At the home: whether releases compare so much that a comparison of this block costs more than it saves.
-  // What few bytes of far readers depend on is compared all the same.
+  // What few bytes of readers depend on is compared all the same.
   bool comparison_costs(const Block& b) const {
     return ground_.comparison_cost.is_high() && !are_worth_comparing(b);
   }
@@ -42,9 +42,7 @@ class LineCopies {
 
  private:
   bool has_base(const Block& b) const;
-  bool are_worth_comparing(const Block& b) const {
-    return ground_.home_side.has_far_peers && board(b).is_worth_comparing(b.id);
-  }
+  bool are_worth_comparing(const Block& b) const { return board(b).is_worth_comparing(b.id); }
   ChangeBoard board(const Block& b) const;
 
   Ground& ground_;

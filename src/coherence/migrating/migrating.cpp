@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "coherence/migrating/acquires.h"
-#include "coherence/migrating/direct_operations.h"
 #include "coherence/migrating/evictions.h"
 #include "coherence/migrating/faults.h"
 #include "coherence/migrating/homes.h"
@@ -69,11 +68,9 @@ struct Migrating::Parts {
   Copies copies{ground, versions, twins};
   Arrivals arrivals{ground, acquires_in_order, held_back, twins, leases, relays};
   Evictions evictions{ground, arrivals};
-  FarMerges far_merges{ground, versions, twins, leases};
-  HomeMerges home_merges{ground, versions, twins, arrivals, leases, far_merges};
+  HomeMerges home_merges{ground, versions, twins, leases};
   Takeovers takeovers{ground, versions, twins, arrivals};
-  DirectOperations direct{ground, twins, leases};
-  HomeAtomics home_atomics{ground, versions, lines, arrivals, leases, direct};
+  HomeAtomics home_atomics{ground, versions, lines, arrivals, leases};
   Publications publications{ground, versions, twins, lines, arrivals, takeovers, home_atomics};
   Fetches fetches{ground, versions, leases, relays, lines, arrivals, takeovers};
   Runs runs{ground, leases, lines, arrivals, fetches};
@@ -127,7 +124,7 @@ Task<> Migrating::modify(BlockId block, Modification& modification) {
   return parts_->publications.modify(block, modification);
 }
 bool Migrating::modify_at_once(BlockId block, Modification& modification) {
-  return parts_->faults.modify_at_once(block, modification) || parts_->direct.modify(block, modification);
+  return parts_->faults.modify_at_once(block, modification);
 }
 void Migrating::pin(BlockId first, std::uint64_t count) {
   parts_->stacks.pin(first, count);

@@ -93,10 +93,8 @@ Task<> Order::end_of_gated() {
 // After set_ordered(): tasks and visitors that have not seen it have ended. Releases of that time are no
 // longer under way.
 Task<> Order::end_of_unordered() {
-  for (unsigned attempt = 0; ground_.lone_operations.load() != 0; ++attempt) co_await pause(attempt);
   co_await end_of_gated();
   for (unsigned attempt = 0; !ground_.visits.is_alone(); ++attempt) co_await pause(attempt);
-  co_await ground_.operators.end();
   auto pass = co_await ground_.release_gate.enter();
 }
 

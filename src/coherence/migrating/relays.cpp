@@ -22,7 +22,7 @@ Task<std::optional<Giver>> Relays::fetch(Block& b, LogicalTime wanted, Rank writ
   if (has_readers(b, wanted)) RelayBoard(record(b.id)).announce(wanted);
   for (unsigned waits = 0;;) {
     CopyResult result{};
-    request.lines = lines_.wanted_from(b, rank, Answer::room);
+    request.lines = lines_.wanted(b, Answer::room);
     const fabric::Verdict verdict = co_await ask(b, request, rank, target, &result);
     if (verdict == copies::here) {
       remember(b.id, rank, writer);

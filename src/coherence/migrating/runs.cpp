@@ -185,46 +185,16 @@ Source Runs::source_of(const Block& b) const {
   return {fetches_.first_place_to_look(b), false};
 }
 
-// Result: up to which member the run is valid now, as a count from `begin`.
+// Block by block, since a few lines may do. Result: up to which member the run is valid now, as a count from
+// `begin`.
 Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer) {
   const std::size_t length = end - begin;
   MUSUBI_CHECK(length != 0 && end <= run.count && writer != ground_.self());
-  if (!ground_.fabric.capabilities(writer).local_pointer) {
-    const std::size_t valid = co_await fetch_far_by_hint(run, begin, end, writer);
-    co_return valid;
-  }
-  std::array<BlockWords, Run::blocks_max> words, words_before, words_after;
-  const Block first = ground_.block(run.id(begin));
-  const Block last = ground_.block(run.id(end - 1));
-  const std::size_t bytes = last.extent.offset + last.extent.bytes - first.extent.offset;
-  const auto get_words = [&](std::array<BlockWords, Run::blocks_max>& to) {
-    return fabric::get(words_region, word_offset(first.id, 0), to.data(), length * sizeof(BlockWords));
-  };
-  std::array<Step, 4> steps{get_words(words_before), get_words(words),
-                            fabric::get(published_region, first.extent.offset, first.own, bytes),
-                            get_words(words_after)};
-  for (std::size_t i = begin; i < end; ++i) ground_.store.entry(run.id(i)).bytes_lost = true;
-  co_await fabric::transfer(ground_.fabric, writer, steps);
-  std::size_t valid = 0;
-  for (; valid < length; ++valid) {
-    Block b = ground_.block(run.id(begin + valid));
-    Entry& e = b.entry;
-    if (words[valid].public_ts < e.hint_write_ts.value) break;
-    if (ground_.is_given_back(words_before[valid].version, words_after[valid].version)) break;
-    ground_.count_fetch(b);
-    arrivals_.accept(b, {e.hint_write_ts, e.hint_read_ts}, b.own, giver_of(writer, words[valid]));
-  }
-  co_return valid;
-}
-
-// Block by block, since a few lines may do. Result: as above.
-Task<std::size_t> Runs::fetch_far_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer) {
-  const std::size_t length = end - begin;
   Copies batch(lines_.answers(), length);
   std::size_t steps = 0;
   for (std::size_t i = 0; i < length; ++i) {
     const Block b = ground_.block(run.id(begin + i));
-    const LinesWanted lines = lines_.wanted_from(b, writer, LinesAnswer<CopyResult>::room);
+    const LinesWanted lines = lines_.wanted(b, LinesAnswer<CopyResult>::room);
     batch.requests[i] = {b.id.value, b.entry.hint_write_ts.value, 0, 1, lines};
     batch.steps[steps++] = call(copy_procedure, batch.requests[i], batch.answers[i]);
     batch.steps[steps++] = fabric::if_verdict(
@@ -265,7 +235,7 @@ Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t
   for (std::size_t i = 0; i < length; ++i) {
     const Block b = ground_.block(run.id(begin + i));
     look.requests[i] =
-        fetches_.request_for(b, BytesFrom::home, lines_.wanted_from(b, peer, LinesAnswer<LookResult>::room));
+        fetches_.request_for(b, BytesFrom::home, lines_.wanted(b, LinesAnswer<LookResult>::room));
     const auto get_bytes = [&](fabric::RegionId region) {
       return fabric::get(region, b.extent.offset, b.own, b.extent.bytes);
     };

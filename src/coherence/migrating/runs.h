@@ -54,7 +54,6 @@ class Runs {
   Task<std::size_t> touch_first(Run& run, std::size_t begin);
   Task<> touch_member(BlockId id);
   Task<std::size_t> fetch_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer);
-  Task<std::size_t> fetch_far_by_hint(Run& run, std::size_t begin, std::size_t end, Rank writer);
   Task<std::size_t> fetch_from_home(Run& run, std::size_t begin, std::size_t end, Rank peer);
   bool accept_from_home(Block b, Rank peer, const Look& look, std::size_t i);
   void set_open(const Block& b, vm::Access wanted);

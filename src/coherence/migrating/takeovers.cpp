@@ -40,7 +40,6 @@ Task<Lock> Takeovers::lock(const Block& b, std::byte* place) {
   const remote_lock::Taken taken = co_await ground_.locks.lock(b.id.value, b.initial_home, &along);
   lock.previous = taken.previous;
   lock.knows_words = taken.was_along;
-  if (lock.previous == ground_.self()) co_await ground_.end_operations(b);
   co_return lock;
 }
 
@@ -111,8 +110,6 @@ Task<BlockWords> Takeovers::take_from_home(Block& b, const Lock& lock, std::byte
     co_await fabric::transfer(ground_.fabric, home, lock.knows_words ? all.last(1) : all);
   }
   if (words.unpublished()) {
-    if (words.is_operated() && !ground_.injected(InjectedBug::operated_beside_lock))
-      co_await ground_.operators.end_at(b.id);
     std::uint64_t visits_before = 0;
     std::array<Step, mark_steps + 1> takes;
     mark(ground_.visits.layout(), {b.id, 1}, takes.data(), &visits_before);

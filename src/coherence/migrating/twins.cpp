@@ -44,11 +44,6 @@ void Twins::merge(const Block& b, const std::byte* remote, Rebase rebase, Rank g
   ground_.store.merge(b, b.published, remote, rebase, sharing_of(b), giver);
 }
 
-bool Twins::merge_both(const Block& b, HomeBytes home, Rank giver) {
-  note_copy(b);
-  return ground_.store.merge_both(b, home, sharing_of(b), giver);
-}
-
 Sharing Twins::sharing_of(const Block& b) const {
   const bool open = b.entry.pinned || (b.entry.state == State::writable && !ground_.quiescence);
   return open ? Sharing::open : Sharing::exclusive;

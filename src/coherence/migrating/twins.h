@@ -24,10 +24,6 @@ class Twins {
   // The changes of this rank on top of the twin stay, the rest becomes `remote`, which comes from `giver`.
   void merge(const Block& b, const std::byte* remote, Rebase rebase, Rank giver);
 
-  // The same for both sides: the changes of this rank go into the bytes of the home, which is `giver`, and
-  // those that it has go into the bytes here. Under the lock there. Result: whether this rank had any.
-  bool merge_both(const Block& b, HomeBytes home, Rank giver);
-
   // The public copy is written.
   void note_copy(const Block& b) {
     Entry& e = b.entry;

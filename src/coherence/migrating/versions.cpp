@@ -73,17 +73,16 @@ void Versions::tell_unless_told(Block& b, Version version, PublicCopy copy) {
   }
 }
 
-void Versions::take_from_visit(Block& b, Version version, Rank home, std::optional<Rank> teller) {
+void Versions::take_from_visit(Block& b, Version version, Rank home) {
   Entry& e = b.entry;
   ground_.shared(b.words.public_ts).store(version.write_ts.value);
   e.write_ts = version.write_ts;
   e.read_ts = version.read_ts;
   e.home_guess = home;
   e.home_known = true;
-  if (!teller) return;
   e.gave_up_copy = false;
   e.silent_releases = 0;
-  tell_of(b, version, *teller, PublicCopy::holds_it);
+  tell_of(b, version, home, PublicCopy::holds_it);
 }
 
 void Versions::give_up_public_copy(Block& b) {

@@ -2,8 +2,6 @@
 // All functions run under the block's gate and lock.
 #pragma once
 
-#include <optional>
-
 #include "coherence/core/version.h"
 #include "coherence/migrating/ground.h"
 
@@ -30,9 +28,9 @@ class Versions {
   // The home is about to change the bytes of a version that nobody holds. Copies of older ones end by what
   // has been told of this one. If another rank has told it, before the home moved, this one does so now.
   void tell_unless_told(Block& b, Version version, PublicCopy copy);
-  // The home, another rank, has `version` since this rank merged there; its bytes are here, too. `teller`:
-  // this rank has named it, and others are told to ask that one. No lock.
-  void take_from_visit(Block& b, Version version, Rank home, std::optional<Rank> teller);
+  // The home, another rank, has `version` since this rank merged there; its bytes are here, too. Others
+  // are told to ask the home. No lock.
+  void take_from_visit(Block& b, Version version, Rank home);
   // Before the unlock: readers that overlapped this critical section must see it.
   void end_critical_section(Block& b) { end_critical_section(b.words); }
   void end_critical_section(BlockWords& words) {

@@ -36,13 +36,13 @@ constexpr bool is_first_release(const Entry& e) {
   return e.named == 0;
 }
 
-// But not if it changes little of a block whose home is far: these are mostly words beside those of others.
+// But not if it changes little of a block: these are mostly words beside those of others.
 // Result: the bytes of such changes, as they are sent.
 constexpr std::size_t first_changes_bytes_max(std::size_t block_bytes, const Parameters& parameters) {
   return block_bytes / parameters.first_changes_share;
 }
 
-// Whether a far writer of so many bytes takes the home over: then the others have less to send. At most one
+// Whether a writer of so many bytes takes the home over: then the others have less to send. At most one
 // writer of a block is so in an interval.
 constexpr bool changes_most(std::size_t bytes, std::size_t block_bytes) {
   return bytes > block_bytes / 2;

@@ -1,22 +1,11 @@
 #include "coherence/store/block_store.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "base/check.h"
 
 namespace musubi::coherence {
-namespace {
-
-// Words are stored one by one, and in order. Lines that lie with another core are asked for before, all at
-// once, with the right to write.
-void prefetch_for_writing(std::byte* place, std::size_t bytes) {
-  constexpr std::size_t line_bytes = 64;
-  for (std::size_t at = 0; at < bytes; at += line_bytes) __builtin_prefetch(place + at, 1);
-}
-
-}  // namespace
 
 BlockStore::BlockStore(const vm::Space& space, const RankMemory& memory, const Parameters& parameters,
                        const PrivateParts* private_parts, trace::Counters& counters)
@@ -128,22 +117,6 @@ void BlockStore::note_races(const RaceCount& races, const MergeUnit& unit) {
   memory_.races->note(address / word_bytes * word_bytes, word_bytes, unit.other(), !races.joined);
 }
 
-// In lines, most of which neither side has changed: what differs is still in the nearest cache when it is
-// merged.
-bool BlockStore::merge_both(const Block& b, HomeBytes home, Sharing sharing, Rank giver) {
-  constexpr std::size_t line = 512;
-  std::array<MergeUnit, 2> units{unit_of(b, b.own, giver), unit_of(b, home.own, giver)};
-  bool changed = false;
-  for_each_part(b, [&](std::size_t at, std::size_t bytes) {
-    for (const std::size_t end = at + bytes; at < end;) {
-      const std::size_t next = std::min(end, (at / line + 1) * line);
-      changed |= merge_both_lines(b, home, at, next - at, sharing, units);
-      at = next;
-    }
-  });
-  return changed;
-}
-
 // In the simulator others act while the merge is, so to speak, under way.
 void BlockStore::check_exclusive(const std::byte* own, std::size_t bytes) const {
   if constexpr (is_simulated_build) {
@@ -151,24 +124,6 @@ void BlockStore::check_exclusive(const std::byte* own, std::size_t bytes) const 
     hooks().others_may_act();
     MUSUBI_CHECK(std::equal(before.begin(), before.end(), own), "bytes that are exclusive have changed");
   }
-}
-
-// Bytes that a thread of this rank writes meanwhile go along, or differ from the twin until the next release.
-bool BlockStore::merge_both_lines(const Block& b, HomeBytes home, std::size_t at, std::size_t bytes,
-                                  Sharing sharing, std::span<MergeUnit, 2> units) {
-  std::byte* const own = b.own + at;
-  std::byte* const twin = b.published + at;
-  const bool changed_here = differ(own, twin, bytes);
-  if (changed_here) {
-    prefetch_for_writing(home.own + at, bytes);
-    prefetch_for_writing(home.published + at, bytes);
-  }
-  const bool changed_there = differ(home.published + at, twin, bytes);
-  if (changed_there) merge_part(own, twin, home.published + at, bytes, Rebase::yes, sharing, units[0]);
-  if (!changed_here) return false;
-  kernels_.copy_changes(twin, own, bytes);
-  merge_at_home(home, at, twin, bytes, units[1]);
-  return true;
 }
 
 void BlockStore::merge_at_home(HomeBytes home, std::size_t at, const std::byte* remote, std::size_t bytes,

@@ -38,7 +38,7 @@ struct Block {
   std::byte* published;  // public copy: what others read, and the twin
 };
 
-// A block at another rank, in the memory of this process.
+// The bytes of a block at its home, for changes of another rank.
 struct HomeBytes {
   std::byte* own;
   std::byte* published;  // has the bytes of the version there
@@ -96,12 +96,9 @@ class BlockStore {
   // twin becomes the result, or `remote` itself (Rebase::yes).
   void merge(const Block& b, std::byte* twin, const std::byte* remote, Rebase rebase, Sharing sharing,
              Rank giver);
-  // The changes of this rank go into the public copy of `home`, and into its private bytes, which its threads
-  // may change meanwhile; they stay on top there. Private bytes and twin here become the public copy there.
-  // Result: whether this rank had changes.
-  bool merge_both(const Block& b, HomeBytes home, Sharing sharing, Rank giver);
   // What another rank has changed of one stretch of a home's block: `remote` goes into its public copy, and
-  // into its private bytes, as merge_both() says. Under the lock there.
+  // into its private bytes, which its threads may change at the same time; their changes stay on top. Under
+  // the lock there.
   void merge_at_home(HomeBytes home, std::size_t at, const std::byte* remote, std::size_t bytes,
                      MergeUnit& unit);
   // One part of a merge that began elsewhere, of bytes whose private address is `own`.
@@ -119,8 +116,6 @@ class BlockStore {
  private:
   StoreBound store_bound() const;
   void check_exclusive(const std::byte* own, std::size_t bytes) const;
-  bool merge_both_lines(const Block& b, HomeBytes home, std::size_t at, std::size_t bytes, Sharing sharing,
-                        std::span<MergeUnit, 2> units);
 
   const vm::Space& space_;
   const RankMemory memory_;

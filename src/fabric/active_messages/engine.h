@@ -69,6 +69,7 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   // Delivers what has arrived before it returns.
   void wait(const std::atomic<bool>& ready) noexcept override;
   void wake() noexcept override { sleepers_.wake(); }
+  void wake_waiter(const std::atomic<bool>* ready) noexcept override { sleepers_.wake_waiter(ready); }
   // Ends for every request that comes while nobody waits: the service thread carries it out in progress().
   void wait_for_service() noexcept override { transport_.sleep(Sleeper::service); }
   void wake_service() noexcept override { transport_.wake(Sleeper::service); }
@@ -80,7 +81,9 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
   bool look() noexcept override { return progress(); }
   void begin_looks() noexcept override { sleepers_.attendance().begin_looks(); }
   void end_looks() noexcept override { sleepers_.attendance().end_looks(); }
-  std::uint32_t bell() const noexcept override { return sleepers_.bell(); }
+  std::uint32_t bell_of(const std::atomic<bool>& ready) const noexcept override {
+    return sleepers_.bell_of(ready);
+  }
   void sleep(const std::atomic<bool>& ready, std::uint32_t seen) noexcept override {
     sleepers_.sleep(ready, seen);
   }

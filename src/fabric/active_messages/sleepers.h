@@ -1,15 +1,20 @@
-// Threads of a rank that wait. One of them, the watcher, sleeps in the transport; the others sleep on a
-// futex, and the watcher hands its place to one of them when it leaves. So no wake-up is lost (each
-// sequentially consistent, so that of two threads at least one sees what the other did first):
+// Threads of a rank that wait. One of them, the watcher, sleeps in the transport; the others sleep on
+// futexes, and the watcher hands its place to one of them when it leaves. There are some futexes, and a
+// thread sleeps on the one that the address of its `ready` gives: an answer for one of many threads wakes
+// hardly more than that one. So no wake-up is lost (each sequentially consistent, so that of two threads at
+// least one sees what the other did first):
 //
-// - A thread reads `bell_` before it looks at `ready`. wake() changes the bell, then looks for sleepers. A
+// - A thread reads its bell before it looks at `ready`. Each call changes the bell, then looks for sleepers.
+// A
 //   sleeper announces itself, then compares the bell again.
 // - A watcher leaves: it frees the place, then looks for sleepers. A sleeper announces itself, then looks
 //   whether the place is free.
 // - A sleeper that wakes while nobody watches wakes another one: it may itself have what it waited for.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "fabric/active_messages/attendance.h"
@@ -34,8 +39,10 @@ class Sleepers {
   // then asleep. Result: whether it slept, and so may have taken a call that was meant for the rank.
   template <typename Progress>
   bool wait(const std::atomic<bool>& ready, Progress progress) noexcept {
-    const std::uint32_t bell = bell_.load();
-    const auto is_over = [&] { return ready.load(std::memory_order_acquire) || rung(bell) || progress(); };
+    const std::uint32_t bell = bell_of(ready);
+    const auto is_over = [&] {
+      return ready.load(std::memory_order_acquire) || bell_of(ready) != bell || progress();
+    };
     if (spins_until(ready, bell, is_over)) return false;
     if (is_over() || yields_.yield_until(yields_max_.load(std::memory_order_relaxed), is_over)) return false;
     sleep(ready, bell);
@@ -47,11 +54,16 @@ class Sleepers {
   }
 
   Attendance& attendance() noexcept { return attendance_; }
-  std::uint32_t bell() const noexcept { return bell_.load(); }
-  // The last part of wait(), for a caller that read `bell` before it looked.
+  // The bell of the thread that waits for `ready`.
+  std::uint32_t bell_of(const std::atomic<bool>& ready) const noexcept {
+    return rings_[place_of(&ready)].load() + calls_.load();
+  }
+  // The last part of wait(), for a caller that read its bell before it looked.
   void sleep(const std::atomic<bool>& ready, std::uint32_t bell) noexcept;
   // Makes every thread return from wait() and sleep().
   void wake() noexcept;
+  // Makes the thread that waits for `ready` do so. The address alone is used.
+  void wake_waiter(const std::atomic<bool>* ready) noexcept;
   // Something is there for whoever polls. `urgent`: if nobody waits, for the service thread.
   void call(bool urgent) noexcept;
 
@@ -75,7 +87,7 @@ class Sleepers {
         if (is_over()) return true;
         looks.begin();
       }
-      if (ready.load(std::memory_order_acquire) || rung(bell)) return true;
+      if (ready.load(std::memory_order_acquire) || bell_of(ready) != bell) return true;
       os::pause_instruction();
     }
     return false;
@@ -86,14 +98,22 @@ class Sleepers {
   // A poll is a system call or several; the policy counts looks at memory.
   static constexpr std::uint32_t checks_per_poll = 8;
 
-  bool rung(std::uint32_t bell) const noexcept { return bell_.load(std::memory_order_acquire) != bell; }
+  static constexpr std::size_t places = 64;
+  static std::size_t place_of(const std::atomic<bool>* ready) noexcept {
+    constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
+    return static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(ready) * golden >> 58);
+  }
+  void ring(std::size_t place, std::uint32_t most) noexcept;
 
   Transport& transport_;
   Attendance attendance_;
   std::atomic<std::uint32_t> spin_checks_, yields_max_;
-  std::atomic<std::uint32_t> bell_{0};      // futex word
-  std::atomic<std::uint32_t> sleepers_{0};  // on the futex, or about to
-  std::atomic<bool> watched_{false};        // a thread sleeps in the transport, or is about to
+  std::atomic<std::uint32_t> calls_{0};                           // of all threads
+  std::array<std::atomic<std::uint32_t>, places> rings_{};        // futex words
+  std::array<std::atomic<std::uint32_t>, places> sleepers_at_{};  // on each, or about to
+  std::atomic<std::uint32_t> sleepers_{0};                        // on any
+  std::atomic<std::uint32_t> next_{0};                            // place to look for a sleeper first
+  std::atomic<const std::atomic<bool>*> watcher_{nullptr};  // what the thread in the transport waits for
   os::YieldMeter yields_;
 };
 

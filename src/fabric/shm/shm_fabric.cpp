@@ -88,7 +88,7 @@ bool ShmFabric::called(const std::atomic<bool>& ready) const noexcept {
 void ShmFabric::wait(const std::atomic<bool>& ready) noexcept {
   {
     Stay stay(mailbox_);
-    const std::uint32_t bell = sleep_ == nullptr ? 0 : sleep_->bell();
+    const std::uint32_t bell = sleep_ == nullptr ? 0 : sleep_->bell_of(ready);
     const auto is_called = [&] { return called(ready) || stay.rung(); };
     const auto is_over = [&] { return is_called() || (sleep_ != nullptr && sleep_->look()); };
     bool ended = is_called();

@@ -11,7 +11,6 @@
 #include "image/symbols/moments.h"
 #include "image/symbols/shared_word.h"
 #include "omp/backoff.h"
-#include "os/system_call.h"
 
 namespace musubi::image {
 namespace {
@@ -46,14 +45,6 @@ long wait_for_change(Job& job, std::uint32_t* address, std::uint32_t expected, L
   }
 }
 
-// Where all ranks map one memory the kernel finds the threads of all, if it is told that they may be of
-// several processes.
-long wait_or_wake_in_one_memory(const long* given) noexcept {
-  const long result = os::system_call(SYS_futex, given[0], given[1] & ~static_cast<long>(FUTEX_PRIVATE_FLAG),
-                                      given[2], given[3], given[4], given[5]);
-  return result < 0 ? fail(static_cast<int>(-result)) : result;
-}
-
 // Result: as of a wake that found nobody. Threads that wait see what was written before.
 long wake(Job& job) noexcept {
   job.runtime.synchronization().flush();
@@ -66,10 +57,6 @@ bool does_shared_futex(const long* given, long& result) noexcept {
   auto* const address = reinterpret_cast<std::uint32_t*>(given[0]);
   Job* const job = job_that_shares(address);
   if (job == nullptr || reinterpret_cast<std::uintptr_t>(address) % sizeof *address != 0) return false;
-  if (job->runtime.memory().is_one()) {
-    result = wait_or_wake_in_one_memory(given);
-    return true;
-  }
   const auto operation = static_cast<int>(given[1]);
   const auto value = static_cast<std::uint32_t>(given[2]);
   const auto* const time = reinterpret_cast<const timespec*>(given[3]);

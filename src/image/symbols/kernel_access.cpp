@@ -55,8 +55,10 @@ KernelAccess& KernelAccess::files(const fd_set* set, int end) noexcept {
 }
 
 KernelAccess& KernelAccess::text(const char* text) noexcept {
+  const bool concerned =
+      noted_in_ != nullptr || job_.runtime.memory().is_shared(reinterpret_cast<std::uintptr_t>(text));
   // Reading it here opens it.
-  return text == nullptr ? *this : reads(text, std::strlen(text) + 1);
+  return text == nullptr || !concerned ? *this : reads(text, std::strlen(text) + 1);
 }
 
 KernelAccess& KernelAccess::texts(const char* const* list) noexcept {
@@ -84,6 +86,13 @@ KernelAccess& KernelAccess::message(const msghdr* message, bool for_writing) noe
   touch(message->msg_control, message->msg_controllen, for_writing);
   touch_parts(message->msg_iov, static_cast<long>(message->msg_iovlen), for_writing);
   return touch(message, sizeof *message, for_writing);
+}
+
+KernelAccess& KernelAccess::messages(const mmsghdr* list, unsigned count, bool for_writing) noexcept {
+  constexpr unsigned count_max = 1024;  // the kernel takes no more
+  if (list == nullptr) return *this;
+  for (unsigned i = 0; i < std::min(count, count_max); ++i) message(&list[i].msg_hdr, for_writing);
+  return touch(list, std::min(count, count_max) * sizeof *list, true);
 }
 
 KernelAccess& KernelAccess::result_of_varying_size(void* pointer, socklen_t* bytes) noexcept {

@@ -6,10 +6,15 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 
 #include "image/job.h"
+#include "os/binding.h"
+
+struct file_handle;
+struct iocb;
 
 namespace musubi::image {
 
@@ -44,9 +49,32 @@ class KernelAccess {
   // `bytes` says how much fits, and is written, too.
   KernelAccess& result_of_varying_size(void* pointer, socklen_t* bytes) noexcept;
 
+  KernelAccess& messages(const mmsghdr* list, unsigned count, bool for_writing) noexcept;
+
+  // Memory whose size or kind depends on other arguments, or on what it says itself
+  // (kernel_access_by_command.cpp). Commands that are not known name no memory.
+  KernelAccess& handle(const file_handle* handle) noexcept;
+  KernelAccess& sized_mask(const void* mask) noexcept;  // {const void*, size_t}
+  KernelAccess& requests(iocb* const* list, long count) noexcept;
+  KernelAccess& parts_there(pid_t process, const iovec* parts, unsigned long count,
+                            bool for_writing) noexcept;
+  KernelAccess& setting_of_file_system(unsigned command, const void* value, int number) noexcept;
+  KernelAccess& quota(int command, void* data) noexcept;
+  KernelAccess& process_option(int option, unsigned long first, unsigned long second) noexcept;
+  KernelAccess& traced(int request, const void* address, void* data) noexcept;
+  KernelAccess& semaphores(int set, int command, void* argument) noexcept;
+  KernelAccess& key(int operation, unsigned long a, unsigned long b, unsigned long c) noexcept;
+  KernelAccess& seccomp(unsigned operation, const void* argument) noexcept;
+
   // The call makes a stream of the C library.
   KernelAccess& makes_stream() noexcept {
     making_.emplace();
+    return *this;
+  }
+
+  // The call starts a program, which is not bound as the calling thread is.
+  KernelAccess& starts_program() noexcept {
+    unbound_.emplace();
     return *this;
   }
 
@@ -74,6 +102,16 @@ class KernelAccess {
   bool is_regular_ = false;
   FarCall* noted_in_ = nullptr;
   std::optional<heap::StreamMemory::Making> making_;
+  std::optional<os::Unbound> unbound_;
 };
+
+// Whole words of sets, as the kernel takes them: of descriptors below `end`, of `count` bits.
+inline std::size_t bytes_of_set(int end) noexcept {
+  return end <= 0 ? 0 : (static_cast<std::size_t>(end) + 63) / 64 * 8;
+}
+inline std::size_t bytes_of_bits(unsigned long count) noexcept {
+  constexpr unsigned long bits_max = 1 << 15;  // a page: more is refused by the kernel
+  return (std::min(count, bits_max) + 63) / 64 * 8;
+}
 
 }  // namespace musubi::image

@@ -17,6 +17,7 @@
 #include "image/job_words.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/next_function.h"
+#include "os/binding.h"
 
 namespace {
 
@@ -218,6 +219,7 @@ MUSUBI_EXPORT int getaddrinfo(const char* node, const char* service, const addri
 
 MUSUBI_EXPORT int wordexp(const char* words, wordexp_t* found, int flags) {
   static constinit Next<int (*)(const char*, wordexp_t*, int)> next("wordexp");
+  const musubi::os::Unbound unbound;  // it may start a shell
   const int result = next.get()(words, found, flags);
   if ((result != 0 && result != WRDE_NOSPACE) || found->we_wordv == nullptr) return result;
   const std::size_t first = (flags & WRDE_DOOFFS) != 0 ? found->we_offs : 0;

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "image/job.h"
+#include "image/open_file_limit.h"
 #include "image/symbols/exported.h"
 #include "os/system_call.h"
 
@@ -20,15 +21,19 @@ int change_limit(pid_t process, int resource, const rlimit* wanted, rlimit* befo
   Job* const job = current_job();
   const bool of_job = job != nullptr && job->program_runs && job->runtime.ranks() > 1;
   if (of_job && process == job->attributes.process_ids().process) process = 0;
+  const bool of_this = process == 0 || process == static_cast<pid_t>(musubi::os::system_call(SYS_getpid));
   rlimit given{}, found{};
   if (wanted != nullptr) given = *wanted;
+  const rlimit for_kernel = of_this ? musubi::image::with_own_files(resource, given) : given;
   const long result = musubi::os::system_call(SYS_prlimit64, process, resource,
-                                              wanted != nullptr ? reinterpret_cast<long>(&given) : 0,
+                                              wanted != nullptr ? reinterpret_cast<long>(&for_kernel) : 0,
                                               reinterpret_cast<long>(&found));
   if (result < 0) {
     errno = static_cast<int>(-result);
     return -1;
   }
+  if (of_this) musubi::image::show_users_limit(resource, found);
+  if (of_this && wanted != nullptr) musubi::image::note_users_limit(resource, given);
   if (before != nullptr) *before = found;
   if (of_job && process == 0 && wanted != nullptr) {
     job->attributes.spread(Attributes::Change::limit, resource,
@@ -42,6 +47,14 @@ int change_limit(pid_t process, int resource, const rlimit* wanted, rlimit* befo
 // sys/resource.h gives a 64-bit limit the same layout and another name.
 static_assert(sizeof(rlimit) == sizeof(rlimit64));
 
+MUSUBI_EXPORT int wrapped_getrlimit(int resource, rlimit* limit) __asm__("getrlimit");
+int wrapped_getrlimit(int resource, rlimit* limit) {
+  return change_limit(0, resource, nullptr, limit);
+}
+MUSUBI_EXPORT int wrapped_getrlimit64(int resource, rlimit* limit) __asm__("getrlimit64");
+int wrapped_getrlimit64(int resource, rlimit* limit) {
+  return change_limit(0, resource, nullptr, limit);
+}
 MUSUBI_EXPORT int wrapped_setrlimit(int resource, const rlimit* limit) __asm__("setrlimit");
 int wrapped_setrlimit(int resource, const rlimit* limit) {
   return change_limit(0, resource, limit, nullptr);

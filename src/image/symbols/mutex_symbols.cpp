@@ -21,7 +21,7 @@ using musubi::image::has_passed;
 using musubi::image::is_of_parent;
 using musubi::image::job_that_shares;
 using musubi::image::Next;
-using musubi::omp::LockWord;
+using musubi::omp::LockUnit;
 using musubi::omp::NestLockWord;
 
 using OfMutex = int (*)(pthread_mutex_t*);
@@ -33,11 +33,9 @@ constinit Next<OfMutex> next_lock("pthread_mutex_lock"), next_trylock("pthread_m
 constinit Next<OfMutexUntil> next_timedlock("pthread_mutex_timedlock");
 constinit Next<OfMutexUntilOfClock> next_clocklock("pthread_mutex_clocklock");
 
-// The fields that glibc uses for the same: lock, depth and owner lie before the kind.
-LockWord& word_of(pthread_mutex_t* mutex) {
-  static_assert(offsetof(pthread_mutex_t, __data.__kind) >= sizeof(NestLockWord));
-  return *reinterpret_cast<LockWord*>(mutex);
-}
+// The fields that glibc uses for the same: depth and owner lie before the kind.
+static_assert(offsetof(pthread_mutex_t, __data.__kind) >= sizeof(NestLockWord));
+static_assert(sizeof(pthread_mutex_t) >= std::size_t{1} << static_cast<unsigned>(LockUnit::mutex));
 NestLockWord& nest_word_of(pthread_mutex_t* mutex) {
   return *reinterpret_cast<NestLockWord*>(mutex);
 }
@@ -51,13 +49,13 @@ bool knows_owner(const pthread_mutex_t* mutex) {
 int check_depth(pthread_mutex_t* mutex, int error) {
   NestLockWord& word = nest_word_of(mutex);
   if (word.depth == 1 || (mutex->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE) return 0;
-  musubi::omp::unset_nest_lock(word);
+  musubi::omp::unset_nest_lock(word, LockUnit::mutex);
   return error;
 }
 
 int try_shared(pthread_mutex_t* mutex) {
-  if (!knows_owner(mutex)) return musubi::omp::test_lock(word_of(mutex)) ? 0 : EBUSY;
-  if (musubi::omp::test_nest_lock(nest_word_of(mutex)) == 0) return EBUSY;
+  if (!knows_owner(mutex)) return musubi::omp::test_lock(mutex, LockUnit::mutex) ? 0 : EBUSY;
+  if (musubi::omp::test_nest_lock(nest_word_of(mutex), LockUnit::mutex) == 0) return EBUSY;
   return check_depth(mutex, EBUSY);
 }
 
@@ -77,10 +75,10 @@ MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   if (job_that_shares(mutex) == nullptr) return next_lock.get()(mutex);
   musubi::omp::note_stack(__builtin_frame_address(0));
   if (!knows_owner(mutex)) {
-    musubi::omp::set_lock(word_of(mutex));
+    musubi::omp::set_lock(mutex, LockUnit::mutex);
     return 0;
   }
-  musubi::omp::set_nest_lock(nest_word_of(mutex));
+  musubi::omp::set_nest_lock(nest_word_of(mutex), LockUnit::mutex);
   return check_depth(mutex, EDEADLK);
 }
 
@@ -111,9 +109,9 @@ MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   if (job_that_shares(mutex) == nullptr) return next_unlock.get()(mutex);
   musubi::omp::note_stack(__builtin_frame_address(0));
   if (knows_owner(mutex)) {
-    musubi::omp::unset_nest_lock(nest_word_of(mutex));
+    musubi::omp::unset_nest_lock(nest_word_of(mutex), LockUnit::mutex);
   } else {
-    musubi::omp::unset_lock(word_of(mutex));
+    musubi::omp::unset_lock(mutex, LockUnit::mutex);
   }
   return 0;
 }
@@ -121,6 +119,5 @@ MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
 MUSUBI_EXPORT int pthread_mutex_destroy(pthread_mutex_t* mutex) noexcept {
   if (is_of_parent(mutex)) return 0;  // of one thread
   if (job_that_shares(mutex) == nullptr) return next_destroy.get()(mutex);
-  musubi::omp::destroy_lock(word_of(mutex));
-  return 0;
+  return 0;  // nothing is left of it
 }

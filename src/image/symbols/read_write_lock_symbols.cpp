@@ -4,8 +4,10 @@
 #include <cerrno>
 
 #include "image/symbols/exported.h"
+#include "image/symbols/moments.h"
 #include "image/symbols/next_function.h"
 #include "image/symbols/shared_word.h"
+#include "omp/backoff.h"
 #include "omp/locks.h"
 #include "omp/thread.h"
 
@@ -14,9 +16,12 @@ namespace {
 using musubi::image::is_of_parent;
 using musubi::image::job_that_shares;
 using musubi::image::Next;
+using musubi::omp::LockUnit;
 using musubi::omp::NestLockWord;
 
 using OfRwLock = int (*)(pthread_rwlock_t*);
+using UntilMoment = int (*)(pthread_rwlock_t*, const timespec*);
+using UntilClock = int (*)(pthread_rwlock_t*, clockid_t, const timespec*);
 constinit Next<OfRwLock> next_rdlock("pthread_rwlock_rdlock"), next_wrlock("pthread_rwlock_wrlock"),
     next_tryrdlock("pthread_rwlock_tryrdlock"), next_trywrlock("pthread_rwlock_trywrlock"),
     next_rwunlock("pthread_rwlock_unlock"), next_rwdestroy("pthread_rwlock_destroy");
@@ -26,12 +31,26 @@ NestLockWord& nest_word_of(pthread_rwlock_t* lock) {
 }
 
 int hold_alone(pthread_rwlock_t* lock) {
-  musubi::omp::set_nest_lock(nest_word_of(lock));
+  musubi::omp::set_nest_lock(nest_word_of(lock), LockUnit::mutex);
   return 0;
 }
 
 int try_to_hold_alone(pthread_rwlock_t* lock) {
-  return musubi::omp::test_nest_lock(nest_word_of(lock)) != 0 ? 0 : EBUSY;
+  return musubi::omp::test_nest_lock(nest_word_of(lock), LockUnit::mutex) != 0 ? 0 : EBUSY;
+}
+
+constinit Next<UntilMoment> next_timedrdlock("pthread_rwlock_timedrdlock"),
+    next_timedwrlock("pthread_rwlock_timedwrlock");
+constinit Next<UntilClock> next_clockrdlock("pthread_rwlock_clockrdlock"),
+    next_clockwrlock("pthread_rwlock_clockwrlock");
+
+int hold_alone_until(pthread_rwlock_t* lock, clockid_t clock, const timespec* moment) {
+  musubi::omp::Backoff backoff(musubi::runtime::Wait::lock, 0, reinterpret_cast<std::uintptr_t>(lock));
+  while (try_to_hold_alone(lock) == EBUSY) {
+    if (musubi::image::has_passed(clock, *moment)) return ETIMEDOUT;
+    backoff.pause();
+  }
+  return 0;
 }
 
 }  // namespace
@@ -68,13 +87,30 @@ MUSUBI_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
   if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_rwunlock.get()(lock);
   musubi::omp::note_stack(__builtin_frame_address(0));
-  musubi::omp::unset_nest_lock(nest_word_of(lock));
+  musubi::omp::unset_nest_lock(nest_word_of(lock), LockUnit::mutex);
   return 0;
 }
 
 MUSUBI_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
   if (is_of_parent(lock)) return 0;  // of one thread
   if (job_that_shares(lock) == nullptr) return next_rwdestroy.get()(lock);
-  musubi::omp::destroy_lock(nest_word_of(lock).lock);
-  return 0;
+  return 0;  // nothing is left of it
 }
+
+#define MUSUBI_LOCK_UNTIL(name)                                                                           \
+  MUSUBI_EXPORT int pthread_rwlock_timed##name(pthread_rwlock_t* lock, const timespec* moment) noexcept { \
+    if (is_of_parent(lock)) return 0; /* of one thread */                                                 \
+    if (job_that_shares(lock) == nullptr) return next_timed##name.get()(lock, moment);                    \
+    musubi::omp::note_stack(__builtin_frame_address(0));                                                  \
+    return hold_alone_until(lock, CLOCK_REALTIME, moment);                                                \
+  }                                                                                                       \
+  MUSUBI_EXPORT int pthread_rwlock_clock##name(pthread_rwlock_t* lock, clockid_t clock,                   \
+                                               const timespec* moment) noexcept {                         \
+    if (is_of_parent(lock)) return 0; /* of one thread */                                                 \
+    if (job_that_shares(lock) == nullptr) return next_clock##name.get()(lock, clock, moment);             \
+    musubi::omp::note_stack(__builtin_frame_address(0));                                                  \
+    return hold_alone_until(lock, clock, moment);                                                         \
+  }
+MUSUBI_LOCK_UNTIL(rdlock)
+MUSUBI_LOCK_UNTIL(wrlock)
+#undef MUSUBI_LOCK_UNTIL

@@ -1,5 +1,6 @@
 // Other programs: what posix_spawn and exec get. The kernel reads it in another process or thread, which
 // cannot open shared memory.
+#include <fcntl.h>
 #include <spawn.h>
 #include <unistd.h>
 
@@ -8,15 +9,22 @@
 #include <string>
 #include <vector>
 
+#include "config/environment.h"
 #include "image/fork.h"
+#include "image/invited_environment.h"
+#include "image/open_file_limit.h"
+#include "image/program_exit.h"
+#include "image/refusal.h"
 #include "image/refused_call.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/next_function.h"
+#include "os/binding.h"
 
 namespace {
 
 using musubi::image::current_job;
+using musubi::image::InvitedEnvironment;
 using musubi::image::Job;
 using musubi::image::job_of_memory;
 using musubi::image::KernelAccess;
@@ -44,7 +52,9 @@ constinit Next<Spawn> next_spawn("posix_spawn"), next_spawnp("posix_spawnp");
 
 int spawn(Spawn next, pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
           const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
-  if (job_of_memory() == nullptr) return next(process, path, actions, attributes, arguments, environment);
+  if (job_of_memory() == nullptr) {
+    return next(process, path, actions, attributes, arguments, InvitedEnvironment(environment).get());
+  }
   if (Job* const job = current_job()) {
     job->descriptors.make_all_usable();
     job->children.note_child();
@@ -56,9 +66,11 @@ int spawn(Spawn next, pid_t* process, const char* path, const posix_spawn_file_a
   if (actions != nullptr) private_actions = *actions;
   if (attributes != nullptr) private_attributes = *attributes;
   pid_t made = -1;
+  const musubi::os::Unbound unbound;
   const int error = next(&made, private_path.c_str(), actions != nullptr ? &private_actions : nullptr,
                          attributes != nullptr ? &private_attributes : nullptr, private_arguments.get(),
                          private_environment.get());
+  if (error == 0) musubi::image::give_users_limit(made);
   if (error == 0 && process != nullptr) *process = made;
   return error;
 }
@@ -75,20 +87,46 @@ void open_for_exec(const char* path, char* const* arguments, char* const* enviro
   errno = kept_errno;
 }
 
-// The launcher's invitation is used up, and the other ranks would stay behind.
-void report_end_of_rank() {
+// Whether the kernel, or for a name without a slash the C library, finds such a program.
+bool is_executable(const char* file, bool by_path) {
+  const std::string name = file;
+  if (!by_path || name.find('/') != std::string::npos) return ::access(name.c_str(), X_OK) == 0;
+  std::string path = musubi::config::environment_variable("PATH").value_or("/bin:/usr/bin") + ":";
+  for (std::size_t colon; (colon = path.find(':')) != std::string::npos; path.erase(0, colon + 1)) {
+    const std::string folder = path.substr(0, colon);
+    if (::access(((folder.empty() ? "." : folder) + "/" + name).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+bool is_rank_of_several() {
   Job* const job = current_job();
-  if (job == nullptr || job->runtime.ranks() == 1 || !job->children.is_this_process()) return;
+  return job != nullptr && job->runtime.ranks() > 1 && job->children.is_this_process();
+}
+
+// The launcher's invitation is used up, and the other ranks would stay behind: they leave. The job's status
+// is that of the program which comes.
+void leave_to_program() {
   musubi::image::report_refused_call(
       "exec replaces this rank by a program that is no part of the job: it runs in one process, and the job "
       "ends with it",
       "name that program to musubi run, or start it by a shell script with `exec`");
+  if (current_job()->is_first_rank()) musubi::image::leave_job(-1);
 }
 
-int exec(Exec next, const char* path, char* const* arguments, char* const* environment) {
-  report_end_of_rank();
+void refuse_if_gone(bool has_left) {
+  if (has_left) musubi::image::refuse(126, "exec has failed, but the other ranks have left");
+}
+
+int exec(Next<Exec>& next, const char* path, char* const* arguments, char* const* environment) {
   open_for_exec(path, arguments, environment);
-  return next(path, arguments, environment);
+  const bool leaves = is_rank_of_several() && is_executable(path, &next == &next_execvpe);
+  if (leaves) leave_to_program();
+  const musubi::image::UsersLimit users_limit;
+  const musubi::os::Unbound unbound;
+  const int result = next.get()(path, arguments, InvitedEnvironment(environment).get());
+  refuse_if_gone(leaves);
+  return result;
 }
 
 // Arguments of execl and its kin, up to the null; malloc is not for a child made by fork.
@@ -123,32 +161,37 @@ MUSUBI_EXPORT int posix_spawnp(pid_t* process, const char* file, const posix_spa
 }
 
 MUSUBI_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) noexcept {
-  return exec(next_execve.get(), path, arguments, environment);
+  return exec(next_execve, path, arguments, environment);
 }
 MUSUBI_EXPORT int execv(const char* path, char* const* arguments) noexcept {
-  return exec(next_execve.get(), path, arguments, environ);
+  return exec(next_execve, path, arguments, environ);
 }
 MUSUBI_EXPORT int execvpe(const char* file, char* const* arguments, char* const* environment) noexcept {
-  return exec(next_execvpe.get(), file, arguments, environment);
+  return exec(next_execvpe, file, arguments, environment);
 }
 MUSUBI_EXPORT int execvp(const char* file, char* const* arguments) noexcept {
-  return exec(next_execvpe.get(), file, arguments, environ);
+  return exec(next_execvpe, file, arguments, environ);
 }
 MUSUBI_EXPORT int fexecve(int file, char* const* arguments, char* const* environment) noexcept {
-  report_end_of_rank();
   open_for_exec(nullptr, arguments, environment);
-  return next_fexecve.get()(file, arguments, environment);
+  const bool leaves = is_rank_of_several() && ::fcntl(file, F_GETFD) >= 0;
+  if (leaves) leave_to_program();
+  const musubi::image::UsersLimit users_limit;
+  const musubi::os::Unbound unbound;
+  const int result = next_fexecve.get()(file, arguments, InvitedEnvironment(environment).get());
+  refuse_if_gone(leaves);
+  return result;
 }
 
-#define MUSUBI_EXEC_LIST(name, next, environment_of)                             \
-  MUSUBI_EXPORT int name(const char* path, const char* first, ...) noexcept {    \
-    Arguments arguments;                                                         \
-    va_list rest;                                                                \
-    va_start(rest, first);                                                       \
-    const bool complete = read_arguments(arguments, first, rest);                \
-    [[maybe_unused]] char* const* const environment = environment_of;            \
-    va_end(rest);                                                                \
-    return complete ? exec(next.get(), path, arguments.get(), environment) : -1; \
+#define MUSUBI_EXEC_LIST(name, next, environment_of)                          \
+  MUSUBI_EXPORT int name(const char* path, const char* first, ...) noexcept { \
+    Arguments arguments;                                                      \
+    va_list rest;                                                             \
+    va_start(rest, first);                                                    \
+    const bool complete = read_arguments(arguments, first, rest);             \
+    [[maybe_unused]] char* const* const environment = environment_of;         \
+    va_end(rest);                                                             \
+    return complete ? exec(next, path, arguments.get(), environment) : -1;    \
   }
 MUSUBI_EXEC_LIST(execl, next_execve, environ)
 MUSUBI_EXEC_LIST(execlp, next_execvpe, environ)

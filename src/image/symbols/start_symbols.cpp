@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "image/held_constructors.h"
+#include "image/invited_environment.h"
 #include "image/job.h"
 #include "image/library_choice.h"
 #include "image/loaded_objects.h"
@@ -35,6 +36,8 @@ void initialise_nothing(int, char**, char**) {}
 
 // Not a rank: what was held back runs as if it had not been.
 void start_plainly(const musubi::image::ProgramArguments& arguments) {
+  if (musubi::runtime::is_invited()) musubi::runtime::give_back_stack_limit();
+  musubi::image::keep_invitation();
   std::vector<link_map*> objects = musubi::image::linked_objects();
   // The C library itself starts the program.
   musubi::image::give_back_constructors(*objects.front());
@@ -54,8 +57,8 @@ bool joins() {
   if (!uses_openmp()) return false;
   if (musubi::runtime::is_below_invited()) {
     musubi::image::refuse(125,
-                          "a program with OpenMP was started by a shell that is no part of the job: name the "
-                          "program itself, or let the shell `exec` it");
+                          "a program with OpenMP was started by another program that is no part of the job: "
+                          "name the program itself, or let a shell `exec` it");
   }
   return true;
 }
@@ -69,6 +72,7 @@ MUSUBI_EXPORT int __libc_start_main(Main main, int argument_count, char** argume
   if (start == nullptr) std::abort();
   const musubi::image::ProgramArguments given{argument_count, arguments, environ};
   if (joins()) {
+    if (musubi::runtime::is_invited()) musubi::runtime::start_again_if_misplaced(arguments);
     main_of_program = main;
     main = run_instead_of_main;
     if (init != nullptr) {

@@ -79,10 +79,25 @@ int set_buffer(std::FILE* stream, char* buffer, int mode, std::size_t bytes) {
     va_end(arguments);                                                                              \
     return open_file(directory, path, flags, mode);                                                 \
   }
+#define MUSUBI_OPEN_CHECKED(name)                                               \
+  MUSUBI_EXPORT int wrapped_##name(const char* path, int flags) __asm__(#name); \
+  int wrapped_##name(const char* path, int flags) {                             \
+    return open_file(AT_FDCWD, path, flags, 0);                                 \
+  }
+#define MUSUBI_OPEN_AT_CHECKED(name)                                                           \
+  MUSUBI_EXPORT int wrapped_##name(int directory, const char* path, int flags) __asm__(#name); \
+  int wrapped_##name(int directory, const char* path, int flags) {                             \
+    return open_file(directory, path, flags, 0);                                               \
+  }
 MUSUBI_OPEN(open)
 MUSUBI_OPEN(open64)
 MUSUBI_OPEN_AT(openat)
 MUSUBI_OPEN_AT(openat64)
+// Fortified programs call these; without a mode.
+MUSUBI_OPEN_CHECKED(__open_2)
+MUSUBI_OPEN_CHECKED(__open64_2)
+MUSUBI_OPEN_AT_CHECKED(__openat_2)
+MUSUBI_OPEN_AT_CHECKED(__openat64_2)
 
 MUSUBI_EXPORT int setvbuf(std::FILE* stream, char* buffer, int mode, std::size_t bytes) noexcept {
   return set_buffer(stream, buffer, mode, bytes);

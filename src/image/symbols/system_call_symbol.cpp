@@ -1,7 +1,13 @@
 // syscall(2): the calls about signals, the process and words of shared memory, by number, end where their
 // named relatives do.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,11 +15,12 @@
 
 #include "heap/heap.h"
 #include "image/refused_call.h"
+#include "image/symbols/affinity_calls.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/futex_calls.h"
+#include "image/symbols/numbered_calls.h"
 #include "image/symbols/user_signals.h"
 #include "os/signal_calls.h"
-#include "os/system_call.h"
 
 namespace musubi::image {
 namespace {
@@ -25,6 +32,11 @@ struct KernelAction {
   void (*restorer)();
   os::SignalBits mask;
 };
+
+template <class Pointer>
+Pointer as(long word) {
+  return reinterpret_cast<Pointer>(word);
+}
 
 long set_action(vm::UserSignals& signals, int signal, const KernelAction* set, KernelAction* old) {
   struct sigaction wanted {
@@ -54,6 +66,12 @@ long set_mask_of(vm::UserSignals& signals, int how, const os::SignalBits* set, o
   return 0;
 }
 
+long as_call(long result) {
+  if (result >= 0 || result < -4095) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
+
 // Of the process, by the id that the program knows. False: as the kernel has it.
 bool is_about_process(long number, const long* given, long& result) {
   switch (number) {
@@ -70,8 +88,41 @@ bool is_about_process(long number, const long* given, long& result) {
       result =
           ::tgkill(static_cast<pid_t>(given[0]), static_cast<pid_t>(given[1]), static_cast<int>(given[2]));
       return true;
+    case SYS_sched_getaffinity:
+      result = as_call(processors_of(static_cast<pid_t>(given[0]), static_cast<std::size_t>(given[1]),
+                                     reinterpret_cast<void*>(given[2])));
+      return true;
+    case SYS_sched_setaffinity:
+      result = as_call(set_processors_of(static_cast<pid_t>(given[0]), static_cast<std::size_t>(given[1]),
+                                         reinterpret_cast<const void*>(given[2])));
+      return true;
     case SYS_fork:
       result = ::fork();
+      return true;
+    case SYS_execve:
+      result = ::execve(as<const char*>(given[0]), as<char* const*>(given[1]), as<char* const*>(given[2]));
+      return true;
+    case SYS_wait4:
+      result = ::wait4(static_cast<pid_t>(given[0]), as<int*>(given[1]), static_cast<int>(given[2]),
+                       as<struct rusage*>(given[3]));
+      return true;
+    case SYS_waitid:
+      result = ::waitid(static_cast<idtype_t>(given[0]), static_cast<id_t>(given[1]),
+                        as<siginfo_t*>(given[2]), static_cast<int>(given[3]));
+      return true;
+    case SYS_setrlimit:
+      result = ::setrlimit(static_cast<__rlimit_resource>(given[0]), as<const rlimit*>(given[1]));
+      return true;
+    case SYS_prlimit64:
+      result = ::prlimit(static_cast<pid_t>(given[0]), static_cast<__rlimit_resource>(given[1]),
+                         as<const rlimit*>(given[2]), as<rlimit*>(given[3]));
+      return true;
+    case SYS_setitimer:
+      result = ::setitimer(static_cast<__itimer_which>(given[0]), as<const itimerval*>(given[1]),
+                           as<itimerval*>(given[2]));
+      return true;
+    case SYS_getitimer:
+      result = ::getitimer(static_cast<__itimer_which>(given[0]), as<itimerval*>(given[1]));
       return true;
     case SYS_clone:
     case SYS_clone3:
@@ -82,6 +133,48 @@ bool is_about_process(long number, const long* given, long& result) {
           "call fork, posix_spawn or pthread_create");
       errno = ENOSYS;
       result = -1;
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Of files, in the same way.
+bool is_about_file(long number, const long* given, long& result) {
+  const auto number_at = [given](int place) { return static_cast<int>(given[place]); };
+  switch (number) {
+    case SYS_open:
+      result = ::open(as<const char*>(given[0]), number_at(1), static_cast<mode_t>(given[2]));
+      return true;
+    case SYS_openat:
+      result = ::openat(number_at(0), as<const char*>(given[1]), number_at(2), static_cast<mode_t>(given[3]));
+      return true;
+    case SYS_fcntl:
+      result = ::fcntl(number_at(0), number_at(1), given[2]);
+      return true;
+    case SYS_ioctl:
+      result = ::ioctl(number_at(0), static_cast<unsigned long>(given[1]), given[2]);
+      return true;
+    case SYS_close:
+      result = ::close(number_at(0));
+      return true;
+    case SYS_close_range:
+      result = ::close_range(static_cast<unsigned>(given[0]), static_cast<unsigned>(given[1]), number_at(2));
+      return true;
+    case SYS_dup2:
+      result = ::dup2(number_at(0), number_at(1));
+      return true;
+    case SYS_dup3:
+      result = ::dup3(number_at(0), number_at(1), number_at(2));
+      return true;
+    case SYS_umask:
+      result = ::umask(static_cast<mode_t>(given[0]));
+      return true;
+    case SYS_fchdir:
+      result = ::fchdir(number_at(0));
+      return true;
+    case SYS_chdir:
+      result = ::chdir(as<const char*>(given[0]));
       return true;
     default:
       return false;
@@ -119,11 +212,9 @@ MUSUBI_EXPORT long syscall(long number, ...) noexcept {
   long done;
   if (musubi::heap::process_heap.serves(MUSUBI_CALLER) &&
       (number == SYS_futex ? musubi::image::does_shared_futex(given, done)
-                           : musubi::image::is_about_process(number, given, done))) {
+                           : musubi::image::is_about_process(number, given, done) ||
+                                 musubi::image::is_about_file(number, given, done))) {
     return done;
   }
-  const long result = os::system_call(number, given[0], given[1], given[2], given[3], given[4], given[5]);
-  if (result >= 0 || result < -4095) return result;
-  errno = static_cast<int>(-result);
-  return -1;
+  return musubi::image::call_by_number(number, given);
 }

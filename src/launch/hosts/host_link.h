@@ -30,7 +30,8 @@ enum class HostState {
 struct HostLink {
   std::string name;
   RankRange ranks;
-  std::uint16_t place = 0;  // those with equal ones share a host
+  std::vector<std::uint32_t> threads;  // of each of them
+  std::uint16_t place = 0;             // those with equal ones share a host
   HostState state = HostState::called;
   RshProcess rsh;  // none, when another launcher has started the proxy
   Channel channel;

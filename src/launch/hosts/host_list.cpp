@@ -125,28 +125,4 @@ Result<std::vector<HostSlots>> parse_host_file(std::string_view contents) {
   return hosts;
 }
 
-Result<std::vector<HostRanks>> place_on_hosts(const std::vector<HostSlots>& hosts,
-                                              std::optional<std::uint32_t> ranks) {
-  std::uint64_t slots = 0;
-  for (const HostSlots& host : hosts) slots += host.slots;
-  const std::uint64_t wanted = ranks.value_or(slots);
-  if (wanted > slots) {
-    return Error{std::to_string(wanted) + " ranks do not fit: the hosts have " + std::to_string(slots) +
-                 " slots; give more, as in h1:4"};
-  }
-  if (wanted > ranks_max) {
-    return Error{"the hosts have " + std::to_string(wanted) + " slots, and a job at most " +
-                 std::to_string(ranks_max) + " ranks; name fewer, or give -n"};
-  }
-  std::vector<HostRanks> placed;
-  std::uint32_t first = 0;
-  for (const HostSlots& host : hosts) {
-    const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(host.slots, wanted - first));
-    if (count == 0) break;
-    placed.push_back({host.name, {first, count}});
-    first += count;
-  }
-  return placed;
-}
-
 }  // namespace musubi::launch

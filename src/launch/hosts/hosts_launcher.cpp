@@ -20,6 +20,7 @@ HostLink link_to(const HostRanks& host, std::size_t place, os::FileDescriptor in
   HostLink link;
   link.name = host.name;
   link.ranks = host.ranks;
+  link.threads = host.threads;
   link.place = static_cast<std::uint16_t>(place);
   link.channel = Channel(std::move(in), std::move(out), true, static_cast<std::uint64_t>(patience.count()));
   return link;
@@ -124,8 +125,10 @@ Result<std::vector<HostExamination>> HostsLauncher::examine(HostsPlan plan) {
   std::vector<HostExamination> examinations;
   for (HostLink& host : hosts.value()) {
     const std::uint64_t answer_ns = host.answered_ns == 0 ? 0 : host.answered_ns - host.called_ns;
-    examinations.push_back(
-        {{host.name, host.ranks}, text_of({host.name, host.refusal}), answer_ns, std::move(host.facts)});
+    examinations.push_back({{host.name, host.ranks, host.threads},
+                            text_of({host.name, host.refusal}),
+                            answer_ns,
+                            std::move(host.facts)});
   }
   return examinations;
 }

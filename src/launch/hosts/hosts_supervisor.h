@@ -49,6 +49,7 @@ class HostsSupervisor final : private JobControl::Commands {
   void take(std::size_t index, Message& message);
   void take_at_start(std::size_t index, const Message& message);
   void take_of_ranks(std::size_t index, Message& message);
+  void take_joined(Rank rank);
   void take_output(HostLink& host, Message& message);
   void gather(HostLink& host, std::string& body);
   void ask_for_clock(HostLink& host);

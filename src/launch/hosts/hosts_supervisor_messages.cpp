@@ -100,6 +100,7 @@ void HostsSupervisor::send_order(HostLink& host, const Message& message) {
   JobOrder order = plan_.order;
   order.host = host.name;
   order.here = host.ranks;
+  order.threads_per_rank = std::ranges::max(host.threads);
   // A connection that anybody on the way can read does not carry it; such a proxy knows it.
   if (!host.is_called()) order.welcome.secret.clear();
   for (const HostLink& other : hosts_) {
@@ -113,7 +114,7 @@ void HostsSupervisor::take_of_ranks(std::size_t index, Message& message) {
   HostLink& host = hosts_[index];
   switch (message.kind) {
     case MessageKind::joined:
-      return control_.verdict().joined(Rank(static_cast<std::uint32_t>(message.number)));
+      return take_joined(Rank(static_cast<std::uint32_t>(message.number)));
     case MessageKind::finished:
       return control_.verdict().finished(
           Rank(static_cast<std::uint32_t>(static_cast<std::uint64_t>(message.number) >> 32)),
@@ -153,6 +154,14 @@ void HostsSupervisor::take_of_ranks(std::size_t index, Message& message) {
       return host.channel.close();
     default:
       return lose(host, "it says what no proxy says");
+  }
+}
+
+void HostsSupervisor::take_joined(Rank rank) {
+  control_.verdict().joined(rank);
+  if (rank != Rank{0}) return;
+  for (HostLink& host : hosts_) {
+    if (host.serves()) host.channel.send(MessageKind::welcome_others);
   }
 }
 

@@ -38,6 +38,7 @@ enum class MessageKind : std::uint32_t {
   signal_all,        // number: the signal
   signal_rank_zero,  // to the proxy that has it
   no_prompt,         // the job is ending
+  welcome_others,    // rank 0 has joined
   // Standard input of rank 0.
   input,         // launcher; body: bytes
   input_end,     // launcher

@@ -37,7 +37,7 @@ struct JobOrder {
   std::string program;                   // a whole path
   std::vector<std::string> arguments;    // with the program's name as the first
   std::vector<std::string> environment;  // the ranks', in whole
-  std::uint64_t stack_bytes = 0;         // RLIMIT_STACK: it moves the addresses of mappings
+  std::uint64_t stack_bytes = 0;         // RLIMIT_STACK
   std::uint32_t file_mask = 0;           // umask
   std::uint32_t ranks = 1;               // of the job
   RankRange here;

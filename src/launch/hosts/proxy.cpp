@@ -1,7 +1,6 @@
 #include "launch/hosts/proxy.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include "bootstrap/local/address_layout.h"
 #include "launch/hosts/proxy_loop.h"
 #include "launch/local/rank_process.h"
 #include "launch/local/start_ranks.h"
@@ -28,16 +28,6 @@ Channel channel_of(int from, int to) {
   ::dup2(nothing.number(), STDIN_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   return {std::move(in), std::move(out), false, patience_at_start_ns};
-}
-
-Result<void> limit_stacks(std::uint64_t bytes) {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_STACK, &limit);
-  limit.rlim_cur = bytes;
-  if (::setrlimit(RLIMIT_STACK, &limit) == 0) return {};
-  return Error{
-      "the stack limit of the launcher is not allowed here, and the ranks' addresses depend on it; raise it "
-      "here, or run the launcher with a smaller `ulimit -s`"};
 }
 
 // Begins to serve; the loop does the rest.
@@ -109,7 +99,8 @@ class Proxy {
                    "; start the job in a folder that all hosts have"};
     }
     ::umask(order_.file_mask);
-    return limit_stacks(order_.stack_bytes);
+    bootstrap::local::set_stack_limit(order_.stack_bytes);
+    return {};
   }
 
   LaunchPlan plan() {

@@ -151,6 +151,8 @@ void ProxyLoop::obey(const Message& message) {
     case MessageKind::signal_rank_zero:
       if (order_.here.holds(Rank(0))) guard_.signal(Rank(0), static_cast<int>(message.number));
       return;
+    case MessageKind::welcome_others:
+      return guard_.welcome_others();
     case MessageKind::no_prompt:
       return guard_.relay().expect_no_prompt();
     case MessageKind::input:

@@ -155,6 +155,13 @@ void RankGuard::broken_protocol(Rank rank) {
   member(rank).process.link.close();
 }
 
+void RankGuard::welcome_others() {
+  if (!joins_by_preload(plan_)) return;
+  for (std::uint32_t index = 0; index < members_.size(); ++index) {
+    if (ranks_[index] != Rank{0}) members_[index].process.link.welcome(welcome_of(plan_, ranks_[index]));
+  }
+}
+
 void RankGuard::reply(const std::shared_ptr<const std::string>& blobs) {
   for (std::uint32_t index = 0; index < members_.size(); ++index) {
     members_[index].process.link.reply(blobs);

@@ -45,6 +45,8 @@ class RankGuard final : private PipeWatcher {
   void settle();
 
   OutputRelay& relay() { return relay_; }
+  // Rank 0 has joined: the others become the program, where they have waited for that.
+  void welcome_others();
   // The blobs of all ranks of the job, to each rank here.
   void reply(const std::shared_ptr<const std::string>& blobs);
   void signal_all(int number);

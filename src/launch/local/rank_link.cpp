@@ -17,6 +17,10 @@ Received RankLink::receive(Frame& frame) {
   return receive_frame(socket_.number(), true, frame);
 }
 
+void RankLink::welcome(const Welcome& welcome) {
+  if (open()) send_frame(socket_.number(), FrameKind::welcome, 0, 0, format_welcome(welcome), true);
+}
+
 void RankLink::send(FrameKind kind) {
   if (open()) send_frame(socket_.number(), kind, 0, 0, {}, true);
 }

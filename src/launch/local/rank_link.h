@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bootstrap/local/frame.h"
+#include "bootstrap/local/welcome.h"
 #include "os/memory.h"
 
 namespace musubi::launch {
@@ -22,6 +23,8 @@ class RankLink {
 
   // REQUIRES: open().
   bootstrap::local::Received receive(bootstrap::local::Frame& frame);
+  // The first frame, which the rank reads when it joins.
+  void welcome(const bootstrap::local::Welcome& welcome);
   // A frame without a body. Lost when the rank takes nothing, because it is dead or about to be.
   void send(bootstrap::local::FrameKind kind);
 

@@ -1,8 +1,7 @@
 #include "launch/local/rank_process.h"
 
 #include <fcntl.h>
-#include <sched.h>
-#include <sys/personality.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -13,8 +12,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bootstrap/local/address_layout.h"
+#include "bootstrap/local/invitation.h"
 #include "config/environment.h"
-#include "launch/local/invite.h"
+#include "os/binding.h"
 #include "os/wait_id.h"
 
 namespace musubi::launch {
@@ -72,13 +73,6 @@ Error explain(const LaunchPlan& plan, Failure failure) {
   return Error{cause};
 }
 
-void pin_to(const std::vector<std::uint32_t>& processors) {
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  for (const std::uint32_t processor : processors) CPU_SET(processor, &mine);
-  ::sched_setaffinity(0, sizeof mine, &mine);
-}
-
 // Runs in the child. The launcher has one thread when it forks, so anything may be called.
 class Child {
  public:
@@ -87,29 +81,41 @@ class Child {
       : plan_(plan), rank_(rank), files_(files), inherited_(inherited), launcher_(launcher) {}
 
   [[noreturn]] void become_program(int socket, int output, int error, int failure_pipe) {
-    const Failure failure = prepare(socket, output, error);
+    const Failure failure = prepare(socket, output, error, failure_pipe);
     [[maybe_unused]] const ssize_t written = ::write(failure_pipe, &failure, sizeof failure);
     ::_exit(127);
   }
 
  private:
-  Failure prepare(int socket, int output, int error) {
+  Failure prepare(int socket, int output, int error, int failure_pipe) {
     // The kernel kills the rank with its launcher, however that ends. Had it ended already, nobody would.
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != launcher_)
       return {Step::death_signal, errno};
-    const int persona = ::personality(0xffffffff);
-    const bool fixed =
-        persona >= 0 && ::personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE) >= 0;
-    if (!fixed && !plan_.plain) return {Step::addresses, errno};
-    if (!plan_.processors.empty()) pin_to(plan_.processors[plan_.here.index(rank_)]);
+    if (!plan_.plain) {
+      bool fixed = false;
+      stack_limit_ = ask_for_usual_layout(fixed);
+      if (!fixed) return {Step::addresses, EPERM};
+    }
+    // Others bind their threads themselves, which the program does not see.
+    if (plan_.plain && !plan_.processors.empty()) os::bind_process(plan_.processors[plan_.here.index(rank_)]);
     if (!arrange_files(socket, output, error)) return {Step::files, errno};
     ::setrlimit(RLIMIT_NOFILE, &inherited_.open_files);
     ::sigaction(SIGPIPE, &inherited_.pipe_action, nullptr);
     // The terminal's quit key asks for a report of the launcher. A program may handle the signal as well.
     if (!plan_.plain) ::signal(SIGQUIT, SIG_IGN);
     ::sigprocmask(SIG_SETMASK, &inherited_.signal_mask, nullptr);
+    await_welcome(socket, failure_pipe);
     execute();
     return {Step::execute, errno};
+  }
+
+  // Until rank 0 has joined, which has become the program then. The launcher waits no longer.
+  static void await_welcome(int socket, int failure_pipe) {
+    pollfd welcome{socket, POLLIN, 0};
+    if (::poll(&welcome, 1, 0) != 0) return;
+    ::close(failure_pipe);
+    while (::poll(&welcome, 1, -1) < 0) {
+    }
   }
 
   bool arrange_files(int socket, int output, int error) {
@@ -124,7 +130,8 @@ class Child {
 
   void execute() {
     const Invitation invitation{files_.socket_slot, rank_,        plan_.ranks,
-                                ::getpid(),         files_.board, std::max(files_.events, 0)};
+                                ::getpid(),         files_.board, std::max(files_.events, 0),
+                                stack_limit_};
     const std::string variable = std::string(config::job_variable) + "=";
     std::vector<std::string> environment = plan_.environment;
     std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(variable); });
@@ -145,9 +152,22 @@ class Child {
   const InheritedFiles files_;
   const InheritedState& inherited_;
   const pid_t launcher_;
+  std::uint64_t stack_limit_ = 0;  // the user's
 };
 
 }  // namespace
+
+bool joins_by_preload(const LaunchPlan& plan) {
+  return std::ranges::any_of(plan.environment, [](const std::string& variable) {
+    return variable.starts_with("LD_PRELOAD=") && variable.find("libmusubi-omp.so") != std::string::npos;
+  });
+}
+
+Welcome welcome_of(const LaunchPlan& plan, Rank rank) {
+  Welcome welcome = plan.welcome;
+  if (!plan.processors.empty()) welcome.processors = plan.processors[plan.here.index(rank)];
+  return welcome;
+}
 
 Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles files,
                                const InheritedState& inherited) {
@@ -160,11 +180,9 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return failed("make a socket", errno);
-  os::FileDescriptor launcher_end(ends[0]), rank_end(ends[1]);
-  const std::string welcome = format_welcome(plan.welcome);
-  if (const int failure = send_frame(ends[0], FrameKind::welcome, 0, 0, welcome, true); failure != 0)
-    return failed("write to a socket", failure);
-
+  RankLink link{os::FileDescriptor(ends[0])};
+  const os::FileDescriptor rank_end(ends[1]);
+  if (rank.value == 0 || !joins_by_preload(plan)) link.welcome(welcome_of(plan, rank));
   const pid_t launcher = ::getpid();
   const pid_t process_id = ::fork();
   if (process_id < 0) return failed("start a process", errno);
@@ -188,7 +206,7 @@ Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles
     ::waitpid(process_id, nullptr, 0);
     return process.process.number() < 0 ? failed("watch a process", pidfd_error) : explain(plan, failure);
   }
-  process.link = RankLink(std::move(launcher_end));
+  process.link = std::move(link);
   process.output = std::move(output.value().read_end);
   process.error = std::move(error.value().read_end);
   ::fcntl(process.output.number(), F_SETFL, O_NONBLOCK);

@@ -39,8 +39,15 @@ struct InheritedFiles {
   int events;  // -1: there is no trace
 };
 
-// Starts rank `rank` of the plan and returns when it runs the program. Errors: out of processes or files, the
-// program cannot be executed, the kernel refuses what a rank needs.
+// Whether the ranks join before main, by what is preloaded. Then all but rank 0 wait until that has joined: a
+// program in front may have lost the preload, and what it starts would run at each rank.
+bool joins_by_preload(const LaunchPlan& plan);
+
+// What the plan has for this rank.
+bootstrap::local::Welcome welcome_of(const LaunchPlan& plan, Rank rank);
+
+// Starts rank `rank` of the plan and returns when it runs the program, or waits for its welcome. Errors: out
+// of processes or files, the program cannot be executed, the kernel refuses what a rank needs.
 Result<RankProcess> start_rank(const LaunchPlan& plan, Rank rank, InheritedFiles files,
                                const InheritedState& inherited);
 

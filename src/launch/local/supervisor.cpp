@@ -32,6 +32,11 @@ int Supervisor::run() {
   return control_.exit_status();
 }
 
+void Supervisor::joined(Rank rank) {
+  control_.verdict().joined(rank);
+  if (rank == Rank{0}) guard_.welcome_others();
+}
+
 void Supervisor::wait_and_handle() {
   std::optional<std::uint64_t> deadline = earlier(guard_.relay().quiet_deadline_ns(), control_.deadline_ns());
   if (control_.phase() == Phase::running) deadline = earlier(deadline, stall_watch_.due_ns());

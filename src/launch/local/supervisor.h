@@ -32,7 +32,7 @@ class Supervisor final : private RankGuard::Listener, private JobControl::Comman
     progress
   };
 
-  void joined(Rank rank) override { control_.verdict().joined(rank); }
+  void joined(Rank rank) override;
   void finished(Rank rank, int status) override { control_.verdict().finished(rank, status); }
   void gathered(std::shared_ptr<const std::string> blobs) override { guard_.reply(blobs); }
   void crashed(std::string lines) override { say(std::move(lines)); }

@@ -39,7 +39,7 @@ std::optional<StartedBy> started_by() {
                                      {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
   for (const Variables& each : launchers) {
     const auto rank = number_in(each.rank), ranks = number_in(each.ranks);
-    if (rank && ranks && *ranks > 1) return StartedBy{each.launcher, *rank, *ranks};
+    if (rank && ranks) return StartedBy{each.launcher, *rank, *ranks};
   }
   return std::nullopt;
 }

@@ -9,15 +9,15 @@
 
 namespace musubi::launch {
 
-// What the environment tells of a launcher that starts several processes of one program.
+// What the environment tells of a launcher that starts processes of one program.
 struct StartedBy {
   const char* launcher;  // "srun", for messages
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
 };
 
-// Nothing: this process was started alone, as far as the environment says. It is that of mpirun and srun, of
-// whatever kind.
+// Nothing: no launcher has started this process, as far as the environment says. It is that of mpirun and
+// srun, of whatever kind.
 std::optional<StartedBy> started_by();
 
 // PMIx before PMI-1: a launcher of the first may itself run below one of the second. At most once per

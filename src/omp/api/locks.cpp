@@ -7,39 +7,38 @@ using namespace musubi::omp;
 
 extern "C" {
 
-#define MUSUBI_LOCK_FUNCTIONS(suffix)                           \
-  MUSUBI_EXPORT void omp_init_lock##suffix(LockWord* lock) {    \
-    MUSUBI_OMP_ENTRY();                                         \
-    initialise_lock(*lock);                                     \
-  }                                                             \
-  MUSUBI_EXPORT void omp_destroy_lock##suffix(LockWord* lock) { \
-    MUSUBI_OMP_ENTRY();                                         \
-    destroy_lock(*lock);                                        \
-  }                                                             \
-  MUSUBI_EXPORT void omp_set_lock##suffix(LockWord* lock) {     \
-    MUSUBI_OMP_ENTRY();                                         \
-    set_lock(*lock);                                            \
-  }                                                             \
-  MUSUBI_EXPORT void omp_unset_lock##suffix(LockWord* lock) {   \
-    MUSUBI_OMP_ENTRY();                                         \
-    unset_lock(*lock);                                          \
-  }                                                             \
-  MUSUBI_EXPORT int omp_test_lock##suffix(LockWord* lock) {     \
-    MUSUBI_OMP_ENTRY();                                         \
-    return test_lock(*lock);                                    \
+// A lock is known by its address: there is nothing to initialise or to destroy.
+#define MUSUBI_LOCK_FUNCTIONS(suffix)                         \
+  MUSUBI_EXPORT void omp_init_lock##suffix(LockWord*) {       \
+    MUSUBI_OMP_ENTRY();                                       \
+  }                                                           \
+  MUSUBI_EXPORT void omp_destroy_lock##suffix(LockWord*) {    \
+    MUSUBI_OMP_ENTRY();                                       \
+  }                                                           \
+  MUSUBI_EXPORT void omp_set_lock##suffix(LockWord* lock) {   \
+    MUSUBI_OMP_ENTRY();                                       \
+    set_lock(lock);                                           \
+  }                                                           \
+  MUSUBI_EXPORT void omp_unset_lock##suffix(LockWord* lock) { \
+    MUSUBI_OMP_ENTRY();                                       \
+    unset_lock(lock);                                         \
+  }                                                           \
+  MUSUBI_EXPORT int omp_test_lock##suffix(LockWord* lock) {   \
+    MUSUBI_OMP_ENTRY();                                       \
+    return test_lock(lock);                                   \
   }
 MUSUBI_LOCK_FUNCTIONS()
 MUSUBI_LOCK_FUNCTIONS(_)
 
 // A nestable lock is the variable itself in C, and lies behind the variable in Fortran.
-#define MUSUBI_NEST_LOCK_FUNCTIONS(suffix, Variable, body)           \
+#define MUSUBI_NEST_LOCK_FUNCTIONS(suffix, Variable, body, destroy)  \
   MUSUBI_EXPORT void omp_init_nest_lock##suffix(Variable* lock) {    \
     MUSUBI_OMP_ENTRY();                                              \
     initialise_nest_lock(*lock);                                     \
   }                                                                  \
   MUSUBI_EXPORT void omp_destroy_nest_lock##suffix(Variable* lock) { \
     MUSUBI_OMP_ENTRY();                                              \
-    destroy_nest_lock(*lock);                                        \
+    destroy(*lock);                                                  \
   }                                                                  \
   MUSUBI_EXPORT void omp_set_nest_lock##suffix(Variable* lock) {     \
     MUSUBI_OMP_ENTRY();                                              \
@@ -53,21 +52,19 @@ MUSUBI_LOCK_FUNCTIONS(_)
     MUSUBI_OMP_ENTRY();                                              \
     return static_cast<int>(test_nest_lock(body(*lock)));            \
   }
-MUSUBI_NEST_LOCK_FUNCTIONS(, NestLockWord, )
-MUSUBI_NEST_LOCK_FUNCTIONS(_, NestLockHandle, lock_of)
+MUSUBI_NEST_LOCK_FUNCTIONS(, NestLockWord, , static_cast<void>)
+MUSUBI_NEST_LOCK_FUNCTIONS(_, NestLockHandle, lock_of, destroy_nest_lock)
 
 // Hints change nothing here.
-MUSUBI_EXPORT void omp_init_lock_with_hint(LockWord* lock, int /*hint*/) {
+MUSUBI_EXPORT void omp_init_lock_with_hint(LockWord*, int /*hint*/) {
   MUSUBI_OMP_ENTRY();
-  initialise_lock(*lock);
 }
 MUSUBI_EXPORT void omp_init_nest_lock_with_hint(NestLockWord* lock, int /*hint*/) {
   MUSUBI_OMP_ENTRY();
   initialise_nest_lock(*lock);
 }
-MUSUBI_EXPORT void omp_init_lock_with_hint_(LockWord* lock, const int* /*hint*/) {
+MUSUBI_EXPORT void omp_init_lock_with_hint_(LockWord*, const int* /*hint*/) {
   MUSUBI_OMP_ENTRY();
-  initialise_lock(*lock);
 }
 MUSUBI_EXPORT void omp_init_nest_lock_with_hint_(NestLockHandle* lock, const int* /*hint*/) {
   MUSUBI_OMP_ENTRY();

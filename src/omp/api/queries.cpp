@@ -53,7 +53,7 @@ MUSUBI_EXPORT void omp_set_num_threads(int threads) {
 // What the job can run at once, so that a program which sizes its teams by it uses all of it.
 MUSUBI_EXPORT int omp_get_num_procs() {
   const Job* job = Job::current();
-  return job != nullptr ? static_cast<int>(job->ranks * job->threads_per_rank) : 1;
+  return job != nullptr ? static_cast<int>(job->team.threads().all()) : 1;
 }
 
 MUSUBI_EXPORT int omp_in_parallel() {

@@ -12,6 +12,7 @@
 #include "omp/entry.h"
 #include "omp/job.h"
 #include "omp/parallel.h"
+#include "omp/tasks.h"
 
 using namespace musubi::omp;
 
@@ -100,12 +101,13 @@ MUSUBI_EXPORT void GOMP_target(int device, Function function, const void* /*unus
   run_on_host(function, addresses, nullptr);
 }
 
-// Dependences need no care, and `nowait` none either: tasks run at once.
+// The region runs at once, also with `nowait`, after the tasks that it may depend on.
 MUSUBI_EXPORT void GOMP_target_ext(int device, Function function, std::size_t count, void** addresses,
                                    std::size_t* sizes, unsigned short* kinds, unsigned /*flags*/,
-                                   void** /*dependences*/, void** arguments) {
+                                   void** dependences, void** arguments) {
   MUSUBI_OMP_ENTRY();
   require_host(device);
+  if (dependences != nullptr) run_put_off_tasks();
   Copies copies;
   for (std::size_t i = 0; i < count; ++i) {
     if (is_copied(kinds[i], addresses[i])) copies.place(sizes[i], alignment_of(kinds[i]));

@@ -13,18 +13,22 @@ using namespace musubi::omp;
 namespace {
 
 // Flags of GOMP_task and GOMP_taskloop (gomp-constants.h of gcc 12).
-constexpr unsigned flag_final = 1 << 1, flag_up = 1 << 8, flag_grainsize = 1 << 9, flag_strict = 1 << 14,
-                   flag_nogroup = 1 << 11, flag_reduction = 1 << 12, flag_detach = 1 << 13;
+constexpr unsigned flag_final = 1 << 1, flag_depend = 1 << 3, flag_up = 1 << 8, flag_grainsize = 1 << 9,
+                   flag_if = 1 << 10, flag_nogroup = 1 << 11, flag_reduction = 1 << 12, flag_detach = 1 << 13,
+                   flag_strict = 1 << 14;
 
 using Copy = void (*)(void*, void*);
 
-TaskRequest request_of(Function function, void* data, Copy copy, long bytes, long alignment, unsigned flags) {
+TaskRequest request_of(Function function, void* data, Copy copy, long bytes, long alignment, bool deferred,
+                       unsigned flags) {
   return {function,
           data,
           copy,
           static_cast<std::size_t>(bytes),
           alignment > 0 ? static_cast<std::size_t>(alignment) : 1,
-          (flags & flag_final) != 0};
+          (flags & flag_final) != 0,
+          deferred,
+          (flags & flag_depend) != 0};
 }
 
 // The task's data begin with the bounds of its part; behind them, the descriptors of the reduction.
@@ -49,36 +53,41 @@ void task_loop(const TaskRequest& task, const IterationSpace& space, unsigned fl
 
 extern "C" {
 
-// Dependences need no care: a task is over before the next one is met.
+// Dependences need no list: tasks of one parent run in the order in which they were made.
 MUSUBI_EXPORT void GOMP_task(Function function, void* data, Copy copy, long bytes, long alignment,
-                             bool /*deferred*/, unsigned flags, void** /*dependences*/, int /*priority*/,
+                             bool deferred, unsigned flags, void** /*dependences*/, int /*priority*/,
                              void* /*detach*/) {
   if ((flags & flag_detach) != 0) {
     unsupported("#pragma omp task detach", "let the task wait for its event itself");
   }
-  run_task(request_of(function, data, copy, bytes, alignment, flags));
+  run_task(request_of(function, data, copy, bytes, alignment, deferred, flags));
 }
 
 MUSUBI_EXPORT void GOMP_taskloop(Function function, void* data, Copy copy, long bytes, long alignment,
                                  unsigned flags, unsigned long number, int /*priority*/, long start, long end,
                                  long step) {
-  task_loop(request_of(function, data, copy, bytes, alignment, flags), IterationSpace::of(start, end, step),
-            flags, number);
+  task_loop(request_of(function, data, copy, bytes, alignment, (flags & flag_if) != 0, flags),
+            IterationSpace::of(start, end, step), flags, number);
 }
 
 MUSUBI_EXPORT void GOMP_taskloop_ull(Function function, void* data, Copy copy, long bytes, long alignment,
                                      unsigned flags, unsigned long number, int /*priority*/,
                                      unsigned long long start, unsigned long long end,
                                      unsigned long long step) {
-  task_loop(request_of(function, data, copy, bytes, alignment, flags),
+  task_loop(request_of(function, data, copy, bytes, alignment, (flags & flag_if) != 0, flags),
             IterationSpace::of((flags & flag_up) != 0, start, end, step), flags, number);
 }
 
-MUSUBI_EXPORT void GOMP_taskwait() {}
-MUSUBI_EXPORT void GOMP_taskwait_depend(void** /*dependences*/) {}
+MUSUBI_EXPORT void GOMP_taskwait() {
+  run_put_off_tasks();
+}
+MUSUBI_EXPORT void GOMP_taskwait_depend(void** /*dependences*/) {
+  run_put_off_tasks();
+}
 // Programs yield in loops that wait for another thread.
 MUSUBI_EXPORT void GOMP_taskyield() {
   MUSUBI_OMP_ENTRY();
+  run_put_off_tasks();
   musubi::runtime::note_spin(musubi::runtime::Wait::yield, 0);
   sched_yield();
 }

@@ -19,7 +19,10 @@ SignalVerdict PagedVm::on_signal(int signal, const siginfo_t& information, ucont
             "a bug of Musubi"};
   }
   const Segment* segment = views_.space().segment_at(address);
-  if (segment == nullptr || !views_.is_mapped(*segment) || views_.is_left_open(*segment)) return {};
+  if (segment == nullptr || !views_.is_mapped(*segment)) return {};
+  if (views_.is_left_open(*segment)) {
+    return signal == SIGBUS && views_.shows_memory_file(*segment) ? no_memory_left : SignalVerdict{};
+  }
   const BlockId block{segment->first_block.value + (address - segment->base) / segment->block_bytes};
   if (source_of_copy_ != nullptr) return copy_block(*segment, block);
   const os::FaultContext fault = os::fault_context(context);

@@ -29,10 +29,12 @@ class PagedVm : public Vm, public SignalOwner {
   virtual Result<void> map_part(std::size_t index, std::uintptr_t address, std::size_t bytes,
                                 Placement placement) = 0;
 
-  // Opens a mapped segment for good, as ordinary memory of the process: nothing there is watched any more, no
-  // operation may name its blocks, and the system view no longer shows it. Its bytes so far are lost. Takes
-  // no table, whatever its size. Errors: refused by the kernel.
-  Result<void> leave_segment_open(std::size_t index) { return views_.leave_open(index); }
+  // Opens a mapped segment for good: nothing there is watched any more, and no operation may name its blocks.
+  // The system view shows it only if `backing` is the memory file. Takes no table, whatever the segment's
+  // size. Errors: refused by the kernel.
+  Result<void> leave_segment_open(std::size_t index, Backing backing) {
+    return views_.leave_open(index, backing);
+  }
 
   // In a child made by fork: shows a private copy of the rank's memory in place of the user view. A block is
   // copied when it is first touched, after `source` has had it opened; `source` outlives this. From then on

@@ -84,10 +84,18 @@ Result<void> Views::map(const Segment& segment, std::uintptr_t address, std::siz
   return {};
 }
 
-Result<void> Views::leave_open(std::size_t index) {
+Result<void> Views::leave_open(std::size_t index, Backing backing) {
   MUSUBI_CHECK(index < space_.segments().size());
   const Segment& segment = space_.segments()[index];
   MUSUBI_CHECK(is_mapped(segment), "segment %s is not mapped yet", segment.name);
+  if (backing == Backing::memory_file) {
+    if (auto opened =
+            os::protect(reinterpret_cast<void*>(segment.base), segment.bytes, os::Protection::read_write);
+        !opened)
+      return opened;
+    open_segments_.add(segment);
+    return {};
+  }
   // Not the memory file: the kernel gives huge pages to anonymous memory on most systems, to files on few.
   void* const base = reinterpret_cast<void*>(segment.base);
   if (::mmap(base, segment.bytes, PROT_READ | PROT_WRITE,
@@ -96,6 +104,7 @@ Result<void> Views::leave_open(std::size_t index) {
                  "); lower its size or raise ulimit -v"};
   }
   if (segment.huge_pages) ::madvise(base, segment.bytes, MADV_HUGEPAGE);
+  own_segments_.add(segment);
   open_segments_.add(segment);
   return {};
 }

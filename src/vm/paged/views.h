@@ -18,6 +18,12 @@ enum class Placement : std::uint8_t {
   replace,  // what stands there goes: the caller has copied it into the system view
 };
 
+// Of a segment that is left open.
+enum class Backing : std::uint8_t {
+  own,          // ordinary memory of the process; the segment's bytes so far are lost
+  memory_file,  // as before, for all that map the file
+};
+
 // Unmapped when destroyed, but for segments that have parts: what lies between these belongs to others.
 class Views {
  public:
@@ -37,8 +43,8 @@ class Views {
   // The same for a part of a segment that has parts: whole pages, which are in use from then on.
   Result<void> map_part(std::size_t index, std::uintptr_t address, std::size_t bytes, Placement placement);
 
-  // In place of a mapped segment, ordinary memory of the process. Errors: refused by the kernel.
-  Result<void> leave_open(std::size_t index);
+  // Opens a mapped segment for good, as PagedVm::leave_segment_open.
+  Result<void> leave_open(std::size_t index, Backing backing);
 
   // In a child made by fork: in place of every mapped segment that is not left open, a private mapping of the
   // same memory without any access. Errors: refused by the kernel.
@@ -52,6 +58,7 @@ class Views {
   // Any thread, also inside a handler. True from shortly before a segment is mapped.
   bool is_mapped(const Segment& segment) const noexcept { return mapped_segments_.contains(segment); }
   bool is_left_open(const Segment& segment) const noexcept { return open_segments_.contains(segment); }
+  bool shows_memory_file(const Segment& segment) const noexcept { return !own_segments_.contains(segment); }
   int mapped_count() const noexcept;
 
  private:
@@ -62,6 +69,7 @@ class Views {
   os::Mapping system_;
   SegmentSet mapped_segments_{space_};
   SegmentSet open_segments_{space_};
+  SegmentSet own_segments_{space_};  // those with ordinary memory of the process
   std::atomic<int> mapped_parts_{0};
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <signal.h>
+#include <ucontext.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +39,9 @@ class AlternateStack {
     os::SignalBits blocked_in_handler = 0;
     std::uintptr_t handler_frame =
         0;  // below this address of the stack the program's handler runs; 0 = none does
+    // The fault that the program's handler has been called for, and what it interrupted; null: none.
+    const siginfo_t* fault = nullptr;
+    const ucontext_t* fault_context = nullptr;
     std::uintptr_t runtime_frame = 0;       // below this address the runtime's handler runs; 0 = it does not
     stack_t stack{nullptr, SS_DISABLE, 0};  // what the program gave to sigaltstack
   };

@@ -90,8 +90,7 @@ void append_address(CrashText& text, const CrashReport::Crash& crash, const os::
   if (crash.overflown != nullptr) {
     (text << ": the stack overflowed; it ends at ").hexadecimal(crash.overflown->low) << " and has ";
     text.decimal((crash.overflown->high - crash.overflown->low) / 1024)
-        << " KiB; raise its size (OMP_STACKSIZE, "
-           "ulimit -s)";
+        << " KiB; larger ones come by --set stack_bytes=..., or `ulimit -s` before `musubi run`";
   } else if (address < null_bytes) {
     text << ": a null pointer";
   } else if (crash.remark != nullptr) {

@@ -1,11 +1,13 @@
 #include "vm/signal/fault_handler.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "os/fault_context.h"
 #include "os/signal_calls.h"
+#include "os/system_call.h"
 #include "vm/signal/alternate_stack.h"
 
 namespace musubi::vm {
@@ -22,6 +24,15 @@ std::atomic<FaultHandler*> installed_handler{nullptr};
   os::set_signal_mask(SIG_UNBLOCK, os::signal_bit(signal));
   os::raise_signal(signal);
   ::_exit(128 + signal);
+}
+
+// Whether the program's handler sends its thread the signal once more, as those do that only tell the user
+// first.
+bool repeats_fault(const AlternateStack& thread, const siginfo_t& sent,
+                   std::uintptr_t stack_pointer) noexcept {
+  const bool in_handler = thread.contains(stack_pointer) && stack_pointer < thread.user.handler_frame;
+  return in_handler && thread.user.fault != nullptr && thread.user.fault->si_signo == sent.si_signo &&
+         sent.si_code <= 0 && sent.si_pid == static_cast<pid_t>(os::system_call(SYS_getpid));
 }
 
 // Notes on the alternate stack that from here on the runtime runs, and what ran before.
@@ -107,6 +118,13 @@ bool FaultHandler::dispatch(int signal, siginfo_t& information, ucontext_t& cont
   if (verdict.kind == SignalVerdict::Kind::foreign && !in_runtime) {
     errno = saved_errno;
     if (user_signals_.deliver(signal, information, context) != UserSignals::Delivery::unwanted) return false;
+  }
+  if (const AlternateStack* const thread = AlternateStack::current();
+      thread != nullptr && repeats_fault(*thread, information, stack_pointer)) {
+    const siginfo_t& fault = *thread->user.fault;
+    const bool overflown = stacks_.find_guard(reinterpret_cast<std::uintptr_t>(fault.si_addr), stack);
+    end_program(signal,
+                {signal, fault, *thread->user.fault_context, overflown ? &stack : nullptr, nullptr, false});
   }
   end_program(signal,
               {signal, information, context, overflow ? &stack : nullptr, verdict.remark, in_runtime});

@@ -234,6 +234,10 @@ UserSignals::Delivery UserSignals::deliver(int signal, siginfo_t& information, u
     thread->user.blocked_in_handler = in_handler & protected_signals;
     thread->user.handler_frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     thread->user.runtime_frame = 0;
+    if (forced) {
+      thread->user.fault = &information;
+      thread->user.fault_context = &context;
+    }
   }
   // The kernel wrote 8 bytes of the interrupted mask. It restores them itself when the outer handler returns.
   os::set_signal_mask(SIG_SETMASK, (os::signal_bits(context.uc_sigmask) | in_handler) & ~protected_signals);
@@ -246,6 +250,8 @@ UserSignals::Delivery UserSignals::deliver(int signal, siginfo_t& information, u
     thread->user.blocked_in_handler = outer.blocked_in_handler;
     thread->user.handler_frame = outer.handler_frame;
     thread->user.runtime_frame = outer.runtime_frame;
+    thread->user.fault = outer.fault;
+    thread->user.fault_context = outer.fault_context;
   }
   return Delivery::handled;
 }

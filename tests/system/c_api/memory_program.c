@@ -181,7 +181,9 @@ static void prefetch(void) {
   int ends[2];
   CHECK(pipe(ends) == 0);
   if (rank != 0) {
-    for (int i = 0; i < 10; ++i) CHECK(write(ends[1], memory + i * 4096, 1) == -1 && errno == EFAULT);
+    const char* const coherence = getenv("MUSUBI_COHERENCE");
+    if (coherence != NULL && strcmp(coherence, "protocol") == 0)
+      for (int i = 0; i < 10; ++i) CHECK(write(ends[1], memory + i * 4096, 1) == -1 && errno == EFAULT);
     CHECK(musubi_prefetch(memory + 1, 5 * 4096, 0) == MUSUBI_OK);
     for (int i = 0; i < 6; ++i) CHECK(write(ends[1], memory + i * 4096, 1) == 1);
   }

@@ -22,5 +22,18 @@ TEST(Processors, PlacesOfOpenMpDoNotPutAllThreadsOnOneProcessor) {
   EXPECT_EQ(job.output(), line + line + line + line);
 }
 
+// Whatever asks, and whatever a thread starts, finds those that the program was started with.
+TEST(Processors, BindingIsNotSeenByTheProgram) {
+  cpu_set_t mine;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
+  const int processors = CPU_COUNT(&mine);
+  if (processors % 2 != 0 || processors > 64) GTEST_SKIP() << "there are " << processors << " processors";
+  const std::string half = std::to_string(processors / 2);
+  LaunchedJob job(std::vector<std::string>{"run", "-n", "2", "-t", half, "--bind", "core",
+                                           std::string(PROGRAM_FOLDER) + "masks", std::to_string(processors),
+                                           half});
+  EXPECT_EQ(job.wait(), 0) << job.error();
+}
+
 }  // namespace
 }  // namespace musubi::test

@@ -1,11 +1,14 @@
 // Serial parts full of semaphores, locks, conditions and atomic operations: the other ranks wait meanwhile,
 // and find in the next region all that was done. So do threads that the program makes by itself, which go on
-// beside regions.
+// beside regions. "beside": with such a thread that is at work all the time; "handler": with a handler of
+// signals, which runs in regions.
 #include <omp.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { rounds = 12, steps = 400, slots = 1 << 16 };
 
@@ -43,6 +46,12 @@ static void* work_beside(void* unused) {
   return unused;
 }
 
+static void handle(int signal) {
+  (void)signal;
+  __atomic_fetch_add(&beside, 1, __ATOMIC_SEQ_CST);
+  __atomic_fetch_add(&added, 1, __ATOMIC_SEQ_CST);
+}
+
 static void run_serially(int round) {
   for (int step = 0; step < steps; ++step) {
     data[(round * 7919 + step * 101) % (slots - 1)] = round * 1000 + step;
@@ -78,14 +87,16 @@ static void check(int round) {
 }
 
 int main(int argument_count, char** arguments) {
-  (void)arguments;
+  const int with_thread = argument_count > 1 && strcmp(arguments[1], "beside") == 0;
+  const int with_handler = argument_count > 1 && strcmp(arguments[1], "handler") == 0;
+  if (with_handler) signal(SIGUSR1, handle);
   data = calloc(slots, sizeof *data);
   sem_init(&semaphore, 0, 0);
   sem_init(&asked, 0, 0);
   sem_init(&answered, 0, 0);
   pthread_t answering, working;
   pthread_create(&answering, NULL, answer, NULL);
-  if (argument_count > 1) pthread_create(&working, NULL, work_beside, NULL);
+  if (with_thread) pthread_create(&working, NULL, work_beside, NULL);
 #ifdef WITH_FENCES
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
@@ -95,6 +106,7 @@ int main(int argument_count, char** arguments) {
 #pragma omp parallel
     {
       check(round);
+      if (with_handler) raise(SIGUSR1);
 #pragma omp single
       expected += steps + omp_get_num_threads();
     }
@@ -102,9 +114,10 @@ int main(int argument_count, char** arguments) {
   __atomic_store_n(&ends, 1, __ATOMIC_SEQ_CST);
   sem_post(&asked);
   pthread_join(answering, NULL);
-  if (argument_count > 1) pthread_join(working, NULL);
+  if (with_thread) pthread_join(working, NULL);
   if (added != expected + beside) fail("atomic sum", added, expected + beside);
-  if (counted != expected + beside) fail("sum under a lock", counted, expected + beside);
+  const long by_thread = with_thread ? beside : 0;
+  if (counted != expected + by_thread) fail("sum under a lock", counted, expected + by_thread);
   puts(errors == 0 ? "OK" : "wrong");
   return errors != 0;
 }

@@ -83,7 +83,7 @@ static void large(void) {
   CHECK(one[bytes - 1] == 7 && one[0] == 0 && other[items - 1] == 1.5 && other[0] == 0);
 }
 
-/* Two processes change bytes of one word without an order. */
+/* Two processes change one word without an order, and different bytes of another one. */
 static void units(void) {
   int* bytes = sms_alloc(sizeof *bytes, 0);
   int* element = sms_calloc(1, sizeof *element, 0);
@@ -91,7 +91,7 @@ static void units(void) {
   CHECK(*bytes == 0 && *element == 0 && triple[1] == 0); /* brings copies */
   sms_barrier(0);
   if (sms_proc_id < 2) {
-    *bytes = sms_proc_id == 0 ? 0x1 : 0x100;
+    ((volatile char*)bytes)[sms_proc_id] = 1;
     *element = sms_proc_id == 0 ? 0x1 : 0x100;
     triple[1] = sms_proc_id == 0 ? 0x1 : INT64_C(0x100000000);
   }

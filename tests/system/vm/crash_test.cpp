@@ -223,6 +223,33 @@ struct BrokenSink final : FaultSink {
   }
 };
 
+TEST(Owners, MemoryThatIsNotThereIsReportedAsSuchWhereItIsOneForAll) {
+  const ChildEnd end = run_in_child([] {
+    constexpr std::uintptr_t base = 0x510000000000;
+    Handlers handlers;
+    Space space(1);
+    Segment segment;
+    segment.name = "heap";
+    segment.base = base;
+    segment.bytes = 4 * 4096;
+    segment.block_bytes = 4096;
+    space.add(segment);
+    const int memory = ::memfd_create("vm test", MFD_CLOEXEC);
+    MUSUBI_CHECK(::ftruncate(memory, static_cast<off_t>(space.bytes())) == 0);
+    BrokenSink sink;
+    trace::Counters counters;
+    auto vm = SigsegvVm::create(space, memory, sink, {}, counters).value();
+    handlers.handler.add_owner(SIGBUS, *vm);
+    MUSUBI_CHECK(vm->map_segment(0, Placement::fresh).ok());
+    MUSUBI_CHECK(vm->leave_segment_open(0, Backing::memory_file).ok());
+    MUSUBI_CHECK(::ftruncate(memory, 4096) == 0);
+    *reinterpret_cast<volatile char*>(base) = 1;
+    *reinterpret_cast<volatile char*>(base + 2 * 4096) = 1;
+  });
+  EXPECT_TRUE(end.killed_by(SIGBUS)) << end.status;
+  EXPECT_TRUE(end.said("in shared memory: no memory is left for it")) << end.error_text;
+}
+
 TEST(Owners, ACrashInsideTheRuntimeIsCalledItsBug) {
   const ChildEnd end = run_in_child([] {
     Handlers handlers;

@@ -169,12 +169,25 @@ TEST(Mappings, ASegmentThatIsLeftOpenIsNotWatchedWhateverItsSize) {
   ASSERT_TRUE(machine.vm->map_segment(0, Placement::fresh).ok());
   rusage before{}, after{};
   ::getrusage(RUSAGE_SELF, &before);
-  ASSERT_TRUE(machine.vm->leave_segment_open(0).ok());
+  ASSERT_TRUE(machine.vm->leave_segment_open(0, Backing::own).ok());
   ::getrusage(RUSAGE_SELF, &after);
   EXPECT_LT(after.ru_minflt - before.ru_minflt, 100) << "a table of its blocks would have 65,536 pages";
   machine.byte(0) = 1;
   machine.byte(space.blocks() - 1) = 2;
   EXPECT_EQ(machine.vm->system_view()[space.bytes() - page], std::byte{0}) << "it is memory of the process";
+  EXPECT_EQ(machine.faults, 0);
+}
+
+TEST(Mappings, ASegmentThatIsLeftOpenMayShowTheMemoryFile) {
+  Space space(1);
+  space.add(make_segment("heap", 0x200000000000, 16 * page, page));
+  Machine machine(space, 0);
+  machine.vm->system_view()[3 * page] = std::byte{7};
+  ASSERT_TRUE(machine.vm->map_segment(0, Placement::fresh).ok());
+  ASSERT_TRUE(machine.vm->leave_segment_open(0, Backing::memory_file).ok());
+  EXPECT_EQ(machine.byte(3), 7) << "what was there stays";
+  machine.byte(4) = 8;
+  EXPECT_EQ(machine.vm->system_view()[4 * page], std::byte{8}) << "all that map the file see it";
   EXPECT_EQ(machine.faults, 0);
 }
 

@@ -65,16 +65,6 @@ TEST(Failures, an_allocator_without_memory_that_may_not_fail) {
   EXPECT_EQ(1, run_job({2, 1, {}}, body));
 }
 
-TEST(Failures, a_lock_that_was_overwritten) {
-  const auto body = [] {
-    omp_lock_t lock;
-    omp_init_lock(&lock);
-    *reinterpret_cast<unsigned*>(&lock) = 7;
-    omp_set_lock(&lock);
-  };
-  EXPECT_EQ(1, run_job({2, 1, {}}, body));
-}
-
 TEST(Failures, shut_down_inside_a_region_says_so) {
   const auto body = [] {
     bool reached = true;

@@ -44,6 +44,53 @@ TEST_P(LockConstructs, a_nestable_lock_of_fortran_covers_eight_bytes) {
   EXPECT_EQ(0, run(body));
 }
 
+// A lock is its address: neighbours are different locks, whatever their bytes are, and the same for all
+// ranks.
+TEST_P(LockConstructs, neighbours_are_different_locks) {
+  const auto body = [] {
+    constexpr int count = 2000;
+    auto* const words = shared_array<omp_lock_t>(count);
+    auto* const nested = shared_array<omp_nest_lock_t>(count);
+    for (int i = 0; i < count; ++i) {
+      *reinterpret_cast<int*>(&words[i]) = 7;
+      omp_set_lock(&words[i]);
+      omp_set_nest_lock(&nested[i]);
+    }
+    int taken = 0;
+#pragma omp parallel reduction(+ : taken)
+    for (int i = 0; i < count; ++i) taken += omp_test_lock(&words[i]);
+    EXPECT_EQ(0, taken);
+    for (int i = 0; i < count; ++i) {
+      omp_unset_lock(&words[i]);
+      omp_unset_nest_lock(&nested[i]);
+    }
+#pragma omp parallel for reduction(+ : taken)
+    for (int i = 0; i < count; ++i) {
+      taken += omp_test_lock(&words[i]) + omp_test_nest_lock(&nested[i]);
+      omp_unset_lock(&words[i]);
+      omp_unset_nest_lock(&nested[i]);
+    }
+    EXPECT_EQ(2 * count, taken);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
+// Locks at the begin of so many pieces of memory that some pieces fall on one place of the table. No memory
+// has to lie there.
+TEST_P(LockConstructs, locks_of_many_pieces_are_different_locks) {
+  const auto body = [] {
+    constexpr int count = 10000;
+    std::uint64_t state = 1;
+    int taken = 0;
+    for (int i = 0; i < count; ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      taken += omp_test_lock(reinterpret_cast<omp_lock_t*>(state >> 28 << 10));
+    }
+    EXPECT_EQ(count, taken);
+  };
+  EXPECT_EQ(0, run(body));
+}
+
 TEST_P(LockConstructs, nestable_locks_are_owned_by_tasks) {
   const auto body = [] {
     omp_nest_lock_t lock;

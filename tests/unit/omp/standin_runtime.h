@@ -27,8 +27,8 @@ struct SharedWorld {
   std::atomic<std::uint64_t> barriers;
   std::atomic<std::uint64_t> heap_used;
   std::atomic<std::uint64_t> trips;
-  std::atomic<std::uint32_t> locks[runtime::Synchronization::lock_count];
-  std::atomic<std::uint64_t> words[ranks_max][runtime::Words::count];
+  std::atomic<std::uint32_t> locks[runtime::Synchronization::lock_count_of_all];
+  std::atomic<std::uint64_t> words[ranks_max][runtime::Words::count_with_lock_pieces];
   alignas(4096) std::byte stacks[ranks_max][slots_per_rank][stack_bytes];
   alignas(4096) std::byte heap[heap_bytes];
 };

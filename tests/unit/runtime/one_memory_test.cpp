@@ -1,9 +1,9 @@
-// Whether ranks agree on one memory, and that it is one.
+// Which jobs have one memory, and that it is one.
 #include "runtime/one_memory.h"
 
 #include <gtest/gtest.h>
 
-#include <mutex>
+#include <chrono>
 
 #include "in_process_job.h"
 
@@ -15,27 +15,21 @@ using bootstrap::Hosts;
 
 const std::vector<std::string> one_host = {"a", "a", "a"}, two_hosts = {"a", "a", "b"};
 
-struct Agreement {
-  std::vector<bool> one;  // by rank
-  std::string error;      // of the last rank with one
+struct Choice {
+  bool one = false;
+  std::string error;
 };
 
-// `bytes`, by rank: what each process keeps in shared pages.
-Agreement agreement(const config::Settings& settings, const std::vector<std::string>& places,
-                    const std::vector<std::string>& bytes, std::string_view keeps_apart = "") {
-  std::mutex mutex;
-  Agreement result{std::vector<bool>(places.size()), {}};
+// Of a job whose ranks are at these places, as its last rank finds it.
+Choice choice(const config::Settings& settings, const std::vector<std::string>& places,
+              std::string_view keeps_apart = "") {
+  Choice result;
   const auto outcome = bootstrap::run_in_process(Hosts::by_place(places), [&](Bootstrap& job) {
-    const std::string& own = bytes[job.self().value];
-    const PrivateBytes part{reinterpret_cast<std::uintptr_t>(own.data()), own.size()};
-    const SharedFromStart shared{.private_bytes = {&part, 1}, .keeps_memories_apart = keeps_apart};
-    const Result<bool> agreed = agree_on_one_memory(settings, job, shared);
-    {
-      const std::lock_guard lock(mutex);
-      result.one[job.self().value] = agreed.ok() && agreed.value();
-      if (!agreed.ok()) result.error = agreed.error().message;
-    }
-    (void)job.all_gather("all have agreed");
+    const SharedFromStart shared{.keeps_memories_apart = keeps_apart};
+    const Result<bool> one = has_one_memory(settings, job, shared);
+    if (job.self().value == job.ranks() - 1)
+      result = {one.ok() && one.value(), one.ok() ? "" : one.error().message};
+    (void)job.all_gather("all have chosen");
     job.finish(0);
   });
   EXPECT_EQ(outcome.status, 0) << outcome.message;
@@ -48,42 +42,55 @@ config::Settings settings_with(const std::string& coherence) {
   return settings;
 }
 
-const std::vector<std::string> equal = {"slots", "slots", "slots"}, unequal = {"slots", "slots", "slotz"};
-const std::vector<bool> all = {true, true, true}, none = {false, false, false};
-
-TEST(OneMemoryTest, RanksOfOneHostWithEqualBytesHaveOne) {
-  EXPECT_EQ(agreement(settings_with("auto"), one_host, equal).one, all);
-  EXPECT_EQ(agreement(settings_with("processor"), one_host, equal).one, all);
-  EXPECT_EQ(agreement(settings_with("protocol"), one_host, equal).one, none);
+// Whether it is refused, and the reason named.
+bool refuses(const Choice& made, const std::string& reason) {
+  return made.error.find("coherence=processor cannot be: ") == 0 &&
+         made.error.find(reason) != std::string::npos;
 }
 
-TEST(OneMemoryTest, OneRankWithOtherBytesLeavesAllWithTheirOwn) {
-  const Agreement agreed = agreement(settings_with("auto"), one_host, unequal);
-  EXPECT_EQ(agreed.one, none);
-  EXPECT_EQ(agreed.error, "");
-  EXPECT_NE(
-      agreement(settings_with("processor"), one_host, unequal).error.find("differ between the processes"),
-      std::string::npos);
+TEST(OneMemoryTest, RanksOfOneHostHaveOneUnlessAskedForAProtocol) {
+  EXPECT_TRUE(choice(settings_with("auto"), one_host).one);
+  EXPECT_TRUE(choice(settings_with("processor"), one_host).one);
+  EXPECT_FALSE(choice(settings_with("protocol"), one_host).one);
 }
 
 TEST(OneMemoryTest, SeveralHostsHaveSeveralMemories) {
-  EXPECT_EQ(agreement(settings_with("auto"), two_hosts, equal).one, none);
-  EXPECT_NE(agreement(settings_with("processor"), two_hosts, equal).error.find("on several hosts"),
-            std::string::npos);
+  EXPECT_FALSE(choice(settings_with("auto"), two_hosts).one);
+  EXPECT_TRUE(refuses(choice(settings_with("processor"), two_hosts), "on several hosts"));
 }
 
-TEST(OneMemoryTest, WhatTheProgramKeepsIsNamed) {
-  EXPECT_EQ(agreement(settings_with("auto"), one_host, equal, "a reason").one, none);
-  EXPECT_NE(agreement(settings_with("processor"), one_host, equal, "a reason").error.find("a reason"),
-            std::string::npos);
+TEST(OneMemoryTest, WhatKeepsTheProgramApartIsNamed) {
+  EXPECT_FALSE(choice(settings_with("auto"), one_host, "a reason").one);
+  EXPECT_TRUE(refuses(choice(settings_with("processor"), one_host, "a reason"), "a reason"));
+}
+
+TEST(OneMemoryTest, SettingsOfAProtocolBringOne) {
+  const auto expect_protocol = [](auto change, const std::string& name) {
+    config::Settings settings = settings_with("auto");
+    change(settings);
+    EXPECT_FALSE(choice(settings, one_host).one) << name;
+    settings.coherence = "processor";
+    EXPECT_TRUE(refuses(choice(settings, one_host), name)) << name;
+  };
+  using Settings = config::Settings;
+  expect_protocol([](Settings& settings) { settings.near_fabric = "tcp"; }, "near_fabric");
+  expect_protocol([](Settings& settings) { settings.fabric_delay = std::chrono::microseconds(5); },
+                  "fabric_delay");
+  expect_protocol([](Settings& settings) { settings.fabric_bandwidth = 1; }, "fabric_bandwidth");
+  expect_protocol([](Settings& settings) { settings.memory_max = 1 << 30; }, "memory_max");
+  expect_protocol([](Settings& settings) { settings.vm_driver = "mprotect"; }, "vm_driver");
+  expect_protocol([](Settings& settings) { settings.report_races = true; }, "report_races");
+  expect_protocol([](Settings& settings) { settings.heap_policy = "home_based"; }, "heap_policy");
+  // Also where it is what a protocol would do by default.
+  expect_protocol([](Settings& settings) { settings.sms_policy = "entry"; }, "sms_policy");
 }
 
 TEST(OneMemoryTest, StatisticsAreAboutAProtocolUnlessOneMemoryIsAskedFor) {
   config::Settings settings = settings_with("auto");
   settings.stats = true;
-  EXPECT_EQ(agreement(settings, one_host, equal).one, none);
+  EXPECT_FALSE(choice(settings, one_host).one);
   settings.coherence = "processor";
-  EXPECT_EQ(agreement(settings, one_host, equal).one, all);
+  EXPECT_TRUE(choice(settings, one_host).one);
 }
 
 TEST(OneMemoryTest, AllRanksOpenTheSameFile) {

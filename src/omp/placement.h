@@ -1,0 +1,43 @@
+// Where the threads of a team live.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace musubi::omp {
+
+// The threads of the job, rank by rank.
+class ThreadsOfRanks {
+ public:
+  ThreadsOfRanks(const config::Settings& settings, std::uint32_t ranks);
+
+  std::uint32_t all() const { return first_.back(); }
+  std::uint32_t on(std::uint32_t rank) const { return first_[rank + 1] - first_[rank]; }
+  std::uint32_t before(std::uint32_t rank) const { return first_[rank]; }
+
+ private:
+  std::vector<std::uint32_t> first_;  // by rank, and of all
+};
+
+// Threads in rank-major order; a team larger than the job's threads is spread in proportion to them.
+class Placement {
+ public:
+  // `job` outlives this.
+  Placement(std::uint32_t team_size, const ThreadsOfRanks& job) : size_(team_size), job_(&job) {}
+
+  std::uint32_t first_on(std::uint32_t rank) const {
+    const std::uint64_t before = job_->before(rank), all = job_->all();
+    if (size_ <= all) return std::min(size_, static_cast<std::uint32_t>(before));
+    return static_cast<std::uint32_t>((size_ * before + all - 1) / all);
+  }
+  std::uint32_t members_on(std::uint32_t rank) const { return first_on(rank + 1) - first_on(rank); }
+
+ private:
+  std::uint32_t size_;
+  const ThreadsOfRanks* job_;
+};
+
+}  // namespace musubi::omp

@@ -1,0 +1,90 @@
+#include "os/binding.h"
+
+#include <sys/syscall.h>
+
+#include <atomic>
+
+#include "os/system_call.h"
+
+namespace musubi::os {
+namespace {
+
+struct BoundThread {
+  std::atomic<pid_t> id{0};  // 0: not bound any more
+  pthread_t handle{};
+  BoundThread* next = nullptr;
+};
+
+// Questions about masks carry no handle.
+cpu_set_t mask_of_process, mask_of_rank;
+bool is_bound = false;
+std::atomic<BoundThread*> newest{nullptr};
+// A thread's own entry, which a child made by fork or vfork finds, too.
+thread_local constinit BoundThread bound_thread;
+
+void set_mask(const cpu_set_t& mask) noexcept {
+  system_call(SYS_sched_setaffinity, 0, sizeof mask, reinterpret_cast<long>(&mask));
+}
+
+BoundThread* find(pid_t thread) noexcept {
+  if (thread == 0) return bound_thread.id.load() != 0 ? &bound_thread : nullptr;
+  BoundThread* found = newest.load();
+  while (found != nullptr && found->id.load() != thread) found = found->next;
+  return found;
+}
+
+}  // namespace
+
+void bind_process(std::span<const std::uint32_t> processors) noexcept {
+  CPU_ZERO(&mask_of_process);
+  if (system_call(SYS_sched_getaffinity, 0, sizeof mask_of_process,
+                  reinterpret_cast<long>(&mask_of_process)) < 0) {
+    return;
+  }
+  CPU_ZERO(&mask_of_rank);
+  for (const std::uint32_t processor : processors) {
+    if (CPU_ISSET(processor, &mask_of_process)) CPU_SET(processor, &mask_of_rank);
+  }
+  is_bound = CPU_COUNT(&mask_of_rank) > 0;
+  if (is_bound) set_mask(mask_of_rank);
+}
+
+void note_bound_thread() noexcept {
+  if (!is_bound || bound_thread.id.load() != 0) return;
+  bound_thread.id.store(static_cast<pid_t>(system_call(SYS_gettid)));
+  bound_thread.handle = ::pthread_self();
+  bound_thread.next = newest.load();
+  while (!newest.compare_exchange_weak(bound_thread.next, &bound_thread)) {
+  }
+}
+
+void unbind_thread() noexcept {
+  if (is_bound) set_mask(mask_of_process);
+}
+
+std::optional<cpu_set_t> mask_instead_of_binding(pid_t thread) noexcept {
+  if (find(thread) == nullptr) return std::nullopt;
+  return mask_of_process;
+}
+
+std::optional<pid_t> id_of_bound(pthread_t thread) noexcept {
+  for (BoundThread* entry = newest.load(); entry != nullptr; entry = entry->next) {
+    const pid_t id = entry->id.load();
+    if (id != 0 && ::pthread_equal(entry->handle, thread) != 0) return id;
+  }
+  return std::nullopt;
+}
+
+void forget_binding(pid_t thread) noexcept {
+  if (BoundThread* const found = find(thread)) found->id.store(0);
+}
+
+Unbound::Unbound() noexcept : was_bound_(find(0) != nullptr) {
+  if (was_bound_) set_mask(mask_of_process);
+}
+
+Unbound::~Unbound() {
+  if (was_bound_) set_mask(mask_of_rank);
+}
+
+}  // namespace musubi::os

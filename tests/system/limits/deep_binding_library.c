@@ -1,0 +1,9 @@
+// Allocates for another object, and frees what that has allocated.
+#include <stdlib.h>
+
+char* make_block(size_t bytes) {
+  return malloc(bytes);
+}
+void give_back_block(char* block) {
+  free(block);
+}

@@ -1,0 +1,19 @@
+// What the limits of the shell mean for a job: stacks as large as it allows, and a line before the start
+// where it does not allow what each rank reserves.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "config/configuration.h"
+
+namespace musubi::tools {
+
+// Unless the setting stack_bytes is given: makes it the largest of its default, OMP_STACKSIZE and the limit
+// on the stack, as far as so many stacks fit.
+void follow_stack_limit(config::Configuration& configuration, std::uint32_t ranks);
+
+// Errors: the ranks' addresses do not fit the processor, or exceed a limit of this process. Says what to do.
+Result<void> check_addresses(const config::Settings& settings, std::uint32_t ranks);
+
+}  // namespace musubi::tools

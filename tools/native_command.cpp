@@ -1,0 +1,74 @@
+#include "native_command.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "config/environment.h"
+#include "config/settings.h"
+#include "program_file.h"
+#include "refusal.h"
+
+namespace musubi::tools {
+namespace {
+
+void add_unless_given(std::vector<std::string>& environment, const std::string& name,
+                      const std::string& value) {
+  const bool is_given = std::ranges::any_of(
+      environment, [&](const std::string& variable) { return variable.starts_with(name + "="); });
+  if (!is_given) environment.push_back(name + "=" + value);
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+std::vector<std::string> native_environment(const JobProcesses& processes, const config::Settings& settings) {
+  std::vector<std::string> environment = config::environment_variables();
+  if (!processes.chooses_threads) {
+    const std::uint32_t threads = launch::threads_of(processes.hosts).front();
+    add_unless_given(environment, "OMP_NUM_THREADS", std::to_string(threads));
+  }
+  if (settings.bind == "core") {
+    add_unless_given(environment, "OMP_PLACES", "cores");
+    add_unless_given(environment, "OMP_PROC_BIND", "close");
+  }
+  return environment;
+}
+
+int become_program(const RunOptions& options, const std::string& program,
+                   const std::vector<std::string>& environment) {
+  std::fflush(nullptr);
+  ::execve(program.c_str(), pointers_to(options.command).data(), pointers_to(environment).data());
+  return refuse("cannot execute " + program + ": " + std::strerror(errno), status_of_cannot_execute);
+}
+
+void name_idle_settings(const config::Configuration& configuration) {
+  constexpr std::array<std::string_view, 5> used = {"threads_per_rank", "ranks_per_host", "coherence", "bind",
+                                                    "label_output"};
+  std::string idle;
+  const auto declarations = config::declarations();
+  for (std::size_t i = 0; i < declarations.size(); ++i) {
+    const std::string_view name = declarations[i].name;
+    if (configuration.source(i) != config::Source::command_line || std::ranges::count(used, name) != 0)
+      continue;
+    idle += (idle.empty() ? "" : ", ") + std::string(name);
+  }
+  if (idle.empty()) return;
+  std::fprintf(stderr,
+               "musubi: on one host the program is one process, which has no use for %s; coherence=protocol "
+               "gives ranks memories of their own\n",
+               idle.c_str());
+}
+
+}  // namespace musubi::tools

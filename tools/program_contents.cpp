@@ -1,0 +1,54 @@
+#include "program_contents.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace musubi::tools {
+namespace {
+
+struct Contents {
+  std::string_view name;
+  std::string_view library;  // that has it otherwise
+  std::string_view text;     // of its own in a file that holds it; symbols may have been stripped
+};
+constexpr Contents openmp_runtimes[] = {
+    {"gcc's OpenMP runtime (libgomp.a)", "libgomp.so", "GOMP_SPINCOUNT"},
+    {"LLVM's OpenMP runtime (libomp.a)", "omp", "KMP_BLOCKTIME"},
+};
+constexpr Contents sanitizers[] = {
+    {"AddressSanitizer", "asan", "allow_user_poisoning"},
+    {"ThreadSanitizer", "tsan", "report_atomic_races"},
+    {"MemorySanitizer", "msan", "poison_in_malloc"},
+};
+
+bool needs(const ElfFile& file, std::string_view library) {
+  return std::ranges::any_of(
+      file.needed, [&](const std::string& name) { return name.find(library) != std::string::npos; });
+}
+
+// "libasan.so.8", "libclang_rt.asan-x86_64.so"
+bool loads_sanitizer(const ElfFile& file, const Contents& sanitizer) {
+  return needs(file, "lib" + std::string(sanitizer.library) + ".so") ||
+         needs(file, "libclang_rt." + std::string(sanitizer.library));
+}
+
+}  // namespace
+
+Result<void> check_contents(const std::string& program, const ElfFile& file) {
+  if (file.kind != FileKind::dynamic_program) return {};
+  for (const Contents& sanitizer : sanitizers) {
+    if (!loads_sanitizer(file, sanitizer) && !file_holds(program, sanitizer.text)) continue;
+    return Error{program + " is built with " + std::string(sanitizer.name) +
+                 ", a sanitizer that has the memory of its process to itself: on one host `musubi run -n 4` "
+                 "without coherence=protocol runs it natively; build it without for several hosts"};
+  }
+  for (const Contents& runtime : openmp_runtimes) {
+    if (needs(file, runtime.library) || !file_holds(program, runtime.text)) continue;
+    return Error{program + " is linked with " + std::string(runtime.name) +
+                 ", which Musubi cannot replace inside of a program: link it with the shared libgomp.so (gcc "
+                 "-fopenmp without -Bstatic)"};
+  }
+  return {};
+}
+
+}  // namespace musubi::tools
