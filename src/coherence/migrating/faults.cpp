@@ -1,5 +1,7 @@
 #include "coherence/migrating/faults.h"
 
+#include <sched.h>
+
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -69,10 +71,11 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
 // that contend for a word look again rather than queue up at the gate, where each would wait for another to
 // wake.
 bool Faults::modify_at_once(BlockId id, Modification& modification) {
-  constexpr unsigned looks = 2000;
+  constexpr unsigned looks = 4000, looks_before_yield = 16;
   std::optional<Gate::Pass> pass;
   for (unsigned look = 0; look < looks && !pass && ground_.alone.load(); ++look) {
     if (auto entered = ground_.gate(id).try_enter()) pass.emplace(std::move(*entered));
+    if (!pass && look % looks_before_yield == 0) ::sched_yield();
   }
   if (!pass || !ground_.alone.load()) return false;
   const Block b = ground_.store.block(id);
