@@ -71,7 +71,7 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
 // that contend for a word look again rather than queue up at the gate, where each would wait for another to
 // wake.
 bool Faults::modify_at_once(BlockId id, Modification& modification) {
-  constexpr unsigned looks = 4000, looks_before_yield = 16;
+  constexpr unsigned looks = 1024, looks_before_yield = 32;
   std::optional<Gate::Pass> pass;
   for (unsigned look = 0; look < looks && !pass && ground_.alone.load(); ++look) {
     if (auto entered = ground_.gate(id).try_enter()) pass.emplace(std::move(*entered));
