@@ -108,7 +108,7 @@ TEST(MemoryTable, AReservationIsTheSumOfItsParts) {
   EXPECT_EQ(reservation.table_bytes, space.blocks() * (64 + 16 + 16 + 16 + 16 + 16 + 8 + 8 + 1));
   const std::uint64_t words = coherence::VisitLayout(space.blocks()).region_bytes();
   EXPECT_LE(words, space.blocks() * (64 + 1) + space.blocks() / 60 + coherence::RelayLayout::bytes() +
-                       coherence::ChangeLayout::bytes() + coherence::OperatorLayout::bytes());
+                       coherence::ChangeLayout::bytes());
   EXPECT_EQ(reservation.mapped_bytes, space.bytes() * (3 + 2 * 3) + words * 4 + reservation.table_bytes +
                                           4 * plan.value().global_bytes);
 }
