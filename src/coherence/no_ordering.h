@@ -24,6 +24,8 @@ class NoOrdering final : public Ordering {
   Task<> hold_openings() override { co_return; }
   Reread reread_while_held() const override { return Reread::change; }
   void allow_openings() override {}
+  void set_alone(bool) override {}
+  bool is_alone() const override { return false; }
   void publish_always() override {}
   Task<> release_as_of_now() override { return protocol_.release(Scope::everything(), false); }
   Task<bool> has_released_at_barrier() override { co_return false; }

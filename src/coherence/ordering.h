@@ -62,6 +62,13 @@ class Ordering {
   virtual Reread reread_while_held() const = 0;
   virtual void allow_openings() = 0;
 
+  // While set, no other rank runs program code, and none begins to before this is said again with false, and
+  // then end_of_unordered() and a release. Until then nobody can miss what this rank does not release: a
+  // release that is not quiescent does nothing, no order is kept here, and Protocol::modify_at_once()
+  // changes what is open as plain stores do. REQUIRES: not holds_back(). Any thread.
+  virtual void set_alone(bool alone) = 0;
+  virtual bool is_alone() const = 0;
+
   // From now on other ranks see of this rank's writes only what it has released, never newer bytes. Takes
   // effect with the next release. Any thread.
   virtual void publish_always() = 0;

@@ -30,6 +30,8 @@ class Policies::OrderingOfFirst final : public Ordering {
   Task<> hold_openings() override { return first_.hold_openings(); }
   Reread reread_while_held() const override { return first_.reread_while_held(); }
   void allow_openings() override { first_.allow_openings(); }
+  void set_alone(bool alone) override { first_.set_alone(alone); }
+  bool is_alone() const override { return first_.is_alone(); }
   void publish_always() override { first_.publish_always(); }
   Task<> release_as_of_now() override {
     co_await first_.release_as_of_now();
@@ -122,6 +124,9 @@ Task<> Policies::acquire_clock(LogicalTime time) {
 
 Task<> Policies::modify(BlockId block, Modification& modification) {
   return of(block).modify(block, modification);
+}
+bool Policies::modify_at_once(BlockId block, Modification& modification) {
+  return of(block).modify_at_once(block, modification);
 }
 void Policies::pin(BlockId first, std::uint64_t count) {
   of(first).pin(first, count);

@@ -35,6 +35,7 @@ class Policies final : public Protocol {
   LogicalTime clock() const override;
   Task<> acquire_clock(LogicalTime time) override;
   Task<> modify(BlockId block, Modification& modification) override;
+  bool modify_at_once(BlockId block, Modification& modification) override;
   void pin(BlockId first, std::uint64_t count) override;
   void note_stack(std::size_t range, std::uintptr_t low, std::uintptr_t high) override;
   void adopt(BlockId first, std::uint64_t count) override;

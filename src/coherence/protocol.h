@@ -111,8 +111,9 @@ class Protocol {
   // Runs `modification` on the newest version of `block`, exclusively in the job, and publishes the result as
   // a release of that block alone.
   virtual Task<> modify(BlockId block, Modification& modification) = 0;
-  // The same without a task, where one instruction on memory that all ranks share does it. Result: false when
-  // modify() is needed; nothing has changed then.
+  // The same without a task, where one instruction on memory that all ranks share does it, and in place while
+  // this rank is alone (Ordering::set_alone()). Result: false when modify() is needed; nothing has changed
+  // then.
   virtual bool modify_at_once(BlockId /*block*/, Modification& /*modification*/) { return false; }
 
   // Pins the blocks [first, first+count): always readable and writable here, never closed (stacks of running

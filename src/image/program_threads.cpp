@@ -60,6 +60,7 @@ void end_thread(void* rounds) {
 void attach() {
   end_after(_POSIX_THREAD_DESTRUCTOR_ITERATIONS);  // before a cancellation can end the thread
   current_job()->runtime.threads().attach();
+  current_job()->runtime.synchronization().run_between_regions();
 }
 
 void* run_attached(void* given) {

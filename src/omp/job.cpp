@@ -95,6 +95,7 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
   Job& job = Job::require("omp::adopt_main_thread");
   thread.forks = job.self == 0;
   job.runtime.threads().set_count(job.team.threads().on(job.self));
+  job.runtime.synchronization().end_region();
 }
 
 ExitDecision worker_main() {

@@ -67,7 +67,9 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
   was_quiescent_ = quiescent;
   const Traced traced(Event::barrier, job_.counters.get(trace::Counter::barriers));
   part_ns_ = traced.begin_ns();
+  flags_.note_barrier();
   if (keeper != nullptr) await_background(quiescent);
+  end_alone(complete);
   if (flags_.in_use()) threads_.executor().run(flags_.before_barrier(!quiescent));
   kept_ = flags_.kept_locks();
   sync::Barrier::Passage passage(payload, quiescent, complete);
@@ -76,6 +78,7 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
     TimeSpent time(job_.counters, trace::Counter::release_ns);
     threads_.executor().run(barrier_.finish(passage));
   }
+  others_were_quiescent_ = passage.others_quiescent() && !has_handlers();
   // The job may have begun to keep order meanwhile.
   if (flags_.in_use() || protocol_.ordering().holds_back()) {
     threads_.executor().run(flags_.after_barrier(!quiescent));
@@ -106,6 +109,12 @@ void JobBarrier::on_released() noexcept {
   if (listener_ != nullptr) listener_->on_released();
 }
 
+// Threads that the program made may be in the middle of an operation.
+void JobBarrier::end_alone(bool complete) {
+  if (complete) return flags_.end_alone_at_rest();
+  if (flags_.is_alone()) threads_.executor().run(flags_.end_alone());
+}
+
 void JobBarrier::await_background(bool quiescent) {
   threads_.stand().enter_barrier(quiescent);
   while (threads_.stand().background_works()) threads_.step_aside();
@@ -129,6 +138,18 @@ void JobBarrier::begin_region(const StoreBound& stores) {
   const bool knows_all_code = was_quiescent_ && threads_.knows_all() && !has_handlers();
   const bool on_stack = stack_from(__builtin_frame_address(0)).bytes != 0;
   if (knows_all_code && on_stack) protocol_.set_store_bound(stores);
+  between_regions_.store(false, std::memory_order_relaxed);
+}
+
+void JobBarrier::end_region() {
+  protocol_.set_store_bound({});
+  between_regions_.store(true, std::memory_order_relaxed);
+  if (!others_were_quiescent_) return;
+  if (job_.self == Rank{0}) {
+    if (!flags_.begin_alone_at_once()) threads_.executor().run(flags_.begin_alone());
+  } else if (!threads_.knows_all()) {  // threads that a library made before main
+    threads_.executor().run(flags_.join_lone_rank());
+  }
 }
 
 }  // namespace musubi::runtime

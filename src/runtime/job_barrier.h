@@ -1,6 +1,7 @@
 // The barrier of all ranks as one of them passes it, and the regions of the program between two.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "runtime/job_devices.h"
@@ -35,13 +36,15 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
     objects_.set_allocations(allocations);
   }
   void begin_region(const StoreBound& stores);
-  void end_region() { protocol_.set_store_bound({}); }
+  void end_region();
+  bool is_between_regions() const noexcept { return between_regions_.load(); }
 
  private:
   void on_released() noexcept override;
   bool has_handlers() const noexcept { return devices_.fault_handler().user_signals().with_handler() != 0; }
   // From `address` to the end of the stack of the job that it lies in; empty: it lies in none.
   AddressRange stack_from(const void* address) const noexcept;
+  void end_alone(bool complete);
   void await_background(bool quiescent);
   void pass_in_one_memory(BarrierPayload& payload);
 
@@ -55,9 +58,11 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   Synchronization::ReleaseListener* listener_ = nullptr;
   ProgramObjects objects_;
   stores::StoreBounds store_bounds_;
-  sync::LockTable::Kept kept_;  // before the release of the present one
-  bool was_quiescent_ = false;  // the last one, for the thread that called it
-  std::uint64_t part_ns_ = 0;   // when the present part of a barrier began; 0: not traced
+  sync::LockTable::Kept kept_;         // before the release of the present one
+  bool was_quiescent_ = false;         // the last one, for the thread that called it
+  bool others_were_quiescent_ = true;  // at the last barrier, all ranks but 0
+  std::atomic<bool> between_regions_{false};
+  std::uint64_t part_ns_ = 0;  // when the present part of a barrier began; 0: not traced
 };
 
 }  // namespace musubi::runtime

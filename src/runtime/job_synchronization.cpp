@@ -51,6 +51,11 @@ void JobSynchronization::start_background() {
   keeper_->start();
 }
 
+void JobSynchronization::run_between_regions() {
+  if (job_.one_memory || job_.self == Rank{0} || !barrier_.is_between_regions()) return;
+  threads_.executor().run(flags_.join_lone_rank());
+}
+
 void JobSynchronization::lock(LockId lock) {
   const Traced traced(Event::lock_wait, lock.value);
   if (job_.one_memory) return processor_locks_.lock(lock);
@@ -74,7 +79,7 @@ void JobSynchronization::show_what_lock_covers() {
 void JobSynchronization::unlock(LockId lock) {
   const Traced traced(Event::unlock, lock.value);
   if (job_.one_memory) return processor_locks_.unlock(lock);
-  if (!flags_.in_use() && locks_.keep(lock)) return;
+  if ((!flags_.in_use() || flags_.is_alone()) && locks_.keep(lock)) return;
   hand_over(locks_.unlock(lock));
 }
 void JobSynchronization::hand_over(Task<> unlock) {
@@ -128,14 +133,14 @@ void JobSynchronization::release_range(const void* address, std::size_t bytes) {
 }
 
 void JobSynchronization::release(sync::Channel channel) {
-  if (job_.one_memory) return;
+  if (job_.one_memory || flags_.is_alone()) return;
   const Traced traced(Event::release);
   const sync::Stand::Operation operation = threads_.begin_operation();
   threads_.executor().run(flags_.release(channel, operation.siblings()));
   if (keeper_ != nullptr) keeper_->note_release();
 }
 void JobSynchronization::acquire(sync::Channel channel) {
-  if (job_.one_memory) return;
+  if (job_.one_memory || flags_.is_alone()) return;
   const Traced traced(Event::acquire);
   if (flags_.in_use()) {
     const sync::Stand::Operation operation = threads_.begin_operation();
@@ -148,6 +153,7 @@ void JobSynchronization::acquire(sync::Channel channel) {
 }
 
 void JobSynchronization::flush() {
+  if (flags_.is_alone()) return std::atomic_thread_fence(std::memory_order_seq_cst);
   bool brought = false;
   if (!job_.one_memory) {
     const Traced traced(Event::flush);
@@ -175,10 +181,11 @@ AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOpera
     job_.abort(1, "an atomic operation on unaligned memory crosses the end of a block: align the object");
   }
   AtomicModification modification(operation, offset);
-  const bool orders = operation.orders && !relaxed_atomics_;
+  const bool alone = flags_.is_alone();
+  const bool orders = operation.orders && !relaxed_atomics_ && !alone;
   if (orders && !job_.one_memory && flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
   modification.orders_nothing = relaxed_atomics_;
-  if (!relaxed_atomics_ && flags_.in_use()) {
+  if (!relaxed_atomics_ && !alone && flags_.in_use()) {
     const sync::Stand::Operation inside = threads_.begin_operation();
     threads_.executor().run(flags_.modify(*block, modification, inside.siblings()));
   } else if (!protocol_.modify_at_once(*block, modification)) {

@@ -39,6 +39,7 @@ class JobSynchronization final : public Synchronization {
   void end_region() override {
     if (!job_.one_memory) barrier_.end_region();
   }
+  void run_between_regions() override;
   void lock(LockId lock) override;
   bool try_lock(LockId lock) override;
   void unlock(LockId lock) override;

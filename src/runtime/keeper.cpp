@@ -109,7 +109,7 @@ Keeper::Due Keeper::is_due() {
   seen_synchronisations_ = now;
   seen_calls_ = calls;
   seen_faults_ = faults;
-  if (synchronised || stand_.barrier() != sync::Stand::Barrier::none) return Due::no;
+  if (synchronised || flags_.is_alone() || stand_.barrier() != sync::Stand::Barrier::none) return Due::no;
   const std::uint32_t running = running_threads();
   if (running == 0 || (running == 1 && faulted)) return Due::no;
   return called || faulted ? Due::rarely : Due::yes;

@@ -64,7 +64,13 @@ class Synchronization {
   // have met in the barrier that ends it; end_region() follows that barrier. The caller is past the barrier
   // that began the region, on its thread's own stack; no thread of the rank runs program code.
   virtual void begin_region(const StoreBound& stores) = 0;
+  // Also before the first region, on each rank: from here until the next barrier no rank but 0 runs program
+  // code, unless it calls run_between_regions() before.
   virtual void end_region() = 0;
+  // Program code is about to run on the calling thread, perhaps between two regions: a handler, or a thread
+  // that was made there. Waits for rank 0, which need not release what it writes while it is alone. Any
+  // thread.
+  virtual void run_between_regions() = 0;
 
   // Mutual exclusion in the job, with acquire at lock and release at unlock. Not recursive. A thread that
   // waits sleeps. try_lock: false when the lock is held anywhere (or its state is not known without waiting).

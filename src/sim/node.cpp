@@ -236,6 +236,7 @@ Task<> Node::release(sync::Channel channel) {
 }
 
 Task<> Node::acquire(sync::Channel channel) {
+  if (flags_.is_alone()) co_return;
   if (!flags_.in_use()) {
     co_await clock_.acquire(channel);
     co_return co_await protocol_->ordering().show_held_back();
@@ -266,7 +267,7 @@ Task<> Node::after_lock() {
 }
 
 Task<> Node::unlock(LockId lock) {
-  const bool stays = !flags_.in_use() && locks_.keep(lock);
+  const bool stays = (!flags_.in_use() || flags_.is_alone()) && locks_.keep(lock);
   if (!stays) co_await hand_over(locks_.unlock(lock));
 }
 
@@ -322,8 +323,10 @@ Task<> Node::barrier(sync::Barrier::Payload& payload) {
   meetings_ = nullptr;
   const bool complete = options_.outsiders == 0;
   const bool believed = options_.bug == InjectedBug::forgotten_too_early;
+  flags_.note_barrier();
   stand_.enter_barrier(complete);
   for (unsigned look = 0; stand_.background_works(); ++look) co_await pause(look);
+  complete ? flags_.end_alone_at_rest() : co_await flags_.end_alone();
   if (flags_.in_use()) co_await flags_.before_barrier(!complete);
   kept_ = flags_.kept_locks();
   co_await barrier_.arrive(payload, complete, complete || believed);

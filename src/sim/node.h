@@ -83,6 +83,9 @@ class Node {
   // Without a partner, by the channel's clock.
   Task<> release(sync::Channel channel = 0);
   Task<> acquire(sync::Channel channel = 0);
+  // As sync::FlagOrder. barrier() ends it.
+  Task<> begin_alone() { return flags_.begin_alone(); }
+  Task<> join_lone_rank() { return flags_.join_lone_rank(); }
   // Before an operation by which threads may meet.
   Task<> renew_order() { return flags_.renew(); }
   Task<> lock(LockId lock);

@@ -53,6 +53,7 @@ void Barrier::set_release_listener(ReleaseListener* listener) {
 void Barrier::Parts::begin(Passage& passage) {
   passage.stage_ = Passage::Stage::exchange;
   passage.has_payload_ = fabric.self() == Rank{0};
+  passage.others_quiescent_ = passage.quiescent_ || fabric.self() == Rank{0};
   fabric.begin_looks();
   if (passage.last_) return;
   if (listener != nullptr) listener->on_released();
@@ -124,7 +125,8 @@ bool Barrier::Parts::write_to_peer(Passage& passage) {
   passage.written_ = true;
   counters.add(trace::Counter::messages);
   return slot_of_receiver(passage.round_)
-      .fill(epoch, {gathered.view(), passage.has_payload_ ? &passage.payload_ : nullptr, passage.complete_});
+      .fill(epoch, {gathered.view(), passage.has_payload_ ? &passage.payload_ : nullptr, passage.complete_,
+                    passage.others_quiescent_});
 }
 
 Need Barrier::Parts::receive(Passage& passage) {
@@ -155,6 +157,7 @@ void Barrier::Parts::take(Passage& passage, const Round& round) {
     passage.has_payload_ = true;
   }
   passage.complete_ = passage.complete_ && round.complete;
+  passage.others_quiescent_ = passage.others_quiescent_ && round.others_quiescent;
   if (!round.signature.empty()) gathered.add_all(round.signature);
 }
 

@@ -40,6 +40,8 @@ class Barrier final : public fabric::Listener {
     // Without news: nothing is released or acquired. No rank that has passed is asked for anything by this
     // barrier, or by one before: it may leave the job.
     static Passage last(Payload& payload) { return Passage(payload); }
+    // Passed: whether all ranks but 0 were quiescent.
+    bool others_quiescent() const { return others_quiescent_; }
 
    private:
     friend class Barrier;
@@ -48,7 +50,8 @@ class Barrier final : public fabric::Listener {
 
     Payload& payload_;
     const bool quiescent_;
-    bool complete_;  // on all ranks that this one has heard of
+    bool complete_;                 // on all ranks that this one has heard of
+    bool others_quiescent_ = true;  // all ranks but 0 that this one has heard of
     const bool last_ = false;
     Stage stage_ = Stage::arrived;
     bool has_payload_ = false;

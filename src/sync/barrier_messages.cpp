@@ -24,9 +24,9 @@ bool Barrier::Parts::send_message(const Passage& passage) {
   const SignatureView view = gathered.view();
   const std::span<const Notice> notices = direct ? std::span<const Notice>{} : view.notices;
   BarrierMessage message;
-  message.header =
-      BarrierHeader{epoch,          passage.round_, passage.has_payload_,        passage.complete_, 0,
-                    notices.size(), view.minimum,   coherence::base_of(notices), passage.payload_};
+  message.header = BarrierHeader{
+      epoch, passage.round_, passage.has_payload_, passage.complete_,           passage.others_quiescent_,
+      0,     notices.size(), view.minimum,         coherence::base_of(notices), passage.payload_};
   std::size_t bytes = sizeof(BarrierHeader);
   if (coherence::pack(notices, message.header.base, message.notices)) {
     bytes += notices.size() * sizeof(coherence::PackedNotice);
@@ -53,7 +53,8 @@ BarrierNeed Barrier::Parts::look_into_inbox(Passage& passage) {
   }
   take(passage, {{header.minimum, {received.data(), count}},
                  header.has_payload ? &header.payload : nullptr,
-                 header.complete != 0});
+                 header.complete != 0,
+                 header.others_quiescent != 0});
   inbox.arrived.reset();
   return BarrierNeed::nothing;
 }

@@ -23,9 +23,10 @@ using coherence::SignatureView;
 struct BarrierHeader {
   std::uint64_t epoch;
   std::uint32_t round;
-  std::uint16_t has_payload;
-  std::uint8_t complete;  // on all ranks that this one has heard of
-  std::uint8_t on_board;  // the notices do not fit into the message: they lie on the sender's board
+  std::uint8_t has_payload;
+  std::uint8_t complete;          // on all ranks that this one has heard of
+  std::uint8_t others_quiescent;  // all of these but rank 0 are quiescent
+  std::uint8_t on_board;          // the notices do not fit into the message: they lie on the sender's board
   std::uint64_t notice_count;
   LogicalTime minimum;
   LogicalTime base;  // of the packed notices

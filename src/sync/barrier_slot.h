@@ -22,6 +22,7 @@ struct Round {
   coherence::SignatureView signature;
   const Payload* payload;  // null: not known to the sender
   bool complete;           // all threads wait for the barrier on all ranks that the sender has heard of
+  bool others_quiescent;   // all of those ranks but rank 0 are quiescent
 };
 
 // A view of a slot, which may be another rank's. Zero memory is a slot that was never filled. Filled by one
@@ -48,7 +49,8 @@ class BarrierSlot {
       std::memcpy(notices(), signature.notices.data(), signature.notices.size_bytes());
     }
     const std::uint64_t content = signature.notices.size() | (round.payload != nullptr ? payload_bit : 0) |
-                                  (round.complete ? complete_bit : 0);
+                                  (round.complete ? complete_bit : 0) |
+                                  (round.others_quiescent ? others_quiescent_bit : 0);
     return mark().exchange(epoch << content_bits | content) == question(epoch);
   }
 
@@ -64,17 +66,19 @@ class BarrierSlot {
   // REQUIRES: filled. Valid until the owner enters the next epoch but one.
   Round read() const {
     const std::uint64_t content = mark().load(std::memory_order_relaxed) & content_mask;
-    return {{line_.minimum, {notices(), static_cast<std::size_t>(content & (complete_bit - 1))}},
+    return {{line_.minimum, {notices(), static_cast<std::size_t>(content & (others_quiescent_bit - 1))}},
             (content & payload_bit) != 0 ? &line_.payload : nullptr,
-            (content & complete_bit) != 0};
+            (content & complete_bit) != 0,
+            (content & others_quiescent_bit) != 0};
   }
 
  private:
-  // How many notices there are, whether there is a payload, and whether all wait; all ones: a question.
+  // How many notices there are, whether there is a payload, and who waits; all ones: a question.
   static constexpr unsigned content_bits = 24;
   static constexpr std::uint64_t content_mask = (std::uint64_t{1} << content_bits) - 1;
   static constexpr std::uint64_t payload_bit = std::uint64_t{1} << (content_bits - 1);
   static constexpr std::uint64_t complete_bit = payload_bit >> 1;
+  static constexpr std::uint64_t others_quiescent_bit = complete_bit >> 1;
 
   struct alignas(64) Line {
     std::uint64_t mark;

@@ -124,7 +124,48 @@ Task<> FlagOrder::release_announced(bool siblings) {
   note_end();
 }
 
+// Under the gate. A guest is seen here, or its request is answered later, which ends this. Without a
+// background nobody would answer.
+void FlagOrder::be_alone_if_possible() noexcept {
+  const bool has_guests = word(guests).load() != guests_before_barrier_.load() &&
+                          !hooks_.injected(InjectedBug::alone_beside_guests);
+  if (in_serial_part_.load() && !has_guests && !ordering_.holds_back()) ordering_.set_alone(true);
+}
+
+bool FlagOrder::begin_alone_at_once() noexcept {
+  if (bell_ == nullptr) return true;
+  in_serial_part_.store(true);
+  const auto pass = change_gate_.try_enter();
+  if (pass) be_alone_if_possible();
+  return pass.has_value();
+}
+
+Task<> FlagOrder::begin_alone() {
+  if (begin_alone_at_once()) co_return;
+  auto pass = co_await change_gate_.enter();
+  be_alone_if_possible();
+}
+
+// Operations that began before are over, and no block is opened out of order any more.
+Task<> FlagOrder::end_alone() {
+  auto pass = co_await change_gate_.enter();
+  if (!is_alone() || hooks_.injected(InjectedBug::alone_in_regions)) co_return;
+  ordering_.set_alone(false);
+  co_await ordering_.end_of_unordered();
+}
+
+Task<> FlagOrder::join_lone_rank() {
+  if (bell_ == nullptr || hooks_.injected(InjectedBug::lone_rank_not_told)) co_return;
+  std::uint64_t before = 0;
+  std::array<fabric::Step, 1> step{fabric::fetch_add(control_region, offset_of(guests), &before, 1)};
+  co_await fabric::transfer(fabric_, Rank{0}, step);
+  const std::uint64_t number = co_await request(Rank{0});
+  co_await await_answer(Rank{0}, number);
+  co_await acquire_in_order();
+}
+
 Task<> FlagOrder::release(Channel channel, bool siblings) {
+  if (is_alone()) co_return;
   if (must_settle()) co_await settle();
   const QuiescentMeanwhile stands(ordering_, siblings);
   co_await release_announced(siblings);
@@ -133,6 +174,7 @@ Task<> FlagOrder::release(Channel channel, bool siblings) {
 }
 
 Task<> FlagOrder::flush(bool siblings) {
+  if (is_alone()) co_return;
   if (must_settle()) co_await settle();
   const QuiescentMeanwhile stands(ordering_, siblings);
   co_await release_announced(siblings);
@@ -154,6 +196,11 @@ Task<> FlagOrder::hand_over(Task<> unlock, bool siblings) {
 // that sibling threads make meanwhile may go out with the block, so a release follows. Only an operation that
 // a release follows counts as one: otherwise its end would be taken for the end of that release.
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {
+  while (is_alone()) {
+    if (protocol_.modify_at_once(block, modification)) co_return;
+    const bool opened = co_await protocol_.fault(block, vm::Access::write);
+    if (!opened) break;
+  }
   if (!in_use() || modification.orders_nothing) co_return co_await protocol_.modify(block, modification);
   if (must_settle()) co_await settle();
   const QuiescentMeanwhile stands(ordering_, siblings);
@@ -200,6 +247,7 @@ Task<> FlagOrder::acquire(bool siblings) {
 }
 
 Task<> FlagOrder::acquire_in_order() {
+  if (is_alone()) co_return;
   // Another acquire takes what the acquire itself brings into pages that stay open. Others may have something
   // new each time: in the end the pages are closed.
   std::uint32_t number = 0;

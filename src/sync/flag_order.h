@@ -45,7 +45,7 @@ class Bell {
 class FlagOrder final : public ReleaseRequests {
  public:
   // Words of each rank in the control region.
-  static constexpr std::size_t word_count = 5;
+  static constexpr std::size_t word_count = 6;
   // Among them, the one that counts requests (ask_all()).
   static constexpr std::size_t requests_word = 3;
 
@@ -74,6 +74,33 @@ class FlagOrder final : public ReleaseRequests {
   Task<> renew();
   // Nobody has used it for some barriers: order ends, unless somebody has renewed it meanwhile.
   Task<> end_if_unused();
+
+  // Rank 0 alone runs program code from now on, until it enters the next barrier: the others do not after the
+  // barrier that has just been passed, but for guests (join_lone_rank()). There is nobody to tell, and
+  // nothing to hear. REQUIRES: no operation without siblings under way.
+  Task<> begin_alone();
+  // The same without waiting, if it can be. Cheap.
+  bool begin_alone_at_once() noexcept;
+  // Rank 0 enters a barrier. Then it waits for the background, and ends this. Any rank, as the rest.
+  void note_barrier() noexcept {
+    in_serial_part_.store(false);
+    guests_before_barrier_.store(word(guests).load());
+  }
+  // What the calling thread has written until it finds this goes out with the release that ends it.
+  bool is_alone() const noexcept {
+    if (!ordering_.is_alone()) return false;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return ordering_.is_alone();
+  }
+  // Operations that began before are over when it ends. A release must follow.
+  Task<> end_alone();
+  // The same where no thread of this rank runs program code. Cheap.
+  void end_alone_at_rest() noexcept {
+    if (ordering_.is_alone() && !hooks_.injected(InjectedBug::alone_in_regions)) ordering_.set_alone(false);
+  }
+  // At another rank, before program code runs there in spite of that: a handler, or a thread that was made
+  // meanwhile. Rank 0 has released all that it wrote alone, and it is acquired here.
+  Task<> join_lone_rank();
 
   // `siblings`: other threads of this rank may run program code before the task ends. Each of these tasks may
   // be called while order is not kept, and may begin to keep it half-way: the caller then says `siblings`.
@@ -149,6 +176,7 @@ class FlagOrder final : public ReleaseRequests {
     finished,
     asked = requests_word,  // for releases, by others
     answered,               // as many
+    guests,                 // that have come to this rank while it may have been alone
   };
 
   std::atomic_ref<std::uint64_t> word(Word which) const noexcept {
@@ -163,7 +191,8 @@ class FlagOrder final : public ReleaseRequests {
   }
   Task<> release_all(bool siblings);
   Task<> release_announced(bool siblings);
-  bool must_settle() const noexcept { return in_use() && settled() == 0; }
+  void be_alone_if_possible() noexcept;
+  bool must_settle() const noexcept { return in_use() && settled() == 0 && !is_alone(); }
   // For how many barriers this rank knows that all ranks have credit. The own credit says nothing of theirs:
   // whoever gives it may not have reached them yet.
   std::uint64_t assured() const noexcept {
@@ -181,6 +210,7 @@ class FlagOrder final : public ReleaseRequests {
   Task<> give_credit(std::uint64_t barriers);
   Task<std::uint64_t> request(Rank peer);
   Task<bool> has_answered(Rank peer, std::uint64_t request);
+  Task<> await_answer(Rank peer, std::uint64_t request);
   Task<std::uint64_t> await_releases(Rank peer);
   Task<> acquire_from(Rank peer);
   Task<> acquire_in_order();
@@ -202,6 +232,8 @@ class FlagOrder final : public ReleaseRequests {
   std::atomic<std::uint64_t> others_settled_in_{0};  // the entry of this rank in which all others keep order
   std::atomic<std::uint64_t> barriers_{0};           // passed while in use
   std::atomic<std::uint64_t> assured_until_{0};
+  std::atomic<std::uint64_t> guests_before_barrier_{0};
+  std::atomic<bool> in_serial_part_{false};
   std::uint64_t entries_ = 0;
   std::uint64_t credit_given_ = 0;             // by the background, last
   std::unique_ptr<std::uint64_t[]> requests_;  // of the background, by rank

@@ -42,11 +42,15 @@ Task<> FlagOrder::others_settle() {
   for (std::uint32_t rank = 0; rank < fabric_.ranks(); ++rank) {
     if (bell_ == nullptr || Rank{rank} == fabric_.self()) continue;
     const std::uint64_t number = co_await request(Rank{rank});
-    for (unsigned look = 0; look < looks_max; ++look) {
-      const bool is_done = co_await has_answered(Rank{rank}, number);
-      if (is_done) break;
-      co_await pause(look);
-    }
+    co_await await_answer(Rank{rank}, number);
+  }
+}
+
+Task<> FlagOrder::await_answer(Rank peer, std::uint64_t request) {
+  for (unsigned look = 0; look < looks_max; ++look) {
+    const bool is_done = co_await has_answered(peer, request);
+    if (is_done) break;
+    co_await pause(look);
   }
 }
 
@@ -152,11 +156,16 @@ Task<> FlagOrder::answer(bool siblings) {
   const std::uint64_t request = unanswered();
   if (request == 0) co_return;
   const LockTable::Kept kept = kept_locks();
+  const bool was_alone = is_alone();
+  if (!hooks_.injected(InjectedBug::alone_beside_others)) co_await end_alone();
   co_await settle();
   announce();
   if (!hooks_.injected(InjectedBug::answered_without_release)) co_await release_all(siblings);
   note_end();
   co_await note_answer(request, kept);
+  if (!was_alone) co_return;
+  auto pass = co_await change_gate_.enter();  // whoever asked was no guest, perhaps
+  be_alone_if_possible();
 }
 
 Task<> FlagOrder::note_answer(std::uint64_t request, LockTable::Kept kept) {

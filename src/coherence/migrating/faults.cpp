@@ -1,8 +1,13 @@
 #include "coherence/migrating/faults.h"
 
+#include <sched.h>
+
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "base/check.h"
+#include "coherence/rules/atomics.h"
 #include "coherence/rules/faults.h"
 
 namespace musubi::coherence::migrating {
@@ -37,8 +42,8 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
   }
   MUSUBI_CHECK(!e.bytes_lost);
   arrivals_.count_rest_as_arrival(b);
-  const bool waits_for_order =
-      in_order && !was_valid && ground_.visits.keeps_order_for(VisitBoard::Order::now);
+  const bool waits_for_order = in_order && !was_valid && !ground_.alone.load() &&
+                               ground_.visits.keeps_order_for(VisitBoard::Order::now);
   if (waits_for_order && !arrivals_.is_covered(e)) co_return FaultOutcome::not_in_order;
   ground_.count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   Run run;
@@ -60,6 +65,27 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
   }
   runs_.open(b, was_valid, wanted, run);
   co_return FaultOutcome::open;
+}
+
+// Under the gate: a release that began before the rank was alone may be about to close the block. Threads
+// that contend for a word look again rather than queue up at the gate, where each would wait for another to
+// wake.
+bool Faults::modify_at_once(BlockId id, Modification& modification) {
+  constexpr unsigned looks = 1024, looks_before_yield = 32;
+  std::optional<Gate::Pass> pass;
+  for (unsigned look = 0; look < looks && !pass && ground_.alone.load(); ++look) {
+    if (auto entered = ground_.gate(id).try_enter()) pass.emplace(std::move(*entered));
+    if (!pass && look % looks_before_yield == 0) ::sched_yield();
+  }
+  if (!pass || !ground_.alone.load()) return false;
+  const Block b = ground_.store.block(id);
+  if (b.entry.state != State::writable && !b.entry.pinned) return false;
+  ground_.learn_atomic_words(b.words, rules::atomic_words_of(modification.offset, modification.bytes));
+  modification.takes_writes_along = false;
+  modification.apply(b.own);
+  ground_.count(Counter::atomics);
+  ground_.count(Counter::lone_atomics);
+  return true;
 }
 
 // The block is valid, and about to be opened for writing. Result: false while order is kept, and the rank

@@ -25,6 +25,8 @@ class Faults {
   // Opens the block. Waits for the end of what holds faults, and tries again. `in_order`: opens no bytes that
   // no acquire in order has covered. Result: open, or not_in_order.
   Task<FaultOutcome> fault(BlockId block, Touch touch, bool in_order);
+  // As Protocol::modify_at_once(), on a block that is open for writing while the rank is alone.
+  bool modify_at_once(BlockId block, Modification& modification);
 
  private:
   Task<FaultOutcome> fault_once(BlockId block, Touch touch, bool in_order);

@@ -139,7 +139,14 @@ struct Ground {
   }
 
   // Bytes that come from other ranks stay closed until they have been acquired.
-  bool keeps_order() const { return visits.keeps_order(); }
+  bool keeps_order() const { return visits.keeps_order() && !alone.load(); }
+  // Whether the rank is alone still, after all that the calling thread has written: that goes out with the
+  // release that ends this.
+  bool has_nobody_to_tell() const {
+    if (!alone.load()) return false;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return alone.load();
+  }
   bool may_be_unpublished(const Entry& e) const {
     return rules::may_be_unpublished(e, keeps_order(), parameters);
   }
@@ -173,6 +180,7 @@ struct Ground {
   Signature& signature;
   Gate release_gate;  // one release at a time
   Quiescence quiescence;
+  std::atomic<bool> alone{false};  // Ordering::set_alone()
   ComparisonCost comparison_cost;
   BlockList dirty;
   BlockList sleepers;  // all blocks that sleep, and some that slept

@@ -123,6 +123,9 @@ Task<> Migrating::acquire_clock(LogicalTime time) {
 Task<> Migrating::modify(BlockId block, Modification& modification) {
   return parts_->publications.modify(block, modification);
 }
+bool Migrating::modify_at_once(BlockId block, Modification& modification) {
+  return parts_->faults.modify_at_once(block, modification);
+}
 void Migrating::pin(BlockId first, std::uint64_t count) {
   parts_->stacks.pin(first, count);
 }

@@ -42,6 +42,8 @@ class Order final : public Ordering {
   Task<> hold_openings() override;
   Reread reread_while_held() const override { return holds_.found(); }
   void allow_openings() override { holds_.allow_openings(); }
+  void set_alone(bool alone) override { ground_.alone.store(alone); }
+  bool is_alone() const override { return ground_.alone.load(); }
   void publish_always() override { ground_.visits.keep_order(VisitBoard::Order::always, true); }
   Task<> release_as_of_now() override;
   Task<bool> has_released_at_barrier() override;

@@ -105,6 +105,21 @@ TEST(Counts, AFarDynamicLoopTakesFewTripsForItsChunks) {
   EXPECT_LT(far, loops * 80 + at_beginning_max);
 }
 
+long lone_atomics_of(std::vector<std::string> arguments) {
+  LaunchedJob::Options options = job_of({2}, "serial_synchronisation", std::move(arguments));
+  options.arguments.insert(options.arguments.begin() + 1, "--stats");
+  LaunchedJob job(options);
+  EXPECT_EQ(job.wait(), 0) << job.error();
+  return sum_of(job.error(), "lone_atomics");
+}
+
+// A handler may have begun in a region, and run on.
+TEST(Counts, RankZeroIsAloneAfterRegionsOnlyWithoutHandlers) {
+  const long with_handler = lone_atomics_of({"handler"});
+  EXPECT_GT(with_handler, 0) << "before the first region";
+  EXPECT_GT(lone_atomics_of({}), 5 * with_handler);
+}
+
 TEST(Counts, ASingleWithoutABarrierTakesNoMessage) {
   for (const Case& c : cases) {
     const Counts cost = cost_of(c.ranks, "single_nowait");

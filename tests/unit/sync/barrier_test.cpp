@@ -35,6 +35,11 @@ bool all_wait(std::uint64_t epoch) {
   return epoch % 3 != 0;
 }
 
+// Whether no program code runs on a rank while this waits in barrier `epoch`: a handler, say.
+bool is_quiescent(std::uint32_t rank, std::uint64_t epoch) {
+  return (epoch + rank) % 2 != 0;
+}
+
 // Gives out the notices of each barrier, and keeps what it acquires.
 class RecordingProtocol final : public coherence::Protocol {
  public:
@@ -155,7 +160,7 @@ void run_rank(ShmRank& place, const Shape& shape, std::uint64_t barriers, Outcom
     Barrier::Payload payload{};
     if (self == Rank{0}) payload = {epoch, 2, 3, 4, 5, ~epoch};
     const bool complete = all_wait(epoch) || self.value + 1 != shape.ranks;
-    Barrier::Passage passage(payload, true, complete);
+    Barrier::Passage passage(payload, is_quiescent(self.value, epoch), complete);
     if (barrier.pass(passage)) {
       ++outcome.through;
     } else {
@@ -163,6 +168,9 @@ void run_rank(ShmRank& place, const Shape& shape, std::uint64_t barriers, Outcom
     }
     const bool right = payload == Barrier::Payload{epoch, 2, 3, 4, 5, ~epoch};
     if (!right || !protocol.has_everything(shape.ranks)) ++outcome.wrong;
+    bool others = true;
+    for (std::uint32_t rank = 1; rank < shape.ranks; ++rank) others = others && is_quiescent(rank, epoch);
+    if (passage.others_quiescent() != others) ++outcome.wrong;
   }
   outcome.messages = place.counters.get(trace::Counter::messages);
   // Nobody is asked for notices then, however many there are.
