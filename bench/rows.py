@@ -341,8 +341,8 @@ class Suite:
         ], [self.program(program)])
 
     def application(self, key, title, name, arguments, bound, values=("time",), sequential=""):
-        """Rows for -n 2, as one process and by the protocol, for each value that the program prints; `bound` is
-        that of one process."""
+        """Rows for -n 2, as one process and by the protocol, for each value that the program prints; `bound`
+        is that of one process."""
         plain = f"{shlex.quote(str(self.program(name)))} {arguments}".rstrip()
         read = program_times(*values)
         candidates = [
