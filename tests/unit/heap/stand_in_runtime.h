@@ -50,6 +50,7 @@ class StandInRuntime final : public runtime::Runtime,
   void set_release_listener(ReleaseListener*) override {}
   StoreBound stores_of(std::uintptr_t, const void*, const void*) override { return {}; }
   void set_allocations(const Allocations*) override {}
+  void run_between_regions() override {}
   void begin_region(const StoreBound&) override {}
   void end_region() override {}
   void lock(LockId) override {}

@@ -115,6 +115,7 @@ class StandinRuntime final : public runtime::Runtime,
   void acquire(std::uint64_t) override {}
   StoreBound stores_of(std::uintptr_t, const void*, const void*) override { return {}; }
   void set_allocations(const Allocations*) override {}
+  void run_between_regions() override {}
   void begin_region(const StoreBound&) override {}
   void end_region() override {}
   void expect_flags() override {}
