@@ -61,9 +61,10 @@ bool Puns::add_page(Window window) {
   if (pages_.size() == pages_max) return false;
   constexpr int attempts_max = 4;
   int attempts = 0;
-  for (std::size_t i = free_.size(); i-- > 0;) {
+  const auto above = std::ranges::upper_bound(free_, window.last, {}, &AddressRange::begin);
+  for (auto i = static_cast<std::size_t>(above - free_.begin()); i-- > 0;) {
     const AddressRange gap = free_[i];
-    if (gap.begin > window.last || gap.end <= window.first) continue;
+    if (gap.end <= window.first) break;
     const std::uintptr_t highest = std::min(window.last, gap.end - landing_bytes) & ~(page_bytes - 1);
     if (highest < gap.begin || highest + page_bytes - landing_bytes < window.first) continue;
     const bool mapped = map_page_(highest);
@@ -75,9 +76,7 @@ bool Puns::add_page(Window window) {
 }
 
 void Puns::occupy(std::uintptr_t page) {
-  const auto gap = std::find_if(free_.begin(), free_.end(), [page](const AddressRange& range) {
-    return range.begin <= page && page < range.end;
-  });
+  const auto gap = std::ranges::upper_bound(free_, page, {}, &AddressRange::begin) - 1;
   const AddressRange above{page + page_bytes, gap->end};
   gap->end = page;
   if (above.begin < above.end) free_.insert(gap + 1, above);

@@ -110,6 +110,9 @@ bool is_about_process(long number, const long* given, long& result) {
       result = ::waitid(static_cast<idtype_t>(given[0]), static_cast<id_t>(given[1]),
                         as<siginfo_t*>(given[2]), static_cast<int>(given[3]));
       return true;
+    case SYS_getrlimit:
+      result = ::getrlimit(static_cast<__rlimit_resource>(given[0]), as<rlimit*>(given[1]));
+      return true;
     case SYS_setrlimit:
       result = ::setrlimit(static_cast<__rlimit_resource>(given[0]), as<const rlimit*>(given[1]));
       return true;
