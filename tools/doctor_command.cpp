@@ -11,6 +11,7 @@
 #include "fabric/ofi/ofi.h"
 #include "host_facts.h"
 #include "job_limits.h"
+#include "job_processes.h"
 #include "mpi_library.h"
 #include "os/cpu.h"
 #include "os/memory.h"
@@ -144,6 +145,8 @@ int examine_machine(const RunOptions& options, bool as_json) {
   follow_stack_limit(configuration, options.ranks);
   auto job = job_of(configuration.settings(), options.ranks);
   if (!job) return refuse(job.error().message, 1);
+  if (const auto processes = processes_of(options, configuration.settings(), Model::threads, {}))
+    job.value().of_openmp = description_of(processes.value());
   const doctor::Facts facts = facts_of_this_host();
   const auto findings = doctor::examine(facts, job.value());
   std::fputs(

@@ -80,6 +80,7 @@ struct Job {
   std::uint64_t table_bytes = 0;   // of it, tables that count as the process's own data
   std::uint64_t file_bytes = 0;    // longest memory file
   std::string vm_driver = "auto";  // the setting
+  std::string of_openmp;           // what `musubi run` makes of an OpenMP program here; empty: not asked
 };
 
 }  // namespace musubi::tools::doctor

@@ -78,6 +78,7 @@ std::string as_text(const std::vector<Finding>& findings, const Job& job) {
           std::to_string(job.threads_per_rank) + (job.threads_per_rank == 1 ? " thread" : " threads") +
           (job.ranks == 1 ? " can run here" : " each can run here");
   text += warnings > 0 ? "; warnings: " + std::to_string(warnings) + ".\n" : ".\n";
+  if (!job.of_openmp.empty()) text += "An OpenMP program on this host alone: " + job.of_openmp + ".\n";
   return text;
 }
 
@@ -94,6 +95,7 @@ std::string as_json(const std::vector<Finding>& findings, const Job& job, const 
                                 {"job",
                                  {{"ranks", job.ranks},
                                   {"threads_per_rank", job.threads_per_rank},
+                                  {"of_openmp", job.of_openmp},
                                   {"mapped_bytes_per_rank", job.mapped_bytes},
                                   {"table_bytes_per_rank", job.table_bytes}}},
                                 {"facts", numbers(facts)},
