@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "become.h"
 #include "bootstrap/local/invitation.h"
 #include "config/value.h"
 #include "hosts_command.h"
@@ -43,10 +44,12 @@ int refusal(const RunOptions& options, const config::Settings& settings, const l
                       " ranks; a job has at most " + std::to_string(bootstrap::local::ranks_max),
                   status_of_misuse);
   }
+  const ProgramPath found = find_program(options.command.front());
+  if (found.path.empty()) return refuse(found.error.message, found.error.exit_status);
   RunOptions whole = options;
   whole.ranks = launcher.ranks();
   int status = 0;
-  program = prepare(whole, settings, status);
+  program = prepare(found.path, whole, settings, status);
   return status;
 }
 
@@ -152,8 +155,8 @@ std::optional<int> exec_alone(const RunOptions& options, Configuration& configur
   const auto processes = processes_of(options, configuration.settings(), model_of(options, program.path), {});
   if (!processes || !processes.value().is_native) return std::nullopt;
   name_idle_settings(configuration);
-  return become_program(options, program.path,
-                        native_environment(processes.value(), configuration.settings()));
+  return become(program.path, options.command,
+                native_environment(processes.value(), configuration.settings()), status_of_cannot_execute);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "elf_file.h"
+#include "runtime/one_memory.h"
 
 namespace musubi::tools {
 namespace {
@@ -13,7 +14,17 @@ std::string counted(std::uint32_t count, const char* thing, const char* things) 
   return std::to_string(count) + " " + (count == 1 ? thing : things);
 }
 
-// "4 threads", or "4, 4 and 2 threads".
+// Nothing: one for each slot.
+std::optional<std::uint32_t> processes_per_host(const config::Settings& settings, bool asks_for_protocol,
+                                                std::size_t hosts) {
+  if (settings.ranks_per_host) return static_cast<std::uint32_t>(*settings.ranks_per_host);
+  if (settings.coherence == "protocol") return std::nullopt;
+  // On one host there is nothing to see of a protocol but between several processes.
+  if (asks_for_protocol && hosts == 1) return std::nullopt;
+  return 1;
+}
+
+// "4 threads", "4 threads each", or "threads: 2 with 4, 1 with 2".
 std::string threads_in_words(const std::vector<std::uint32_t>& threads) {
   if (std::ranges::count(threads, threads.front()) == static_cast<std::ptrdiff_t>(threads.size())) {
     return counted(threads.front(), "thread", "threads") + (threads.size() > 1 ? " each" : "");
@@ -32,9 +43,7 @@ std::string threads_in_words(const std::vector<std::uint32_t>& threads) {
 
 bool asks_for_protocol(const RunOptions& options, const config::Settings& settings) {
   return settings.coherence == "protocol" || options.preload || settings.stats || !settings.trace.empty() ||
-         settings.memory_max || settings.heap_policy != "migrating" || settings.vm_driver != "auto" ||
-         settings.report_races || settings.near_fabric != "shm" ||
-         settings.fabric_delay != std::chrono::nanoseconds(0) || settings.fabric_bandwidth != 0;
+         !runtime::reason_for_protocol(settings).empty();
 }
 
 Model model_of(const RunOptions& options, const std::string& program) {
@@ -51,24 +60,19 @@ Result<JobProcesses> processes_of(const RunOptions& options, const config::Setti
                                   std::vector<launch::HostSlots> hosts) {
   std::optional<std::uint32_t> slots;
   if (options.ranks_given) slots = options.ranks;
-  const bool on_one_host = hosts.size() <= 1;
   if (hosts.empty()) hosts = {{"", options.ranks}};
+  const bool asks = asks_for_protocol(options, settings);
   launch::ProcessRule rule;
   rule.threads_per_slot = static_cast<std::uint32_t>(settings.threads_per_rank);
-  const bool is_one_memory_each = model == Model::threads && !asks_for_protocol(options, settings);
-  if (model == Model::threads && settings.ranks_per_host) {
-    rule.per_host = static_cast<std::uint32_t>(*settings.ranks_per_host);
-  } else if (model == Model::threads && (is_one_memory_each || !on_one_host)) {
-    if (settings.coherence != "protocol") rule.per_host = 1;
-  }
+  if (model == Model::threads) rule.per_host = processes_per_host(settings, asks, hosts.size());
   auto placed = launch::place_on_hosts(hosts, slots, rule);
   if (!placed) return placed.error();
   JobProcesses processes;
   processes.hosts = std::move(placed).value();
-  processes.is_native = is_one_memory_each && processes.ranks() == 1;
-  processes.chooses_threads = processes.is_native && !options.ranks_given && options.hosts.empty() &&
-                              options.host_file.empty() && options.threads_per_rank.empty() &&
-                              settings.threads_per_rank == 1 && options.ranks == 1;
+  processes.is_native = model == Model::threads && !asks && processes.ranks() == 1;
+  processes.chooses_threads = processes.is_native && !options.ranks_given && !options.on_hosts() &&
+                              options.threads_per_rank.empty() && settings.threads_per_rank == 1 &&
+                              options.ranks == 1;
   if (settings.coherence == "processor" && model == Model::threads && !processes.is_native) {
     return Error{"coherence=processor cannot be: this job has " + std::to_string(processes.ranks()) +
                  " processes with memories of their own; leave it out, or ask for one process on one host"};

@@ -1,18 +1,12 @@
 #include "native_command.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <string_view>
 
 #include "config/environment.h"
 #include "config/settings.h"
-#include "program_file.h"
-#include "refusal.h"
 
 namespace musubi::tools {
 namespace {
@@ -22,13 +16,6 @@ void add_unless_given(std::vector<std::string>& environment, const std::string& 
   const bool is_given = std::ranges::any_of(
       environment, [&](const std::string& variable) { return variable.starts_with(name + "="); });
   if (!is_given) environment.push_back(name + "=" + value);
-}
-
-std::vector<char*> pointers_to(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 }  // namespace
@@ -44,13 +31,6 @@ std::vector<std::string> native_environment(const JobProcesses& processes, const
     add_unless_given(environment, "OMP_PROC_BIND", "close");
   }
   return environment;
-}
-
-int become_program(const RunOptions& options, const std::string& program,
-                   const std::vector<std::string>& environment) {
-  std::fflush(nullptr);
-  ::execve(program.c_str(), pointers_to(options.command).data(), pointers_to(environment).data());
-  return refuse("cannot execute " + program + ": " + std::strerror(errno), status_of_cannot_execute);
 }
 
 void name_idle_settings(const config::Configuration& configuration) {

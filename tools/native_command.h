@@ -7,16 +7,11 @@
 
 #include "config/configuration.h"
 #include "job_processes.h"
-#include "run_command.h"
 
 namespace musubi::tools {
 
 // The environment of such a process: the user's, and the size of its teams unless OMP_NUM_THREADS says it.
 std::vector<std::string> native_environment(const JobProcesses& processes, const config::Settings& settings);
-
-// Turns this process into the program. Returns only when that fails: the exit status.
-int become_program(const RunOptions& options, const std::string& program,
-                   const std::vector<std::string>& environment);
 
 // Says which settings of the command line such a job has no use for.
 void name_idle_settings(const config::Configuration& configuration);

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "become.h"
 #include "config/environment.h"
 #include "config/reference_page.h"
 #include "hosts_command.h"
@@ -104,17 +105,15 @@ std::vector<std::string> environment_of_ranks(const Configuration& configuration
   return environment;
 }
 
-std::optional<PreparedProgram> prepare(const RunOptions& options, const config::Settings& settings,
-                                       int& status) {
+std::optional<PreparedProgram> prepare(const std::string& program, const RunOptions& options,
+                                       const config::Settings& settings, int& status) {
   const auto refused = [&](const std::string& message, int exit_status) {
     status = refuse(message, exit_status);
     return std::nullopt;
   };
-  const ProgramPath program = find_program(options.command.front());
-  if (program.path.empty()) return refused(program.error.message, program.error.exit_status);
   Preload preload = options.preload ? Preload::always : Preload::automatic;
   if (options.plain || options.loads_itself) preload = Preload::never;
-  auto library = library_to_preload(program.path, preload);
+  auto library = library_to_preload(program, preload);
   if (!library) return refused(library.error().message, status_of_cannot_execute);
   if (const auto fit = check_addresses(settings, options.ranks); !options.plain && !fit) {
     return refused(fit.error().message, status_of_misuse);
@@ -122,7 +121,7 @@ std::optional<PreparedProgram> prepare(const RunOptions& options, const config::
   if (const auto writable = check_trace_file(settings.trace); !settings.trace.empty() && !writable) {
     return refused(writable.error().message, status_of_misuse);
   }
-  return PreparedProgram{program.path, library.value()};
+  return PreparedProgram{program, library.value()};
 }
 
 Result<void> read_settings(const RunOptions& options, Configuration& configuration) {
@@ -180,15 +179,16 @@ int run_natively(RunOptions options, const Configuration& configuration, const J
   std::vector<std::string> environment = native_environment(processes, settings);
   const std::string& host = processes.hosts.front().name;
   const bool is_here = host.empty() || (options.rsh.empty() && launch::is_this_host(host));
-  if (is_here && !settings.label_output) return become_program(options, program, environment);
+  if (is_here && !settings.label_output)
+    return become(program, options.command, environment, status_of_cannot_execute);
   if (is_here) return run_here(options, settings, processes, program, std::move(environment));
   options.plain = true;
   return run_on_hosts(options, settings, processes.hosts, program, std::move(environment));
 }
 
 // As ranks of a job.
-int run_as_ranks(const RunOptions& options, const Configuration& configuration,
-                 const JobProcesses& processes) {
+int run_as_ranks(const RunOptions& options, const Configuration& configuration, const JobProcesses& processes,
+                 const std::string& path) {
   const config::Settings& settings = configuration.settings();
   if (settings.near_fabric == "mpi" || (options.on_hosts() && talks_by_mpi(settings))) {
     return refuse(
@@ -197,7 +197,7 @@ int run_as_ranks(const RunOptions& options, const Configuration& configuration,
         status_of_misuse);
   }
   int status = 0;
-  const auto program = prepare(options, settings, status);
+  const auto program = prepare(path, options, settings, status);
   if (!program) return status;
   if (options.on_hosts()) {
     return run_on_hosts(options, settings, processes.hosts, program->path,
@@ -236,7 +236,7 @@ int run(RunOptions options) {
   }
   options.ranks = processes.value().ranks();
   follow_stack_limit(configuration, options.ranks);
-  return run_as_ranks(options, configuration, processes.value());
+  return run_as_ranks(options, configuration, processes.value(), program.path);
 }
 
 int show_settings(bool markdown) {

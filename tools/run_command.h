@@ -45,10 +45,10 @@ struct PreparedProgram {
   std::string library;  // to preload; empty: none
 };
 
-// What is to be known before any rank is started, by one line instead of one from each. Result: nothing, when
-// the job cannot start; that was said, and `status` is the exit status.
-std::optional<PreparedProgram> prepare(const RunOptions& options, const config::Settings& settings,
-                                       int& status);
+// What is to be known before any rank is started, by one line instead of one from each. `program`: the path
+// of its file. Result: nothing, when the job cannot start; that was said, and `status` is the exit status.
+std::optional<PreparedProgram> prepare(const std::string& program, const RunOptions& options,
+                                       const config::Settings& settings, int& status);
 
 // The environment of the ranks: the user's, every setting that is not at its default (in the form that the
 // same parser reads back), and orders to the dynamic linker.

@@ -1,15 +1,13 @@
 #include "slurm_command.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
 
+#include "become.h"
 #include "config/environment.h"
 #include "launch/pmi/join_launcher.h"
 #include "output_of.h"
@@ -84,75 +82,65 @@ void drop_option(std::vector<std::string>& words, const std::string& brief, cons
   words = std::move(kept);
 }
 
-// The part of the command that says how many processes there are, and the options of `musubi exec`.
-struct Step {
-  std::vector<std::string> size;
-  std::vector<std::string> options;
-};
+using Words = std::vector<std::string>;
 
-Step step_by_slots(const RunOptions& options) {
-  Step step{{}, options.own_words};
-  if (options.ranks_given) step.size.push_back("--ntasks=" + std::to_string(options.ranks));
+// A process for each slot, where Slurm has distributed them.
+Words size_by_slots(const RunOptions& options) {
+  Words words;
+  if (options.ranks_given) words.push_back("--ntasks=" + std::to_string(options.ranks));
   // Slurm from 22.05 on no longer takes this over by itself.
   if (const auto processors = number_in("SLURM_CPUS_PER_TASK"))
-    step.size.push_back("--cpus-per-task=" + std::to_string(*processors));
-  return step;
-}
-
-// A process for each node, or a few: each may use the processors of all the node's tasks.
-Step step_by_nodes(const RunOptions& options, const JobProcesses& processes,
-                   const std::vector<launch::HostSlots>& slots) {
-  Step step{
-      {"--nodes=" + std::to_string(processes.hosts.size()), "--ntasks=" + std::to_string(processes.ranks()),
-       "--ntasks-per-node=" + std::to_string(processes.hosts.front().ranks.count)},
-      options.own_words};
-  const bool is_even = std::ranges::all_of(
-      slots, [&](const launch::HostSlots& node) { return node.slots == slots.front().slots; });
-  const std::uint32_t processors = slots.front().slots * number_in("SLURM_CPUS_PER_TASK").value_or(1);
-  if (is_even && processes.hosts.front().ranks.count == 1 && !options.ranks_given) {
-    step.size.push_back("--cpus-per-task=" + std::to_string(processors));
-  } else {
-    step.size.emplace_back("--cpu-bind=none");
-  }
-  drop_option(step.options, "-n", "--ranks");
-  drop_option(step.options, "-t", "--threads");
-  const std::vector<std::uint32_t> threads = launch::threads_of(processes.hosts);
-  step.options.insert(step.options.end(), {"-t", std::to_string(std::ranges::max(threads))});
-  if (std::ranges::min(threads) != std::ranges::max(threads))
-    step.options.insert(step.options.end(), {"--set", "threads_of_ranks=" + text_of(threads)});
-  return step;
-}
-
-std::vector<std::string> srun_command(const RunOptions& options, const std::string& srun,
-                                      const std::string& kind, const Step& step) {
-  std::error_code ignored;
-  // The step shares what an interactive step of this allocation holds; standard input is rank 0's.
-  std::vector<std::string> words = {srun, "--overlap", "--export=ALL", "--input=0", "--mpi=" + kind};
-  words.insert(words.end(), step.size.begin(), step.size.end());
-  words.push_back(std::filesystem::read_symlink("/proc/self/exe", ignored).string());
-  words.emplace_back("exec");
-  for (const std::string& word : step.options) {
-    if (word != "--print-config") words.push_back(word);  // done by now
-  }
-  words.emplace_back("--");
-  words.insert(words.end(), options.command.begin(), options.command.end());
+    words.push_back("--cpus-per-task=" + std::to_string(*processors));
   return words;
 }
 
-int become(const std::vector<std::string>& words) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  std::fflush(nullptr);
-  ::execv(arguments[0], arguments.data());
-  return refuse("cannot execute " + words[0] + ": " + std::strerror(errno), status_of_failed_start);
+// A process for each node, or a few: each may use the processors of all the node's tasks.
+Words size_by_nodes(const RunOptions& options, const JobProcesses& processes,
+                    const std::vector<launch::HostSlots>& slots) {
+  const std::uint32_t on_first = processes.hosts.front().ranks.count;
+  const bool is_even = std::ranges::all_of(
+      slots, [&](const launch::HostSlots& node) { return node.slots == slots.front().slots; });
+  const std::uint32_t processors = slots.front().slots * number_in("SLURM_CPUS_PER_TASK").value_or(1);
+  const bool has_known_share = is_even && on_first == 1 && !options.ranks_given;
+  return {"--nodes=" + std::to_string(processes.hosts.size()),
+          "--ntasks=" + std::to_string(processes.ranks()), "--ntasks-per-node=" + std::to_string(on_first),
+          has_known_share ? "--cpus-per-task=" + std::to_string(processors) : "--cpu-bind=none"};
+}
+
+// The options of `musubi exec`: those of this command, and for a program of threads how many each process
+// gets.
+Words options_of_exec(const RunOptions& options, Model model, const JobProcesses& processes) {
+  Words words = options.own_words;
+  std::erase(words, "--print-config");  // done by now
+  if (model == Model::processes) return words;
+  drop_option(words, "-n", "--ranks");
+  drop_option(words, "-t", "--threads");
+  const std::vector<std::uint32_t> threads = launch::threads_of(processes.hosts);
+  words.insert(words.end(), {"-t", std::to_string(std::ranges::max(threads))});
+  if (std::ranges::min(threads) != std::ranges::max(threads))
+    words.insert(words.end(), {"--set", "threads_of_ranks=" + text_of(threads)});
+  return words;
+}
+
+Words srun_command(const RunOptions& options, const std::string& srun, const std::string& kind,
+                   const Words& size, const Words& options_of_process) {
+  std::error_code ignored;
+  // The step shares what an interactive step of this allocation holds; standard input is rank 0's.
+  Words words = {srun, "--overlap", "--export=ALL", "--input=0", "--mpi=" + kind};
+  words.insert(words.end(), size.begin(), size.end());
+  words.push_back(std::filesystem::read_symlink("/proc/self/exe", ignored).string());
+  words.emplace_back("exec");
+  words.insert(words.end(), options_of_process.begin(), options_of_process.end());
+  words.emplace_back("--");
+  words.insert(words.end(), options.command.begin(), options.command.end());
+  return words;
 }
 
 // Threads of a slot: what the user says, else the processors of a task.
 Result<void> take_threads(config::Configuration& configuration) {
   const auto processors = number_in("SLURM_CPUS_PER_TASK");
   if (!processors) return {};
-  return configuration.set("threads_per_rank", std::to_string(*processors), config::Source::standard);
+  return configuration.set_unless_given("threads_per_rank", std::to_string(*processors));
 }
 
 int run_by_srun(const RunOptions& options, config::Configuration& configuration, Model model,
@@ -180,10 +168,11 @@ int run_by_srun(const RunOptions& options, config::Configuration& configuration,
   if (!processes) return refuse(processes.error().message, status_of_misuse);
   if (options.print_config) std::printf("\nThe job: %s\n", description_of(processes.value()).c_str());
   if (options.command.empty()) return 0;
-  const bool by_slots = launch::threads_of(processes.value().hosts).size() == slots_in(slots);
-  return become(
-      srun_command(options, srun, kind,
-                   by_slots ? step_by_slots(options) : step_by_nodes(options, processes.value(), slots)));
+  const bool by_slots = processes.value().ranks() == slots_in(slots);
+  const Words size = by_slots ? size_by_slots(options) : size_by_nodes(options, processes.value(), slots);
+  return become(srun,
+                srun_command(options, srun, kind, size, options_of_exec(options, model, processes.value())),
+                config::environment_variables(), status_of_failed_start);
 }
 
 }  // namespace

@@ -14,14 +14,9 @@ namespace {
 std::string what_forbids_it(const config::Settings& settings, const bootstrap::Bootstrap& bootstrap,
                             const SharedFromStart& shared) {
   if (bootstrap.hosts().count() != 1) return "the ranks are on several hosts";
-  if (settings.near_fabric != "shm") return "near_fabric has them talk as over a network";
-  if (makes_peers_far(settings))
-    return "fabric_delay and fabric_bandwidth are for ranks with memories of their own";
-  if (settings.memory_max) return "memory_max is for ranks with memories of their own";
-  if (settings.heap_policy != "migrating") return "heap_policy names a protocol";
+  if (const std::string_view reason = reason_for_protocol(settings); !reason.empty())
+    return std::string(reason);
   if (settings.sms_policy != "auto") return "sms_policy names a protocol";
-  if (settings.vm_driver != "auto") return "vm_driver says how a protocol sees accesses";
-  if (settings.report_races) return "report_races has a protocol look for races";
   return std::string(shared.keeps_memories_apart);
 }
 
@@ -31,6 +26,17 @@ bool watches_protocol(const config::Settings& settings, bootstrap::Bootstrap& bo
 }
 
 }  // namespace
+
+std::string_view reason_for_protocol(const config::Settings& settings) {
+  if (settings.near_fabric != "shm") return "near_fabric has them talk as over a network";
+  if (makes_peers_far(settings))
+    return "fabric_delay and fabric_bandwidth are for ranks with memories of their own";
+  if (settings.memory_max) return "memory_max is for ranks with memories of their own";
+  if (settings.heap_policy != "migrating") return "heap_policy names a protocol";
+  if (settings.vm_driver != "auto") return "vm_driver says how a protocol sees accesses";
+  if (settings.report_races) return "report_races has a protocol look for races";
+  return {};
+}
 
 Result<bool> has_one_memory(const config::Settings& settings, bootstrap::Bootstrap& bootstrap,
                             const SharedFromStart& shared) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "base/result.h"
 #include "bootstrap/bootstrap.h"
@@ -11,6 +12,10 @@
 #include "runtime/runtime.h"
 
 namespace musubi::runtime {
+
+// Why a job with these settings needs memories that a protocol keeps equal, wherever its ranks are. Empty: it
+// does not.
+std::string_view reason_for_protocol(const config::Settings& settings);
 
 // By settings, hosts and kind of program: the same at every rank. Errors: the setting coherence asks for one
 // memory and that cannot be.
