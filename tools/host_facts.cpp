@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/hash.h"
 #include "elf_file.h"
 #include "os/memory.h"
 #include "output_of.h"
@@ -17,17 +18,11 @@ using launch::Fact;
 
 const char* const same_file = "copy the same file to all hosts";
 
-std::string hexadecimal(std::uint64_t value) {
+std::string hash_of(const std::string& contents) {
   char text[24];
-  std::snprintf(text, sizeof text, "%016lx", static_cast<unsigned long>(value));
+  std::snprintf(text, sizeof text, "%016lx",
+                static_cast<unsigned long>(fnv_hash(contents.data(), contents.size())));
   return text;
-}
-
-// FNV-1a: to tell files apart that were built at different times, not to keep anybody from forging one.
-std::uint64_t hash(const std::string& text) {
-  std::uint64_t value = 0xcbf29ce484222325;
-  for (const unsigned char byte : text) value = (value ^ byte) * 0x100000001b3;
-  return value;
 }
 
 std::string contents_of(const std::string& path) {
@@ -41,7 +36,7 @@ std::string identity_of(const std::string& path) {
   auto elf = read_elf_file(path);
   if (!elf) return elf.error().message;
   if (!elf.value().build_id.empty()) return "build id " + elf.value().build_id;
-  return "contents " + hexadecimal(hash(contents_of(path)));
+  return "contents " + hash_of(contents_of(path));
 }
 
 // A line of the dynamic linker's list: "libm.so.6 => /lib/libm.so.6 (0x...)", "/lib64/ld-linux-x86-64.so.2
@@ -80,8 +75,8 @@ void add_processor(const std::string& loader, std::vector<Fact>& facts) {
     if (counts) chosen_by += line + "\n";
   }
   if (chosen_by.empty()) return;
-  facts.push_back({"the set of the processor's features", hexadecimal(hash(chosen_by)),
-                   "use hosts with one kind of processor"});
+  facts.push_back(
+      {"the set of the processor's features", hash_of(chosen_by), "use hosts with one kind of processor"});
 }
 
 }  // namespace

@@ -16,7 +16,9 @@
 #include <span>
 #include <string_view>
 
+#include "base/hash.h"
 #include "os/build_id.h"
+#include "os/memory.h"
 #include "os/system_call.h"
 
 namespace musubi::atomics {
@@ -27,17 +29,11 @@ constexpr std::uintptr_t padding_reach = 512;
 constexpr std::size_t file_bytes_max = std::size_t{16} << 20;
 constexpr std::string_view suffix = ".scan";
 
-// FNV-1a. It finds damage, not malice: files of other users are not read.
-std::uint64_t hash_of(const void* data, std::size_t bytes, std::uint64_t hash = 0xcbf29ce484222325) {
-  const auto* const at = static_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i < bytes; ++i) hash = (hash ^ at[i]) * 0x100000001b3;
-  return hash;
-}
-
 // The file: a header, the identity and build in one text, code ranges, sites and padding. Addresses count
 // from the first byte of code.
 struct Header {
-  std::uint64_t checksum = 0;  // of everything behind it
+  std::uint64_t checksum =
+      0;  // of everything after it; finds damage, while files of other users are not read
   std::uint64_t text_bytes = 0, ranges = 0, sites = 0, paddings = 0;
   std::uint64_t padding_checksum = 0;  // of the code that lies there
   std::uint64_t instructions = 0, unsupported = 0, undecodable_bytes = 0, doubtful = 0;
@@ -53,20 +49,6 @@ struct StoredSite {
 };
 static_assert(sizeof(StoredSite) == 32);
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 bool is_mine(const struct stat& status) {
   return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
@@ -79,7 +61,7 @@ bool is_my_folder(const std::string& path) {
 // Without readdir, which is the program's in a rank: a directory there is an object of the job.
 std::vector<std::string> names_in(const std::string& path) {
   std::vector<std::string> names;
-  const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const os::FileDescriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   alignas(dirent64) char entries[4096];
   while (true) {
     const long bytes =
@@ -95,7 +77,7 @@ std::vector<std::string> names_in(const std::string& path) {
 
 // Empty when it cannot be read, or is not to be.
 std::vector<char> read_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const os::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};
   if (file.number() < 0 || ::fstat(file.number(), &status) != 0) return {};
   const auto bytes = static_cast<std::size_t>(status.st_size);
@@ -154,7 +136,7 @@ std::vector<StoredRange> relative(const std::vector<CodeRange>& ranges, std::uin
 std::uint64_t hash_of_code(const std::vector<CodeRange>& ranges) {
   std::uint64_t hash = 0;
   for (const CodeRange& range : ranges) {
-    hash = hash_of(reinterpret_cast<const void*>(range.begin), range.bytes, hash);
+    hash = fnv_hash(reinterpret_cast<const void*>(range.begin), range.bytes, hash);
   }
   return hash;
 }
@@ -210,7 +192,7 @@ std::string text_of(const std::string& identity, const std::string& build) {
 bool write_file(const std::string& path, const std::vector<char>& content) {
   const std::string other_name = path + "." + std::to_string(::getpid());
   {
-    const Descriptor file(::open(other_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    const os::FileDescriptor file(::open(other_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file.number() < 0) return false;
     if (::write(file.number(), content.data(), content.size()) != static_cast<ssize_t>(content.size())) {
       ::unlink(other_name.c_str());
@@ -253,8 +235,8 @@ std::string KeptScans::path_of(const std::string& identity) const {
   const std::string text = text_of(identity, build_);
   char name[40];
   std::snprintf(name, sizeof name, "/%016lx%016lx",
-                static_cast<unsigned long>(hash_of(text.data(), text.size())),
-                static_cast<unsigned long>(hash_of(text.data(), text.size(), 1)));
+                static_cast<unsigned long>(fnv_hash(text.data(), text.size())),
+                static_cast<unsigned long>(fnv_hash(text.data(), text.size(), 1)));
   return folder_ + name + std::string(suffix);
 }
 
@@ -275,7 +257,7 @@ std::optional<ObjectScan> KeptScans::find(const std::string& identity,
   const auto same = [](const StoredRange& a, const StoredRange& b) {
     return a.begin == b.begin && a.bytes == b.bytes;
   };
-  if (!reader.is_whole() || hash_of(rest.data(), rest.size()) != header.checksum ||
+  if (!reader.is_whole() || fnv_hash(rest.data(), rest.size()) != header.checksum ||
       std::string_view(text.data(), text.size()) != text_of(identity, build_) ||
       !std::ranges::equal(ranges, relative(code, base), same)) {
     return std::nullopt;
@@ -329,7 +311,8 @@ void KeptScans::keep(const std::string& identity, const std::vector<CodeRange>& 
   append(content, ranges.data(), ranges.size());
   append(content, sites.data(), sites.size());
   append(content, paddings.data(), paddings.size());
-  header.checksum = hash_of(content.data() + sizeof header.checksum, content.size() - sizeof header.checksum);
+  header.checksum =
+      fnv_hash(content.data() + sizeof header.checksum, content.size() - sizeof header.checksum);
   std::memcpy(content.data(), &header.checksum, sizeof header.checksum);
   if (content.size() > std::min(file_bytes_max, bytes_max_)) return;
   make_room(content.size());

@@ -30,13 +30,6 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
   return number;
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t";
-  const std::size_t begin = text.find_first_not_of(blanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
-
 std::optional<std::uint64_t> parse_count(std::string_view text) {
   const auto number = take_number(text);
   return text.empty() ? number : std::nullopt;
@@ -250,6 +243,13 @@ Result<Value> parse_value(const Declaration& declaration, std::string_view text)
     return Value(std::chrono::nanoseconds(static_cast<std::int64_t>(*number)));
   }
   return Value(*number);
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t";
+  const std::size_t begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
 std::optional<std::uint64_t> parse_openmp_size(std::string_view text) {

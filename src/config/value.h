@@ -24,6 +24,9 @@ struct PortRange {
 };
 std::optional<PortRange> port_range(std::string_view text);
 
+// Without the blanks and tabs around it.
+std::string_view trimmed(std::string_view text);
+
 // A size as OMP_STACKSIZE gives it: `number`, `numberB`, `numberK`, `numberM`, `numberG`, blanks around and
 // between; without a letter the unit is KiB. Nothing: another form, or more than 2^32 of the unit.
 std::optional<std::uint64_t> parse_openmp_size(std::string_view text);

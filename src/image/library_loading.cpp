@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.h"
 #include "image/library_handle.h"
 #include "image/linker_hooks.h"
 #include "image/loaded_objects.h"
@@ -79,9 +80,8 @@ class Load final : public LinkerWatch {
     std::uint64_t digest = next_;
     for (const link_map* object : objects_) {
       const std::string_view path = object->l_name;
-      for (const char c : path.substr(path.rfind('/') + 1))
-        digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-      digest = (digest ^ object->l_addr) * 0x100000001b3;
+      const std::string_view name = path.substr(path.rfind('/') + 1);
+      digest = fnv_step(fnv_hash(name.data(), name.size(), digest), object->l_addr);
     }
     return digest;
   }

@@ -11,11 +11,7 @@
 namespace musubi::omp {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
+using config::trimmed;
 
 std::string lower(std::string_view text) {
   std::string result(trimmed(text));

@@ -3,11 +3,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "image/job.h"
 #include "image/open_file_limit.h"
 #include "image/symbols/exported.h"
+#include "image/symbols/numbered_calls.h"
 #include "os/system_call.h"
 
 namespace {
@@ -28,10 +27,7 @@ int change_limit(pid_t process, int resource, const rlimit* wanted, rlimit* befo
   const long result = musubi::os::system_call(SYS_prlimit64, process, resource,
                                               wanted != nullptr ? reinterpret_cast<long>(&for_kernel) : 0,
                                               reinterpret_cast<long>(&found));
-  if (result < 0) {
-    errno = static_cast<int>(-result);
-    return -1;
-  }
+  if (musubi::image::as_call(result) < 0) return -1;
   if (of_this) musubi::image::show_users_limit(resource, found);
   if (of_this && wanted != nullptr) musubi::image::note_users_limit(resource, given);
   if (before != nullptr) *before = found;

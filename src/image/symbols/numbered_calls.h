@@ -1,7 +1,17 @@
 // syscall(2) for the numbers of system_calls.def.
 #pragma once
 
+#include <cerrno>
+
 namespace musubi::image {
+
+// What the kernel answered, as the C library tells it: -1 and errno for an error.
+inline long as_call(long answer) noexcept {
+  constexpr long errors = 4095;
+  if (answer >= 0 || answer < -errors) return answer;
+  errno = static_cast<int>(-answer);
+  return -1;
+}
 
 // The kernel's call `number` with six arguments, memory of the job opened for it and its files made usable
 // here. Result: as syscall(2), with errno. Blocks as the call does. Any thread of the program.

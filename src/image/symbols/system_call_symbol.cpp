@@ -66,12 +66,6 @@ long set_mask_of(vm::UserSignals& signals, int how, const os::SignalBits* set, o
   return 0;
 }
 
-long as_call(long result) {
-  if (result >= 0 || result < -4095) return result;
-  errno = static_cast<int>(-result);
-  return -1;
-}
-
 // Of the process, by the id that the program knows. False: as the kernel has it.
 bool is_about_process(long number, const long* given, long& result) {
   switch (number) {

@@ -130,10 +130,7 @@ pid_t process_here(pid_t process) noexcept {
 
 long call_kernel(long number, const std::uint64_t* words) {
   const auto word = [words](int i) { return static_cast<long>(words[i]); };
-  const long result = os::system_call(number, word(0), word(1), word(2), word(3), word(4), word(5));
-  if (result >= 0 || result < -4095) return result;
-  errno = static_cast<int>(-result);
-  return -1;
+  return as_call(os::system_call(number, word(0), word(1), word(2), word(3), word(4), word(5)));
 }
 
 template <class... Arguments>

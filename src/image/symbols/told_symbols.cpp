@@ -1,10 +1,10 @@
 // The wrappers of told_calls.def, and exit handlers, which run at rank 0 alone.
 #include <cstdint>
-#include <type_traits>
 
 #include "heap/heap.h"
 #include "image/job.h"
 #include "image/symbols/exported.h"
+#include "image/symbols/far_functions.h"
 #include "image/symbols/next_function.h"
 
 namespace musubi::image {
@@ -13,15 +13,6 @@ namespace {
 Job* job_to_tell() {
   Job* const job = current_job();
   return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
-}
-
-template <class Value>
-std::uint64_t to_word(Value value) {
-  if constexpr (std::is_pointer_v<Value>) {
-    return reinterpret_cast<std::uintptr_t>(value);
-  } else {
-    return static_cast<std::uint64_t>(value);
-  }
 }
 
 // Tells the others when the call here is over.
