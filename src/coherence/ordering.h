@@ -63,7 +63,7 @@ class Ordering {
   virtual void allow_openings() = 0;
 
   // While set, no other rank runs program code, and none begins to before this is said again with false, and
-  // then end_of_unordered() and a release. Until then nobody can miss what this rank does not release: a
+  // then end_of_unordered() and a release. Until then no rank can miss what this one does not release: a
   // release that is not quiescent does nothing, no order is kept here, and Protocol::modify_at_once()
   // changes what is open as plain stores do. REQUIRES: not holds_back(). Any thread.
   virtual void set_alone(bool alone) = 0;

@@ -21,7 +21,7 @@ namespace musubi::runtime {
 namespace local = bootstrap::local;
 
 void start_again_if_misplaced(char** arguments) {
-  // A program that runs with other rights than its user is laid out anew each time.
+  // A program that runs with other rights than its user is laid out differently each time.
   if (local::has_usual_layout() || ::getauxval(AT_SECURE) != 0) return;
   auto invitation = local::parse_invitation(config::environment_variable(config::job_variable).value_or(""));
   char program[PATH_MAX + 1] = {};

@@ -13,7 +13,7 @@ namespace musubi::runtime {
 class Words {
  public:
   static constexpr std::size_t count = 65536;  // per rank, zero at start
-  // Behind them: the table of the pieces of memory that hold locks (omp/locks.h). Its words cost memory
+  // After them: the table of the pieces of memory that hold locks (omp/locks.h). Its words cost memory
   // only where it is used.
   static constexpr std::size_t lock_pieces = std::size_t{1} << 22;
   static constexpr std::size_t count_with_lock_pieces = count + lock_pieces;

@@ -125,7 +125,7 @@ Task<> FlagOrder::release_announced(bool siblings) {
 }
 
 // Under the gate. A guest is seen here, or its request is answered later, which ends this. Without a
-// background nobody would answer.
+// background no thread would answer.
 void FlagOrder::be_alone_if_possible() noexcept {
   const bool has_guests = word(guests).load() != guests_before_barrier_.load() &&
                           !hooks_.injected(InjectedBug::alone_beside_guests);

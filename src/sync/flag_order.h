@@ -76,7 +76,7 @@ class FlagOrder final : public ReleaseRequests {
   Task<> end_if_unused();
 
   // Rank 0 alone runs program code from now on, until it enters the next barrier: the others do not after the
-  // barrier that has just been passed, but for guests (join_lone_rank()). There is nobody to tell, and
+  // barrier that has just been passed, but for guests (join_lone_rank()). There is no one to tell, and
   // nothing to hear. REQUIRES: no operation without siblings under way.
   Task<> begin_alone();
   // The same without waiting, if it can be. Cheap.
@@ -99,7 +99,7 @@ class FlagOrder final : public ReleaseRequests {
     if (ordering_.is_alone() && !hooks_.injected(InjectedBug::alone_in_regions)) ordering_.set_alone(false);
   }
   // At another rank, before program code runs there in spite of that: a handler, or a thread that was made
-  // meanwhile. Rank 0 has released all that it wrote alone, and it is acquired here.
+  // since. Rank 0 has released all that it wrote alone, and it is acquired here.
   Task<> join_lone_rank();
 
   // `siblings`: other threads of this rank may run program code before the task ends. Each of these tasks may

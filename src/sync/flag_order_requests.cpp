@@ -164,7 +164,7 @@ Task<> FlagOrder::answer(bool siblings) {
   note_end();
   co_await note_answer(request, kept);
   if (!was_alone) co_return;
-  auto pass = co_await change_gate_.enter();  // whoever asked was no guest, perhaps
+  auto pass = co_await change_gate_.enter();  // the rank that asked was no guest, perhaps
   be_alone_if_possible();
 }
 

@@ -64,7 +64,7 @@ struct Ground {
     if (b.initial_home != self()) return b.initial_home;
     return remote_lock::TailWord{shared(b.words.tail).load()}.rank(b.initial_home);
   }
-  // Takes the lock if this rank is the home; waits for nobody but visitors. Under the gate.
+  // Takes the lock if this rank is the home; waits for visitors only. Under the gate.
   Task<bool> lock_if_home(const Block& b) { return locks.lock_if_home(b.id.value, b.initial_home); }
   // The version at this home, under the block's lock. Visitors name versions, and its bytes are here.
   Version version_at_home(Block& b) const {
@@ -142,7 +142,7 @@ struct Ground {
   bool keeps_order() const { return visits.keeps_order() && !alone.load(); }
   // Whether the rank is alone still, after all that the calling thread has written: that goes out with the
   // release that ends this.
-  bool has_nobody_to_tell() const {
+  bool has_no_one_to_tell() const {
     if (!alone.load()) return false;
     std::atomic_thread_fence(std::memory_order_seq_cst);
     return alone.load();

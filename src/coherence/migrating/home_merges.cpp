@@ -113,7 +113,7 @@ Task<fabric::Verdict> HomeMerges::send(const Block& b, Rank* home, std::span<con
   co_return changes_at_home::refused;
 }
 
-// The twin gets what was sent, and no more: threads of this rank may have written meanwhile. Others are told
+// The twin gets what was sent, and no more: threads of this rank may have written since. Others are told
 // to ask the home, even if the whole version is here: only the home knows which lines it has changed.
 void HomeMerges::take_result(Block& b, Rank home, const ChangesResult& result,
                              std::span<const std::byte> message) {

@@ -26,7 +26,7 @@ Task<bool> Order::acquire_ended(std::uint32_t number) {
 // the next flag. So this one stops the blocks that have changed again, until none of the others has changed.
 // The stopped blocks then hold all that their threads wrote up to some moment.
 Task<> Order::release_as_of_now() {
-  if (ground_.injected(InjectedBug::not_as_of_now) || ground_.has_nobody_to_tell()) co_return;
+  if (ground_.injected(InjectedBug::not_as_of_now) || ground_.has_no_one_to_tell()) co_return;
   auto pass = co_await ground_.release_gate.enter();
   holds_.hold_writes(true);
   co_await end_of_gated();  // a task that looked before may still open a block, and has listed it then

@@ -7,7 +7,7 @@
 namespace musubi::coherence::migrating {
 
 Task<> Releases::release(bool quiescent) {
-  if (!quiescent && ground_.has_nobody_to_tell()) co_return;
+  if (!quiescent && ground_.has_no_one_to_tell()) co_return;
   auto pass = co_await ground_.release_gate.enter();
   if (quiescent) {
     ground_.quiescence.begin_barrier();

@@ -36,7 +36,7 @@ constexpr bool is_first_release(const Entry& e) {
   return e.named == 0;
 }
 
-// But not if it changes little of a block: these are mostly words beside those of others.
+// But not if it changes little of a block: these are mostly words next to those of others.
 // Result: the bytes of such changes, as they are sent.
 constexpr std::size_t first_changes_bytes_max(std::size_t block_bytes, const Parameters& parameters) {
   return block_bytes / parameters.first_changes_share;

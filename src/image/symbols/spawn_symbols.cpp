@@ -104,7 +104,7 @@ bool is_rank_of_several() {
   return job != nullptr && job->runtime.ranks() > 1 && job->children.is_this_process();
 }
 
-// The launcher's invitation is used up, and the other ranks would stay behind: they leave. The job's status
+// The launcher's invitation is used up, and the other ranks would have no job: they leave. The job's status
 // is that of the program which comes.
 void leave_to_program() {
   musubi::image::report_refused_call(

@@ -1,4 +1,4 @@
-// Serial parts full of semaphores, locks, conditions and atomic operations: the other ranks wait meanwhile,
+// Serial parts full of semaphores, locks, conditions and atomic operations: the other ranks wait,
 // and find in the next region all that was done. So do threads that the program makes by itself, which go on
 // beside regions. "beside": with such a thread that is at work all the time; "handler": with a handler of
 // signals, which runs in regions.
