@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "os/clock.h"
 #include "os/tcp.h"
 
 namespace musubi::fabric {
@@ -15,12 +16,13 @@ constexpr std::size_t sockets_per_poll = 16;
 constexpr unsigned calls_per_socket = 4;  // then it is the turn of the others
 // In the sets, beside sockets.
 constexpr std::uint64_t bell = ~std::uint64_t{0}, opening = bell - 1, joining = bell - 2,
-                        requesting = bell - 3, silence = bell - 4;
+                        requesting = bell - 3, silence = bell - 4, deadline = bell - 5;
 constexpr std::uint32_t once = EPOLLIN | EPOLLET;
 constexpr std::size_t sockets_per_word = 64;
+constexpr std::uint64_t drain_ns = 1'000'000'000, deadline_look_ns = 250'000'000;
 
 // A host that is silent does not come back in time for the other connection to it; one that has closed this
-// connection may still answer on the other one.
+// connection may have answered on the other one.
 Loss loss_by(int error) noexcept {
   switch (error) {
     case ETIMEDOUT:
@@ -58,16 +60,20 @@ Result<std::unique_ptr<SocketTransport>> SocketTransport::create(Rank self, std:
       if (!transport->enter_sets({Rank{rank}, asking})) return cannot_wait();
       transport->line({Rank{rank}, asking}).store(Line::joined);
     }
+    peer.life.welcomed();
+    peer.life.proved(1);
+    peer.life.heard();
   }
   return transport;
 }
 
 Result<std::unique_ptr<SocketTransport>> SocketTransport::create(Rank self, std::uint32_t ranks,
                                                                  std::unique_ptr<Joiner> joiner,
-                                                                 std::chrono::milliseconds silence_max) {
+                                                                 Patience patience) {
   std::unique_ptr<SocketTransport> transport(new SocketTransport(self, ranks, std::move(joiner)));
   if (auto made = transport->make_sets(); !made) return made.error();
-  if (auto watched = transport->watch_silence(silence_max); !watched) return watched.error();
+  transport->patience_ = patience;
+  if (auto watched = transport->watch_silence(); !watched) return watched.error();
   const int number = transport->joiner_->number();
   if (!transport->arrivals_.add(number, EPOLLIN, joining) ||
       !transport->sleeping_[0].add(number, once, joining) ||
@@ -93,21 +99,25 @@ Result<void> SocketTransport::make_sets() {
     }
   }
   if (!sleeping_[index(Sleeper::service)].add(requests_.number(), once, requesting)) return cannot_wait();
+  return make_timer(deadline_timer_, deadline);
+}
+
+Result<void> SocketTransport::make_timer(os::Timer& to, std::uint64_t data) {
+  auto timer = os::Timer::create();
+  if (!timer) return timer.error();
+  to = std::move(timer).value();
+  if (!arrivals_.add(to.number(), EPOLLIN, data) || !sleeping_[0].add(to.number(), once, data) ||
+      !sleeping_[1].add(to.number(), once, data)) {
+    return cannot_wait();
+  }
   return {};
 }
 
-Result<void> SocketTransport::watch_silence(std::chrono::milliseconds silence_max) {
-  auto timer = os::Timer::create();
-  if (!timer) return timer.error();
-  silence_timer_ = std::move(timer).value();
-  silence_look_ = silence_max / looks_per_silence;
-  const int number = silence_timer_.number();
-  if (!arrivals_.add(number, EPOLLIN, silence) || !sleeping_[0].add(number, once, silence) ||
-      !sleeping_[1].add(number, once, silence)) {
-    return cannot_wait();
-  }
-  silence_timer_.set(static_cast<std::uint64_t>(std::chrono::nanoseconds(silence_look_).count()));
-  return {};
+Result<void> SocketTransport::watch_silence() {
+  auto made = make_timer(silence_timer_, silence);
+  const std::chrono::nanoseconds look = patience_.silence_max / looks_per_silence;
+  if (made) silence_timer_.set(static_cast<std::uint64_t>(look.count()));
+  return made;
 }
 
 // A waiter sleeps for replies, too. Requests wake one of the sleepers only, the waiter first: sets that name
@@ -122,35 +132,40 @@ bool SocketTransport::enter_sets(Name name) noexcept {
          requests_.add(socket, once | EPOLLEXCLUSIVE, data);
 }
 
-// In the order in which send() looks: a sender that found no line is told that it takes bytes now.
-bool SocketTransport::joined(Rank peer, bool asking, int socket) noexcept {
-  const Name name{peer, asking};
-  const Line before = line(name).load();
-  if (before == Line::joined || before == Line::ended || peers_[peer.value].lost) {
+SocketTransport::Verdict SocketTransport::joined(Rank peer, bool asking, int socket,
+                                                 std::uint32_t attempt) noexcept {
+  PeerLife& life = peers_[peer.value].life;
+  const Verdict verdict = asking ? life.welcomed() : life.proved(attempt);
+  if (verdict == Verdict::second || verdict == Verdict::stale) {
     os::close_socket(socket);
-    return false;
+    return verdict;
   }
-  Sockets& sockets = peers_[peer.value].sockets;
-  (asking ? sockets.asking : sockets.answering) = os::FileDescriptor(socket);
-  peers_[peer.value].at = peers_[peer.value].watch(name).at = os::address_of_peer(socket);
-  if (!enter_sets(name)) {
-    end(name);
-    find_lost(*receiver_, peer, {Loss::Kind::refused, "the kernel does not wait for its socket"});
-    return false;
-  }
-  line(name).store(Line::joined);
-  watch_while_idle(peers_[peer.value].at);
-  if (asking) receiver_->writable(peer, Lane::requests);
-  return true;
+  if (verdict == Verdict::replaces) forget({peer, asking});
+  take({peer, asking}, socket);
+  return verdict;
 }
 
-void SocketTransport::unreachable(Rank peer, const os::SocketAddress& at, const char* reason) noexcept {
-  close(peer);
-  peers_[peer.value].at = at;
-  find_lost(*receiver_, peer, {Loss::Kind::unreachable, reason});
+// In the order in which send() looks: a sender that found no line is told that it takes bytes now.
+void SocketTransport::take(Name name, int socket) noexcept {
+  Peer& peer = peers_[name.peer.value];
+  (name.asking ? peer.sockets.asking : peer.sockets.answering) = os::FileDescriptor(socket);
+  peer.at = peer.watch(name).at = os::address_of_peer(socket);
+  if (!enter_sets(name)) {
+    return lose(*receiver_, name.peer, {Loss::Kind::refused, "the kernel does not wait for its socket"});
+  }
+  line(name).store(Line::joined);
+  keep_alive(name);
+  watch_while_idle(peer.at);
+  if (name.asking) receiver_->writable(name.peer, Lane::requests);
+}
+
+void SocketTransport::unreachable(Rank peer, const char* reason) noexcept {
+  peers_[peer.value].is_unreachable = true;
+  lose(*receiver_, peer, {Loss::Kind::unreachable, reason});
 }
 
 std::string SocketTransport::way_to(Rank peer) const {
+  if (peers_[peer.value].is_unreachable) return joiner_->tried(peer);
   const os::SocketAddress& at = peers_[peer.value].at;
   if (at.any.sa_family != AF_INET && at.any.sa_family != AF_INET6) return "by a socket";
   char text[os::SocketAddress::text_bytes_max];
@@ -220,6 +235,9 @@ Polled SocketTransport::poll_some(Receiver& receiver) noexcept {
     } else if (events[i].data.u64 == silence) {
       silence_timer_.silence();
       look_for_silent(receiver);
+    } else if (events[i].data.u64 == deadline) {
+      deadline_timer_.silence();
+      look_at_deadlines(receiver);
     } else {
       polled = std::max(polled, receive(receiver, decode(events[i].data.u64)));
     }
@@ -283,11 +301,10 @@ Polled SocketTransport::receive(Receiver& receiver, Name name) noexcept {
     polled = Polled::something;
     if (got.end == os::Transferred::End::closed) {
       const int told = peers_[name.peer.value].error.load();
-      const Loss loss = loss_by(got.error != 0 ? got.error : told);
-      loss.kind == Loss::Kind::silent ? close(name.peer) : end(name);
-      find_lost(receiver, name.peer, loss);
+      ended(receiver, name, loss_by(got.error != 0 ? got.error : told));
       return polled;
     }
+    if (!name.asking) peers_[name.peer.value].life.heard();
     recent_ = name;
     receiver.received(name.peer, lane, got.bytes);
     if (got.bytes < room) return polled;
@@ -304,7 +321,7 @@ void SocketTransport::sleep(Sleeper sleeper) noexcept {
       bells_[index(sleeper)].silence();
     } else if (data == requesting) {
       note_requests();
-    } else if (data == joining || data == silence) {
+    } else if (data == joining || data == silence || data == deadline) {
       told_of_others_.store(true);
     } else if (data != opening) {
       note_told({&events[i], 1});
@@ -337,34 +354,75 @@ void SocketTransport::set_attended(bool attended) noexcept {
 void SocketTransport::look_for_silent(Receiver& receiver) noexcept {
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
     const bool asking_is_silent = is_silent({Rank{rank}, true});
-    if (!asking_is_silent && !is_silent({Rank{rank}, false})) continue;
-    close(Rank{rank});
-    find_lost(receiver, Rank{rank}, loss_by(ETIMEDOUT));
+    if (asking_is_silent || is_silent({Rank{rank}, false})) lose(receiver, Rank{rank}, loss_by(ETIMEDOUT));
   }
 }
 
-// A peer that was joined on one line only, or on none, and has ended that, is lost: it asks no more.
-void SocketTransport::find_lost(Receiver& receiver, Rank rank, Loss loss) noexcept {
+void SocketTransport::ended(Receiver& receiver, Name name, Loss loss) noexcept {
+  constexpr std::uint64_t ns_per_ms = 1'000'000;
+  const PeerLife::Patience patience{drain_ns,
+                                    static_cast<std::uint64_t>(patience_.reach_max.count()) * ns_per_ms};
+  PeerLife& life = peers_[name.peer.value].life;
+  const bool for_good = loss.kind == Loss::Kind::silent;
+  switch (life.ended(name.asking, for_good, os::monotonic_ns(), patience)) {
+    case PeerLife::End::attempt:
+      forget(name);
+      break;
+    case PeerLife::End::line:
+      end(name);
+      break;
+    case PeerLife::End::peer:
+      return lose(receiver, name.peer, loss);
+  }
+  deadline_timer_.set(deadline_look_ns);
+}
+
+void SocketTransport::look_at_deadlines(Receiver& receiver) noexcept {
+  const std::uint64_t now = os::monotonic_ns();
+  bool any = false;
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
+    const PeerLife::Over over = peers_[rank].life.is_over(now);
+    if (over == PeerLife::Over::gone) lose(receiver, Rank{rank}, {});
+    if (over == PeerLife::Over::cut) {
+      lose(receiver, Rank{rank},
+           {Loss::Kind::ended, "one of its connections was cut, though the other one stands"});
+    }
+    any = any || peers_[rank].life.has_deadline();
+  }
+  if (!any) deadline_timer_.set(0);
+}
+
+void SocketTransport::lose(Receiver& receiver, Rank rank, Loss loss) noexcept {
   Peer& peer = peers_[rank.value];
-  if (peer.lost || peer.asking.load() == Line::joined || peer.answering.load() == Line::joined) return;
-  peer.lost = true;
-  peer.asking.store(Line::ended);
-  peer.answering.store(Line::ended);
-  receiver.lost(rank, loss);
+  const bool is_known = peer.asking.load() == Line::ended && peer.answering.load() == Line::ended;
+  close(rank);
+  if (!is_known) receiver.lost(rank, loss);
 }
 
 // The socket stays open, so that its number names nothing else; the peer learns that it is shut.
 void SocketTransport::end(Name name) noexcept {
-  if (line(name).exchange(Line::ended) == Line::ended) return;
+  if (line(name).exchange(Line::ended) == Line::ended || socket_of(name) < 0) return;
+  leave_sets(name);
+  os::shut_down(socket_of(name));
+}
+
+void SocketTransport::leave_sets(Name name) noexcept {
   const int socket = socket_of(name);
-  if (socket < 0) return;
   for (const os::ReadySet* set : {&arrivals_, &openings_, &requests_, &sleeping_[0]}) set->remove(socket);
-  os::shut_down(socket);
   Watch& watch = peers_[name.peer.value].watch(name);
+  watch.unanswered = 0;
   if (std::exchange(watch.while_idle, false)) watch_while_idle(watch.at);
 }
 
+// On which this rank has answered nothing: so no other thread knows the socket.
+void SocketTransport::forget(Name name) noexcept {
+  line(name).store(Line::none);
+  leave_sets(name);
+  peers_[name.peer.value].sockets.answering.close();
+}
+
 void SocketTransport::close(Rank peer) noexcept {
+  peers_[peer.value].life.lose();
   end({peer, true});
   end({peer, false});
 }

@@ -16,16 +16,19 @@ namespace {
 
 using handshake::Side;
 
-// Takes what was made with a peer, and closes it.
+// Takes what was made with a peer.
 class OneJoined final : public Joined {
  public:
   explicit OneJoined(Rank expected) : expected_(expected) {}
-  bool joined(Rank peer, bool, int socket) noexcept override {
-    ::close(socket);
-    return ++count, peer == expected_;
+  PeerLife::Verdict joined(Rank peer, bool, int socket, std::uint32_t) noexcept override {
+    sockets.emplace_back(socket);
+    ++count;
+    return peer == expected_ ? PeerLife::Verdict::welcome : PeerLife::Verdict::second;
   }
-  void unreachable(Rank, const os::SocketAddress&, const char*) noexcept override {}
+  void unreachable(Rank, const char* why) noexcept override { reason = why; }
   int count = 0;
+  std::vector<os::FileDescriptor> sockets;
+  const char* reason = nullptr;
 
  private:
   const Rank expected_;
@@ -46,7 +49,7 @@ TEST(TcpGuests, WhatHasComeIsHeardBeforeTimeIsUp) {
   OneJoined joined(Rank{1});
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
-  guests.enter(ends[0], {}, 0);
+  guests.enter(ends[0], {}, 0, joined);
   const handshake::Hello hello = theirs.hello_to(Rank{0}, handshake::Nonce{});
   ASSERT_EQ(::send(ends[1], &hello, sizeof hello, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof hello));
   pass_time();
@@ -64,7 +67,7 @@ TEST(TcpGuests, WhatHasComeIsHeardBeforeTimeIsUp) {
 
 // The kernel of the peer's host has answered at once; the peer itself is one of many on few cores.
 TEST(TcpCalls, APeerMayTakeLongerToProveThanItsHostToConnect) {
-  constexpr tcp::Calls::Patience patience{20'000'000, 60'000'000'000, 60'000'000'000};
+  constexpr tcp::Race::Patience patience{20'000'000, 60'000'000'000, 60'000'000'000};
   const handshake::Handshake own(Rank{1}, 2, "test", secret_of_tests),
       theirs(Rank{0}, 2, "test", secret_of_tests);
   const int door = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -77,14 +80,14 @@ TEST(TcpCalls, APeerMayTakeLongerToProveThanItsHostToConnect) {
   Lines lines;
   handshake::Complaints complaints(&lines);
   const os::ReadySet set = os::ReadySet::create().value();
-  tcp::Calls calls(own, complaints, set, {{address}, {}}, patience);
+  tcp::Calls calls(own, complaints, set, {{address}, {}}, patience, 0);
   OneJoined joined(Rank{0});
   const auto go_on = [&] {
     epoll_event event;
     ASSERT_EQ(set.sleep({&event, 1}, 10'000), 1u) << "the call was given up";
-    calls.go_on(Rank{0}, event.events, joined);
+    calls.go_on(event.data.u64, event.events, joined);
   };
-  calls.begin(Rank{0}, 0);
+  calls.begin(Rank{0}, joined);
   go_on();
   const int peer = ::accept4(door, nullptr, nullptr, SOCK_CLOEXEC);
   handshake::Hello hello;
@@ -94,6 +97,12 @@ TEST(TcpCalls, APeerMayTakeLongerToProveThanItsHostToConnect) {
   handshake::Answer answer;
   answer.proof = theirs.prove(Side::answers, hello, answer.nonce);
   ASSERT_EQ(::send(peer, &answer, sizeof answer, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof answer));
+  go_on();
+  EXPECT_EQ(joined.count, 0);
+  handshake::Proof proof;
+  ASSERT_EQ(::recv(peer, &proof, sizeof proof, MSG_WAITALL), static_cast<ssize_t>(sizeof proof));
+  const handshake::Welcome welcome;
+  ASSERT_EQ(::send(peer, &welcome, sizeof welcome, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof welcome));
   go_on();
   EXPECT_EQ(joined.count, 1);
   EXPECT_TRUE(calls.empty());
