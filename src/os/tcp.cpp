@@ -206,8 +206,10 @@ Result<std::vector<SocketAddress>> addresses_of_network(std::string_view network
   std::vector<SocketAddress> found;
   for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
     if (each->ifa_addr == nullptr || !is_of_other_hosts(*each->ifa_addr, !name.empty())) continue;
-    constexpr unsigned looked_at = IFF_UP | IFF_RUNNING | IFF_LOOPBACK;
-    const bool is_of_use = (each->ifa_flags & looked_at) == (IFF_UP | IFF_RUNNING);
+    // Of linux/if.h, which excludes net/if.h. IFF_RUNNING follows up to a second later.
+    constexpr unsigned has_carrier = 1u << 16;
+    const bool is_of_use =
+        (each->ifa_flags & (IFF_UP | has_carrier | IFF_LOOPBACK)) == (IFF_UP | has_carrier);
     if (name.empty() ? is_of_use : name == each->ifa_name) found.push_back(address_of(*each->ifa_addr));
   }
   std::ranges::stable_sort(found, {},

@@ -310,6 +310,30 @@ TEST_F(TcpDoor, NothingListensAndNoFileStaysOpenAfterTheEnd) {
   EXPECT_LT(knock().number(), 0);
 }
 
+// Whether by a reset or in order: the rank asks that peer no more, and says that the other connection stands.
+TEST_F(TcpDoor, TheEndOfOneConnectionIsTheEndOfThePeer) {
+  for (const bool by_reset : {true, false}) {
+    open(2, tcp_options_of_tests());
+    watcher_.failed.store(0);
+    watcher_.first_reason.store(nullptr);
+    ASSERT_TRUE(ask(0));
+    Caller caller(Rank{1}, 2, "test", secret_of_tests);
+    os::FileDescriptor socket = knock();
+    ASSERT_TRUE(shake_hands(socket, caller));
+    ASSERT_TRUE(is_welcome(socket));
+    ASSERT_TRUE(say(socket, "x", 1));  // the beginning of a request
+    EXPECT_TRUE(ask(0));
+    const linger at_once{1, 0};
+    if (by_reset) ::setsockopt(socket.number(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    socket.close();
+    EXPECT_TRUE(comes_true([&] { return watcher_.failed.load() != 0; }));
+    EXPECT_EQ(watcher_.kind.load(), Loss::Kind::ended);
+    EXPECT_STREQ(watcher_.first_reason.load(), "one of its connections was cut, though the other one stands");
+    EXPECT_TRUE(comes_true([&] { return ranks_[1].transport->connections() == 0; }))
+        << "the peer learns of it";
+  }
+}
+
 TEST_F(TcpDoor, ADeadPeerIsReportedOnce) {
   open(2, tcp_options_of_tests());
   ASSERT_TRUE(ask(0) && ask(1));
