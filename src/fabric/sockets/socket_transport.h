@@ -113,7 +113,7 @@ class SocketTransport final : public Transport, private Joined {
   void end(Name name) noexcept;
   void leave_sets(Name name) noexcept;
   void forget(Name name) noexcept;
-  void ended(Receiver& receiver, Name name, Loss loss) noexcept;
+  void ended(Receiver& receiver, Name name, int error) noexcept;
   void lose(Receiver& receiver, Rank peer, Loss loss) noexcept;
   void look_at_deadlines(Receiver& receiver) noexcept;
   void look_for_silent(Receiver& receiver) noexcept;
