@@ -57,7 +57,9 @@ void enter_handler(int signal, siginfo_t* information, void* context) {
   const int kept_errno = errno;
   const bool leaves = is_for_first_rank(signal, *information);
   errno = kept_errno;
-  if (leaves || runtime::HandlersHeldBack::postpone(signal)) return;
+  if (leaves ||
+      runtime::HandlersPostponed::postpone(signal, *information, *static_cast<ucontext_t*>(context)))
+    return;
   if (Job* const job = current_job()) job->runtime.synchronization().run_between_regions();
   errno = kept_errno;
   vm::FaultHandler::installed()->user_signals().run_handler(signal, information, context);

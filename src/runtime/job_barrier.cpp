@@ -64,6 +64,7 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
   // program on any thread.
   const bool complete = threads_.knows_all();
   const bool quiescent = complete && !has_handlers();
+  const HandlersHeldBack handlers;
   was_quiescent_ = quiescent;
   const Traced traced(Event::barrier, job_.counters.get(trace::Counter::barriers));
   part_ns_ = traced.begin_ns();
@@ -73,7 +74,6 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
   if (flags_.in_use()) threads_.executor().run(flags_.before_barrier(!quiescent));
   kept_ = flags_.kept_locks();
   sync::Barrier::Passage passage(payload, quiescent, complete);
-  const HandlersHeldBack handlers;
   if (!barrier_.pass(passage)) {
     TimeSpent time(job_.counters, trace::Counter::release_ns);
     threads_.executor().run(barrier_.finish(passage));
@@ -145,6 +145,7 @@ void JobBarrier::end_region() {
   protocol_.set_store_bound({});
   between_regions_.store(true, std::memory_order_relaxed);
   if (!others_were_quiescent_) return;
+  const HandlersPostponed handlers;
   if (job_.self == Rank{0}) {
     if (!flags_.begin_alone_at_once()) threads_.executor().run(flags_.begin_alone());
   } else if (!threads_.knows_all()) {  // threads that a library made before main
