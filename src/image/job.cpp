@@ -106,7 +106,8 @@ void share_heap(Job& job) {
 }
 
 void start_process_objects(Job& job) {
-  const Result<void> opened = job.descriptors.start(job.runtime);
+  Result<void> opened = job.signals.open();
+  if (opened) opened = job.descriptors.start(job.runtime);
   if (!opened) job.runtime.ending().abort(status_of_refusal, opened.error().message);
   const Result<void> reserved = heap::stream_memory.reserve(job.runtime.self(), job.runtime.ranks());
   if (!reserved) job.runtime.ending().abort(status_of_refusal, reserved.error().message);

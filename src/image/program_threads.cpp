@@ -100,6 +100,10 @@ void begin_program_thread() {
   attach();
 }
 
+bool has_program_threads() noexcept {
+  return running.load() != 0;
+}
+
 void wait_for_program_threads() {
   for (std::uint32_t left = running.load(); left != 0; left = running.load()) os::futex_wait(running, left);
 }

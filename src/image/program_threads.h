@@ -18,6 +18,8 @@ int create_plain_thread(pthread_t* thread, const pthread_attr_t* attributes, Thr
 // Makes a thread that the C library made for the program, and that calls this first, one of the above.
 void begin_program_thread();
 
+// Whether there are any. Any thread.
+bool has_program_threads() noexcept;
 // Blocks until none of these threads is left.
 void wait_for_program_threads();
 

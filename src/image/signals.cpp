@@ -131,6 +131,17 @@ void Signals::start(runtime::Runtime& runtime) {
   signals.set_judge_of_ends(&reports_an_end);
 }
 
+void Signals::watch() {
+  if (runtime_->ranks() == 1) return;
+  watch_.watch(*runtime_, [](const siginfo_t& signal) {
+    if (is_for_first_rank(signal.si_signo, signal)) return;  // which gets it, too
+    Message message{};
+    message.request = Request::forward;
+    message.information = signal;
+    current_job()->signals.ask(Rank{0}, message);
+  });
+}
+
 void Signals::spread(int signal, const struct sigaction& action) noexcept {
   const os::ErrnoKept errno_kept;
   Message message{};
@@ -198,6 +209,9 @@ runtime::Answer Signals::run(Rank, std::span<const std::byte> request, std::span
               0};
     case Request::send_to_process:
       return {send_here(message.signal, message.has_value ? &message.value : nullptr), 0};
+    case Request::forward:
+      watch_.send(message.information);
+      return {};
     case Request::send_to_thread_id:
       return {error_of(os::system_call(SYS_tgkill, own_process(), message.thread_id, message.signal)), 0};
     case Request::send_to_thread:

@@ -5,14 +5,20 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "image/signal_watch.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
 
 class Signals final : private runtime::Procedure {
  public:
+  // Before the program can have descriptors. Errors: no descriptor left.
+  Result<void> open() { return watch_.open(); }
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
+  // On the initial thread, until main has called pthread_exit, which end_watch() says.
+  void watch();
+  void end_watch() noexcept { watch_.end(); }
 
   // Makes the other ranks do with `signal` what has been done here. Any attached thread, in handlers of the
   // program, too; so are those below. Results: 0 or an error number.
@@ -25,7 +31,7 @@ class Signals final : private runtime::Procedure {
   int send_to_thread(pthread_t thread, int signal) noexcept;
 
  private:
-  enum class Request : std::uint32_t { act, send_to_process, send_to_thread_id, send_to_thread };
+  enum class Request : std::uint32_t { act, send_to_process, forward, send_to_thread_id, send_to_thread };
   struct Message {
     Request request;
     std::int32_t signal;
@@ -34,6 +40,7 @@ class Signals final : private runtime::Procedure {
     sigval value;
     pthread_t thread;
     struct sigaction action;
+    siginfo_t information;
   };
 
   runtime::Answer run(Rank caller, std::span<const std::byte> request,
@@ -41,6 +48,7 @@ class Signals final : private runtime::Procedure {
   int ask(Rank rank, const Message& message) noexcept;
 
   runtime::Runtime* runtime_ = nullptr;
+  SignalWatch watch_;
 };
 
 }  // namespace musubi::image

@@ -71,11 +71,22 @@ void HandlersPostponed::send_postponed() noexcept {
   os::set_signal_mask(SIG_UNBLOCK, blocked);
 }
 
+constinit thread_local bool HandlersHeldBack::is_main_ = false;
+constinit std::atomic<os::SignalBits> HandlersHeldBack::of_main_{0};
+
 HandlersHeldBack::HandlersHeldBack() noexcept {
   const os::SignalBits handled = with_handler();
   if (handled == 0) return;
   any_ = true;
   mask_before_ = os::set_signal_mask(SIG_BLOCK, handled);
+  const os::SignalBits held = handled & ~mask_before_;
+  if (is_main_ && held != 0) of_main_.store(held, std::memory_order_relaxed);
+}
+
+HandlersHeldBack::~HandlersHeldBack() {
+  if (!any_) return;
+  if (is_main_ && (with_handler() & ~mask_before_) != 0) of_main_.store(0, std::memory_order_relaxed);
+  os::set_signal_mask(SIG_SETMASK, mask_before_);
 }
 
 }  // namespace musubi::runtime

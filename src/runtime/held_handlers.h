@@ -6,6 +6,7 @@
 #include <ucontext.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 
 #include "os/signal_calls.h"
@@ -47,13 +48,19 @@ class HandlersPostponed {
 class HandlersHeldBack {
  public:
   HandlersHeldBack() noexcept;
-  ~HandlersHeldBack() {
-    if (any_) os::set_signal_mask(SIG_SETMASK, mask_before_);
-  }
+  ~HandlersHeldBack();
   HandlersHeldBack(const HandlersHeldBack&) = delete;
   HandlersHeldBack& operator=(const HandlersHeldBack&) = delete;
 
+  // The calling thread runs main from now on. Once.
+  static void note_main() noexcept { is_main_ = true; }
+  // What main holds back now, and would take otherwise. Any thread.
+  static os::SignalBits of_main() noexcept { return of_main_.load(std::memory_order_relaxed); }
+
  private:
+  static constinit thread_local bool is_main_;
+  static constinit std::atomic<os::SignalBits> of_main_;
+
   const HandlersPostponed postponed_;
   bool any_ = false;
   os::SignalBits mask_before_ = 0;

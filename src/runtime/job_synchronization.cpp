@@ -52,7 +52,7 @@ void JobSynchronization::start_background() {
 }
 
 void JobSynchronization::run_between_regions() {
-  if (job_.one_memory || job_.self == Rank{0} || !barrier_.is_between_regions()) return;
+  if (!is_between_regions()) return;
   threads_.executor().run(flags_.join_lone_rank());
 }
 
