@@ -117,6 +117,7 @@ void start_process_objects(Job& job) {
   job.timers.start(job.runtime);
   job.children.start(job.runtime);
   job.keys.start(job.runtime);
+  job.threads.start(job.runtime);
   job.far_calls.start(job.runtime);
 }
 

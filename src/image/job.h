@@ -20,6 +20,7 @@
 #include "image/mappings.h"
 #include "image/signals.h"
 #include "image/streams.h"
+#include "image/thread_calls.h"
 #include "image/thread_keys.h"
 #include "image/timers.h"
 #include "runtime/runtime.h"
@@ -47,6 +48,7 @@ struct Job {
   Timers timers;
   Children children;
   ThreadKeys keys;
+  ThreadCalls threads;
   FarCalls far_calls;
   LibraryChoice choice;
   ProgramArguments arguments;

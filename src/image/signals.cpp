@@ -114,12 +114,6 @@ bool reports_an_end([[maybe_unused]] const void* handler) {
 #endif
 }
 
-int send_to_own_thread(pthread_t thread, int signal) noexcept {
-  using Send = int (*)(pthread_t, int);
-  static const auto next = reinterpret_cast<Send>(next_definition("pthread_kill"));
-  return next(thread, signal);
-}
-
 }  // namespace
 
 void Signals::start(runtime::Runtime& runtime) {
@@ -184,21 +178,6 @@ int Signals::send_to_thread(pid_t thread, int signal) noexcept {
   return error;
 }
 
-int Signals::send_to_thread(pthread_t thread, int signal) noexcept {
-  const runtime::Layout& layout = runtime_->memory().layout();
-  const std::uintptr_t place = static_cast<std::uintptr_t>(thread) - layout.stacks_base;
-  const std::size_t bytes_per_rank = layout.stack_slot_bytes * layout.stack_slots_per_rank;
-  const Rank rank{static_cast<std::uint32_t>(place / bytes_per_rank)};
-  if (place >= bytes_per_rank * runtime_->ranks() || rank == runtime_->self()) {
-    return send_to_own_thread(thread, signal);
-  }
-  Message message{};
-  message.request = Request::send_to_thread;
-  message.signal = signal;
-  message.thread = thread;
-  return ask(rank, message);
-}
-
 runtime::Answer Signals::run(Rank, std::span<const std::byte> request, std::span<std::byte>) noexcept {
   Message message;
   MUSUBI_CHECK(request.size() == sizeof message);
@@ -214,9 +193,6 @@ runtime::Answer Signals::run(Rank, std::span<const std::byte> request, std::span
       return {};
     case Request::send_to_thread_id:
       return {error_of(os::system_call(SYS_tgkill, own_process(), message.thread_id, message.signal)), 0};
-    case Request::send_to_thread:
-      // The thread's own data is pinned to its rank: this one may read it.
-      return {send_to_own_thread(message.thread, message.signal), 0};
   }
   __builtin_unreachable();
 }

@@ -2,7 +2,6 @@
 // at all ranks, and each is handled once.
 #pragma once
 
-#include <pthread.h>
 #include <signal.h>
 
 #include "image/signal_watch.h"
@@ -26,19 +25,17 @@ class Signals final : private runtime::Procedure {
   // For the process that the program sees: the calling thread takes it if the program has a handler and the
   // thread does not block it, rank 0 otherwise. `value`: of sigqueue(3), or null.
   int send_to_process(int signal, const sigval* value) noexcept;
-  // For a thread of any rank, by its id in the system, or as pthread_kill(3).
+  // For a thread of any rank, by its id in the system.
   int send_to_thread(pid_t thread, int signal) noexcept;
-  int send_to_thread(pthread_t thread, int signal) noexcept;
 
  private:
-  enum class Request : std::uint32_t { act, send_to_process, forward, send_to_thread_id, send_to_thread };
+  enum class Request : std::uint32_t { act, send_to_process, forward, send_to_thread_id };
   struct Message {
     Request request;
     std::int32_t signal;
     std::int32_t thread_id;
     bool has_value;
     sigval value;
-    pthread_t thread;
     struct sigaction action;
     siginfo_t information;
   };

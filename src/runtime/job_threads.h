@@ -23,6 +23,7 @@ class JobThreads final : public Threads {
   void add_outsider() noexcept override { outsiders_.fetch_add(1); }
   void remove_outsider() noexcept override { outsiders_.fetch_sub(1); }
   ThreadStack take_stack() override;
+  std::optional<ThreadStack> take_spare_stack() override;
   void give_back_stack(const ThreadStack& stack) override;
   void note_stack(std::size_t slot, const void* low, const void* high) noexcept override {
     stacks_.note(slot, low, high);
@@ -73,6 +74,8 @@ class JobThreads final : public Threads {
   bool share_cores() const noexcept { return yields_.load(std::memory_order_relaxed) != 0; }
 
  private:
+  void watch_guard(const ThreadStack& stack);
+
   JobContext& job_;
   JobDevices& devices_;
   StackSlots stacks_;
