@@ -106,7 +106,8 @@ void share_heap(Job& job) {
 }
 
 void start_process_objects(Job& job) {
-  const Result<void> opened = job.descriptors.start(job.runtime);
+  Result<void> opened = job.signals.open();
+  if (opened) opened = job.descriptors.start(job.runtime);
   if (!opened) job.runtime.ending().abort(status_of_refusal, opened.error().message);
   const Result<void> reserved = heap::stream_memory.reserve(job.runtime.self(), job.runtime.ranks());
   if (!reserved) job.runtime.ending().abort(status_of_refusal, reserved.error().message);
@@ -117,6 +118,7 @@ void start_process_objects(Job& job) {
   job.children.start(job.runtime);
   job.keys.start(job.runtime);
   job.named_semaphores.start(job.runtime, job.mappings);
+  job.threads.start(job.runtime);
   job.far_calls.start(job.runtime);
 }
 
