@@ -117,6 +117,7 @@ void start_process_objects(Job& job) {
   job.children.start(job.runtime);
   job.keys.start(job.runtime);
   job.far_calls.start(job.runtime);
+  job.exit_handlers.start(job.runtime);
 }
 
 std::vector<link_map*> private_objects(const LibraryChoice& choice) {

@@ -14,6 +14,7 @@
 #include "image/attributes.h"
 #include "image/children.h"
 #include "image/descriptors.h"
+#include "image/exit_handlers.h"
 #include "image/far_calls.h"
 #include "image/held_constructors.h"
 #include "image/library_choice.h"
@@ -48,6 +49,7 @@ struct Job {
   Children children;
   ThreadKeys keys;
   FarCalls far_calls;
+  ExitHandlers exit_handlers;
   LibraryChoice choice;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.

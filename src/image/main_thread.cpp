@@ -86,6 +86,7 @@ void run_program(Job& job, Main main, Initialiser initialiser, int argument_coun
   prepare_library_loads(job);
   job.runtime.memory().share_globals();
   job.program_runs = true;
+  if (job.is_first_rank()) run_handlers_at_exit();
   Program program{
       job, main, argument_count, copy_strings(arguments), initialiser, job.runtime.threads().take_stack()};
   const pthread_t thread = start_thread(program);

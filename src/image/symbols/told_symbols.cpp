@@ -1,7 +1,6 @@
-// The wrappers of told_calls.def, and exit handlers, which run at rank 0 alone.
+// The wrappers of told_calls.def.
 #include <cstdint>
 
-#include "heap/heap.h"
 #include "image/job.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/far_functions.h"
@@ -43,36 +42,3 @@ class Told {
   }
 #include "image/symbols/told_calls.def"
 #undef MUSUBI_TOLD
-
-namespace {
-
-using musubi::image::Job;
-using musubi::image::Next;
-
-// Registers a handler of the program at rank 0, where exit() runs them. Those of libraries whose data this
-// rank has for itself stay here.
-template <class... Arguments>
-int register_handler(const void* caller, const char* name, int (*next)(Arguments...),
-                     Arguments... arguments) {
-  Job* const job = musubi::image::job_to_tell();
-  if (job == nullptr || job->is_first_rank() || !musubi::heap::process_heap.serves(caller))
-    return next(arguments...);
-  return static_cast<int>(job->attributes.call_at_first_rank({name, {musubi::image::to_word(arguments)...}}));
-}
-
-constinit Next<int (*)(void*, void*, void*)> next_at_exit("__cxa_atexit");
-constinit Next<int (*)(void*, void*)> next_at_quick_exit("__cxa_at_quick_exit"), next_on_exit("on_exit");
-
-}  // namespace
-
-// What atexit calls, and objects that are made at their first use.
-MUSUBI_EXPORT int __cxa_atexit(void* function, void* argument, void* object) noexcept {
-  return register_handler(MUSUBI_CALLER, "__cxa_atexit", next_at_exit.get(), function, argument, object);
-}
-MUSUBI_EXPORT int __cxa_at_quick_exit(void* function, void* object) noexcept {
-  return register_handler(MUSUBI_CALLER, "__cxa_at_quick_exit", next_at_quick_exit.get(), function, object);
-}
-MUSUBI_EXPORT int wrapped_on_exit(void* function, void* argument) __asm__("on_exit");
-int wrapped_on_exit(void* function, void* argument) {
-  return register_handler(MUSUBI_CALLER, "on_exit", next_on_exit.get(), function, argument);
-}
