@@ -165,6 +165,9 @@ Job& join_job(const ProgramArguments& arguments) {
            .release();
   prepare_for_children();
   job_of_process = new Job(runtime, descriptors, *new Streams, *new Attributes, std::move(choice), arguments);
+  for (const link_map* object : private_objects(job_of_process->choice)) {
+    job_of_process->library_locks.note(*object);
+  }
   start_process_objects(*job_of_process);
   share_heap(*job_of_process);
   if (program_has_code_on_stacks()) runtime.memory().allow_code(runtime.memory().layout().stacks_base);

@@ -18,6 +18,7 @@
 #include "image/far_calls.h"
 #include "image/held_constructors.h"
 #include "image/library_choice.h"
+#include "image/library_locks.h"
 #include "image/mappings.h"
 #include "image/signals.h"
 #include "image/streams.h"
@@ -51,6 +52,7 @@ struct Job {
   FarCalls far_calls;
   ExitHandlers exit_handlers;
   LibraryChoice choice;
+  LibraryLocks library_locks;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.
   bool program_runs = false;

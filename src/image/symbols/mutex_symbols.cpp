@@ -40,6 +40,12 @@ NestLockWord& nest_word_of(pthread_mutex_t* mutex) {
   return *reinterpret_cast<NestLockWord*>(mutex);
 }
 
+// A lock of the job although its memory is this rank's (library_locks.h).
+bool is_lock_of_library(const void* mutex) {
+  const musubi::image::Job* const job = musubi::image::current_job();
+  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 && job->library_locks.contains(mutex);
+}
+
 bool knows_owner(const pthread_mutex_t* mutex) {
   const int kind = mutex->__data.__kind & 3;
   return kind == PTHREAD_MUTEX_RECURSIVE || kind == PTHREAD_MUTEX_ERRORCHECK;
@@ -72,6 +78,11 @@ int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* moment) 
 
 MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   if (is_of_parent(mutex)) return 0;  // of one thread
+  if (is_lock_of_library(mutex)) {
+    musubi::omp::note_stack(__builtin_frame_address(0));
+    musubi::omp::critical_begin(mutex);
+    return 0;
+  }
   if (job_that_shares(mutex) == nullptr) return next_lock.get()(mutex);
   musubi::omp::note_stack(__builtin_frame_address(0));
   if (!knows_owner(mutex)) {
@@ -106,6 +117,11 @@ MUSUBI_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t cloc
 
 MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   if (is_of_parent(mutex)) return 0;  // of one thread
+  if (is_lock_of_library(mutex)) {
+    musubi::omp::note_stack(__builtin_frame_address(0));
+    musubi::omp::critical_end(mutex);
+    return 0;
+  }
   if (job_that_shares(mutex) == nullptr) return next_unlock.get()(mutex);
   musubi::omp::note_stack(__builtin_frame_address(0));
   if (knows_owner(mutex)) {
