@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "image/job.h"
 #include "image/open_file_limit.h"
 #include "image/real_function.h"
 #include "image/remote_procedures.h"
@@ -138,9 +139,11 @@ runtime::Answer Attributes::run(Rank, std::span<const std::byte> request,
     case Change::mask:
       next<mode_t (*)(mode_t)>("umask")(static_cast<mode_t>(head.number));
       return {};
-    case Change::locale:
+    case Change::locale: {
+      const Locales::Loading loading(current_job()->locales);
       next<char* (*)(int, const char*)>("setlocale")(head.number, text.c_str());
       return {};
+    }
     case Change::set_variable:
       set_variable(text);
       return {};

@@ -118,6 +118,8 @@ void start_process_objects(Job& job) {
   job.keys.start(job.runtime);
   job.far_calls.start(job.runtime);
   job.exit_handlers.start(job.runtime);
+  const Result<void> kept = job.locales.start(job.runtime);
+  if (!kept) job.runtime.ending().abort(status_of_refusal, kept.error().message);
 }
 
 std::vector<link_map*> private_objects(const LibraryChoice& choice) {

@@ -19,6 +19,7 @@
 #include "image/held_constructors.h"
 #include "image/library_choice.h"
 #include "image/library_locks.h"
+#include "image/locales.h"
 #include "image/mappings.h"
 #include "image/signals.h"
 #include "image/streams.h"
@@ -51,6 +52,7 @@ struct Job {
   ThreadKeys keys;
   FarCalls far_calls;
   ExitHandlers exit_handlers;
+  Locales locales;
   LibraryChoice choice;
   LibraryLocks library_locks;
   ProgramArguments arguments;
