@@ -1,5 +1,7 @@
-// The wrappers of told_calls.def.
+// The wrappers of told_calls.def and first_rank_calls.def.
+#include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "image/job.h"
 #include "image/symbols/exported.h"
@@ -28,6 +30,34 @@ class Told {
   const Attributes::Call call_;
 };
 
+// Has rank 0 call the function. Null where the calling rank does so itself.
+template <class Result>
+class FirstRank {
+ public:
+  explicit FirstRank(const char* name) : name_(name), job_(job_to_tell()) {}
+  explicit operator bool() const { return job_ != nullptr && !job_->is_first_rank(); }
+  template <class... Arguments>
+  Result operator()(Arguments... arguments) const {
+    constexpr bool gives_double = std::is_same_v<Result, double>;
+    const std::int64_t word =
+        job_->attributes.call_at_first_rank({name_, {to_word(arguments)...}, gives_double});
+    if constexpr (gives_double) {
+      return std::bit_cast<double>(word);
+    } else {
+      return static_cast<Result>(word);
+    }
+  }
+
+ private:
+  const char* const name_;
+  Job* const job_;
+};
+
+template <class Result>
+FirstRank<Result> ask_first_rank(const char* name) {
+  return FirstRank<Result>(name);
+}
+
 }  // namespace
 }  // namespace musubi::image
 
@@ -42,3 +72,14 @@ class Told {
   }
 #include "image/symbols/told_calls.def"
 #undef MUSUBI_TOLD
+
+#define MUSUBI_AT_FIRST_RANK(result, name, parameters, arguments)                                            \
+  extern "C" __attribute__((visibility("default"))) result told_##name parameters;                           \
+  extern "C" result told_##name parameters {                                                                 \
+    using Type = result parameters;                                                                          \
+    static constinit musubi::image::Next<Type*> next(#name);                                                 \
+    if (const auto answer = musubi::image::ask_first_rank<result>(#name)) return answer arguments;           \
+    return next.get() arguments;                                                                             \
+  }
+#include "image/symbols/first_rank_calls.def"
+#undef MUSUBI_AT_FIRST_RANK
