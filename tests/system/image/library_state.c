@@ -1,9 +1,12 @@
 // State that the C library keeps between calls, and variables that it shares with the program: one in the job.
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
 #include <error.h>
 #include <math.h>
+#include <netdb.h>
 #include <omp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -121,12 +124,34 @@ static void check_zone(void) {
   CHECK(right == omp_get_max_threads());
 }
 
+// What main has got in memory of the C library, and what another thread has.
+static void check_results(void) {
+  const time_t moment = 86400;
+  const char* text = ctime(&moment);
+  const struct tm* parts = gmtime(&moment);
+  const struct passwd* root = getpwuid(0);
+  const struct in_addr address = {htonl(INADDR_LOOPBACK)};
+  const char* numbers = inet_ntoa(address);
+  const struct protoent* protocol = getprotobyname("tcp");
+  const struct hostent* host = gethostbyname("127.0.0.1");
+  int right = 0;
+#pragma omp parallel reduction(+ : right)
+  right += parts->tm_mday == 2 && strcmp(root->pw_name, "root") == 0 && strstr(text, "1970") != NULL &&
+           strcmp(numbers, "127.0.0.1") == 0 && (protocol == NULL || protocol->p_proto == 6) && host->h_length == 4 &&
+           memcmp(host->h_addr_list[0], &address, 4) == 0;
+  CHECK(right == omp_get_max_threads());
+#pragma omp parallel
+  if (is_last()) parts = localtime(&moment);
+  CHECK(parts->tm_year == 70 && strstr(text, "19:00:00 1970") != NULL);
+}
+
 int main(int count, char** arguments) {
   check_random();
   check_strtok();
   check_variables(count, arguments);
   check_environment();
   check_zone();
+  check_results();
   printf("library_state: passed\n");
   return 0;
 }
