@@ -120,6 +120,9 @@ void start_process_objects(Job& job) {
   job.named_semaphores.start(job.runtime, job.mappings);
   job.threads.start(job.runtime);
   job.far_calls.start(job.runtime);
+  job.exit_handlers.start(job.runtime);
+  const Result<void> kept = job.locales.start(job.runtime);
+  if (!kept) job.runtime.ending().abort(status_of_refusal, kept.error().message);
 }
 
 std::vector<link_map*> private_objects(const LibraryChoice& choice) {
@@ -167,6 +170,9 @@ Job& join_job(const ProgramArguments& arguments) {
            .release();
   prepare_for_children();
   job_of_process = new Job(runtime, descriptors, *new Streams, *new Attributes, std::move(choice), arguments);
+  for (const link_map* object : private_objects(job_of_process->choice)) {
+    job_of_process->library_locks.note(*object);
+  }
   start_process_objects(*job_of_process);
   share_heap(*job_of_process);
   if (program_has_code_on_stacks()) runtime.memory().allow_code(runtime.memory().layout().stacks_base);

@@ -14,9 +14,12 @@
 #include "image/attributes.h"
 #include "image/children.h"
 #include "image/descriptors.h"
+#include "image/exit_handlers.h"
 #include "image/far_calls.h"
 #include "image/held_constructors.h"
 #include "image/library_choice.h"
+#include "image/library_locks.h"
+#include "image/locales.h"
 #include "image/mappings.h"
 #include "image/named_semaphores.h"
 #include "image/signals.h"
@@ -52,7 +55,10 @@ struct Job {
   NamedSemaphores named_semaphores;
   ThreadCalls threads;
   FarCalls far_calls;
+  ExitHandlers exit_handlers;
+  Locales locales;
   LibraryChoice choice;
+  LibraryLocks library_locks;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.
   bool program_runs = false;
