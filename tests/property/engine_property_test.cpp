@@ -74,14 +74,15 @@ struct Job;
 class Inbox final : public Listener {
  public:
   explicit Inbox(std::uint32_t threads_of_all) : next_(threads_of_all) {}
-  void on_message(Rank, std::span<const std::byte> body) noexcept override {
+  const char* on_message(Rank, std::span<const std::byte> body) noexcept override {
     std::array<std::uint64_t, 2> head{};  // the thread of the job, and the number of its message
-    if (body.size() < sizeof head) return void(++wrong);
+    if (body.size() < sizeof head) return ++wrong, nullptr;
     std::memcpy(head.data(), body.data(), sizeof head);
     if (head[0] >= next_.size() || head[1] != next_[head[0]]++) ++wrong;
     for (const std::byte byte : body.subspan(sizeof head))
       wrong += byte == static_cast<std::byte>(head[1]) ? 0 : 1;
     ++received;
+    return nullptr;
   }
   unsigned wrong = 0;
   std::uint64_t received = 0;
