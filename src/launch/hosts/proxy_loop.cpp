@@ -136,7 +136,7 @@ void ProxyLoop::read_channel() {
         lost_ = launcher_is_gone;
         return;
       case Channel::Got::broken:
-        lost_ = "what the launcher says is not understood";
+        lost_ = std::string("what the launcher says ") + channel_.trouble();
         return;
     }
   }
