@@ -47,6 +47,7 @@ int ProxyLoop::run() {
       lost_ = "the launcher has been silent for too long";
     }
   }
+  read_channel();  // what was said last
   if (!lost_.empty()) return kill_ranks();
   send_events();
   channel_.send(MessageKind::goodbye);
