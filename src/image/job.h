@@ -18,6 +18,7 @@
 #include "image/held_constructors.h"
 #include "image/library_choice.h"
 #include "image/mappings.h"
+#include "image/named_semaphores.h"
 #include "image/signals.h"
 #include "image/streams.h"
 #include "image/thread_keys.h"
@@ -47,6 +48,7 @@ struct Job {
   Timers timers;
   Children children;
   ThreadKeys keys;
+  NamedSemaphores named_semaphores;
   FarCalls far_calls;
   LibraryChoice choice;
   ProgramArguments arguments;

@@ -16,5 +16,6 @@ inline constexpr runtime::ProcedureId timers{24};
 inline constexpr runtime::ProcedureId children{25};
 inline constexpr runtime::ProcedureId thread_keys{26};
 inline constexpr runtime::ProcedureId far_calls{27};
+inline constexpr runtime::ProcedureId named_semaphores{31};
 
 }  // namespace musubi::image::procedures
