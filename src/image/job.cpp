@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -19,6 +20,7 @@
 #include "omp/process.h"
 #include "omp/shared_memory.h"
 #include "os/clock.h"
+#include "os/sleep.h"
 #include "runtime/join_job.h"
 
 namespace musubi::image {
@@ -61,13 +63,14 @@ void leave_preloading() {
   }
 }
 
-void compare_images(bootstrap::Bootstrap& bootstrap) {
+void compare_images(bootstrap::Bootstrap& bootstrap, std::chrono::nanoseconds start_timeout) {
   auto all = bootstrap.all_gather(image_fingerprint());
   if (!all) refuse(status_of_refusal, all.error().message);
   const std::string difference = fingerprint_difference(all.value());
   if (difference.empty()) return;
-  if (bootstrap.self() == Rank{0}) bootstrap.abort(status_of_refusal, difference);
-  ::pause();  // rank 0 ends the job
+  // Rank 0 speaks for all, unless it sees none.
+  if (bootstrap.self() != Rank{0}) os::sleep_ns(static_cast<std::uint64_t>(start_timeout.count()));
+  bootstrap.abort(status_of_refusal, difference);
 }
 
 // What to add to this host's clock so that it agrees with rank 0's, as well as their clocks of day do: a
@@ -154,7 +157,7 @@ Job& join_job(const ProgramArguments& arguments) {
   std::unique_ptr<bootstrap::Bootstrap> bootstrap = value_or_refuse(runtime::join_job());
   set_check_prefix(("rank " + std::to_string(bootstrap->self().value)).c_str());
   leave_preloading();
-  compare_images(*bootstrap);
+  compare_images(*bootstrap, settings.start_timeout);
   const std::int64_t clock_offset = clock_offset_ns(*bootstrap);
   auto& descriptors = *new Descriptors;
   const Result<void> reserved =

@@ -1,10 +1,9 @@
 #include "runtime/job_runtime.h"
 
-#include <signal.h>
-
 #include <string>
 
 #include "os/memory.h"
+#include "os/sleep.h"
 #include "runtime/compare_settings.h"
 #include "runtime/one_memory.h"
 #include "runtime/tracing.h"
@@ -28,8 +27,10 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
     of_rank.pop_back();
   }
   if (const std::string difference = settings_difference(told.value()); !difference.empty()) {
-    if (bootstrap->self() == Rank{0}) bootstrap->abort(status_of_failed_start, difference);
-    ::pause();  // rank 0 ends the job
+    // Rank 0 speaks for all, unless it sees none.
+    if (bootstrap->self() != Rank{0})
+      os::sleep_ns(static_cast<std::uint64_t>(settings.start_timeout.count()));
+    bootstrap->abort(status_of_failed_start, difference);
   }
   // A single rank keeps its globals where they are.
   const std::span<const SharedRange> globals =

@@ -29,6 +29,13 @@ std::string describe(const HostLink& host) {
   return "host " + host.name + (first == last ? " (rank " + first : " (ranks " + first + " to " + last) + ")";
 }
 
+// What a host prints before its proxy speaks may be anything.
+std::string printable(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c > '~'; }, '.');
+  return text;
+}
+
 }  // namespace
 
 HostsSupervisor::HostsSupervisor(const HostsPlan& plan, UserSignals& signals, std::vector<HostLink>& hosts,
@@ -260,7 +267,8 @@ void HostsSupervisor::lose(HostLink& host, const std::string& why) {
   hang_up(host);
   if (before == HostState::called && host.is_called()) {
     std::string cause = " cannot be reached: " + why;
-    if (!host.channel.noise().empty()) cause += "; it printed: " + host.channel.noise().substr(0, 200);
+    if (!host.channel.noise().empty())
+      cause += "; it printed: " + printable(host.channel.noise().substr(0, 200));
     const bool is_not_found = why.find("exit status 127") != std::string::npos;
     host.refusal = {cause, "try `" + plan_.rsh + " " + host.name + " " + plan_.musubi_path + " --version`" +
                                (is_not_found ? ", and say by --remote-path where Musubi is there" : "")};
