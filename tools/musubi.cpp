@@ -14,6 +14,7 @@
 #include "doctor_hosts.h"
 #include "exec_command.h"
 #include "measure_command.h"
+#include "os/standard_files.h"
 #include "program_atomics.h"
 #include "proxy_command.h"
 #include "run_command.h"
@@ -24,8 +25,9 @@ using musubi::tools::RunOptions;
 
 constexpr const char* run_footer =
     "Options after the program's name belong to the program.\n"
-    "Exit status: the program's; 128+n when a rank died of signal n; 2 for a wrong command line or setting;\n"
-    "125 when the ranks cannot be started; 126 and 127 when the program cannot be executed or is not found.";
+    "Exit status: the program's; 128+n when a rank died of signal n; 74 when output was lost; 2 for a wrong\n"
+    "command line or setting; 125 when the ranks cannot be started; 126 and 127 when the program cannot be\n"
+    "executed or is not found.";
 
 // CLI11 does not know of the program that follows the options.
 class RunFormatter : public CLI::Formatter {
@@ -164,6 +166,7 @@ void keep_own_stacks_small() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  musubi::os::open_missing_standard_files();
   keep_own_stacks_small();
   CLI::App app("Runs OpenMP programs over the memories of several hosts.", "musubi");
   app.set_version_flag("--version", "musubi " MUSUBI_VERSION);
