@@ -8,6 +8,7 @@
 
 #include "base/seconds.h"
 #include "launch/hosts/compare_facts.h"
+#include "launch/printable.h"
 #include "os/clock.h"
 #include "os/host_name.h"
 
@@ -261,7 +262,8 @@ void HostsSupervisor::lose(HostLink& host, const std::string& why) {
   hang_up(host);
   if (before == HostState::called && host.is_called()) {
     std::string cause = " cannot be reached: " + why;
-    if (!host.channel.noise().empty()) cause += "; it printed: " + host.channel.noise().substr(0, 200);
+    if (!host.channel.noise().empty())
+      cause += "; it printed: " + printable(host.channel.noise().substr(0, 200));
     const bool is_not_found = why.find("exit status 127") != std::string::npos;
     host.refusal = {cause, "try `" + plan_.rsh + " " + host.name + " " + plan_.musubi_path + " --version`" +
                                (is_not_found ? ", and say by --remote-path where Musubi is there" : "")};
