@@ -162,7 +162,7 @@ Job& join_job(const ProgramArguments& arguments) {
   auto& descriptors = *new Descriptors;
   const Result<void> reserved =
       descriptors.reserve_numbers(bootstrap->self(), bootstrap->ranks(), !settings.label_output);
-  if (!reserved) refuse(status_of_refusal, reserved.error().message);
+  if (!reserved) bootstrap->abort(status_of_refusal, reserved.error().message);
   const Globals globals = find_shared_globals(choice);
   runtime::Runtime& runtime =
       *value_or_refuse(runtime::start_runtime(settings, std::move(bootstrap),
