@@ -20,7 +20,7 @@
 #include <span>
 #include <string>
 
-#include "os/own_sockets.h"
+#include "os/own_files.h"
 #include "os/system_call.h"
 
 namespace musubi::os {
@@ -28,22 +28,7 @@ namespace {
 
 constexpr int waiting_connections_max = 4096;  // the kernel takes less where net.core.somaxconn says so
 
-// By number, a bit each. More files than that are rare; those sockets are not protected.
-constexpr unsigned noted_numbers = 65536, numbers_per_word = 64;
-constinit std::array<std::atomic<std::uint64_t>, noted_numbers / numbers_per_word> own_sockets{};
 std::atomic<int> first_of_own_sockets{0};
-
-void note_own(int number, bool is_own) noexcept {
-  const auto index = static_cast<unsigned>(number);
-  if (index >= noted_numbers) return;
-  const std::uint64_t bit = std::uint64_t{1} << index % numbers_per_word;
-  std::atomic<std::uint64_t>& word = own_sockets[index / numbers_per_word];
-  if (is_own) {
-    word.fetch_or(bit);
-  } else {
-    word.fetch_and(~bit);
-  }
-}
 
 // Result: the new number of the socket, or the old one where there is no other.
 int move_up(int socket) noexcept {
@@ -131,13 +116,6 @@ void write_v4(const std::uint8_t* bytes, Text& text) noexcept {
 }
 
 }  // namespace
-
-bool is_own_socket(int number) noexcept {
-  const auto index = static_cast<unsigned>(number);
-  if (index >= noted_numbers) return false;
-  return (own_sockets[index / numbers_per_word].load(std::memory_order_relaxed) >> index % numbers_per_word &
-          1) != 0;
-}
 
 void keep_own_sockets_from(int first) noexcept {
   first_of_own_sockets.store(first, std::memory_order_relaxed);
@@ -260,7 +238,7 @@ int accept_next(int listening, SocketAddress& from) noexcept {
                                                      as_argument(&bytes), SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (accepted < 0) return accepted;
   const int socket = move_up(accepted);
-  note_own(socket, true);
+  note_own_file(socket, true);
   return socket;
 }
 
@@ -269,7 +247,7 @@ int begin_connecting(const SocketAddress& to) noexcept {
       system_call(SYS_socket, to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (made < 0) return made;
   const int socket = move_up(made);
-  note_own(socket, true);
+  note_own_file(socket, true);
   const long answer = system_call(SYS_connect, socket, as_argument(&to.any), to.bytes());
   if (answer == 0 || answer == -EINPROGRESS) return socket;
   close_socket(socket);
@@ -295,7 +273,7 @@ int socket_error(int socket) noexcept {
 }
 
 void close_socket(int socket) noexcept {
-  note_own(socket, false);
+  note_own_file(socket, false);
   system_call(SYS_close, socket);
 }
 

@@ -1,6 +1,7 @@
 #include "launch/exec/connect.h"
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <string>
 
@@ -96,14 +97,21 @@ Error missing_ranks(const Meeting& meeting, const Sockets& found) {
                "start_timeout"};
 }
 
-void let_in(int listening, tcp::Guests& guests, Sockets& found) {
-  constexpr unsigned guests_per_look = 32;
-  for (unsigned i = 0; i < guests_per_look; ++i) {
+// Some of those who have come: strangers who come without end must not keep those inside waiting. Result:
+// false when there is no socket for them; the door is to be looked at later.
+bool let_in(int listening, tcp::Guests& guests, handshake::Complaints& complaints, Sockets& found) {
+  constexpr unsigned guests_per_turn = 64;
+  for (unsigned i = 0; i < guests_per_turn; ++i) {
     os::SocketAddress from;
     const int socket = os::accept_next(listening, from);
-    if (socket < 0) return;
-    guests.enter(socket, from, first_other, found);
+    if (socket >= 0) guests.enter(socket, from, first_other, found);
+    if (socket == -EAGAIN) return true;
+    if (socket == -EMFILE || socket == -ENFILE || socket == -ENOBUFS || socket == -ENOMEM) {
+      complaints.no_socket("take", -socket);
+      return false;
+    }
   }
+  return true;
 }
 
 }  // namespace
@@ -126,11 +134,13 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
     std::array<epoll_event, 64> events;
     const std::size_t ready = set.sleep(events);
     for (std::size_t i = 0; i < ready; ++i) {
-      if (events[i].data.u64 == door) let_in(meeting.listening.number(), guests, found);
+      if (events[i].data.u64 == door && !let_in(meeting.listening.number(), guests, complaints, found))
+        set.change(meeting.listening.number(), 0, door);
       if (events[i].data.u64 >= first_other) guests.hear(events[i].data.u64 - first_other, found);
       if (events[i].data.u64 != timer) continue;
       waiting.value().clock.silence();
       guests.look_at_clock(found);
+      set.change(meeting.listening.number(), EPOLLIN, door);
     }
   }
   meeting.listening.close();
