@@ -109,7 +109,8 @@ void share_heap(Job& job) {
 }
 
 void start_process_objects(Job& job) {
-  const Result<void> opened = job.descriptors.start(job.runtime);
+  Result<void> opened = job.signals.open();
+  if (opened) opened = job.descriptors.start(job.runtime);
   if (!opened) job.runtime.ending().abort(status_of_refusal, opened.error().message);
   const Result<void> reserved = heap::stream_memory.reserve(job.runtime.self(), job.runtime.ranks());
   if (!reserved) job.runtime.ending().abort(status_of_refusal, reserved.error().message);
@@ -120,7 +121,11 @@ void start_process_objects(Job& job) {
   job.children.start(job.runtime);
   job.keys.start(job.runtime);
   job.named_semaphores.start(job.runtime, job.mappings);
+  job.threads.start(job.runtime);
   job.far_calls.start(job.runtime);
+  job.exit_handlers.start(job.runtime);
+  const Result<void> kept = job.locales.start(job.runtime);
+  if (!kept) job.runtime.ending().abort(status_of_refusal, kept.error().message);
 }
 
 std::vector<link_map*> private_objects(const LibraryChoice& choice) {
@@ -157,7 +162,7 @@ Job& join_job(const ProgramArguments& arguments) {
   auto& descriptors = *new Descriptors;
   const Result<void> reserved =
       descriptors.reserve_numbers(bootstrap->self(), bootstrap->ranks(), !settings.label_output);
-  if (!reserved) refuse(status_of_refusal, reserved.error().message);
+  if (!reserved) bootstrap->abort(status_of_refusal, reserved.error().message);
   const Globals globals = find_shared_globals(choice);
   runtime::Runtime& runtime =
       *value_or_refuse(runtime::start_runtime(settings, std::move(bootstrap),
@@ -168,6 +173,9 @@ Job& join_job(const ProgramArguments& arguments) {
            .release();
   prepare_for_children();
   job_of_process = new Job(runtime, descriptors, *new Streams, *new Attributes, std::move(choice), arguments);
+  for (const link_map* object : private_objects(job_of_process->choice)) {
+    job_of_process->library_locks.note(*object);
+  }
   start_process_objects(*job_of_process);
   share_heap(*job_of_process);
   if (program_has_code_on_stacks()) runtime.memory().allow_code(runtime.memory().layout().stacks_base);

@@ -1,6 +1,5 @@
 #include "runtime/job_fabric.h"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 #include "coherence/regions.h"
 #include "config/value.h"
 #include "os/clock.h"
-#include "os/system_call.h"
+#include "os/lines.h"
 #include "runtime/global_memory.h"
 #include "runtime/own_build.h"
 
@@ -218,7 +217,7 @@ std::string JobFabric::reason_to_end() const {
   __builtin_unreachable();
 }
 
-// One system call, so that lines of ranks do not mix.
+// The service thread says it, which all other ranks may wait for.
 void JobFabric::say(std::string_view line) noexcept {
   std::array<char, 400> text;
   std::size_t length = 0;
@@ -237,7 +236,7 @@ void JobFabric::say(std::string_view line) noexcept {
   add(": ");
   add(line.substr(0, text.size() / 4 * 3));
   add("\n");
-  os::system_call(SYS_write, STDERR_FILENO, os::as_argument(text.data()), static_cast<long>(length));
+  os::write_line_at_once(STDERR_FILENO, {text.data(), length});
 }
 
 }  // namespace musubi::runtime

@@ -54,6 +54,12 @@ int type_of(const pthread_mutex_t* mutex) {
   return mutex->__data.__kind & type_mask;
 }
 
+// A lock of the job although its memory is this rank's (library_locks.h).
+bool is_lock_of_library(const void* mutex) {
+  const musubi::image::Job* const job = musubi::image::current_job();
+  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 && job->library_locks.contains(mutex);
+}
+
 bool knows_owner(const pthread_mutex_t* mutex) {
   return type_of(mutex) == PTHREAD_MUTEX_RECURSIVE || type_of(mutex) == PTHREAD_MUTEX_ERRORCHECK;
 }
@@ -106,6 +112,11 @@ MUSUBI_EXPORT int pthread_mutex_init(pthread_mutex_t* mutex, const pthread_mutex
 
 MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   if (is_of_parent(mutex)) return 0;  // of one thread
+  if (is_lock_of_library(mutex)) {
+    musubi::omp::note_stack(__builtin_frame_address(0));
+    musubi::omp::critical_begin(mutex);
+    return 0;
+  }
   if (job_that_shares(mutex) == nullptr) return take_plain(mutex, mark_as_shared, next_lock.get());
   musubi::omp::note_stack(__builtin_frame_address(0));
   if (!knows_owner(mutex)) {
@@ -144,6 +155,11 @@ MUSUBI_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t cloc
 
 MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
   if (is_of_parent(mutex)) return 0;  // of one thread
+  if (is_lock_of_library(mutex)) {
+    musubi::omp::note_stack(__builtin_frame_address(0));
+    musubi::omp::critical_end(mutex);
+    return 0;
+  }
   if (job_that_shares(mutex) == nullptr) return give_back_plain(mutex, mark_as_shared, next_unlock.get());
   musubi::omp::note_stack(__builtin_frame_address(0));
   if (!knows_owner(mutex)) {

@@ -92,7 +92,9 @@ class Proxy {
       const auto deadline = channel_.silent_at_ns();
       watcher_.wait(deadline);
       channel_.flush();
-      if (signals_.next() || (deadline && os::monotonic_ns() > *deadline)) return std::nullopt;
+      const auto signal = signals_.next();
+      if ((signal && signal->asks_to_end()) || (deadline && os::monotonic_ns() > *deadline))
+        return std::nullopt;
     }
   }
 
@@ -109,6 +111,7 @@ class Proxy {
     }
     ::umask(order_.file_mask);
     bootstrap::local::set_stack_limit(order_.stack_bytes);
+    inherited_.ignored = order_.ignored_signals;
     return {};
   }
 
@@ -162,7 +165,7 @@ class Proxy {
 
   const ProxyServices& services_;
   UserSignals signals_;
-  const InheritedState inherited_ = prepare_to_start(signals_);
+  InheritedState inherited_ = prepare_to_start(signals_);
   Watcher watcher_;
   Channel channel_;
   std::string secret_;  // empty: it comes with the order, and so does the carrier

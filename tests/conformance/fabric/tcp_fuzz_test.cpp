@@ -46,8 +46,9 @@ class Attacked {
       }
       return std::vector<std::string>(ranks, std::string(blob));
     };
-    const auto opened =
-        rank_.open(Rank{0}, ranks, region_bytes, tcp_options_of_tests(), alone, WaitingPolicy{}, &watcher);
+    TcpOptions options = tcp_options_of_tests();
+    options.reach_max = std::chrono::milliseconds(500);  // also for one that has said nothing
+    const auto opened = rank_.open(Rank{0}, ranks, region_bytes, options, alone, WaitingPolicy{}, &watcher);
     MUSUBI_CHECK(opened.ok(), "%s", opened.error().message.c_str());
     listeners_.emplace(*rank_.fabric);
   }
@@ -86,6 +87,8 @@ class Attacked {
     MUSUBI_CHECK(hear(socket, &answer, sizeof answer), "rank %u is not let in", peer.value);
     const handshake::Proof proof = handshake.prove(Side::asks, hello, answer.nonce);
     say(socket, &proof, sizeof proof);
+    handshake::Welcome welcome;
+    MUSUBI_CHECK(hear(socket, &welcome, sizeof welcome), "rank %u is not welcome", peer.value);
     return socket;
   }
 
