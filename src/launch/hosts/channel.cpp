@@ -22,6 +22,7 @@ constexpr std::size_t read_bytes = 64 * 1024;
 constexpr std::uint64_t slowest_bytes_per_ms = 64;
 
 constexpr const char* was_damaged = "was damaged on its way";
+constexpr const char* is_foreign = "was damaged on its way, or another version of Musubi speaks";
 constexpr const char* is_not_understood = "is not understood";
 
 }  // namespace
@@ -203,7 +204,7 @@ Channel::Got Channel::parse(Message& message) {
   }
   if (!header_) {
     if (unparsed() < sizeof(Header) + seal_.tail_bytes()) return Got::nothing;
-    if (!open_header()) return find_trouble(was_damaged);
+    if (!open_header()) return find_trouble(has_spoken_ ? was_damaged : is_foreign);
   }
   const std::size_t body_bytes = header_->body_bytes;
   if (body_bytes != 0 && unparsed() < body_bytes + seal_.tail_bytes()) return Got::nothing;
@@ -216,6 +217,7 @@ Channel::Got Channel::parse(Message& message) {
     parsed_ = 0;
   }
   begun_ns_.reset();
+  has_spoken_ = true;
   if (message.kind == MessageKind::alive) set_patience_ms(message.number);
   return Got::message;
 }

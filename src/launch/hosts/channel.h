@@ -90,6 +90,7 @@ class Channel {
   const char* trouble_ = nullptr;
   ChannelSeal seal_;
   bool has_salt_sent_ = false, has_salt_ = false;
+  bool has_spoken_ = false;       // the other side: a message
   std::optional<Header> header_;  // of the message whose body comes now
   std::string noise_;
   std::string received_;

@@ -1,6 +1,9 @@
 // Jobs that another launcher starts, by `musubi exec`: what the user sees is what it is with `musubi run`.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <linux/if_ether.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,6 +85,27 @@ TEST(Exec, NothingIsLeftWhoeverDies) {
     EXPECT_LE(lines_of(job.error()), 1u) << job.error();
     EXPECT_EQ(left.of(job), "");
   }
+}
+
+// Of all that crosses the network: the proxies' first words, and no variable of the environment.
+TEST(Exec, OrdersCannotBeReadOnTheirWay) {
+  const int network = ::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, htons(ETH_P_ALL));
+  if (network < 0) GTEST_SKIP() << "this user may not listen to the network";
+  constexpr int room = 64 << 20;
+  ::setsockopt(network, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
+  const std::string token = "token-" + std::to_string(::getpid()) + "-of-this-test";
+  LaunchedJob::Options options = exec_by(pmi_launcher(), 3, {"gather", "1", "1"});
+  options.environment.push_back("TOKEN_OF_USER=" + token);
+  LaunchedJob job(options);
+  EXPECT_EQ(job.wait(), 0) << job.error();
+  std::string heard;
+  std::vector<char> packet(1 << 16);
+  for (ssize_t bytes; (bytes = ::recv(network, packet.data(), packet.size(), 0)) > 0;) {
+    heard.append(packet.data(), static_cast<std::size_t>(bytes));
+  }
+  ::close(network);
+  EXPECT_NE(heard.find("musubi proxy:"), std::string::npos);
+  EXPECT_EQ(heard.find(token), std::string::npos);
 }
 
 TEST(Exec, ASignalForAllProcessesIsOneForTheProgram) {

@@ -129,7 +129,7 @@ TEST_P(ChannelOfKind, EveryFlippedBitIsFound) {
       ASSERT_TRUE(is_said(message, flip + come++)) << "flip " << flip;
     }
     ASSERT_EQ(got, Channel::Got::broken) << "flip " << flip;
-    ASSERT_STREQ(link.launcher.trouble(), "was damaged on its way");
+    ASSERT_EQ(std::string_view(link.launcher.trouble()).find("was damaged on its way"), 0u);
     ASSERT_LT(come, messages);
   }
 }
