@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 
+#include "image/fork_handlers.h"
 #include "image/open_file_limit.h"
 #include "image/real_function.h"
 #include "image/remote_procedures.h"
@@ -41,12 +42,11 @@ void set_variable(const std::string& text) {
                                                          text.c_str() + name_bytes + 1, 1);
 }
 
-void add_fork_handlers(const std::string& text) {
-  void* functions[4];
-  MUSUBI_CHECK(text.size() == sizeof functions);
-  std::memcpy(functions, text.data(), sizeof functions);
-  next<int (*)(void*, void*, void*, void*)>("__register_atfork")(functions[0], functions[1], functions[2],
-                                                                 functions[3]);
+void add_fork_handlers_of(const std::string& text) {
+  ForkHandlers handlers;
+  MUSUBI_CHECK(text.size() == sizeof handlers);
+  std::memcpy(&handlers, text.data(), sizeof handlers);
+  add_fork_handlers(handlers);
 }
 
 void set_limit(int resource, const std::string& text) {
@@ -151,7 +151,7 @@ runtime::Answer Attributes::run(Rank, std::span<const std::byte> request,
       next<int (*)()>("clearenv")();
       return {};
     case Change::fork_handlers:
-      add_fork_handlers(text);
+      add_fork_handlers_of(text);
       return {};
     case Change::limit:
       set_limit(head.number, text);

@@ -14,8 +14,10 @@
 
 #include "image/child_link.h"
 #include "image/child_of_rank.h"
+#include "image/fork_handlers.h"
 #include "image/program_threads.h"
 #include "image/real_function.h"
+#include "os/errno_kept.h"
 #include "os/memory.h"
 #include "os/signal_calls.h"
 #include "os/system_call.h"
@@ -161,10 +163,12 @@ pid_t wait_for_fork(Job& job, ChildLink& link) {
 }  // namespace
 
 pid_t fork_rank(Job& job) noexcept {
+  prepare_fork();
   job.descriptors.make_all_usable();
   job.children.note_child();
   Result<ChildLink*> link = ChildLink::make();
   if (!link) {
+    end_fork_in_parent();
     errno = ENOMEM;
     return -1;
   }
@@ -177,9 +181,13 @@ pid_t fork_rank(Job& job) noexcept {
   ::getcontext(&caller.context);
   if (is_child_of_rank()) {  // the child comes back from the call above
     runtime::forget_stack();
+    end_fork_in_child();
     return 0;
   }
-  return wait_for_fork(job, *link.value());
+  const pid_t child = wait_for_fork(job, *link.value());
+  const os::ErrnoKept errno_kept;
+  end_fork_in_parent();
+  return child;
 }
 
 }  // namespace musubi::image
