@@ -17,6 +17,8 @@
 #include "image/fork_handlers.h"
 #include "image/program_threads.h"
 #include "image/real_function.h"
+#include "image/refused_call.h"
+#include "omp/process.h"
 #include "os/errno_kept.h"
 #include "os/memory.h"
 #include "os/signal_calls.h"
@@ -113,8 +115,18 @@ void end_child(Job& job, pid_t child) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
+// The other threads go on, and the child copies a block when it first touches it.
+void tell_of_work(const ChildLink& link) {
+  if (link.tries_exec.load()) return;
+  report_refused_call(
+      "a process made by fork() beside other threads has ended without exec: what they wrote meanwhile may "
+      "have "
+      "shown in its memory",
+      "fork outside of parallel regions and without other threads, or call exec at once");
+}
+
 // Until the child needs this memory no more.
-void serve(Job& job, ChildLink& link) {
+void serve(Job& job, ChildLink& link, bool beside_others) {
   const auto limit = Clock::now() + job.runtime.settings().fork_timeout;
   while (true) {
     switch (link.wait(look_again)) {
@@ -122,7 +134,7 @@ void serve(Job& job, ChildLink& link) {
         answer(job, link);
         break;
       case ChildLink::Event::ended:
-        return;
+        return beside_others ? tell_of_work(link) : void();
       case ChildLink::Event::nothing:
         if (!is_running(link.child)) return;
         if (Clock::now() > limit) return end_child(job, link.child);
@@ -145,6 +157,7 @@ void note_stack(Job& job, CallerState& caller, const void* frame) {
 
 pid_t wait_for_fork(Job& job, ChildLink& link) {
   int error = 0;
+  const bool beside_others = job.runtime.ranks() > 1 && (omp::is_region_open() || has_program_threads());
   {
     const SignalsHeldBack held_back;
     pthread_t thread;
@@ -153,7 +166,7 @@ pid_t wait_for_fork(Job& job, ChildLink& link) {
   }
   if (error == 0) error = link.child < 0 ? link.error : 0;
   const pid_t child = link.child;
-  if (error == 0) serve(job, link);
+  if (error == 0) serve(job, link, beside_others);
   link.drop();
   if (error == 0) return child;
   errno = error;

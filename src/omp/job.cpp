@@ -114,6 +114,11 @@ ExitDecision worker_main() {
   }
 }
 
+bool is_region_open() noexcept {
+  const Job* const job = Job::current();
+  return job != nullptr && job->team.is_open();
+}
+
 bool shut_down(int status) {
   Job& job = Job::require("omp::shut_down");
   MUSUBI_CHECK(job.self == 0);
