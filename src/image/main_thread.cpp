@@ -60,7 +60,7 @@ void* run_on_shared_stack(void* given) {
   if (program.job.is_first_rank()) runtime::HandlersHeldBack::note_main();
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
-  omp::set_before_region([] { current_job()->attributes.tell_formats(); });
+  omp::set_before_region([] { current_job()->attributes.tell_what_main_set(); });
   tell_stack_of_main(__builtin_frame_address(0));
   run_shared_constructors(program);
   std::exit(program.main(program.argument_count, program.arguments, environ));
@@ -97,10 +97,12 @@ void run_program(Job& job, Main main, Initialiser initialiser, int argument_coun
   // main may use anywhere what getenv finds. Calls from other ranks change the environment of the other
   // ranks; these calls keep away from shared memory.
   if (job.is_first_rank()) environ = copy_strings(environ);
+  job.attributes.note_environment();
   patch_atomics(job);
   prepare_library_loads(job);
   job.runtime.memory().share_globals();
   job.program_runs = true;
+  if (job.is_first_rank()) run_handlers_at_exit();
   Program program{
       job, main, argument_count, copy_strings(arguments), initialiser, job.runtime.threads().take_stack()};
   const pthread_t thread = start_thread(program);

@@ -31,7 +31,7 @@ JobBarrier::JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads
       flags_(flags),
       barrier_(devices.fabric(), protocol, job.counters,
                devices.files().control() + job.control.barrier_board, job.control.barrier_board,
-               job.notices_max),
+               job.notices_max, job.plan.space.blocks_max()),
       processor_barrier_(processor_barrier_place(job, devices), job.ranks),
       objects_(job.plan),
       store_bounds_(objects_) {
