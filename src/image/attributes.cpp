@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string>
 
+#include "image/fork_handlers.h"
 #include "image/job.h"
 #include "image/open_file_limit.h"
 #include "image/real_function.h"
@@ -38,7 +39,8 @@ Attributes::ProcessIds own_ids() noexcept {
 
 bool is_of_environment(Attributes::Change change) noexcept {
   using Change = Attributes::Change;
-  return change == Change::set_variable || change == Change::unset_variable || change == Change::clear_variables;
+  return change == Change::set_variable || change == Change::unset_variable ||
+         change == Change::clear_variables;
 }
 
 void set_variable(const std::string& text) {
@@ -57,12 +59,11 @@ void change_environment(Attributes::Change change, const std::string& text) {
   }
 }
 
-void add_fork_handlers(const std::string& text) {
-  void* functions[4];
-  MUSUBI_CHECK(text.size() == sizeof functions);
-  std::memcpy(functions, text.data(), sizeof functions);
-  next<int (*)(void*, void*, void*, void*)>("__register_atfork")(functions[0], functions[1], functions[2],
-                                                                 functions[3]);
+void add_fork_handlers_of(const std::string& text) {
+  ForkHandlers handlers;
+  MUSUBI_CHECK(text.size() == sizeof handlers);
+  std::memcpy(&handlers, text.data(), sizeof handlers);
+  add_fork_handlers(handlers);
 }
 
 void set_limit(int resource, const std::string& text) {
@@ -86,7 +87,8 @@ std::int64_t make_call(const std::string& text) {
   using Word = std::uint64_t;
   const char* const name = text.c_str() + sizeof call;
   const auto [a, b, c] = call.words;
-  if (call.gives_double) return std::bit_cast<std::int64_t>(next<double (*)(Word, Word, Word)>(name)(a, b, c));
+  if (call.gives_double)
+    return std::bit_cast<std::int64_t>(next<double (*)(Word, Word, Word)>(name)(a, b, c));
   return next<std::int64_t (*)(Word, Word, Word)>(name)(a, b, c);
 }
 
@@ -135,7 +137,8 @@ void Attributes::tell_what_main_set() noexcept {
 
 void Attributes::tell_environment() noexcept {
   spread(Change::clear_variables, 0, {});
-  for (char** text = environ; text != nullptr && *text != nullptr; ++text) spread(Change::set_variable, 0, *text);
+  for (char** text = environ; text != nullptr && *text != nullptr; ++text)
+    spread(Change::set_variable, 0, *text);
 }
 
 Attributes::ProcessIds Attributes::process_ids() noexcept {
@@ -182,7 +185,7 @@ runtime::Answer Attributes::run(Rank, std::span<const std::byte> request,
     case Change::clear_variables:
       break;
     case Change::fork_handlers:
-      add_fork_handlers(text);
+      add_fork_handlers_of(text);
       return {};
     case Change::limit:
       set_limit(head.number, text);

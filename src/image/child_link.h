@@ -42,6 +42,7 @@ class ChildLink {
   // The memory holds no locks of the C library: what fork returned, for the thread that called it.
   pid_t child = -1;
   int error = 0;
+  std::atomic<bool> tries_exec{false};  // the child has called exec
 
   // Child, first of all, on the thread that stays: from now on the parent notices when the child starts
   // another program or ends in any way.

@@ -19,6 +19,7 @@ class ParentMemory final : public runtime::Memory::CopySource, public heap::Fore
  public:
   ParentMemory(Job& job, ChildLink& link) : job_(job), link_(link) {}
   Job& job() const noexcept { return job_; }
+  ChildLink& link() const noexcept { return link_; }
 
   bool open(std::uintptr_t address, std::size_t bytes) noexcept override {
     std::uint64_t nothing;
@@ -77,6 +78,10 @@ constinit thread_local ChildLink* link_of_forking_thread = nullptr;
 
 void prepare_for_children() noexcept {
   ::pthread_atfork(nullptr, nullptr, begin_child);
+}
+
+void note_exec_of_child() noexcept {
+  if (memory_of_process != nullptr) memory_of_process->link().tries_exec.store(true);
 }
 
 Job* job_of_memory() noexcept {

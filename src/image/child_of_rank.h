@@ -9,4 +9,7 @@ namespace musubi::image {
 // argument.
 extern constinit thread_local ChildLink* link_of_forking_thread;
 
+// In such a child: the parent need not tell the user that it works on. Elsewhere nothing.
+void note_exec_of_child() noexcept;
+
 }  // namespace musubi::image

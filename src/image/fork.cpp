@@ -14,8 +14,12 @@
 
 #include "image/child_link.h"
 #include "image/child_of_rank.h"
+#include "image/fork_handlers.h"
 #include "image/program_threads.h"
 #include "image/real_function.h"
+#include "image/refused_call.h"
+#include "omp/process.h"
+#include "os/errno_kept.h"
 #include "os/memory.h"
 #include "os/signal_calls.h"
 #include "os/system_call.h"
@@ -111,8 +115,18 @@ void end_child(Job& job, pid_t child) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
+// The other threads go on, and the child copies a block when it first touches it.
+void tell_of_work(const ChildLink& link) {
+  if (link.tries_exec.load()) return;
+  report_refused_call(
+      "a process made by fork() beside other threads has ended without exec: what they wrote meanwhile may "
+      "have "
+      "shown in its memory",
+      "fork outside of parallel regions and without other threads, or call exec at once");
+}
+
 // Until the child needs this memory no more.
-void serve(Job& job, ChildLink& link) {
+void serve(Job& job, ChildLink& link, bool beside_others) {
   const auto limit = Clock::now() + job.runtime.settings().fork_timeout;
   while (true) {
     switch (link.wait(look_again)) {
@@ -120,7 +134,7 @@ void serve(Job& job, ChildLink& link) {
         answer(job, link);
         break;
       case ChildLink::Event::ended:
-        return;
+        return beside_others ? tell_of_work(link) : void();
       case ChildLink::Event::nothing:
         if (!is_running(link.child)) return;
         if (Clock::now() > limit) return end_child(job, link.child);
@@ -143,6 +157,7 @@ void note_stack(Job& job, CallerState& caller, const void* frame) {
 
 pid_t wait_for_fork(Job& job, ChildLink& link) {
   int error = 0;
+  const bool beside_others = job.runtime.ranks() > 1 && (omp::is_region_open() || has_program_threads());
   {
     const SignalsHeldBack held_back;
     pthread_t thread;
@@ -151,7 +166,7 @@ pid_t wait_for_fork(Job& job, ChildLink& link) {
   }
   if (error == 0) error = link.child < 0 ? link.error : 0;
   const pid_t child = link.child;
-  if (error == 0) serve(job, link);
+  if (error == 0) serve(job, link, beside_others);
   link.drop();
   if (error == 0) return child;
   errno = error;
@@ -161,10 +176,12 @@ pid_t wait_for_fork(Job& job, ChildLink& link) {
 }  // namespace
 
 pid_t fork_rank(Job& job) noexcept {
+  prepare_fork();
   job.descriptors.make_all_usable();
   job.children.note_child();
   Result<ChildLink*> link = ChildLink::make();
   if (!link) {
+    end_fork_in_parent();
     errno = ENOMEM;
     return -1;
   }
@@ -177,9 +194,13 @@ pid_t fork_rank(Job& job) noexcept {
   ::getcontext(&caller.context);
   if (is_child_of_rank()) {  // the child comes back from the call above
     runtime::forget_stack();
+    end_fork_in_child();
     return 0;
   }
-  return wait_for_fork(job, *link.value());
+  const pid_t child = wait_for_fork(job, *link.value());
+  const os::ErrnoKept errno_kept;
+  end_fork_in_parent();
+  return child;
 }
 
 }  // namespace musubi::image

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "image/program_threads.h"
+#include "os/own_files.h"
 #include "os/signal_calls.h"
 #include "os/sleep.h"
 #include "os/system_call.h"
@@ -62,6 +63,7 @@ Result<void> SignalWatch::open() {
       ::epoll_ctl(file_, EPOLL_CTL_ADD, bell_, &event) != 0) {
     return Error{std::string("no descriptor left: ") + ::strerror(errno)};
   }
+  for (const int file : {signals, bell_, file_}) os::note_own_file(file, true);
   return {};
 }
 

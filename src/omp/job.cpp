@@ -94,6 +94,7 @@ void adopt_main_thread(const runtime::ThreadStack& stack, const void* first_fram
   runtime::name_thread(runtime::ThreadRole::main, 0);
   Job& job = Job::require("omp::adopt_main_thread");
   thread.forks = job.self == 0;
+  job.state_at_start = os::thread_state();
   job.runtime.threads().set_count(job.team.threads().on(job.self));
   job.runtime.synchronization().end_region();
 }
@@ -111,6 +112,11 @@ ExitDecision worker_main() {
     MUSUBI_CHECK(kind_of(payload) == BarrierKind::fork, "kind %u", static_cast<unsigned>(kind_of(payload)));
     serve_region(job, payload);
   }
+}
+
+bool is_region_open() noexcept {
+  const Job* const job = Job::current();
+  return job != nullptr && job->team.is_open();
 }
 
 bool shut_down(int status) {

@@ -45,6 +45,8 @@ struct Job {
       nested_task_bytes_max;  // of a thread's stack, by tasks inside tasks: then they are put off
   UnreleasedSingles unreleased_singles;
   void (*before_region)() = nullptr;    // process.h
+  os::ThreadState state_at_start;       // of the thread that runs main
+  InheritedState* inherited = nullptr;  // null: main is as it was
   std::atomic<std::uint64_t> marks{0};  // of tasks and threads, handed out on this rank so far
 
  private:

@@ -7,6 +7,7 @@
 #include "omp/cancellation.h"
 #include "omp/job.h"
 #include "omp/open_singles.h"
+#include "omp/shared_memory.h"
 #include "omp/tasks.h"
 #include "omp/team.h"
 #include "omp/worksharing.h"
@@ -65,6 +66,19 @@ std::uint32_t team_size(std::uint32_t threads, const ImplicitTask& member, const
   return std::min(threads == 0 ? icv.threads : threads, icv.thread_limit);
 }
 
+// Threads that are new in a team as large as this one have it from the calling thread.
+const InheritedState* inherited_from_here(Job& job) {
+  const os::ThreadState now = os::thread_state();
+  const os::ThreadStateParts changed = os::differences(now, job.state_at_start);
+  if (changed == 0 && job.inherited == nullptr) return nullptr;
+  if (job.inherited == nullptr) {
+    job.inherited =
+        static_cast<InheritedState*>(allocate_shared_zeroed(alignof(InheritedState), sizeof(InheritedState)));
+  }
+  *job.inherited = {now, job.inherited->parts | changed};
+  return job.inherited;
+}
+
 // The members of this rank begin; the ranks learn of the region if there are others. `task`: of the thread
 // that opens it.
 [[gnu::always_inline]] inline void open_team(Job& job, const Region& region, ImplicitTask& task) {
@@ -90,7 +104,10 @@ void run_member(std::uint32_t index) {
   Team& team = Job::current()->team;
   MUSUBI_CHECK(team.is_open());
   const Region region = team.region();
-  if (index >= team.members_kept()) os::set_floating_point_modes(region.modes);
+  if (index >= team.members_kept()) {
+    os::set_floating_point_modes(region.modes);
+    if (region.inherited != nullptr) os::set_thread_state(region.inherited->state, region.inherited->parts);
+  }
   ImplicitTask task;
   enter(task, region, &team, team.first_here() + index);
   TaskGroup group{nullptr, TaskGroup::Kind::region, false, region.data};
@@ -145,6 +162,7 @@ std::uint32_t team_size(std::uint32_t threads) {
   if (region.size == 1) return enter(task, region, nullptr, 0);
   region.modes = os::floating_point_modes();
   Job& job = *Job::current();
+  if (region.size > job.team.region().size) region.inherited = inherited_from_here(job);
   open_team(job, region, task);
   enter(task, region, &job.team, 0);
 }

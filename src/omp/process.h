@@ -30,6 +30,9 @@ struct ExitDecision {
 };
 ExitDecision worker_main();
 
+// Whether a region of all ranks is open. Any thread.
+bool is_region_open() noexcept;
+
 // Rank 0, at the end of the program: tells the other ranks to leave worker_main. False when a parallel region
 // is active (exit() inside a region): the others cannot be reached that way, and the job must be ended as
 // such.

@@ -7,17 +7,25 @@
 #include "omp/icv.h"
 #include "omp/iteration_space.h"
 #include "os/floating_point.h"
+#include "os/thread_state.h"
 #include "runtime/runtime.h"
 
 namespace musubi::omp {
 
 using Function = void (*)(void*);
 
+// What threads that are new in a region have from the one that opens it. In shared memory.
+struct InheritedState {
+  os::ThreadState state;
+  os::ThreadStateParts parts = 0;  // that were ever others than at the start
+};
+
 // What the announcement of a region has no room for. Lies where all ranks can read it.
 struct RegionDetails {
   const LoopSpecification* loop = nullptr;
   Icv icv;
   StoreBound stores;
+  const InheritedState* inherited = nullptr;  // null: new threads are as the rank's were at the start
 };
 
 // What every member needs to know. Plain data.
@@ -35,6 +43,7 @@ struct Region {
   const LoopSpecification* loop = nullptr;
   // What is known of the stores of its code: no store is narrower, but for those that the details tell of.
   std::uint32_t store_bytes = 1;
+  const InheritedState* inherited = nullptr;
   const RegionDetails* details = nullptr;
 
   StoreBound stores() const {

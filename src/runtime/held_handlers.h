@@ -25,6 +25,8 @@ class HandlersPostponed {
   HandlersPostponed(const HandlersPostponed&) = delete;
   HandlersPostponed& operator=(const HandlersPostponed&) = delete;
 
+  // Whether the calling thread is inside. Signal-safe.
+  static bool is_inside() noexcept { return depth_ != 0; }
   // For the function that the kernel calls in place of the program's handlers. True when the calling thread
   // was interrupted in the runtime: then `signal` comes again afterwards, and in `context` the others wait
   // with it. Signal-safe.

@@ -12,6 +12,8 @@
 
 #include "heap/heap.h"
 #include "image/fork.h"
+#include "image/fork_handlers.h"
+#include "image/job.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/next_function.h"
@@ -53,7 +55,7 @@ constinit Next<char* (*)(int, const char*)> next_setlocale("setlocale");
 constinit Next<int (*)(const char*, const char*, int)> next_setenv("setenv");
 constinit Next<int (*)(char*)> next_putenv("putenv");
 constinit Next<int (*)()> next_clearenv("clearenv");
-constinit Next<int (*)(void*, void*, void*, void*)> next_register("__register_atfork");
+constinit Next<int (*)(void (*)(), void (*)(), void (*)(), void*)> next_register("__register_atfork");
 
 // Of memory that any rank can read, because getenv hands it out; never freed, as in the C library.
 int put_shared(const char* name, const char* value) {
@@ -137,11 +139,13 @@ MUSUBI_EXPORT pid_t getppid() noexcept {
 }
 
 // What pthread_atfork calls. Code lies at the same addresses on all ranks.
-MUSUBI_EXPORT int __register_atfork(void* prepare, void* parent, void* child, void* object) noexcept {
-  const int error = next_register.get()(prepare, parent, child, object);
-  void* const functions[] = {prepare, parent, child, object};
-  if (error == 0) {
-    spread(Change::fork_handlers, 0, {reinterpret_cast<const char*>(functions), sizeof functions});
-  }
-  return error;
+MUSUBI_EXPORT int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
+                                    void* object) noexcept {
+  const musubi::image::Job* const job = musubi::image::current_job();
+  if (job == nullptr || !job->program_runs || job->runtime.ranks() == 1)
+    return next_register.get()(prepare, parent, child, object);
+  const musubi::image::ForkHandlers handlers{prepare, parent, child};
+  musubi::image::add_fork_handlers(handlers);
+  spread(Change::fork_handlers, 0, {reinterpret_cast<const char*>(&handlers), sizeof handlers});
+  return 0;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/environment.h"
+#include "image/child_of_rank.h"
 #include "image/fork.h"
 #include "image/invited_environment.h"
 #include "image/open_file_limit.h"
@@ -80,6 +81,7 @@ constinit Next<Exec> next_execve("execve"), next_execvpe("execvpe");
 constinit Next<int (*)(int, char* const*, char* const*)> next_fexecve("fexecve");
 
 void open_for_exec(const char* path, char* const* arguments, char* const* environment) {
+  musubi::image::note_exec_of_child();
   Job* const job = job_of_memory();
   if (job == nullptr) return;
   const int kept_errno = errno;

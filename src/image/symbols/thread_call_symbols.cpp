@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "image/job.h"
+#include "image/refused_call.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/foreign_thread.h"
 #include "image/symbols/next_function.h"
@@ -21,6 +22,7 @@ constinit Next<int (*)(pthread_t, void**)> next_join("pthread_join"), next_try("
 constinit Next<int (*)(pthread_t, void**, const timespec*)> next_timed("pthread_timedjoin_np");
 constinit Next<int (*)(pthread_t, void**, clockid_t, const timespec*)> next_clock("pthread_clockjoin_np");
 constinit Next<int (*)(pthread_t)> next_detach("pthread_detach"), next_cancel("pthread_cancel");
+constinit Next<int (*)(int, int*)> next_set_type("pthread_setcanceltype");
 constinit Next<int (*)(pthread_t, int, sigval)> next_queue("pthread_sigqueue");
 constinit Next<int (*)(pthread_t, int*, sched_param*)> next_get_scheduling("pthread_getschedparam");
 constinit Next<int (*)(pthread_t, int, const sched_param*)> next_set_scheduling("pthread_setschedparam");
@@ -115,6 +117,17 @@ MUSUBI_EXPORT int pthread_cancel(pthread_t thread) {
 MUSUBI_EXPORT int pthread_kill(pthread_t thread, int signal) noexcept {
   return job_of_foreign(thread) != nullptr ? make(call_of(Function::kill, thread, signal))
                                            : next_kill.get()(thread, signal);
+}
+// It would end a thread in the middle of the runtime.
+MUSUBI_EXPORT int pthread_setcanceltype(int type, int* before) {
+  if (type == PTHREAD_CANCEL_ASYNCHRONOUS && job_with_threads() != nullptr) {
+    report_refused_call(
+        "PTHREAD_CANCEL_ASYNCHRONOUS was refused: a thread ends where it calls a function that is "
+        "a point of cancellation",
+        "let threads that compute call pthread_testcancel");
+    return ENOTSUP;
+  }
+  return next_set_type.get()(type, before);
 }
 MUSUBI_EXPORT int pthread_sigqueue(pthread_t thread, int signal, sigval value) noexcept {
   if (job_of_foreign(thread) == nullptr) return next_queue.get()(thread, signal, value);

@@ -10,7 +10,7 @@
 static const char name[] = "libimage_plugin.so";  // found by the search path of this program
 
 static void* opened;
-static int (*constructed)(void), (*early)(void), (*inner)(int);
+static int (*constructed)(void), (*early)(void), (*inner)(int), (*thread_data)(int);
 static void (*fill)(double), (*count)(int);
 static double (*sum)(void);
 static long (*counted)(void);
@@ -64,6 +64,7 @@ static void check_use(void) {
     fill(round);
     CHECK(sum() == round * (40000.0 * 39999 / 2) + round * 40000.0);
   }
+  for (int value = 1; value <= 3; ++value) CHECK(thread_data(value) == 0);
   count(3000);
   CHECK(counted() == 3000);
 }
@@ -93,6 +94,7 @@ int main(int argument_count, char** arguments) {
   *(void**)&constructed = find("plugin_constructed");
   *(void**)&early = find("plugin_early");
   *(void**)&inner = find("plugin_inner");
+  *(void**)&thread_data = find("plugin_thread_data");
   *(void**)&fill = find("plugin_fill");
   *(void**)&count = find("plugin_count");
   *(void**)&sum = find("plugin_sum");

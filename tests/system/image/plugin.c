@@ -53,6 +53,27 @@ void plugin_count(int times) {
   }
 }
 
+static int own[100], copied[100];
+#pragma omp threadprivate(own, copied)
+
+// Copies of main's values, and main's values by their address, at all threads.
+int plugin_thread_data(int value) {
+  int wrong = 0;
+  int* const of_main = own;
+  for (int i = 0; i < 100; ++i) own[i] = copied[i] = value + i;
+#pragma omp parallel copyin(copied) reduction(+ : wrong)
+  {
+    for (int i = 0; i < 100; ++i) wrong += copied[i] != value + i || of_main[i] != value + i;
+    wrong += omp_get_thread_num() != 0 && own == of_main;
+#pragma omp barrier
+#pragma omp single
+    of_main[7] = -value;
+    wrong += of_main[7] != -value;
+    own[8] = value;
+  }
+  return wrong + (own[7] != -value);
+}
+
 long plugin_counted(void) {
   return counter;
 }

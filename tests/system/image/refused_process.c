@@ -1,7 +1,9 @@
-// Processes made past the C library are refused by name, and the program goes on.
+// Processes made past the C library, and what would end a thread inside the runtime, are refused by name, and
+// the program goes on.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <omp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -18,6 +20,7 @@ int main(void) {
   static char stack[65536];
   CHECK(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == -1 && errno == ENOSYS);
   CHECK(clone(run, stack + sizeof stack, SIGCHLD, NULL) == -1 && errno == ENOSYS);
+  CHECK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL) == ENOTSUP);
   int threads = 0;
 #pragma omp parallel reduction(+ : threads)
   threads += 1;

@@ -1,0 +1,33 @@
+// What a new thread has from the one that makes it, besides how it computes (floating_point.h).
+#pragma once
+
+#include <sched.h>
+
+#include <array>
+#include <cstdint>
+
+#include "os/signal_calls.h"
+
+namespace musubi::os {
+
+// Plain data.
+struct ThreadState {
+  SignalBits blocked = 0;
+  cpu_set_t processors{};
+  std::array<std::uint64_t, 7> scheduling{};  // the kernel's sched_attr: policy, priority, nice
+  std::int64_t timer_slack_ns = 0;
+  std::int64_t io_priority = 0;
+  std::array<std::uint64_t, 17> memory_policy{};  // and its nodes
+  std::array<char, 16> name{};
+};
+// A bit for each member.
+using ThreadStateParts = std::uint32_t;
+
+// Of the calling thread. Where the runtime has bound it, its processors are those of the process.
+ThreadState thread_state() noexcept;
+ThreadStateParts differences(const ThreadState& one, const ThreadState& other) noexcept;
+// Gives these parts to the calling thread; what the system forbids stays as it is. A binding of the runtime
+// ends where other processors come.
+void set_thread_state(const ThreadState& state, ThreadStateParts parts) noexcept;
+
+}  // namespace musubi::os
