@@ -116,6 +116,7 @@ void start_process_objects(Job& job) {
   job.timers.start(job.runtime);
   job.children.start(job.runtime);
   job.keys.start(job.runtime);
+  job.named_semaphores.start(job.runtime, job.mappings);
   job.far_calls.start(job.runtime);
   job.exit_handlers.start(job.runtime);
   const Result<void> kept = job.locales.start(job.runtime);

@@ -21,6 +21,7 @@
 #include "image/library_locks.h"
 #include "image/locales.h"
 #include "image/mappings.h"
+#include "image/named_semaphores.h"
 #include "image/signals.h"
 #include "image/streams.h"
 #include "image/thread_keys.h"
@@ -50,6 +51,7 @@ struct Job {
   Timers timers;
   Children children;
   ThreadKeys keys;
+  NamedSemaphores named_semaphores;
   FarCalls far_calls;
   ExitHandlers exit_handlers;
   Locales locales;

@@ -18,5 +18,6 @@ inline constexpr runtime::ProcedureId thread_keys{26};
 inline constexpr runtime::ProcedureId far_calls{27};
 inline constexpr runtime::ProcedureId exit_handlers{28};
 inline constexpr runtime::ProcedureId locales{29};
+inline constexpr runtime::ProcedureId named_semaphores{31};
 
 }  // namespace musubi::image::procedures

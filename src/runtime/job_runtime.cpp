@@ -66,7 +66,7 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
                          coherence::PageManagers* page_managers, const coherence::RaceLog& races)
     : words(devices.fabric(), job.counters, job.control.team_words),
       threads(job, devices, protocol),
-      synchronization(job, devices, threads, protocol, grants),
+      synchronization(job, devices, threads, words, protocol, grants),
       coordination(job, devices, threads, protocol, grants, synchronization),
       memory(job, devices, static_data, protocol, words, synchronization),
       messages(devices.fabric(), threads),

@@ -6,6 +6,7 @@
 
 #include "coherence/regions.h"
 #include "runtime/atomic_modification.h"
+#include "runtime/job_words.h"
 #include "runtime/tracing.h"
 
 namespace musubi::runtime {
@@ -23,7 +24,8 @@ std::uint32_t* processor_lock_words(const JobContext& job, JobDevices& devices) 
 }  // namespace
 
 JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, JobThreads& threads,
-                                       coherence::Protocol& protocol, remote_lock::Grants& grants)
+                                       Words& words, coherence::Protocol& protocol,
+                                       remote_lock::Grants& grants)
     : job_(job),
       devices_(devices),
       threads_(threads),
@@ -32,6 +34,7 @@ JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, Job
              devices.files().control() + job.control.lock_words, job.control.lock_words, lock_count_of_all,
              job.control.signature, job.notices_max),
       processor_locks_(processor_lock_words(job, devices), threads),
+      split_atomics_(words, JobWords::split_atomics_lock),
       clock_(devices.fabric(), protocol, job.control.clock_words),
       flags_(devices.fabric(), protocol, clock_, devices.files().control() + job.control.flag_words,
              job.control.flag_words, job.control.signature, job.notices_max),
@@ -177,8 +180,10 @@ AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOpera
   const Traced traced(Event::atomic, address);
   const vm::Extent extent = job_.plan.space.extent(*block);
   const std::size_t offset = address - extent.address;
-  if (offset + operation.bytes > extent.bytes) {
-    job_.abort(1, "an atomic operation on unaligned memory crosses the end of a block: align the object");
+  if (const std::uintptr_t end = extent.address + extent.bytes; address + operation.bytes > end) {
+    return split_atomics_.carry_out(
+        address, end, operation,
+        [this](std::uintptr_t place, const AtomicOperation& part) { return atomic(place, part); });
   }
   AtomicModification modification(operation, offset);
   const bool alone = flags_.is_alone();

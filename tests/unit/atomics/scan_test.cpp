@@ -117,6 +117,62 @@ std::string file_of_standard_library() {
   return known != nullptr && ::dladdr(known, &info) != 0 ? info.dli_fname : "";
 }
 
+// A function, a table that looks like one more, and a caller far away.
+class NearData : public ::testing::Test {
+ protected:
+  static constexpr std::size_t function = 0, table = 16, caller = 1024;
+
+  NearData() : code_(2048, 0x90) {
+    put(function,
+        {0xf0, 0x48, 0xff, 0x07, 0x74, 0x02, 0xeb, 0x01, 0x06, 0xc3});  // lock incq, je, jmp, data, ret
+    put(table, {0x06, 0xf0, 0x48, 0xff, 0x07, 0xc3, 0x06});
+  }
+  void put(std::size_t at, std::initializer_list<std::uint8_t> bytes) {
+    std::ranges::copy(bytes, code_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  Scan look(std::vector<CodeRange> functions) const {
+    return find_sites(code_.data(), code_.size(), 0x1000, [functions] { return functions; });
+  }
+
+  std::vector<std::uint8_t> code_;
+};
+
+TEST_F(NearData, NothingLeadsThere) {
+  const Scan result = look({});
+  EXPECT_TRUE(result.sites.empty());
+  EXPECT_EQ(result.doubtful, 2u);
+  EXPECT_EQ(result.undecided, 2u);
+}
+
+TEST_F(NearData, AFunctionIsKnown) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{10}}) {
+    const Scan result = look({{0x1000 + function, bytes}});
+    ASSERT_EQ(result.sites.size(), 1u) << bytes;
+    EXPECT_EQ(result.sites[0].address, 0x1000 + function);
+    EXPECT_EQ(result.doubtful, 1u);
+    EXPECT_EQ(result.undecided, 0u);
+  }
+}
+
+TEST_F(NearData, ABranchLeadsThere) {
+  const auto distance = static_cast<std::uint32_t>(function - (caller + 5));
+  std::uint8_t bytes[4];
+  std::memcpy(bytes, &distance, sizeof bytes);
+  for (const std::uint8_t opcode : {0xe8, 0xe9}) {
+    put(caller, {opcode, bytes[0], bytes[1], bytes[2], bytes[3]});
+    const Scan result = look({});
+    ASSERT_EQ(result.sites.size(), 1u);
+    EXPECT_EQ(result.sites[0].address, 0x1000 + function);
+  }
+}
+
+// A jump by a table leads to what follows it, which decodes; no branch does.
+TEST_F(NearData, AllOfAFunctionThatDecodesIsCode) {
+  put(64, {0xff, 0xe0, 0xf0, 0xff, 0x00, 0xc3});  // jmp *%rax, lock incl (%rax), ret
+  EXPECT_EQ(look({{0x1000 + 64, 6}}).sites.size(), 1u);
+  EXPECT_EQ(look({{0x1000 + 64, 0}}).sites.size(), 0u);
+}
+
 TEST(AtomicsScan, ReadsARealLibraryAsData) {
   std::ifstream file(file_of_standard_library(), std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
