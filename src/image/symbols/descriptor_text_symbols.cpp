@@ -30,9 +30,11 @@ int print(int file, const char* format, va_list arguments) {
 }  // namespace
 
 // Programs may be built with or without checks of the format: hence the names of our own.
-#define MUSUBI_PRINT(name, parameters, ...)                                        \
-  MUSUBI_EXPORT int wrapped_##name parameters __asm__(#name);                      \
-  int wrapped_##name parameters { return print(__VA_ARGS__); }
+#define MUSUBI_PRINT(name, parameters, ...)                   \
+  MUSUBI_EXPORT int wrapped_##name parameters __asm__(#name); \
+  int wrapped_##name parameters {                             \
+    return print(__VA_ARGS__);                                \
+  }
 MUSUBI_PRINT(vdprintf, (int file, const char* format, va_list arguments), file, format, arguments)
 MUSUBI_PRINT(__vdprintf_chk, (int file, int, const char* format, va_list arguments), file, format, arguments)
 

@@ -50,7 +50,8 @@ NestLockWord& nest_word_of(pthread_mutex_t* mutex) {
 // A lock of the job although its memory is this rank's (library_locks.h).
 bool is_lock_of_library(const void* mutex) {
   const musubi::image::Job* const job = musubi::image::current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 && job->library_locks.contains(mutex);
+  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 &&
+         job->library_locks.contains(mutex);
 }
 
 // Bits of glibc's field for the kind.

@@ -1,5 +1,5 @@
-// Record locks belong to the process: what one thread has locked does not exclude another one, and any of them unlocks
-// it, while a child is excluded.
+// Record locks belong to the process: what one thread has locked does not exclude another one, and any of
+// them unlocks it, while a child is excluded.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,8 @@ static int control(int file, int command, short type, off_t start) {
   return command == F_GETLK && result == 0 ? lock.l_type : result;
 }
 
-// Whether another process is kept out of the first ten bytes: a program that a child starts, as children of a rank
-// have to.
+// Whether another process is kept out of the first ten bytes: a program that a child starts, as children of a
+// rank have to.
 static int excludes_others(const char* path) {
   const pid_t child = fork();
   if (child == 0) {
