@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/in_units.h"
 #include "doctor/report.h"
 #include "fabric/ofi/ofi.h"
 #include "host_facts.h"
@@ -111,16 +112,16 @@ Result<std::vector<launch::Fact>> examination_of_this_host(const launch::JobOrde
   const auto findings = doctor::examine(facts, job.value());
   const auto or_unlimited = [](const doctor::Limit& limit, bool is_bytes) {
     if (!limit) return std::string("unlimited");
-    return is_bytes ? doctor::in_units(*limit) : std::to_string(*limit);
+    return is_bytes ? in_units(*limit) : std::to_string(*limit);
   };
   std::vector<launch::Fact> told = {
       {"Musubi", greeting().version, ""},
       {"kernel", facts.kernel, ""},
       {"glibc", facts.c_library, ""},
       {"cores", std::to_string(facts.cores), ""},
-      {"memory free", doctor::in_units(facts.memory_bytes_available), ""},
+      {"memory free", in_units(facts.memory_bytes_available), ""},
       {"of group", or_unlimited(facts.group.memory_bytes_max, true), ""},
-      {"page", doctor::in_units(os::page_bytes()), ""},
+      {"page", in_units(os::page_bytes()), ""},
       {"locked", or_unlimited(facts.locked_bytes, true), ""},
       {"open files", or_unlimited(facts.open_files, false), ""},
       {"userfaultfd", facts.fault_file_error.empty() ? "yes" : "no", ""},

@@ -13,6 +13,7 @@
 
 #include "host_facts.h"
 #include "launch/hosts/hosts_launcher.h"
+#include "launch/user_signals.h"
 #include "refusal.h"
 #include "trace_file.h"
 
@@ -98,6 +99,7 @@ Result<launch::HostsPlan> plan_of(std::vector<launch::HostRanks> hosts, const Ru
   if (failure) return Error{"cannot find the working directory: " + failure.message()};
   order.stack_bytes = stack_limit();
   order.file_mask = file_mask();
+  order.ignored_signals = launch::ignored_signals();
   order.ranks = launch::ranks_of(plan.hosts);
   order.bind = settings.bind;
   order.threads_per_rank = static_cast<std::uint32_t>(settings.threads_per_rank);

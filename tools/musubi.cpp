@@ -14,6 +14,7 @@
 #include "doctor_hosts.h"
 #include "exec_command.h"
 #include "measure_command.h"
+#include "os/standard_files.h"
 #include "program_atomics.h"
 #include "proxy_command.h"
 #include "run_command.h"
@@ -24,8 +25,9 @@ using musubi::tools::RunOptions;
 
 constexpr const char* run_footer =
     "Options after the program's name belong to the program.\n"
-    "Exit status: the program's; 128+n when a rank died of signal n; 2 for a wrong command line or setting;\n"
-    "125 when the ranks cannot be started; 126 and 127 when the program cannot be executed or is not found.";
+    "Exit status: the program's; 128+n when a rank died of signal n; 74 when output was lost; 2 for a wrong\n"
+    "command line or setting; 125 when the ranks cannot be started; 126 and 127 when the program cannot be\n"
+    "executed or is not found.";
 
 // CLI11 does not know of the program that follows the options.
 class RunFormatter : public CLI::Formatter {
@@ -43,6 +45,11 @@ std::string check_ranks(const std::string& text) {
   return "the number of ranks must be from 1 to " + std::to_string(musubi::bootstrap::local::ranks_max);
 }
 
+// An empty one is mostly a variable of a script that was never set.
+std::string check_given(const std::string& text) {
+  return text.empty() ? "its value is empty; give one, or leave the option out" : "";
+}
+
 // The options that say how large a job is.
 void declare_size(CLI::App& command, RunOptions& options) {
   command
@@ -56,6 +63,13 @@ void declare_size(CLI::App& command, RunOptions& options) {
   command.add_option("--set", options.assignments, "Give a setting; see `musubi settings`")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+}
+
+// Of all options whose value is text.
+void refuse_empty_values(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_expected_min() > 0) option->check(CLI::Validator(check_given, ""));
+  }
 }
 
 // The options that say where a job runs.
@@ -80,6 +94,7 @@ void declare_job(CLI::App& run, RunOptions& options) {
   run.add_option("--network", options.network_file,
                  "What `musubi doctor --hosts ... --save FILE` has measured: fits transfers to the network")
       ->type_name("FILE");
+  run.add_flag("--encrypt", options.encrypt, "Encrypt what ranks of different hosts say to each other");
   run.add_flag("--label-output", options.label_output, "Put the rank before each line of output");
   auto* preload =
       run.add_flag("--preload", options.preload, "Load Musubi's OpenMP even if the program has another one");
@@ -100,12 +115,14 @@ void declare_run(CLI::App& run, RunOptions& options) {
                "Print every setting, its value and where it came from, and what the job will be");
   run.add_option("--bind", options.bind, "Pin ranks to cores: auto, none or core")->type_name("HOW");
   run.footer(run_footer);
+  refuse_empty_values(run);
 }
 
 void declare_exec(CLI::App& exec, RunOptions& options) {
   declare_size(exec, options);
   exec.get_option("--ranks")->description("Number of ranks that the launcher must have started");
   declare_job(exec, options);
+  refuse_empty_values(exec);
   exec.footer(
       "One process of a job, for launchers that speak PMIx or PMI-1: `mpirun -n 4 musubi exec program`,\n"
       "`srun --mpi=pmi2 -n 4 musubi exec program`. Exit status: the job's on rank 0, else 0.");
@@ -122,6 +139,7 @@ void declare_doctor(CLI::App& doctor, RunOptions& options, musubi::tools::HostsQ
   doctor
       .add_option("--save", question.save, "With hosts: write it to a file, for `musubi run --network FILE`")
       ->type_name("FILE");
+  refuse_empty_values(doctor);
   doctor.footer(
       "Exit status: 0 when such a job can run here, 1 when not, 2 for a wrong command line or setting.");
 }
@@ -164,6 +182,7 @@ void keep_own_stacks_small() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  musubi::os::open_missing_standard_files();
   keep_own_stacks_small();
   CLI::App app("Runs OpenMP programs over the memories of several hosts.", "musubi");
   app.set_version_flag("--version", "musubi " MUSUBI_VERSION);

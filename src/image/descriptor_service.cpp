@@ -21,7 +21,8 @@ runtime::Answer Descriptors::run(Rank caller, std::span<const std::byte> request
     case Request::give:
       return {give(caller, message), 0};
     case Request::close:
-      return {state(message.number) == State::own ? close_own(message.number, caller) : -EBADF, 0};
+      if (state(message.number) != State::own || is_internal(message.number)) return {-EBADF, 0};
+      return {close_own(message.number, caller), 0};
     case Request::drop:
       drop_here(message.number);
       return {};
@@ -41,6 +42,7 @@ runtime::Answer Descriptors::run(Rank caller, std::span<const std::byte> request
 int Descriptors::give(Rank caller, const Message& message) noexcept {
   const auto number = static_cast<std::size_t>(message.number);
   if (number < numbers_ && state(message.number) == State::absent) return -EBADF;
+  if (is_internal(message.number)) return -EBADF;
   const long flags = ::syscall(SYS_fcntl, message.number, F_GETFD);
   if (flags < 0) return -EBADF;
   // First: a close that comes now is to reach the caller.

@@ -18,7 +18,7 @@
 #include "image/refused_call.h"
 #include "image/remote_procedures.h"
 #include "os/errno_kept.h"
-#include "os/own_sockets.h"
+#include "os/own_files.h"
 
 namespace musubi::image {
 namespace {
@@ -45,10 +45,14 @@ int flags_of(int number) noexcept {
   return static_cast<int>(::syscall(SYS_fcntl, number, F_GETFD));
 }
 
-std::vector<bool> open_numbers() {
+std::vector<bool> open_numbers(std::size_t first) {
   std::vector<bool> result;
   DIR* const folder = ::opendir("/proc/self/fd");
   if (folder == nullptr) return result;
+  // The kernel makes a file of /proc for each number that it lists, and begins where it is told: behind two
+  // entries for folders.
+  constexpr long folders = 2;
+  if (first != 0) ::seekdir(folder, folders + static_cast<long>(first));
   while (const dirent* entry = ::readdir(folder)) {
     const long number = std::strtol(entry->d_name, nullptr, 10);
     if (entry->d_name[0] == '.' || number == ::dirfd(folder)) continue;
@@ -92,7 +96,7 @@ Result<void> Descriptors::reserve_numbers(Rank self, std::uint32_t ranks, bool o
   if (ranks == 1) return {};
   self_ = self;
   ranks_ = ranks;
-  before_ = open_numbers();
+  before_ = open_numbers(0);
   const Numbers numbers = numbers_for(ranks);
   if (numbers.shared < numbers_per_rank_needed * ranks) {
     const std::size_t needed =
@@ -107,16 +111,16 @@ Result<void> Descriptors::reserve_numbers(Rank self, std::uint32_t ranks, bool o
   states_ = std::make_unique<std::atomic<State>[]>(shared_);
   holders_ = std::make_unique<std::atomic<std::uint64_t>[]>(shared_);
   // Of nothing: reading and writing fail as on a number that is not open.
-  const int nothing = ::open("/dev/null", O_PATH | O_CLOEXEC);
-  nothing_ = ::fcntl(nothing, F_DUPFD_CLOEXEC, static_cast<int>(shared_));
-  bare_close(nothing);
-  if (nothing_ < 0) return Error{std::string("no descriptor left: ") + ::strerror(errno)};
+  const os::FileDescriptor nothing(::open("/dev/null", O_PATH | O_CLOEXEC));
+  nothing_ = os::FileDescriptor(::fcntl(nothing.number(), F_DUPFD_CLOEXEC, static_cast<int>(shared_)));
+  if (nothing_.number() < 0) return Error{std::string("no descriptor left: ") + ::strerror(errno)};
   for (std::size_t number = 0; number < shared_; ++number) {
     const bool before = number >= standard_end && contains(before_, number);
     const bool own =
         is_own_range(static_cast<int>(number)) || number == 2 || (number == 1 && !one_output) || before;
     states_[number].store(own ? State::own : State::absent, std::memory_order_relaxed);
-    if (number >= standard_end && !before) bare_duplicate(nothing_, static_cast<int>(number), O_CLOEXEC);
+    if (number >= standard_end && !before)
+      bare_duplicate(nothing_.number(), static_cast<int>(number), O_CLOEXEC);
   }
   os::keep_own_sockets_from(static_cast<int>(shared_));
   return {};
@@ -127,10 +131,11 @@ Result<void> Descriptors::start(runtime::Runtime& runtime) {
   if (ranks_ == 1) return {};
   if (auto opened = mail_.open(); !opened) return opened;
   runtime.remote_calls().serve(procedures::descriptors, *this);
-  // One by one: the kernel makes a file of /proc for each number that a list of them names.
-  internal_.assign(shared_ + numbers_alone_needed + connections_per_rank * ranks_, false);
-  for (std::size_t number = shared_; number < internal_.size(); ++number)
-    internal_[number] = !contains(before_, number) && flags_of(static_cast<int>(number)) >= 0;
+  opened_by_libraries_ = open_numbers(shared_);
+  for (std::size_t number = 0; number < opened_by_libraries_.size(); ++number) {
+    if (contains(before_, number) || os::is_own_file(static_cast<int>(number)))
+      opened_by_libraries_[number] = false;
+  }
   // From here on the kernel gives this rank's numbers to what the program opens.
   for (std::size_t number = std::max<std::size_t>(first_number(self_), standard_end);
        number < first_number(Rank{self_.value + 1}); ++number) {
@@ -144,7 +149,7 @@ bool Descriptors::is_own_range(int number) const noexcept {
   return owner(number) == self_;
 }
 bool Descriptors::is_internal(int number) const noexcept {
-  return contains(internal_, static_cast<std::size_t>(number)) || os::is_own_socket(number);
+  return contains(opened_by_libraries_, static_cast<std::size_t>(number)) || os::is_own_file(number);
 }
 bool Descriptors::is_open(int number) const noexcept {
   if (static_cast<std::size_t>(number) < numbers_ && state(number) != State::own)
@@ -200,7 +205,7 @@ void Descriptors::drop_here(int number) noexcept {
   if (before != State::held && before < State::far) return;
   set_state(number, State::absent);
   if (before >= State::far) return;
-  bare_duplicate(nothing_, number, O_CLOEXEC);
+  bare_duplicate(nothing_.number(), number, O_CLOEXEC);
 }
 
 void Descriptors::drop_elsewhere(int number, Rank but) noexcept {

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "image/descriptor_mail.h"
+#include "os/memory.h"
 #include "runtime/runtime.h"
 
 namespace musubi::image {
@@ -112,9 +113,9 @@ class Descriptors final : private runtime::Procedure {
   std::unique_ptr<std::atomic<State>[]> states_;
   // Of own numbers: which other ranks have been given them, by bit (ranks beyond 63 share the last).
   std::unique_ptr<std::atomic<std::uint64_t>[]> holders_;
-  std::vector<bool> before_;    // numbers open when the process began
-  std::vector<bool> internal_;  // numbers of the runtime
-  int nothing_ = -1;            // a descriptor of nothing, which keeps numbers from being used
+  std::vector<bool> before_;               // numbers open when the process began
+  std::vector<bool> opened_by_libraries_;  // that the runtime uses, as far as those opened at the start
+  os::FileDescriptor nothing_;             // of nothing, which keeps numbers from being used
   DescriptorMail mail_;
   std::mutex receiving_;
   std::uint64_t tickets_ = 0;

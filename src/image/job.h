@@ -24,6 +24,7 @@
 #include "image/named_semaphores.h"
 #include "image/signals.h"
 #include "image/streams.h"
+#include "image/thread_calls.h"
 #include "image/thread_keys.h"
 #include "image/timers.h"
 #include "runtime/runtime.h"
@@ -52,6 +53,7 @@ struct Job {
   Children children;
   ThreadKeys keys;
   NamedSemaphores named_semaphores;
+  ThreadCalls threads;
   FarCalls far_calls;
   ExitHandlers exit_handlers;
   Locales locales;

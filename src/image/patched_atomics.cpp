@@ -215,12 +215,13 @@ Result<void> patch_all(Job& job) {
   if (const auto attached = atomics::attach(sink, ranges.value()); !attached) return attached.error();
   serve_signals(job.runtime, ranges.value());
   bool has_fences = false, has_waits = false;
+  atomics::FreeMemory free(ranges.value());
   for (const link_map* object : linked_objects()) {
     if (!job.choice.is_shared(*object)) continue;
     auto found = scan_object(job.runtime, *object);
     if (!found) return found.error();
     tell_undecided(job, found.value().scan, *object);
-    auto patched = atomics::patch(found.value().scan);
+    auto patched = atomics::patch(found.value().scan, free);
     if (!patched) return patched.error();
     has_fences = has_fences || (patched.value().fences != 0 && !fences_are_calls(*object));
     has_waits = has_waits || found.value().has_load_spins || imports_waits(*object);
@@ -248,7 +249,10 @@ void patch_library(Job& job, const link_map& library, std::uintptr_t& next) {
   tell_undecided(job, found.value().scan, library);
   const std::size_t bytes = atomics::room_for(found.value().scan);
   if (bytes == 0) return;
-  auto patched = atomics::patch(found.value().scan, next);
+  auto ranges = shared_ranges(job.runtime);
+  if (!ranges) job.runtime.ending().abort(1, ranges.error().message);
+  atomics::FreeMemory free(ranges.value());
+  auto patched = atomics::patch(found.value().scan, free, next);
   if (!patched) job.runtime.ending().abort(1, patched.error().message);
   next += bytes;
   if (patched.value().fences != 0) job.runtime.synchronization().expect_flags();

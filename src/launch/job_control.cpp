@@ -41,7 +41,7 @@ void JobControl::follow(std::uint64_t now_ns) {
 void JobControl::pass_on(UserSignal signal, std::uint64_t now_ns) {
   const Passing passing = passing_of(signal);
   if (signal.number != SIGCONT && signal.number != SIGTSTP) verdict_.passed_on(signal.number);
-  if (insistence_.insists(signal.number, now_ns)) {
+  if (insistence_.insists(signal, now_ns)) {
     verdict_.passed_on(SIGKILL);
     abandoned_ = true;
     commands_.signal_all(SIGKILL);

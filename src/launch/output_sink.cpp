@@ -64,6 +64,11 @@ bool OutputSink::broken() const {
   return broken_;
 }
 
+int OutputSink::failure() const {
+  const Held lock(mutex_);
+  return failure_;
+}
+
 void OutputSink::run() {
   mutex_.lock();
   while (true) {
@@ -72,19 +77,22 @@ void OutputSink::run() {
     const std::string batch = std::exchange(queued_, {});
     in_flight_bytes_ = batch.size();
     mutex_.unlock();
-    const bool written = write_all(batch);
+    const int error = write_all(batch);
     mutex_.lock();
     in_flight_bytes_ = 0;
-    if (!written) {
+    if (error == EPIPE) {
       broken_ = true;
       queued_.clear();
+    } else if (failure_ == 0) {
+      failure_ = error;
     }
     ::eventfd_write(progress_event_, 1);
   }
   mutex_.unlock();
 }
 
-bool OutputSink::write_all(const std::string& text) {
+// Result: 0, or errno.
+int OutputSink::write_all(const std::string& text) {
   std::size_t written = 0;
   while (written < text.size()) {
     const ssize_t result = ::write(descriptor_, text.data() + written, text.size() - written);
@@ -94,10 +102,10 @@ bool OutputSink::write_all(const std::string& text) {
       pollfd waiting{descriptor_, POLLOUT, 0};
       ::poll(&waiting, 1, -1);
     } else if (errno != EINTR) {
-      return false;
+      return errno;
     }
   }
-  return true;
+  return 0;
 }
 
 }  // namespace musubi::launch

@@ -27,10 +27,12 @@ class OutputSink final : public LineSink {
   bool full() const override;
   bool idle() const override;
   bool broken() const override;
+  // The first error other than a closed pipe, as errno; 0: none. What it hit is lost, what follows is tried.
+  int failure() const;
 
  private:
   void run();
-  bool write_all(const std::string& text);
+  int write_all(const std::string& text);
 
   const int descriptor_;
   const int progress_event_;
@@ -39,6 +41,7 @@ class OutputSink final : public LineSink {
   std::string queued_ MUSUBI_GUARDED_BY(mutex_);
   std::size_t in_flight_bytes_ MUSUBI_GUARDED_BY(mutex_) = 0;
   bool broken_ MUSUBI_GUARDED_BY(mutex_) = false;
+  int failure_ MUSUBI_GUARDED_BY(mutex_) = 0;
   bool closing_ MUSUBI_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: starts when all else stands
 };
@@ -54,6 +57,7 @@ class StandardOutputs {
   bool idle() const { return output_.idle() && (!error_ || error_->idle()); }
   bool full() const { return output_.full() || (error_ && error_->full()); }
   bool broken() const { return output_.broken() || (error_ && error_->broken()); }
+  int failure() const { return output_.failure() != 0 || !error_ ? output_.failure() : error_->failure(); }
 
  private:
   OutputSink output_;

@@ -7,6 +7,8 @@
 //   QUIT               to nobody: the launcher says what each thread does (of plain programs: to all ranks)
 //   USR1 USR2          to rank 0: the program is one program and gets them once
 //   TSTP CONT          to all ranks; the launcher stops and continues with them
+// A signal that was ignored when the launcher began (nohup, a script's background) asks it for nothing. Ranks
+// ignore it, too, on all hosts; it is passed on, because a program may have installed a handler.
 #pragma once
 
 #include <signal.h>
@@ -15,19 +17,26 @@
 #include <optional>
 
 #include "os/memory.h"
+#include "os/signal_calls.h"
 
 namespace musubi::launch {
 
 struct UserSignal {
   int number;
-  bool from_terminal;  // the ranks have got it too
+  bool from_terminal;        // the ranks have got it too
+  bool was_ignored = false;  // when the launcher began
+
+  bool asks_to_end() const {
+    return !was_ignored && (number == SIGINT || number == SIGTERM || number == SIGHUP);
+  }
+  bool asks_to_stop() const { return !was_ignored && number == SIGTSTP; }
 };
 
 enum class Passing { all_ranks, rank_zero, nobody };
 
 class UserSignals {
  public:
-  // Blocks the signals of this process and ignores SIGPIPE, until destroyed.
+  // Blocks the signals of this process and ignores those of files that cannot be written, until destroyed.
   UserSignals();
   ~UserSignals();
   UserSignals(const UserSignals&) = delete;
@@ -37,24 +46,29 @@ class UserSignals {
   std::optional<UserSignal> next();
 
   const sigset_t& original_mask() const { return original_mask_; }
-  const struct sigaction& original_pipe_action() const { return original_pipe_action_; }
+  os::SignalBits originally_ignored() const { return originally_ignored_; }
 
   // Stops this process as SIGTSTP would by default; returns when it is continued.
   static void stop_self();
 
  private:
   sigset_t original_mask_;
-  struct sigaction original_pipe_action_;
+  os::SignalBits originally_ignored_;
   os::FileDescriptor descriptor_;
 };
 
 Passing passing_of(UserSignal signal);
 
+// The signals that this process ignores.
+os::SignalBits ignored_signals();
+// Ignores these, and no others: for a child, before exec. Handlers end with exec.
+void ignore_only(os::SignalBits signals);
+
 // Whether a request to end is the user's second, and not a copy of the first: `timeout` and shells send the
 // same signal both to a process and to its group.
 class Insistence {
  public:
-  bool insists(int signal, std::uint64_t now_ns);
+  bool insists(UserSignal signal, std::uint64_t now_ns);
 
  private:
   std::optional<std::uint64_t> first_ns_;

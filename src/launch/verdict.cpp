@@ -82,6 +82,12 @@ void Verdict::ended(Rank rank, int process_id, Ending ending) {
   if (alive_ == 0) phase_ = Phase::over;
 }
 
+void Verdict::output_lost(int error) {
+  if (std::exchange(output_is_lost_, true) || !message_.empty()) return;
+  message_ = std::string("musubi: cannot write the job's output: ") + std::strerror(error) +
+             "; the job goes on, what cannot be written is lost, and the status of success becomes 74";
+}
+
 std::string Verdict::take_message() {
   return std::exchange(message_, {});
 }

@@ -58,16 +58,21 @@ class Verdict {
   void memory_ran_out() { memory_ran_out_ = true; }
   // Nobody reads the output any more: to die of SIGPIPE is the usual end then.
   void output_closed() { passed_on(signal_of_closed_pipe); }
+  // A part of the output could not be written (errno). The program goes on, as it does without Musubi.
+  void output_lost(int error);
 
   Phase phase() const { return phase_; }
   // The job's exit status: that of finish(), 128+signal when a rank died of a signal, the status of abort()
-  // or of the exit without finish() (1 when that was 0).
-  int exit_status() const { return exit_status_; }
+  // or of the exit without finish() (1 when that was 0); where all of these are well and output was lost, 74.
+  int exit_status() const {
+    return exit_status_ == 0 && output_is_lost_ ? status_of_lost_output : exit_status_;
+  }
   // The one line that explains a failure (no newline), once; then empty.
   std::string take_message();
 
  private:
   static const int signal_of_closed_pipe;
+  static constexpr int status_of_lost_output = 74;  // EX_IOERR of sysexits.h
 
   std::string on_host(Rank rank) const;
   std::string with_hosts(std::string_view text) const;
@@ -82,6 +87,7 @@ class Verdict {
   std::optional<Rank> finisher_;
   std::uint64_t passed_on_ = 0;
   bool memory_ran_out_ = false;
+  bool output_is_lost_ = false;
   std::set<std::uint32_t> joined_;
   bool finisher_gives_status_ = false;
   std::optional<std::pair<Rank, int>> left_before_joining_;  // rank and process id

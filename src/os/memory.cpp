@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,9 @@
 #include <fstream>
 #include <string>
 #include <utility>
+
+#include "os/own_files.h"
+#include "os/system_call.h"
 
 namespace musubi::os {
 namespace {
@@ -79,20 +83,29 @@ bool commits_strictly() {
   return setting >> value && value == 2;
 }
 
+FileDescriptor::FileDescriptor(int number) noexcept : number_(number) {
+  if (number >= 0) note_own_file(number, true);
+}
+
+FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
   if (this != &other) {
     close();
-    number_ = other.release();
+    number_ = std::exchange(other.number_, -1);
   }
   return *this;
 }
 
 int FileDescriptor::release() noexcept {
+  if (number_ >= 0) note_own_file(number_, false);
   return std::exchange(number_, -1);
 }
 
+// By the bare call: the program's close() refuses what is noted.
 void FileDescriptor::close() noexcept {
-  if (number_ >= 0) ::close(std::exchange(number_, -1));
+  const int number = release();
+  if (number >= 0) system_call(SYS_close, number);
 }
 
 Result<FileDescriptor> create_memory_file(const char* name, std::size_t bytes, AcrossExec across_exec) {

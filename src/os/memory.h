@@ -18,12 +18,12 @@ std::size_t page_bytes() noexcept;
 // it does not say.
 bool commits_strictly();
 
-// An open file, closed when destroyed.
+// An open file, closed when destroyed, and noted as the runtime's own until then (os/own_files.h).
 class FileDescriptor {
  public:
   FileDescriptor() = default;
-  explicit FileDescriptor(int number) noexcept : number_(number) {}
-  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.release()) {}
+  explicit FileDescriptor(int number) noexcept;
+  FileDescriptor(FileDescriptor&& other) noexcept;
   FileDescriptor& operator=(FileDescriptor&& other) noexcept;
   ~FileDescriptor() { close(); }
 

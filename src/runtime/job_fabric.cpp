@@ -1,6 +1,5 @@
 #include "runtime/job_fabric.h"
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +12,7 @@
 #include "coherence/regions.h"
 #include "config/value.h"
 #include "os/clock.h"
-#include "os/system_call.h"
+#include "os/lines.h"
 #include "runtime/global_memory.h"
 #include "runtime/own_build.h"
 
@@ -88,12 +87,31 @@ Result<void> JobFabric::open_far(std::span<const fabric::RegionMemory> regions,
                                secret, regions);
   if (!opened) return opened.error();
   transport_ = std::move(opened).value();
+  auto sealed = seal(secret);
+  if (!sealed) return sealed.error();
   const fabric::Distance distance{static_cast<std::uint64_t>(settings.network_latency.count()),
                                   settings.network_bandwidth};
-  far_ = std::make_unique<fabric::ActiveMessages>(*transport_, regions, job_.counters, policy,
+  far_ = std::make_unique<fabric::ActiveMessages>(*sealed.value(), regions, job_.counters, policy,
                                                   static_cast<fabric::PeerWatcher*>(this),
                                                   fabric::Outbox::Limits{}, distance);
   return {};
+}
+
+// Collective. What the engine talks by: the transport, and what checks the bytes that pass it.
+Result<fabric::Transport*> JobFabric::seal(std::string_view secret) {
+  using fabric::Cipher;
+  if (!job_.settings.encrypt && job_.settings.far_check == "none") return transport_.get();
+  Cipher cipher = Cipher::none;
+  if (job_.settings.encrypt) {
+    cipher = fabric::LaneKeys::best_cipher();
+    auto all = job_.bootstrap->all_gather({reinterpret_cast<const char*>(&cipher), sizeof cipher});
+    if (!all) return all.error();
+    const std::string own = all.value()[job_.self.value];
+    const bool are_alike = std::ranges::all_of(all.value(), [&](const auto& each) { return each == own; });
+    if (!are_alike) cipher = Cipher::chacha20_poly1305;
+  }
+  sealed_ = std::make_unique<fabric::SealedTransport>(*transport_, cipher, std::as_bytes(std::span(secret)));
+  return sealed_.get();
 }
 
 Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(
@@ -123,6 +141,14 @@ Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(
     const std::vector<fabric::OfiReachable> reachable = reachable_of(regions);
     options.reachable = reachable;
     options.rma_bytes_min = settings.rma_bytes_min;
+    if (settings.encrypt) {
+      if (settings.rma_bytes_min.value_or(0) != 0) {
+        return Error{
+            "encrypt=true excludes rma_bytes_min: what the network card moves by itself passes no cipher; "
+            "leave rma_bytes_min out"};
+      }
+      options.rma_bytes_min = 0;
+    }
     auto opened = fabric::open_ofi(job_.self, job_.ranks, options, exchange);
     if (!opened) return opened.error();
     return std::unique_ptr<fabric::Transport>(std::move(opened).value());
@@ -182,13 +208,16 @@ std::string JobFabric::reason_to_end() const {
     case Kind::unreachable:
       return self + " cannot reach " + other + ": " + loss_.reason +
              "; see to the network between both, or name another one by --set network=NAME";
+    case Kind::damaged:
+      return self + " takes nothing more from " + other + ": " + loss_.reason +
+             "; see to network cards, cables and switches between both hosts";
     case Kind::refused:
       return self + " takes nothing more from " + other + ": " + loss_.reason;
   }
   __builtin_unreachable();
 }
 
-// One system call, so that lines of ranks do not mix.
+// The service thread says it, which all other ranks may wait for.
 void JobFabric::say(std::string_view line) noexcept {
   std::array<char, 400> text;
   std::size_t length = 0;
@@ -207,7 +236,7 @@ void JobFabric::say(std::string_view line) noexcept {
   add(": ");
   add(line.substr(0, text.size() / 4 * 3));
   add("\n");
-  os::system_call(SYS_write, STDERR_FILENO, os::as_argument(text.data()), static_cast<long>(length));
+  os::write_line_at_once(STDERR_FILENO, {text.data(), length});
 }
 
 }  // namespace musubi::runtime

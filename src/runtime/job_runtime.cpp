@@ -1,12 +1,12 @@
 #include "runtime/job_runtime.h"
 
-#include <signal.h>
-
 #include <string>
 
 #include "os/memory.h"
+#include "os/sleep.h"
 #include "runtime/compare_settings.h"
 #include "runtime/one_memory.h"
+#include "runtime/own_limits.h"
 #include "runtime/tracing.h"
 
 namespace musubi::runtime {
@@ -28,8 +28,10 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
     of_rank.pop_back();
   }
   if (const std::string difference = settings_difference(told.value()); !difference.empty()) {
-    if (bootstrap->self() == Rank{0}) bootstrap->abort(status_of_failed_start, difference);
-    ::pause();  // rank 0 ends the job
+    // Rank 0 speaks for all, unless it sees none.
+    if (bootstrap->self() != Rank{0})
+      os::sleep_ns(static_cast<std::uint64_t>(settings.start_timeout.count()));
+    bootstrap->abort(status_of_failed_start, difference);
   }
   // A single rank keeps its globals where they are.
   const std::span<const SharedRange> globals =
@@ -39,6 +41,11 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
   auto plan = AddressPlan::make(settings, mappers, globals, shared.adds_segments);
   if (!plan && place.ranks() > 1) place.abort(status_of_failed_start, plan.error().message);
   if (!plan) return plan.error();
+  // Limits of this host, or of a program in front, which the launcher does not see.
+  const Result<void> fits = fits_limits(reservation_of(plan.value()));
+  if (!fits && place.ranks() > 1) place.abort(status_of_failed_start, fits.error().message);
+  if (!fits) return fits.error();
+  raise_open_files(place.ranks());
   const Result<bool> one_memory = has_one_memory(settings, place, shared);
   if (!one_memory && place.ranks() > 1) place.abort(status_of_failed_start, one_memory.error().message);
   if (!one_memory) return one_memory.error();

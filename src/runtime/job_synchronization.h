@@ -41,6 +41,9 @@ class JobSynchronization final : public Synchronization {
     if (!job_.one_memory) barrier_.end_region();
   }
   void run_between_regions() override;
+  bool is_between_regions() const noexcept override {
+    return !job_.one_memory && job_.self != Rank{0} && barrier_.is_between_regions();
+  }
   void lock(LockId lock) override;
   bool try_lock(LockId lock) override;
   void unlock(LockId lock) override;

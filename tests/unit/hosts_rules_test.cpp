@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cctype>
+
 #include "base/random.h"
 #include "launch/hosts/channel.h"
 #include "launch/hosts/compare_facts.h"
@@ -11,6 +13,7 @@
 #include "launch/hosts/refusals.h"
 #include "launch/hosts/rsh.h"
 #include "launch/hosts/silence.h"
+#include "launch/printable.h"
 #include "launch/verdict.h"
 
 namespace musubi::launch {
@@ -30,8 +33,35 @@ TEST(HostList, ListsOfTheCommandLine) {
   EXPECT_EQ(read(parse_hosts("ada@h1:3,h2,ada@h1")), (Hosts{{"ada@h1", 4}, {"h2", 1}}));
   EXPECT_EQ(read(parse_hosts("[fe80::1]:2,ada@[::1]")), (Hosts{{"fe80::1", 2}, {"ada@::1", 1}}));
   for (const char* wrong :
-       {"", "h1,", ":2", "h1:0", "h1:x", "h1:5000", "-x", "a b", "[::1", "::1]:2", "h'1", "h:2:3"}) {
+       {"", "h1,", ":2", "h1:0", "h1:x", "h1:5000", "-x", "a b", "[::1", "::1]:2", "h'1", "h:2:3", "u@-x"}) {
     EXPECT_FALSE(parse_hosts(wrong).ok()) << wrong;
+  }
+}
+
+// A name may come to a shell: of the bytes only those that no shell reads.
+TEST(HostList, BytesOfNames) {
+  const std::string_view allowed = "abcxyzABCXYZ0123456789._@%-";
+  for (int byte = 1; byte < 256; ++byte) {
+    const std::string name = std::string("h") + static_cast<char>(byte) + "1";
+    const bool is_slots_or_next = byte == ':' || byte == ',';
+    const bool is_letter = byte < 128 && std::isalnum(byte) != 0;
+    const bool expected =
+        is_letter || is_slots_or_next || allowed.find(static_cast<char>(byte)) != std::string_view::npos;
+    EXPECT_EQ(parse_hosts(name).ok(), expected) << byte;
+  }
+}
+
+TEST(Printable, KeepsTextAndDropsWhatTerminalsObey) {
+  for (const char* text : {"", "plain text\n\tnext", "K\xc3\xb6ln \xe2\x82\xac \xf0\x9f\x98\x80"})
+    EXPECT_EQ(printable(text), text);
+  EXPECT_EQ(printable("\x1b[2Jclear\r\x07\x7f"), "?[2Jclear???");
+  EXPECT_EQ(printable("\xc2\x9b[2J"), "??[2J") << "an escape in one character";
+  EXPECT_EQ(printable("\x9b[2J \xc3"), "?[2J ?");
+  EXPECT_EQ(printable("\xc0\x9b \xe0\x80\x9b \xf0\x80\x80\x9b"), "?? ??? ????") << "longer than need be";
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string shown = printable(std::string(1, static_cast<char>(byte)));
+    const bool is_shown = (byte >= ' ' && byte < 0x7f) || byte == '\n' || byte == '\t';
+    EXPECT_EQ(shown, is_shown ? std::string(1, static_cast<char>(byte)) : "?") << byte;
   }
 }
 

@@ -316,10 +316,11 @@ TEST_F(Frames, RandomBytesAreBrokenAndNothingElse) {
 TEST(Insistence, ACopyOfTheSameSignalIsNotASecondRequest) {
   constexpr std::uint64_t ms = 1'000'000;
   Insistence insistence;
-  EXPECT_FALSE(insistence.insists(SIGHUP, 0));
-  EXPECT_FALSE(insistence.insists(SIGINT, 1000 * ms));
-  EXPECT_FALSE(insistence.insists(SIGINT, 1001 * ms));
-  EXPECT_TRUE(insistence.insists(SIGTERM, 2000 * ms));
+  EXPECT_FALSE(insistence.insists({SIGHUP, false}, 0));
+  EXPECT_FALSE(insistence.insists({SIGINT, false}, 1000 * ms));
+  EXPECT_FALSE(insistence.insists({SIGINT, false}, 1001 * ms));
+  EXPECT_FALSE(insistence.insists({SIGINT, false, true}, 2000 * ms)) << "it was ignored";
+  EXPECT_TRUE(insistence.insists({SIGTERM, false}, 2000 * ms));
 }
 
 }  // namespace

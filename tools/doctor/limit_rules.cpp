@@ -1,3 +1,4 @@
+#include "base/in_units.h"
 #include "doctor/rule_list.h"
 #include "os/cpu.h"
 

@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "base/in_units.h"
 #include "doctor/rule_list.h"
 
 namespace musubi::tools::doctor {

@@ -28,7 +28,4 @@ std::vector<Finding> examine(const Facts& facts, const Job& job);
 // Whether a job can run: no finding is a problem.
 bool job_can_run(const std::vector<Finding>& findings);
 
-// "12.5 GiB"
-std::string in_units(std::uint64_t bytes);
-
 }  // namespace musubi::tools::doctor

@@ -16,6 +16,7 @@
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/next_function.h"
 #include "image/symbols/record_locks.h"
+#include "os/own_files.h"
 
 namespace {
 
@@ -34,7 +35,6 @@ constinit Next<int (*)(int)> next_close("close");
 constinit Next<int (*)(int, int)> next_dup2("dup2");
 constinit Next<int (*)(int, int, int)> next_dup3("dup3");
 constinit Next<int (*)(unsigned, unsigned, int)> next_close_range("close_range");
-constinit Next<void (*)(int)> next_closefrom("closefrom");
 constinit Next<int (*)(int, int, ...)> next_fcntl("fcntl");
 constinit Next<int (*)(int, unsigned long, ...)> next_ioctl("ioctl");
 using AddFile = int (*)(posix_spawn_file_actions_t*, int);
@@ -46,6 +46,27 @@ constinit Next<int (*)(posix_spawn_file_actions_t*, int, int)> next_add_dup2(
 Job* job_with_descriptors() {
   Job* const job = current_job();
   return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
+}
+
+// Whether `file` is the runtime's, which the program may not close; in a job of one rank, too. A child may.
+bool is_kept(int file) {
+  return current_job() != nullptr && musubi::os::is_own_file(file);
+}
+int refuse_kept() {
+  errno = EBADF;
+  return -1;
+}
+
+// In a job of one rank: what lies between the files of the runtime.
+int close_alone(unsigned first, unsigned last) {
+  constexpr unsigned noted_end = 65536;
+  int result = 0;
+  for (unsigned number = first; number <= std::min(last, noted_end); ++number) {
+    if (!is_kept(static_cast<int>(number))) continue;
+    if (first < number) result = next_close_range.get()(first, number - 1, 0);
+    first = number + 1;
+  }
+  return first <= last ? next_close_range.get()(first, last, 0) : result;
 }
 
 void close_all(Job& job, unsigned first, unsigned last) {
@@ -112,12 +133,13 @@ int control_file(int file, int command, void* argument) {
 
 MUSUBI_EXPORT int close(int file) {
   Job* const job = job_with_descriptors();
-  return job == nullptr ? next_close.get()(file) : job->descriptors.close(file);
+  if (job != nullptr) return job->descriptors.close(file);
+  return is_kept(file) ? refuse_kept() : next_close.get()(file);
 }
 
 MUSUBI_EXPORT int dup2(int from, int to) noexcept {
   Job* const job = job_with_descriptors();
-  if (job == nullptr) return next_dup2.get()(from, to);
+  if (job == nullptr) return is_kept(to) && from != to ? refuse_kept() : next_dup2.get()(from, to);
   if (from == to) {  // only asks whether it is open
     use(from);
     return next_dup2.get()(from, to);
@@ -126,20 +148,24 @@ MUSUBI_EXPORT int dup2(int from, int to) noexcept {
 }
 MUSUBI_EXPORT int dup3(int from, int to, int flags) noexcept {
   Job* const job = job_with_descriptors();
-  if (job == nullptr || from == to) return next_dup3.get()(from, to, flags);
+  if (job == nullptr || from == to) {
+    return is_kept(to) && from != to ? refuse_kept() : next_dup3.get()(from, to, flags);
+  }
   return job->descriptors.duplicate(from, to, flags);
 }
 
 MUSUBI_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
   Job* const job = job_with_descriptors();
   // Marking for exec concerns the process.
-  if (job == nullptr || flags != 0) return next_close_range.get()(first, last, flags);
+  if (flags != 0) return next_close_range.get()(first, last, flags);
+  if (job == nullptr)
+    return first <= last ? close_alone(first, last) : next_close_range.get()(first, last, 0);
   close_all(*job, first, last);
   return 0;
 }
 MUSUBI_EXPORT void closefrom(int first) noexcept {
   Job* const job = job_with_descriptors();
-  if (job == nullptr) return next_closefrom.get()(first);
+  if (job == nullptr) return static_cast<void>(close_alone(static_cast<unsigned>(std::max(first, 0)), ~0u));
   close_all(*job, static_cast<unsigned>(std::max(first, 0)), ~0u);
 }
 

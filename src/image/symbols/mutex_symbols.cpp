@@ -47,18 +47,18 @@ NestLockWord& nest_word_of(pthread_mutex_t* mutex) {
   return *reinterpret_cast<NestLockWord*>(mutex);
 }
 
-// A lock of the job although its memory is this rank's (library_locks.h).
-bool is_lock_of_library(const void* mutex) {
-  const musubi::image::Job* const job = musubi::image::current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 &&
-         job->library_locks.contains(mutex);
-}
-
 // Bits of glibc's field for the kind.
 constexpr int type_mask = 3, used_by_processes = 128;
 
 int type_of(const pthread_mutex_t* mutex) {
   return mutex->__data.__kind & type_mask;
+}
+
+// A lock of the job although its memory is this rank's (library_locks.h).
+bool is_lock_of_library(const void* mutex) {
+  const musubi::image::Job* const job = musubi::image::current_job();
+  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 &&
+         job->library_locks.contains(mutex);
 }
 
 bool knows_owner(const pthread_mutex_t* mutex) {

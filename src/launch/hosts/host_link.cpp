@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "launch/printable.h"
 #include "launch/verdict.h"
 #include "os/wait_id.h"
 
@@ -23,7 +24,7 @@ std::string last_words(const std::string& complaints) {
     const std::size_t end = std::min(complaints.find('\n', begin), complaints.size());
     std::string line = complaints.substr(begin, end - begin);
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-    if (!line.empty()) words += (words.empty() ? "" : "; ") + line;
+    if (!line.empty()) words += (words.empty() ? "" : "; ") + printable(line);
     begin = end + 1;
   }
   constexpr std::size_t words_bytes_max = 400;
@@ -50,7 +51,10 @@ std::string read_complaints(HostLink& host) {
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = host.complaints.find('\n', begin)) != std::string::npos; begin = end + 1) {
     const std::string line = host.complaints.substr(begin, end + 1 - begin);
-    (line.starts_with("musubi: ") && host.serves() ? shown : rest) += line;
+    if (line.starts_with("musubi: ") && host.serves())
+      shown += printable(line);
+    else
+      rest += line;
   }
   host.complaints = rest + host.complaints.substr(begin);
   if (host.complaints.size() > complaints_bytes_max) {

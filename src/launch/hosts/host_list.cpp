@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "bootstrap/local/invitation.h"
+#include "launch/printable.h"
 
 namespace musubi::launch {
 namespace {
@@ -11,7 +12,9 @@ namespace {
 using bootstrap::local::ranks_max;
 
 Error wrong(std::string_view word) {
-  return Error{"'" + std::string(word) + "' is no host: give host, or host:ranks, as in h1:2"};
+  return Error{
+      "'" + printable(word) +
+      "' is no host: give host, or host:ranks, as in h1:2; a name has letters, digits and . _ : @ % - alone"};
 }
 
 std::optional<std::uint32_t> number(std::string_view text) {
@@ -21,11 +24,12 @@ std::optional<std::uint32_t> number(std::string_view text) {
   return value >= 1 && value <= ranks_max ? std::optional(value) : std::nullopt;
 }
 
-// The rsh command gets the name as a word of its own; one that begins with '-' would be an option.
+// The rsh command gets the name as a word of its own, and may hand it to a shell (ssh's ProxyCommand does).
+// One that begins with '-', also after a user's name, would be an option.
 bool is_name(std::string_view name) {
-  return !name.empty() && name.front() != '-' && std::ranges::all_of(name, [](unsigned char letter) {
-    return letter > ' ' && letter != '\'' && letter != '"' && letter != 0x7f;
-  });
+  constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:@%-";
+  return !name.empty() && name.front() != '-' && name.find("@-") == std::string_view::npos &&
+         name.find_first_not_of(allowed) == std::string_view::npos;
 }
 
 // `h1`, `h1:2`, `[fe80::1]`, `[fe80::1]:2`.

@@ -8,6 +8,7 @@
 
 #include "base/seconds.h"
 #include "launch/hosts/compare_facts.h"
+#include "launch/printable.h"
 #include "os/clock.h"
 #include "os/host_name.h"
 
@@ -27,6 +28,13 @@ std::string describe(const HostLink& host) {
   const std::string first = std::to_string(host.ranks.first);
   const std::string last = std::to_string(host.ranks.first + host.ranks.count - 1);
   return "host " + host.name + (first == last ? " (rank " + first : " (ranks " + first + " to " + last) + ")";
+}
+
+// What a host prints before its proxy speaks may be anything.
+std::string printable(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c > '~'; }, '.');
+  return text;
 }
 
 }  // namespace
@@ -140,6 +148,7 @@ void HostsSupervisor::handle(const Watcher::Event& event) {
       eventfd_t ignored = 0;
       ::eventfd_read(progress_event_.number(), &ignored);
       if (outputs_.broken()) control_.verdict().output_closed();
+      if (const int error = outputs_.failure(); error != 0) control_.verdict().output_lost(error);
       return;
     }
     case Subject::input:
@@ -150,7 +159,7 @@ void HostsSupervisor::handle(const Watcher::Event& event) {
 void HostsSupervisor::handle_signal(UserSignal signal) {
   // The ranks are not in the terminal's process group.
   signal.from_terminal = false;
-  const bool ends = signal.number == SIGINT || signal.number == SIGTERM || signal.number == SIGHUP;
+  const bool ends = signal.asks_to_end();
   if (ends) signalled_ns_ = os::monotonic_ns();
   if (!started_ && ends) {
     for (HostLink& host : hosts_) hang_up(host);
@@ -161,7 +170,7 @@ void HostsSupervisor::handle_signal(UserSignal signal) {
   control_.pass_on(signal, os::monotonic_ns());
   constexpr std::uint64_t patience_of_insistence = 2000 * ms;
   if (control_.abandoned()) give_up_at_ns_ = os::monotonic_ns() + patience_of_insistence;
-  if (signal.number == SIGTSTP) stop_self();
+  if (signal.asks_to_stop()) stop_self();
 }
 
 // The proxies would take the silence of a launcher that is stopped for its death.
@@ -260,7 +269,8 @@ void HostsSupervisor::lose(HostLink& host, const std::string& why) {
   hang_up(host);
   if (before == HostState::called && host.is_called()) {
     std::string cause = " cannot be reached: " + why;
-    if (!host.channel.noise().empty()) cause += "; it printed: " + host.channel.noise().substr(0, 200);
+    if (!host.channel.noise().empty())
+      cause += "; it printed: " + printable(host.channel.noise().substr(0, 200));
     const bool is_not_found = why.find("exit status 127") != std::string::npos;
     host.refusal = {cause, "try `" + plan_.rsh + " " + host.name + " " + plan_.musubi_path + " --version`" +
                                (is_not_found ? ", and say by --remote-path where Musubi is there" : "")};

@@ -84,6 +84,7 @@ std::string encode(const JobOrder& order) {
   json["environment"] = order.environment;
   json["stack_bytes"] = order.stack_bytes;
   json["file_mask"] = order.file_mask;
+  json["ignored_signals"] = order.ignored_signals;
   json["ranks"] = order.ranks;
   json["here"] = {order.here.first, order.here.count};
   json["secret"] = order.welcome.secret;
@@ -111,6 +112,7 @@ Result<JobOrder> decode_order(std::string_view bytes) {
     json.at("environment").get_to(order.environment);
     json.at("stack_bytes").get_to(order.stack_bytes);
     json.at("file_mask").get_to(order.file_mask);
+    json.at("ignored_signals").get_to(order.ignored_signals);
     json.at("ranks").get_to(order.ranks);
     json.at("here").at(0).get_to(order.here.first);
     json.at("here").at(1).get_to(order.here.count);

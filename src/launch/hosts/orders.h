@@ -39,6 +39,7 @@ struct JobOrder {
   std::vector<std::string> environment;  // the ranks', in whole
   std::uint64_t stack_bytes = 0;         // RLIMIT_STACK
   std::uint32_t file_mask = 0;           // umask
+  std::uint64_t ignored_signals = 0;     // bit n-1 for signal n
   std::uint32_t ranks = 1;               // of the job
   RankRange here;
   bootstrap::local::Welcome welcome;

@@ -36,17 +36,22 @@ int ProxyLoop::run() {
   read_channel();  // it may have come together with the order to start
   while (lost_.empty() && (guard_.any_alive() || !guard_.relay().closed())) {
     auto deadline = earlier(heartbeat_.due_ns(), channel_.silent_at_ns());
-    deadline = earlier(deadline, guard_.relay().quiet_deadline_ns());
+    deadline = earlier(deadline, earlier(guard_.relay().quiet_deadline_ns(), stop_at_ns_));
     for (const Watcher::Event& event : watcher_.wait(deadline)) handle(event);
     guard_.settle();
     const std::uint64_t now_ns = os::monotonic_ns();
     guard_.relay().flush_quiet(now_ns);
     give_sign_of_life(now_ns);
+    if (stop_at_ns_ && now_ns >= *stop_at_ns_) {
+      stop_at_ns_.reset();
+      guard_.stop_others();
+    }
     if (heartbeat_.was_away(now_ns)) channel_.heard(now_ns);
     if (const auto silent = channel_.silent_at_ns(); silent && now_ns >= *silent) {
       lost_ = "the launcher has been silent for too long";
     }
   }
+  read_channel();  // what was said last
   if (!lost_.empty()) return kill_ranks();
   send_events();
   channel_.send(MessageKind::goodbye);
@@ -113,10 +118,10 @@ void ProxyLoop::handle(const Watcher::Event& event) {
       return feed_input();
     case Subject::signals:
       while (const auto signal = signals_.next()) {
-        const bool ends = signal->number == SIGTERM || signal->number == SIGINT || signal->number == SIGHUP;
-        if (ends && order_.started_by_other)
+        if (!signal->asks_to_end()) continue;
+        if (order_.started_by_other)
           channel_.send(MessageKind::told_to_end, signal->number);
-        else if (ends)
+        else
           lost_ = "this proxy was ended by " + describe_signal(signal->number);
       }
       return;
@@ -136,7 +141,7 @@ void ProxyLoop::read_channel() {
         lost_ = launcher_is_gone;
         return;
       case Channel::Got::broken:
-        lost_ = "what the launcher says is not understood";
+        lost_ = std::string("what the launcher says ") + channel_.trouble();
         return;
     }
   }
@@ -147,7 +152,7 @@ void ProxyLoop::obey(const Message& message) {
     case MessageKind::gathered:
       return guard_.reply(std::make_shared<const std::string>(message.body));
     case MessageKind::signal_all:
-      return guard_.signal_all(static_cast<int>(message.number));
+      return obey_signal(static_cast<int>(message.number));
     case MessageKind::signal_rank_zero:
       if (order_.here.holds(Rank(0))) guard_.signal(Rank(0), static_cast<int>(message.number));
       return;
@@ -175,6 +180,14 @@ void ProxyLoop::obey(const Message& message) {
     default:
       return;  // a sign of life
   }
+}
+
+// A program that handles the terminal's key has a moment for what it does before it stops.
+void ProxyLoop::obey_signal(int number) {
+  constexpr std::uint64_t moment_ns = 200'000'000;
+  guard_.signal_all(number);
+  if (number == SIGTSTP) stop_at_ns_ = os::monotonic_ns() + moment_ns;
+  if (number == SIGCONT) stop_at_ns_.reset();
 }
 
 void ProxyLoop::give_sign_of_life(std::uint64_t now_ns) {

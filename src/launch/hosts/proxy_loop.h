@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,7 @@ class ProxyLoop final : private RankGuard::Listener {
   void obey(const Message& message);
   void obey_output(const Message& message);
   void report(const Message& message);
+  void obey_signal(int number);
   void give_sign_of_life(std::uint64_t now_ns);
   void look();
   void feed_input();
@@ -65,6 +67,7 @@ class ProxyLoop final : private RankGuard::Listener {
   ChannelSink output_, error_;
   RankGuard guard_;
   Heartbeat heartbeat_;
+  std::optional<std::uint64_t> stop_at_ns_;
   std::string lost_;  // why nobody leads the ranks any more; empty: somebody does
 };
 

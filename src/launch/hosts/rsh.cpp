@@ -10,6 +10,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "launch/user_signals.h"
+
 namespace musubi::launch {
 namespace {
 
@@ -38,7 +40,7 @@ bool make_pipe(Pipe& pipe) {
   if (::dup2(in, STDIN_FILENO) < 0 || ::dup2(out, STDOUT_FILENO) < 0 || ::dup2(error, STDERR_FILENO) < 0)
     ::_exit(127);
   ::setrlimit(RLIMIT_NOFILE, &inherited.open_files);
-  ::sigaction(SIGPIPE, &inherited.pipe_action, nullptr);
+  ignore_only(inherited.ignored);
   ::sigprocmask(SIG_SETMASK, &inherited.signal_mask, nullptr);
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));

@@ -1,16 +1,33 @@
 #include "launch/local/rank_guard.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "launch/local/wait_report.h"
 #include "os/clock.h"
 #include "os/control_group.h"
+#include "os/signal_calls.h"
 
 namespace musubi::launch {
 
 using namespace bootstrap::local;
+
+namespace {
+
+bool ignores(pid_t process, int signal) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  const std::string_view name = "SigIgn:";
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with(name)) continue;
+    return (std::strtoull(line.c_str() + name.size(), nullptr, 16) & os::signal_bit(signal)) != 0;
+  }
+  return false;
+}
+
+}  // namespace
 
 RankGuard::RankGuard(const LaunchPlan& plan, Watcher& watcher, std::vector<RankProcess> ranks,
                      LineSink& output, LineSink& error, Listener& listener)
@@ -186,6 +203,13 @@ void RankGuard::signal_all(int number) {
 
 void RankGuard::signal(Rank rank, int number) {
   if (member(rank).alive) ::kill(member(rank).process.process_id, number);
+}
+
+void RankGuard::stop_others() {
+  for (const Member& one : members_) {
+    const pid_t process = one.process.process_id;
+    if (one.alive && !ignores(process, SIGTSTP)) ::kill(process, SIGSTOP);
+  }
 }
 
 bool RankGuard::any_alive() const {

@@ -51,6 +51,9 @@ class RankGuard final : private PipeWatcher {
   void reply(const std::shared_ptr<const std::string>& blobs);
   void signal_all(int number);
   void signal(Rank rank, int number);
+  // Stops the ranks that run on after SIGTSTP, which the kernel keeps from processes without a terminal.
+  // Those that ignore the signal run on.
+  void stop_others();
   bool any_alive() const;
   // By rank of the job; 0 where it has ended or is not here.
   std::vector<pid_t> living_processes() const;

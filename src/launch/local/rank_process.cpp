@@ -15,6 +15,7 @@
 #include "bootstrap/local/address_layout.h"
 #include "bootstrap/local/invitation.h"
 #include "config/environment.h"
+#include "launch/user_signals.h"
 #include "os/binding.h"
 #include "os/wait_id.h"
 
@@ -100,7 +101,7 @@ class Child {
     if (plan_.plain && !plan_.processors.empty()) os::bind_process(plan_.processors[plan_.here.index(rank_)]);
     if (!arrange_files(socket, output, error)) return {Step::files, errno};
     ::setrlimit(RLIMIT_NOFILE, &inherited_.open_files);
-    ::sigaction(SIGPIPE, &inherited_.pipe_action, nullptr);
+    ignore_only(inherited_.ignored);
     // The terminal's quit key asks for a report of the launcher. A program may handle the signal as well.
     if (!plan_.plain) ::signal(SIGQUIT, SIG_IGN);
     ::sigprocmask(SIG_SETMASK, &inherited_.signal_mask, nullptr);
@@ -122,6 +123,8 @@ class Child {
     if (rank_.value != 0) {
       const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
       if (nothing < 0 || ::dup2(nothing, STDIN_FILENO) < 0) return false;
+    } else if (::fcntl(STDIN_FILENO, F_SETFD, 0) != 0) {
+      return false;
     }
     return ::dup2(output, STDOUT_FILENO) >= 0 && ::dup2(error, STDERR_FILENO) >= 0 &&
            ::dup2(socket, files_.socket_slot) >= 0 && ::fcntl(files_.board, F_SETFD, 0) == 0 &&

@@ -13,6 +13,7 @@
 #include "launch/local/rank_link.h"
 #include "launch/verdict.h"
 #include "os/memory.h"
+#include "os/signal_calls.h"
 
 namespace musubi::launch {
 
@@ -27,7 +28,7 @@ struct RankProcess {
 // Changed by the launcher for itself; every rank gets it back as it was.
 struct InheritedState {
   sigset_t signal_mask;
-  struct sigaction pipe_action;
+  os::SignalBits ignored;  // those signals, and no others
   rlimit open_files;
 };
 

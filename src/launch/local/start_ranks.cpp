@@ -9,12 +9,6 @@
 namespace musubi::launch {
 namespace {
 
-void open_missing_standard_files() {
-  int descriptor = 0;
-  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = ::open("/dev/null", O_RDWR);
-  if (descriptor >= 0) ::close(descriptor);
-}
-
 rlimit raise_limit_of_open_files() {
   rlimit original{};
   ::getrlimit(RLIMIT_NOFILE, &original);
@@ -31,8 +25,7 @@ void kill_and_reap(const std::vector<RankProcess>& ranks) {
 }  // namespace
 
 InheritedState prepare_to_start(const UserSignals& signals) {
-  open_missing_standard_files();
-  return {signals.original_mask(), signals.original_pipe_action(), raise_limit_of_open_files()};
+  return {signals.original_mask(), signals.originally_ignored(), raise_limit_of_open_files()};
 }
 
 Result<std::vector<RankProcess>> start_ranks(const LaunchPlan& plan, const InheritedState& inherited,

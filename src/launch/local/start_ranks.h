@@ -11,8 +11,7 @@
 namespace musubi::launch {
 
 // What ranks, and other children of the launcher, get back as it was. Raises this process's limit of open
-// files, of which each rank takes four; opens standard files that are missing, or a pipe of a rank would get
-// the number of stdout.
+// files, of which each rank takes four.
 InheritedState prepare_to_start(const UserSignals& signals);
 
 // The ranks `plan.here`; they run the program when this returns. `board` and `events` (or -1): the files of

@@ -62,6 +62,7 @@ void Supervisor::handle(const Watcher::Event& event) {
       ::eventfd_read(progress_event_.number(), &ignored);
       guard_.relay().progressed(os::monotonic_ns());
       if (outputs_.broken()) control_.verdict().output_closed();
+      if (const int error = outputs_.failure(); error != 0) control_.verdict().output_lost(error);
       return;
     }
   }
@@ -76,7 +77,7 @@ void Supervisor::handle_signal(UserSignal signal) {
     return say_what_threads_wait_for("musubi: what the threads of the job do:");
   }
   control_.pass_on(signal, os::monotonic_ns());
-  if (signal.number == SIGTSTP) UserSignals::stop_self();
+  if (signal.asks_to_stop()) UserSignals::stop_self();
 }
 
 }  // namespace musubi::launch

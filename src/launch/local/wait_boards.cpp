@@ -22,7 +22,8 @@ Result<WaitBoards> WaitBoards::make(std::uint32_t ranks) {
     if (mapped != MAP_FAILED)
       return WaitBoards(std::move(file), static_cast<const std::byte*>(mapped), ranks);
   }
-  return Error{std::string("cannot make a memory file: ") + std::strerror(errno)};
+  return Error{std::string("cannot make a memory file: ") + std::strerror(errno) +
+               "; see to memory, and to `ulimit -n` and `ulimit -f`"};
 }
 
 WaitBoards::WaitBoards(WaitBoards&& other) noexcept

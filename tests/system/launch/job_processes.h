@@ -21,6 +21,15 @@ inline std::string command_of(pid_t process) {
   return words;
 }
 
+// As /proc tells: 'R', 'S', 'T' ... 0: there is none.
+inline char state_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end == std::string::npos ? '\0' : text[name_end + 2];
+}
+
 inline std::vector<pid_t> processes_with(const LaunchedJob& job, const std::string& words) {
   std::vector<pid_t> found;
   for (const pid_t process : job.processes()) {

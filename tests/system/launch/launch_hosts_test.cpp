@@ -259,7 +259,8 @@ TEST(Hosts, ASilentHostIsNotWaitedForForEver) {
 }
 
 TEST(Hosts, WrongHostsAreRefused) {
-  for (const char* hosts : {"h1:0", "h1:", "h1,,h2", "-oProxyCommand=x", "h1:2:3"}) {
+  for (const char* hosts :
+       {"h1:0", "h1:", "h1,,h2", "-oProxyCommand=x", "h1:2:3", "h1;reboot", "h$(reboot)"}) {
     LaunchedJob job(run_on_hosts(hosts, {"gather", "1", "1"}));
     EXPECT_EQ(job.wait(), 2) << hosts;
     EXPECT_NE(job.error().find("is no host"), std::string::npos) << job.error();
@@ -268,6 +269,31 @@ TEST(Hosts, WrongHostsAreRefused) {
   EXPECT_EQ(many.wait(), 2);
   EXPECT_NE(many.error().find("3 ranks do not fit: the hosts have 2 slots"), std::string::npos)
       << many.error();
+}
+
+// An empty variable of a script is no list of hosts, and no file of this name.
+TEST(Hosts, OptionsWithoutAValueAreRefused) {
+  for (const char* option : {"--hosts", "--hostfile", "--rsh", "--remote-path", "--trace", "--network",
+                             "--bind", "--threads", "-t", "-n"}) {
+    LaunchedJob job({"run", option, "", "/bin/true"});
+    EXPECT_EQ(job.wait(), 2) << option;
+    EXPECT_EQ(lines_of(job.error()), 1u) << option << job.error();
+  }
+  LaunchedJob job({"run", "--hosts", "", "/bin/true"});
+  EXPECT_EQ(job.wait(), 2);
+  EXPECT_NE(job.error().find("--hosts: its value is empty; give one, or leave the option out"),
+            std::string::npos)
+      << job.error();
+}
+
+TEST(Hosts, WhatAHostPrintsDoesNothingToTheTerminal) {
+  const std::string clear = "printf \"\\\\033[2J\\\\033]0;mine\\\\007\\\\n\"";
+  for (const std::string& print : {clear, clear + " >&2"}) {
+    LaunchedJob job(run_on_hosts("h1", {"gather", "1", "1"}, {}, "sh -c '" + print + "; exit 3' host"));
+    EXPECT_EQ(job.wait(), 125);
+    EXPECT_NE(job.error().find("?[2J?]0;mine?"), std::string::npos) << job.error();
+    EXPECT_EQ(job.error().find('\033'), std::string::npos);
+  }
 }
 
 TEST(Hosts, TheDoctorLooksAtAllOfThem) {

@@ -165,6 +165,35 @@ int act_outlive() {
   return act_ready();
 }
 
+// ignored: each prints which signals it ignores.
+int act_ignored() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line) && !line.starts_with("SigIgn:")) {
+  }
+  gather_or_exit("");
+  write_all(STDOUT_FILENO, line.substr(line.find('\t') + 1) + "\n");
+  gather_or_exit("");
+  job->finish(0);
+  return 0;
+}
+
+// stops_itself: has something to do before it stops, as a program that draws on a terminal.
+int act_stops_itself() {
+  ::signal(SIGTSTP, [](int) {
+    ::signal(SIGTSTP, SIG_DFL);
+    ::raise(SIGTSTP);
+  });
+  return act_ready();
+}
+
+// stamped: says on stderr that it is ready, and waits.
+int act_stamped() {
+  gather_or_exit("");
+  write_all(STDERR_FILENO, "ready\n");
+  wait_for_end();
+}
+
 // deaf: the same as ready, and Ctrl-C does not impress it.
 int act_deaf() {
   ::signal(SIGINT, SIG_IGN);
@@ -250,12 +279,14 @@ struct Act {
   const char* name;
   int (*run)();
 };
-constexpr Act acts[] = {
-    {"gather", act_gather}, {"finish", act_finish},     {"die", act_die},         {"leave", act_leave},
-    {"abort", act_abort},   {"stubborn", act_stubborn}, {"lines", act_lines},     {"tail", act_tail},
-    {"prompt", act_prompt}, {"catch", act_catch},       {"ready", act_ready},     {"chatter", act_chatter},
-    {"child", act_child},   {"deaf", act_deaf},         {"outlive", act_outlive}, {"cat", act_cat},
-    {"unread", act_unread}, {"show", act_show},         {"secret", act_secret}};
+constexpr Act acts[] = {{"gather", act_gather},  {"finish", act_finish},   {"die", act_die},
+                        {"leave", act_leave},    {"abort", act_abort},     {"stubborn", act_stubborn},
+                        {"lines", act_lines},    {"tail", act_tail},       {"prompt", act_prompt},
+                        {"catch", act_catch},    {"ready", act_ready},     {"chatter", act_chatter},
+                        {"child", act_child},    {"deaf", act_deaf},       {"outlive", act_outlive},
+                        {"cat", act_cat},        {"unread", act_unread},   {"show", act_show},
+                        {"secret", act_secret},  {"ignored", act_ignored}, {"stops_itself", act_stops_itself},
+                        {"stamped", act_stamped}};
 
 }  // namespace
 

@@ -250,18 +250,45 @@ TEST(AtomicsRanges, JoinAndFilterCoverAll) {
 TEST(AtomicsNearMemory, LiesInReachAndOutsideOfWhatIsReserved) {
   const auto code = reinterpret_cast<std::uintptr_t>(&atomic_of_this_program);
   constexpr std::size_t reach = std::size_t{1} << 31;
-  Result<std::uint8_t*> first = map_near({code, code + 64}, 100000, reach, SharedRanges{});
+  FreeMemory free{SharedRanges{}};
+  const AddressRange around{code, code + 64};
+  Result<std::uint8_t*> first = free.map_near(around, 100000, reach);
   ASSERT_TRUE(first.ok()) << first.error().message;
   std::memset(first.value(), 1, 100000);
   const auto begin = reinterpret_cast<std::uintptr_t>(first.value());
   EXPECT_LT(begin < code ? code - begin : begin - code, reach);
   const AddressRange reserved[] = {{begin - 0x100000, begin}};
-  Result<std::uint8_t*> second =
-      map_near({code, code + 64}, 100000, reach, SharedRanges::make(reserved).value());
+  FreeMemory rest(SharedRanges::make(reserved).value());
+  Result<std::uint8_t*> second = rest.map_near(around, 100000, reach);
   ASSERT_TRUE(second.ok()) << second.error().message;
   const auto other = reinterpret_cast<std::uintptr_t>(second.value());
   EXPECT_TRUE(other + 100000 <= reserved[0].begin || other >= reserved[0].end);
-  EXPECT_FALSE(map_near({code, code + 64}, std::size_t{1} << 40, reach, SharedRanges{}).ok());
+  EXPECT_FALSE(rest.map_near(around, std::size_t{1} << 40, reach).ok());
+  // It takes what others have mapped after it was made for taken, and goes on.
+  Result<std::uint8_t*> third = free.map_near(around, 100000, reach);
+  ASSERT_TRUE(third.ok()) << third.error().message;
+  EXPECT_NE(third.value(), second.value());
+}
+
+TEST(AtomicsNearMemory, WhatIsTakenIsNoGap) {
+  FreeMemory free{SharedRanges{}};
+  const std::vector<AddressRange> before = free.gaps();
+  ASSERT_GT(before.size(), 2u);
+  const AddressRange gap = before[before.size() / 2];
+  const auto free_at = [&](std::uintptr_t at) {
+    return std::ranges::any_of(free.gaps(),
+                               [at](AddressRange one) { return one.begin <= at && at < one.end; });
+  };
+  ASSERT_GE(gap.end - gap.begin, 4096u);
+  free.take({gap.begin + 1, gap.begin + 2});
+  EXPECT_FALSE(free_at(gap.begin));
+  if (gap.end - gap.begin > 4096) {
+    EXPECT_TRUE(free_at(gap.begin + 4096));
+    free.take({gap.begin, gap.end - 1});
+    EXPECT_FALSE(free_at(gap.end - 1));
+  }
+  free.take({before.front().begin, before.back().end});
+  EXPECT_TRUE(free.gaps().empty());
 }
 
 }  // namespace

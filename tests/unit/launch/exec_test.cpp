@@ -1,7 +1,10 @@
 // What ranks of another launcher tell each other, and their meeting.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
@@ -201,6 +204,62 @@ TEST(Meeting, StrangersKeepNobodyOut) {
     crowded.set_value();
     auto sockets = await_ranks(meeting, seconds(20));
     EXPECT_TRUE(sockets.ok()) << sockets.error().message;
+  });
+  other.join();
+}
+
+// A door that strangers wait at, and no file is left for them: it is said, and looked at later.
+TEST(Meeting, ADoorWithoutFilesIsSaidAndCostsNoProcessor) {
+  Board board(2);
+  std::thread other(meet_as, std::ref(board), 1, [](Meeting) {});
+  meet_as(board, 0, [&](Meeting meeting) {
+    const os::SocketAddress& door = meeting.addresses.front();
+    os::FileDescriptor stranger(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::connect(stranger.number(), &door.any, door.bytes()), 0);
+    testing::internal::CaptureStderr();
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    const int next = ::dup(0);
+    ::close(next);
+    // Room for the set and its clock.
+    const rlimit full{static_cast<rlim_t>(next) + 2, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &full), 0);
+    rusage begin{}, end{};
+    ::getrusage(RUSAGE_THREAD, &begin);
+    auto sockets = await_ranks(meeting, seconds(1));
+    ::getrusage(RUSAGE_THREAD, &end);
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_FALSE(sockets.ok());
+    EXPECT_EQ(said.find("musubi: cannot take a connection: this process has reached its limit of"), 0u)
+        << said;
+    EXPECT_LE(end.ru_nvcsw - begin.ru_nvcsw, 100) << "it looks at each tick alone";
+    EXPECT_LE(end.ru_utime.tv_usec + end.ru_stime.tv_usec - begin.ru_utime.tv_usec - begin.ru_stime.tv_usec,
+              100'000);
+  });
+  other.join();
+}
+
+// As long as they come, and however fast.
+TEST(Meeting, StrangersWithoutEndDoNotOutlastThePatience) {
+  Board board(2);
+  std::thread other(meet_as, std::ref(board), 1, [](Meeting) {});
+  meet_as(board, 0, [&](Meeting meeting) {
+    std::atomic<bool> over = false;
+    const os::SocketAddress door = meeting.addresses.front();
+    std::vector<std::thread> strangers;
+    for (int i = 0; i < 4; ++i) {
+      strangers.emplace_back([&] {
+        while (!over) {
+          const os::FileDescriptor stranger(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+          (void)::connect(stranger.number(), &door.any, door.bytes());
+        }
+      });
+    }
+    auto sockets = await_ranks(meeting, std::chrono::milliseconds(300));
+    over = true;
+    for (std::thread& stranger : strangers) stranger.join();
+    EXPECT_FALSE(sockets.ok());
   });
   other.join();
 }

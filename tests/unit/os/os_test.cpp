@@ -10,11 +10,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <thread>
 
 #include "os/clock.h"
 #include "os/cpu.h"
 #include "os/futex.h"
+#include "os/lines.h"
 #include "os/memory.h"
 
 namespace musubi::os {
@@ -220,6 +222,23 @@ TEST(Cpu, CountsTheCoresOfTheAffinityMask) {
   }).join();
   EXPECT_EQ(allowed_cores(), all);
   pause_instruction();
+}
+
+TEST(Lines, AreWrittenWholeOrNotAtAll) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const FileDescriptor reader(ends[0]), writer(ends[1]);
+  const std::string line(400, 'x');
+  std::size_t written = 0;
+  while (write_line_at_once(writer.number(), line)) ++written;  // ends, as nothing waits for a reader
+  EXPECT_GE(written, 10u);
+  std::string got(4096, ' ');
+  std::size_t bytes_read = 0;
+  ::fcntl(reader.number(), F_SETFL, O_NONBLOCK);
+  for (ssize_t count = 0; (count = ::read(reader.number(), got.data(), got.size())) > 0;)
+    bytes_read += static_cast<std::size_t>(count);
+  EXPECT_EQ(bytes_read, written * line.size());
+  EXPECT_TRUE(write_line_at_once(writer.number(), line));
 }
 
 TEST(Clock, NeverGoesBack) {

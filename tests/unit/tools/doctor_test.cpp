@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/in_units.h"
 #include "doctor/report.h"
 
 namespace musubi::tools::doctor {

@@ -1,0 +1,13 @@
+// Text from elsewhere, made harmless for a terminal.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace musubi::launch {
+
+// `text` with a question mark for each control character other than newline and tab, and for each byte that
+// belongs to no character of UTF-8: terminals obey some of them.
+std::string printable(std::string_view text);
+
+}  // namespace musubi::launch
