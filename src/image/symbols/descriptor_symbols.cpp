@@ -15,6 +15,7 @@
 #include "image/symbols/far_functions.h"
 #include "image/symbols/kernel_access.h"
 #include "image/symbols/next_function.h"
+#include "image/symbols/record_locks.h"
 #include "os/own_files.h"
 
 namespace {
@@ -122,6 +123,8 @@ int control_file(int file, int command, void* argument) {
       return control_far(*job, access, OwnWrapper::fcntl,
                          {to_word(file), to_word(command), to_word(argument)}, bytes_of_control(command));
     }
+    if (musubi::image::is_of_record_lock(command) && job_with_descriptors() != nullptr)
+      return musubi::image::lock_record(*job, file, command, argument);
   }
   return next_fcntl.get()(file, command, argument);
 }

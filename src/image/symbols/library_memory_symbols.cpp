@@ -16,6 +16,7 @@
 #include "image/job.h"
 #include "image/job_words.h"
 #include "image/symbols/exported.h"
+#include "image/symbols/kernel_access.h"
 #include "image/symbols/next_function.h"
 #include "os/binding.h"
 
@@ -138,6 +139,21 @@ MUSUBI_EXPORT int glob64(const char* pattern, int flags, int (*on_error)(const c
   }
 MUSUBI_SCAN(scandir, struct dirent)
 MUSUBI_SCAN(scandir64, struct dirent64)
+
+#define MUSUBI_SCAN_AT(name, Entry)                                                                          \
+  MUSUBI_EXPORT int wrapped_##name(int folder, const char* path, Entry*** list, int (*filter)(const Entry*), \
+                                   int (*order)(const Entry**, const Entry**)) __asm__(#name);               \
+  int wrapped_##name(int folder, const char* path, Entry*** list, int (*filter)(const Entry*),               \
+                     int (*order)(const Entry**, const Entry**)) {                                           \
+    using Scan =                                                                                             \
+        int (*)(int, const char*, Entry***, int (*)(const Entry*), int (*)(const Entry**, const Entry**));   \
+    static constinit Next<Scan> next(#name);                                                                 \
+    if (musubi::image::Job* const job = musubi::image::current_job())                                        \
+      musubi::image::KernelAccess(*job).file_if_open(folder);                                                \
+    return share_entries(next.get()(folder, path, list, filter, order), list);                               \
+  }
+MUSUBI_SCAN_AT(scandirat, struct dirent)
+MUSUBI_SCAN_AT(scandirat64, struct dirent64)
 
 // The one table of hsearch is the job's.
 namespace {

@@ -39,11 +39,11 @@ class FunctionRanges:
 
 
 def read_left_out(path):
-    """{"functions", "numbers" or "variables": names}: lists under lines of the form "[functions] reason"."""
+    """{"functions", "numbers" ...: names}: lists under lines of the form "[functions] reason"."""
     result = collections.defaultdict(set)
     kind = None
     for line in pathlib.Path(path).read_text().splitlines():
-        if match := re.match(r"\[(functions|numbers|variables)\] \w+", line):
+        if match := re.match(r"\[(functions|numbers|variables|descriptors)\] \w+", line):
             kind = match[1]
         elif line and not line.startswith("#"):
             result[kind].update(line.split())

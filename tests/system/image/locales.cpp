@@ -1,10 +1,12 @@
 // Locales that one thread makes and all use: objects of C with their tables and texts, named ones of C++ with
 // their facets, and what setlocale and nl_langinfo give.
+#include <iconv.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <omp.h>
 #include <wctype.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -90,9 +92,39 @@ static void share_names() {
   CHECK(right == omp_get_max_threads());
 }
 
+static bool converts(iconv_t conversion) {
+  char latin[] = "\xe4", utf[8] = "";
+  char *in = latin, *out = utf;
+  std::size_t in_left = 1, out_left = sizeof utf;
+  return iconv(conversion, &in, &in_left, &out, &out_left) == 0 && std::strcmp(utf, "\xc3\xa4") == 0;
+}
+
+// Each thread its own of main's, then one made and used by turns; a closed one's memory is used again.
+static void share_conversions() {
+  for (int round = 0; round < 3; ++round) {
+    const iconv_t made = iconv_open("UTF-8", "ISO-8859-1");
+    CHECK(made != reinterpret_cast<iconv_t>(-1));
+    int right = 0;
+#pragma omp parallel reduction(+ : right)
+#pragma omp critical
+    right += converts(made);
+    CHECK(right == omp_get_max_threads());
+#pragma omp parallel
+    if (is_last()) CHECK(iconv_close(made) == 0);
+    const iconv_t other = iconv_open("ISO-8859-1", "UTF-8");
+    right = 0;
+#pragma omp parallel reduction(+ : right)
+#pragma omp critical
+    right += !converts(other);
+    CHECK(right == omp_get_max_threads() && iconv_close(other) == 0);
+  }
+  CHECK(iconv_open("no such set", "UTF-8") == reinterpret_cast<iconv_t>(-1) && errno == EINVAL);
+}
+
 int main() {
   share_objects_of_c();
   share_objects_of_cpp();
   share_names();
+  share_conversions();
   std::printf("locales: passed\n");
 }
