@@ -99,7 +99,8 @@ int serve(const launch::Meeting& meeting, const bootstrap::Carrier& carrier,
           const config::Settings& settings) {
   auto socket = launch::call_rank_zero(meeting, settings.start_timeout);
   if (!socket) return refuse(socket.error().message, status_of_failed_start);
-  return launch::run_proxy(proxy_services(), {std::move(socket).value(), meeting.secret, carrier});
+  return launch::run_proxy(proxy_services(),
+                           {std::move(socket).value(), meeting.rank, meeting.secret, carrier});
 }
 
 // The other processes of the launcher, in its language, or by its MPI.

@@ -61,7 +61,10 @@ class Server {
 // The word by which a measuring rank lets its target go on.
 class Release final : public fabric::Listener {
  public:
-  void on_message(Rank, std::span<const std::byte>) noexcept override { come_.store(true); }
+  const char* on_message(Rank, std::span<const std::byte>) noexcept override {
+    come_.store(true);
+    return nullptr;
+  }
   void await(fabric::Fabric& fabric) {
     while (!come_.load()) {
       if (!fabric.progress()) fabric.wait(come_);

@@ -94,6 +94,7 @@ void declare_job(CLI::App& run, RunOptions& options) {
   run.add_option("--network", options.network_file,
                  "What `musubi doctor --hosts ... --save FILE` has measured: fits transfers to the network")
       ->type_name("FILE");
+  run.add_flag("--encrypt", options.encrypt, "Encrypt what ranks of different hosts say to each other");
   run.add_flag("--label-output", options.label_output, "Put the rank before each line of output");
   auto* preload =
       run.add_flag("--preload", options.preload, "Load Musubi's OpenMP even if the program has another one");

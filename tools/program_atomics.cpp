@@ -30,7 +30,8 @@ std::vector<Row> rows_of(const atomics::Scan& scan, const atomics::PatchReport& 
       {"puns", report.puns, "become a jump that shares bytes with the next instruction"},
       {"breakpoints", report.traps, "become a breakpoint: about 2 us each time"},
       {"unsupported", scan.unsupported, "atomic, but of a form that stays as it is: not exact between ranks"},
-      {"doubtful", scan.doubtful, "look like atomics, but lie beside data: left as they are"},
+      {"doubtful", scan.doubtful,
+       "look like atomics near data, and no function or branch leads there: left as they are"},
   };
 }
 

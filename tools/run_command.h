@@ -28,6 +28,7 @@ struct RunOptions {
   std::string network_file;      // that doctor --hosts has saved; empty: none
   bool stats = false;
   bool label_output = false;
+  bool encrypt = false;
   bool print_config = false;
   bool preload = false;
   bool plain = false;

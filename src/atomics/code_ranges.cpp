@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "atomics/function_ranges.h"
 #include "atomics/site.h"
 
 namespace musubi::atomics {
@@ -76,6 +77,7 @@ void add(Scan& all, const Scan& part) {
   all.sites.insert(all.sites.end(), part.sites.begin(), part.sites.end());
   all.padding.insert(all.padding.end(), part.padding.begin(), part.padding.end());
   all.doubtful += part.doubtful;
+  all.undecided += part.undecided;
   all.instructions += part.instructions;
   all.unsupported += part.unsupported;
   all.undecodable_bytes += part.undecodable_bytes;
@@ -111,12 +113,12 @@ Result<std::vector<CodeRange>> code_of_program() {
   return code_of_object(program, "/proc/self/exe");
 }
 
-Scan find_sites(std::vector<CodeRange> ranges) {
+Scan find_sites(std::vector<CodeRange> ranges, const FunctionsOf& functions) {
   Scan all;
   std::sort(ranges.begin(), ranges.end(),
             [](const CodeRange& a, const CodeRange& b) { return a.begin < b.begin; });
   for (const CodeRange& range : ranges) {
-    add(all, find_sites(reinterpret_cast<const void*>(range.begin), range.bytes, range.begin));
+    add(all, find_sites(reinterpret_cast<const void*>(range.begin), range.bytes, range.begin, functions));
   }
   return all;
 }
@@ -139,7 +141,8 @@ Result<Scan> find_sites_of_file(const std::string& path) {
       return Error{path + " is damaged: a section lies behind the file's end"};
     }
     const std::uintptr_t base = header.e_type == ET_DYN ? base_of_movable_programs : 0;
-    add(all, find_sites(code.data(), code.size(), base + section.sh_addr));
+    add(all, find_sites(code.data(), code.size(), base + section.sh_addr,
+                        [&] { return functions_of(path, base); }));
   }
   return all;
 }

@@ -36,7 +36,7 @@ struct Header {
       0;  // of everything after it; finds damage, while files of other users are not read
   std::uint64_t text_bytes = 0, ranges = 0, sites = 0, paddings = 0;
   std::uint64_t padding_checksum = 0;  // of the code that lies there
-  std::uint64_t instructions = 0, unsupported = 0, undecodable_bytes = 0, doubtful = 0;
+  std::uint64_t instructions = 0, unsupported = 0, undecodable_bytes = 0, doubtful = 0, undecided = 0;
   std::uint64_t has_load_spins = 0;
 };
 struct StoredRange {
@@ -277,6 +277,7 @@ std::optional<ObjectScan> KeptScans::find(const std::string& identity,
   found.scan.unsupported = header.unsupported;
   found.scan.undecodable_bytes = header.undecodable_bytes;
   found.scan.doubtful = header.doubtful;
+  found.scan.undecided = header.undecided;
   found.has_load_spins = header.has_load_spins != 0;
   return found;
 }
@@ -304,6 +305,7 @@ void KeptScans::keep(const std::string& identity, const std::vector<CodeRange>& 
   header.unsupported = found.scan.unsupported;
   header.undecodable_bytes = found.scan.undecodable_bytes;
   header.doubtful = found.scan.doubtful;
+  header.undecided = found.scan.undecided;
   header.has_load_spins = found.has_load_spins ? 1 : 0;
   std::vector<char> content;
   append(content, &header, 1);

@@ -48,34 +48,36 @@ std::uint8_t* try_map(std::uintptr_t at, std::size_t bytes) {
 
 }  // namespace
 
-std::vector<AddressRange> free_memory(const SharedRanges& reserved) {
-  std::vector<AddressRange> result;
-  for (AddressRange gap : free_ranges()) {
-    for (const AddressRange& taken : reserved.all()) {
-      if (taken.end <= gap.begin || gap.end <= taken.begin) continue;
-      const std::uintptr_t end = taken.begin & ~(page - 1);
-      if (gap.begin < end) result.push_back({gap.begin, end});
-      gap.begin = std::min(rounded_up(taken.end), gap.end);
-    }
-    if (gap.begin < gap.end) result.push_back(gap);
+FreeMemory::FreeMemory(const SharedRanges& reserved) : gaps_(free_ranges()) {
+  for (const AddressRange& taken : reserved.all()) take(taken);
+}
+
+void FreeMemory::take(AddressRange range) {
+  const std::uintptr_t begin = range.begin & ~(page - 1), end = rounded_up(range.end);
+  const auto ends_before = [](const AddressRange& gap, std::uintptr_t at) { return gap.end <= at; };
+  auto gap = std::lower_bound(gaps_.begin(), gaps_.end(), begin, ends_before);
+  while (gap != gaps_.end() && gap->begin < end) {
+    const AddressRange below{gap->begin, begin}, above{end, gap->end};
+    gap = gaps_.erase(gap);
+    if (above.begin < above.end) gap = gaps_.insert(gap, above);
+    if (below.begin < below.end) gap = gaps_.insert(gap, below) + 1;
+    if (above.begin < above.end) break;
   }
-  return result;
 }
 
 bool map_page(std::uintptr_t address) {
   return try_map(address, page) != nullptr;
 }
 
-Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t reach,
-                               const SharedRanges& reserved) {
+Result<std::uint8_t*> FreeMemory::map_near(AddressRange code, std::size_t bytes, std::size_t reach) {
   bytes = rounded_up(bytes);
   const std::uintptr_t low = std::max(lowest, code.end > reach ? rounded_up(code.end - reach) : 0);
   const std::uintptr_t high = code.begin + reach;
   std::vector<std::uintptr_t> below, above;
-  for (const AddressRange& gap : free_ranges()) {
+  for (const AddressRange& gap : gaps_) {
     const std::uintptr_t begin = std::max(gap.begin, low);
     const std::uintptr_t end = std::min(gap.end, high) & ~(page - 1);
-    if (end < begin || end - begin < bytes || reserved.overlaps({end - bytes, end})) continue;
+    if (end < begin || end - begin < bytes) continue;
     (end <= code.begin ? below : above).push_back(end - bytes);
   }
   std::reverse(below.begin(), below.end());
@@ -83,7 +85,9 @@ Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t
   std::reverse(above.begin(), above.end());
   below.insert(below.end(), above.begin(), above.end());
   for (std::uintptr_t candidate : below) {
-    if (std::uint8_t* mapped = try_map(candidate, bytes)) return mapped;
+    std::uint8_t* const mapped = try_map(candidate, bytes);
+    take({candidate, candidate + bytes});  // by others otherwise
+    if (mapped != nullptr) return mapped;
   }
   return Error{
       "found no free memory within 2 GiB of the program's code for the stubs of its atomics; "

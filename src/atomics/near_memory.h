@@ -10,17 +10,26 @@
 
 namespace musubi::atomics {
 
-// Maps `bytes` bytes (rounded up to pages), readable and writable, of which every byte is less than `reach`
-// away from every byte of `code`, outside of `reserved`. Below the code if possible, so that the heap behind
-// it can grow.
-Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t reach,
-                               const SharedRanges& reserved);
+// What was not mapped when this was made, outside of what is reserved. To ask the kernel takes longer than to
+// patch a library, so one of these serves many. One thread at a time.
+class FreeMemory {
+ public:
+  explicit FreeMemory(const SharedRanges& reserved);
+
+  // In whole pages, ascending.
+  const std::vector<AddressRange>& gaps() const noexcept { return gaps_; }
+  // Maps `bytes` bytes (rounded up to pages), readable and writable, of which every byte is less than `reach`
+  // away from every byte of `code`. Below the code if possible, so that the heap behind it can grow.
+  Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t reach);
+  // The caller has mapped this.
+  void take(AddressRange range);
+
+ private:
+  std::vector<AddressRange> gaps_;
+};
 
 // The same at an address of the caller's choice, which must be free.
 Result<std::uint8_t*> map_at(std::uintptr_t address, std::size_t bytes);
-
-// What is not mapped and not `reserved`, in whole pages, ascending.
-std::vector<AddressRange> free_memory(const SharedRanges& reserved);
 // Maps a page, readable and writable, at `address`; false when something is there.
 bool map_page(std::uintptr_t address);
 

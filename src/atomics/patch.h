@@ -17,6 +17,7 @@
 
 #include <cstddef>
 
+#include "atomics/near_memory.h"
 #include "atomics/ranges.h"
 #include "atomics/sink.h"
 #include "atomics/site.h"
@@ -44,10 +45,11 @@ Result<void> attach(AtomicSink& sink, const SharedRanges& ranges);
 bool serve_trap(const siginfo_t& information, ucontext_t& context) noexcept;
 
 // Patches the sites of a scan of this process's code (one object: within 2 GiB of each other). Call once per
-// object, after `attach`, while no other thread runs that code; one thread at a time. The stubs go to
-// `place`, whole pages of which room_for() are free and within 1.9 GiB of the code; 0: to any such place.
-// Needs pages that are writable and executable for a moment. On failure nothing is patched.
-Result<PatchReport> patch(const Scan& scan, std::uintptr_t place = 0);
+// object, after `attach`, while no other thread runs that code; one thread at a time. `free`: made after
+// `attach`, without the ranges given there. The stubs go to `place`, whole pages of which room_for() are free
+// and within 1.9 GiB of the code; 0: to any such place. Needs pages that are writable and executable for a
+// moment. On failure nothing is patched.
+Result<PatchReport> patch(const Scan& scan, FreeMemory& free, std::uintptr_t place = 0);
 // Bytes that the stubs take, whole pages.
 std::size_t room_for(const Scan& scan);
 

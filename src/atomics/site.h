@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -42,13 +43,19 @@ struct Scan {
   std::size_t instructions = 0;       // walked over
   std::size_t unsupported = 0;        // atomic, but of a form that stays as it is
   std::size_t undecodable_bytes = 0;  // data between code
-  std::size_t doubtful = 0;  // look like sites, but lie so near to such data that they may be data too
+  std::size_t doubtful = 0;   // look like sites, but lie near such data, and nothing is known to lead there
+  std::size_t undecided = 0;  // of those, where nothing is known of functions at all: they may be code
 };
 
-// Looks at `bytes` bytes at `code` as machine code that runs at `address`. Any bytes will do.
-Scan find_sites(const void* code, std::size_t bytes, std::uintptr_t address);
+// Where functions begin and end; without bytes where the end is not known.
+using FunctionsOf = std::function<std::vector<CodeRange>()>;
+
+// Looks at `bytes` bytes at `code` as machine code that runs at `address`. Any bytes will do. `functions` is
+// asked where data lie near what looks like sites: then those are sites that functions and branches lead to.
+Scan find_sites(const void* code, std::size_t bytes, std::uintptr_t address,
+                const FunctionsOf& functions = {});
 // The same for code of this process, where it lies. REQUIRES: readable.
-Scan find_sites(std::vector<CodeRange> ranges);
+Scan find_sites(std::vector<CodeRange> ranges, const FunctionsOf& functions = {});
 
 // The code of a loaded object: its executable sections without the linker's own (.plt...), by the section
 // headers of the file at `path`; its executable segments if the file has none. Fails when the file cannot be

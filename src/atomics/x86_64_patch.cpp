@@ -153,16 +153,18 @@ std::size_t room_for(const Scan& scan) {
   return rounded_up(sizeof(x86_64::StubHeader) + scan.sites.size() * x86_64::stub_bytes_max);
 }
 
-Result<PatchReport> patch(const Scan& scan, std::uintptr_t place) {
+Result<PatchReport> patch(const Scan& scan, FreeMemory& free, std::uintptr_t place) {
   MUSUBI_CHECK(x86_64::is_attached());
   if (scan.sites.empty()) return PatchReport{};
   const AddressRange code = extent_of(scan.sites);
   const std::size_t bytes = room_for(scan);
-  Result<std::uint8_t*> memory =
-      place != 0 ? map_at(place, bytes) : map_near(code, bytes, reach, x86_64::attached_ranges());
+  Result<std::uint8_t*> memory = place != 0 ? map_at(place, bytes) : free.map_near(code, bytes, reach);
   if (!memory) return memory.error();
-  const std::vector<AddressRange> free = free_memory(x86_64::attached_ranges());
-  x86_64::Plan plan(scan.padding, x86_64::Puns(without_heap_room(free, code), &map_page));
+  const auto map = [&free](std::uintptr_t at) {
+    free.take({at, at + page});
+    return map_page(at);
+  };
+  x86_64::Plan plan(scan.padding, x86_64::Puns(without_heap_room(free.gaps(), code), map));
   write_stubs(memory.value(), scan.sites, plan);
   for (const x86_64::Landing& landing : plan.landings()) write_landing(landing);
   CodePages pages(plan.changes());

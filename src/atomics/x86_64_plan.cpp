@@ -21,7 +21,7 @@ Change short_jump(std::uintptr_t from, std::uintptr_t to) {
   return Change{from, short_jump_bytes, {0xeb, distance}};
 }
 
-// Nobody executes what an instruction leaves behind its jump.
+// No thread executes what an instruction leaves behind its jump.
 Change filled(Change change, std::size_t bytes) {
   std::fill(change.code.begin() + static_cast<std::ptrdiff_t>(change.bytes),
             change.code.begin() + static_cast<std::ptrdiff_t>(bytes), breakpoint);
@@ -32,8 +32,15 @@ Change filled(Change change, std::size_t bytes) {
 }  // namespace
 
 void Plan::change(const Change& change) {
+  changed_[change.address] = changes_.size();
   changes_.push_back(change);
-  for (std::size_t i = 0; i < change.bytes; ++i) changed_bytes_[change.address + i] = change.code[i];
+}
+
+void Plan::look_up(std::uintptr_t address, std::uint8_t& byte) const {
+  auto found = changed_.upper_bound(address);
+  if (found == changed_.begin()) return;
+  const Change& change = changes_[(--found)->second];
+  if (address - change.address < change.bytes) byte = change.code[address - change.address];
 }
 
 void Plan::add(const Site& site, std::uintptr_t stub) {
@@ -62,10 +69,7 @@ bool Plan::add_springboard(const Site& site, std::uintptr_t stub, std::size_t ow
 
 bool Plan::add_pun(const Site& site, std::uintptr_t stub, std::size_t own) {
   std::array<std::uint8_t, Site::code_bytes_max> code = site.code;
-  for (std::size_t i = own; i < site.code_bytes; ++i) {
-    const auto changed = changed_bytes_.find(site.address + i);
-    if (changed != changed_bytes_.end()) code[i] = changed->second;
-  }
+  for (std::size_t i = own; i < site.code_bytes; ++i) look_up(site.address + i, code[i]);
   const std::span<const std::uint8_t> following(code.data() + own, site.code_bytes - own);
   const auto pun = puns_.take(site.address, own, following);
   if (!pun) return false;

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "atomics/patch.h"
@@ -47,11 +47,13 @@ class Plan {
   bool add_springboard(const Site& site, std::uintptr_t stub, std::size_t own);
   bool add_pun(const Site& site, std::uintptr_t stub, std::size_t own);
   void change(const Change& change);
+  // Sets `byte`, which the code has at `address`, to what it will be.
+  void look_up(std::uintptr_t address, std::uint8_t& byte) const;
 
   Springboards springboards_;
   Puns puns_;
   std::vector<Change> changes_;
-  std::unordered_map<std::uintptr_t, std::uint8_t> changed_bytes_;
+  std::map<std::uintptr_t, std::size_t> changed_;  // from addresses to places in changes_
   std::vector<TrapSite> traps_;
   std::vector<Landing> landings_;
 };

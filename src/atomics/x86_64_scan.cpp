@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <span>
 
 #include "atomics/site.h"
 #include "atomics/x86_64_order.h"
+#include "atomics/x86_64_reach.h"
 #include "atomics/x86_64_sweep.h"
 
 namespace musubi::atomics {
@@ -49,23 +51,78 @@ class Doubt {
   std::vector<std::uintptr_t> addresses_;
 };
 
-}  // namespace
+class Code {
+ public:
+  Code(const void* bytes, std::size_t count, std::uintptr_t address)
+      : bytes_(static_cast<const std::uint8_t*>(bytes), count), address_(address) {}
 
-Scan find_sites(const void* code, std::size_t bytes, std::uintptr_t address) {
-  Scan scan;
-  Doubt doubt;
-  const auto* begin = static_cast<const std::uint8_t*>(code);
-  x86_64::SweepEvents events;
-  events.atomic = [&](std::size_t at, const x86_64::Instruction& instruction, const x86_64::Recent& before) {
+  Site site(std::size_t at, const x86_64::Instruction& instruction, const x86_64::Recent& before) const {
     Site site;
-    site.address = address + at;
+    site.address = address_ + at;
     site.bytes = instruction.length;
     site.kind = instruction.is_fence() ? SiteKind::fence : SiteKind::read_modify_write;
-    site.orders = x86_64::orders(begin, bytes, at, instruction, before);
-    site.entered_inside = is_entered_inside(begin, at);
-    site.code_bytes = static_cast<std::uint8_t>(std::min(bytes - at, instruction.length + following_bytes));
-    std::copy_n(begin + at, site.code_bytes, site.code.begin());
-    scan.sites.push_back(site);
+    site.orders = x86_64::orders(bytes_.data(), bytes_.size(), at, instruction, before);
+    site.entered_inside = is_entered_inside(bytes_.data(), at);
+    site.code_bytes =
+        static_cast<std::uint8_t>(std::min(bytes_.size() - at, instruction.length + following_bytes));
+    std::copy_n(bytes_.data() + at, site.code_bytes, site.code.begin());
+    return site;
+  }
+
+  // The sites near data that are code, because functions, or branches from elsewhere, lead to them.
+  std::vector<Site> reached(const Doubt& doubt, const std::vector<CodeRange>& functions) const {
+    x86_64::Reach reach(bytes_);
+    for (const CodeRange& function : functions) {
+      const std::size_t begin = function.begin - address_;
+      if (begin < bytes_.size()) reach.enter_function(begin, begin + function.bytes);
+    }
+    x86_64::for_each_branch(bytes_, [&](std::size_t at, std::size_t target) {
+      if (!doubt.covers(address_ + at) && doubt.covers(address_ + target)) reach.enter(target);
+    });
+    std::vector<Site> sites;
+    reach.walk([&](std::size_t at, const x86_64::Instruction& instruction, const x86_64::Recent& before) {
+      if (doubt.covers(address_ + at)) sites.push_back(site(at, instruction, before));
+    });
+    std::ranges::sort(sites, {}, &Site::address);
+    return sites;
+  }
+
+ private:
+  const std::span<const std::uint8_t> bytes_;
+  const std::uintptr_t address_;
+};
+
+// Sites near data stay if they are reached; those that are reached and were not seen are added.
+void settle_doubt(Scan& scan, const Doubt& doubt, const Code& code, const FunctionsOf& functions) {
+  std::vector<Site> doubtful, reached;
+  std::erase_if(scan.sites, [&](const Site& site) {
+    const bool is_doubtful = doubt.covers(site.address);
+    if (is_doubtful) doubtful.push_back(site);
+    return is_doubtful;
+  });
+  std::vector<CodeRange> known;
+  if (!doubtful.empty()) {
+    if (functions) known = functions();
+    reached = code.reached(doubt, known);
+  }
+  std::erase_if(doubtful, [&](const Site& site) {
+    return std::ranges::binary_search(reached, site.address, {}, &Site::address);
+  });
+  scan.doubtful = doubtful.size();
+  scan.undecided = known.empty() ? doubtful.size() : 0;
+  const auto middle = scan.sites.insert(scan.sites.end(), reached.begin(), reached.end());
+  std::ranges::inplace_merge(scan.sites, middle, {}, &Site::address);
+}
+
+}  // namespace
+
+Scan find_sites(const void* code, std::size_t bytes, std::uintptr_t address, const FunctionsOf& functions) {
+  Scan scan;
+  Doubt doubt;
+  const Code all(code, bytes, address);
+  x86_64::SweepEvents events;
+  events.atomic = [&](std::size_t at, const x86_64::Instruction& instruction, const x86_64::Recent& before) {
+    scan.sites.push_back(all.site(at, instruction, before));
   };
   events.padding = [&](std::size_t at, std::size_t length) {
     add_padding(scan.padding, address + at, length);
@@ -75,7 +132,7 @@ Scan find_sites(const void* code, std::size_t bytes, std::uintptr_t address) {
   scan.instructions = sweep.instructions;
   scan.unsupported = sweep.unsupported;
   scan.undecodable_bytes = doubt.count();
-  scan.doubtful = std::erase_if(scan.sites, [&](const Site& site) { return doubt.covers(site.address); });
+  settle_doubt(scan, doubt, all, functions);
   std::erase_if(scan.padding, [&](const CodeRange& range) { return doubt.covers(range.begin); });
   return scan;
 }

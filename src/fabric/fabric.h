@@ -34,6 +34,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/check.h"
 #include "base/event.h"
 #include "base/ids.h"
 #include "fabric/calls.h"
@@ -139,8 +140,16 @@ inline constexpr std::size_t driver_message_bytes_max = message_bytes_max + 16;
 class Listener {
  public:
   // Called inside progress(), on the thread that polls; one call at a time per rank, in order per sender.
-  // Must not block, must not call progress(); may send (and must then cope with busy).
-  virtual void on_message(Rank from, std::span<const std::byte> body) noexcept = 0;
+  // Must not block, must not call progress(); may send (and must then cope with busy). The body may be
+  // anything: it comes from another process. Result: null, or what is wrong with it, a text that stays; then
+  // nothing of it was used, and a driver over a network takes nothing more from that rank.
+  virtual const char* on_message(Rank from, std::span<const std::byte> body) noexcept = 0;
+
+  // For what has come through memory of this host: there an objection is a broken invariant.
+  void take(Rank from, std::span<const std::byte> body) noexcept {
+    const char* const objection = on_message(from, body);
+    MUSUBI_CHECK(objection == nullptr, "rank %u: %s", from.value, objection);
+  }
 
  protected:
   ~Listener() = default;

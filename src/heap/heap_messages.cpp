@@ -83,6 +83,12 @@ void HeapMessages::on_free(Rank, std::uintptr_t address, std::size_t bytes) noex
   if (due) heap_.request_take_back();
 }
 
+// Of mappings: unmap() leaves alone what belongs to none.
+bool HeapMessages::is_own(std::uintptr_t address, std::size_t bytes) const noexcept {
+  return bytes == 0 ? heap_.is_own(reinterpret_cast<const void*>(address))
+                    : MappedMemory::is_whole_pages(address, bytes);
+}
+
 std::size_t HeapMessages::on_size_query(std::uintptr_t address) noexcept {
   return heap_.own_usable_bytes(address);
 }

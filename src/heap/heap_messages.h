@@ -45,6 +45,7 @@ class HeapMessages final : public ForeignMemory,
   // HeapListener, on the runtime's service thread:
   void on_free(Rank from, std::uintptr_t address, std::size_t bytes) noexcept override;
   std::size_t on_size_query(std::uintptr_t address) noexcept override;
+  bool is_own(std::uintptr_t address, std::size_t bytes) const noexcept override;
 
  private:
   struct Unsent {

@@ -7,13 +7,10 @@
 #include "os/memory.h"
 
 namespace musubi::heap {
-namespace {
 
-bool is_whole_pages(std::uintptr_t address, std::size_t bytes) {
+bool MappedMemory::is_whole_pages(std::uintptr_t address, std::size_t bytes) noexcept {
   return address % os::page_bytes() == 0 && bytes % os::page_bytes() == 0 && bytes > 0;
 }
-
-}  // namespace
 
 void* MappedMemory::map(std::size_t bytes, std::size_t alignment) noexcept {
   MUSUBI_CHECK(is_whole_pages(alignment, bytes), "maps %zu bytes at a multiple of %zu", bytes, alignment);

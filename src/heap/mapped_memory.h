@@ -19,6 +19,8 @@ class MappedMemory {
 
   // At a multiple of `alignment`, a power of two, and full of anything; null when the heap is full.
   void* map(std::size_t bytes, std::size_t alignment) noexcept;
+  // Whether a part of memory is whole pages, one at least.
+  static bool is_whole_pages(std::uintptr_t address, std::size_t bytes) noexcept;
   // Pages that belong to no mapping are left alone.
   void unmap(std::uintptr_t address, std::size_t bytes) noexcept;
   // Puts [address, address+bytes) into use, whether or not it was. Result: false, and nothing has changed,

@@ -7,9 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstring>
 #include <string>
 
+#include "image/job.h"
 #include "image/open_file_limit.h"
 #include "image/real_function.h"
 #include "image/remote_procedures.h"
@@ -34,11 +36,25 @@ Attributes::ProcessIds own_ids() noexcept {
   return {static_cast<pid_t>(os::system_call(SYS_getpid)), static_cast<pid_t>(os::system_call(SYS_getppid))};
 }
 
+bool is_of_environment(Attributes::Change change) noexcept {
+  using Change = Attributes::Change;
+  return change == Change::set_variable || change == Change::unset_variable || change == Change::clear_variables;
+}
+
 void set_variable(const std::string& text) {
   const std::size_t name_bytes = text.find('=');
   if (name_bytes == std::string::npos) return;
   next<int (*)(const char*, const char*, int)>("setenv")(text.substr(0, name_bytes).c_str(),
                                                          text.c_str() + name_bytes + 1, 1);
+}
+
+void change_environment(Attributes::Change change, const std::string& text) {
+  if (change == Attributes::Change::set_variable) return set_variable(text);
+  if (change == Attributes::Change::unset_variable) {
+    next<int (*)(const char*)>("unsetenv")(text.c_str());
+  } else {
+    next<int (*)()>("clearenv")();
+  }
 }
 
 void add_fork_handlers(const std::string& text) {
@@ -58,18 +74,20 @@ void set_limit(int resource, const std::string& text) {
   note_users_limit(resource, limit);
 }
 
-// The name and the words, as a text.
+// The words and the name, as a text; the name is left out in the first part.
 std::string text_of(const Attributes::Call& call) {
-  std::string text(reinterpret_cast<const char*>(call.words.data()), sizeof call.words);
-  return text + call.name;
+  return std::string(reinterpret_cast<const char*>(&call), sizeof call) + call.name;
 }
 
 std::int64_t make_call(const std::string& text) {
-  std::array<std::uint64_t, 3> words;
-  MUSUBI_CHECK(text.size() > sizeof words);
-  std::memcpy(words.data(), text.data(), sizeof words);
-  return next<int (*)(std::uint64_t, std::uint64_t, std::uint64_t)>(text.c_str() + sizeof words)(
-      words[0], words[1], words[2]);
+  Attributes::Call call;
+  MUSUBI_CHECK(text.size() > sizeof call);
+  std::memcpy(&call, text.data(), sizeof call);
+  using Word = std::uint64_t;
+  const char* const name = text.c_str() + sizeof call;
+  const auto [a, b, c] = call.words;
+  if (call.gives_double) return std::bit_cast<std::int64_t>(next<double (*)(Word, Word, Word)>(name)(a, b, c));
+  return next<std::int64_t (*)(Word, Word, Word)>(name)(a, b, c);
 }
 
 }  // namespace
@@ -77,11 +95,13 @@ std::int64_t make_call(const std::string& text) {
 void Attributes::start(runtime::Runtime& runtime) {
   runtime_ = &runtime;
   formats_.start(runtime);
+  variables_.start();
   if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::attributes, *this);
 }
 
 void Attributes::spread(Change change, int number, std::string_view text) noexcept {
   const os::ErrnoKept errno_kept;
+  if (is_of_environment(change)) variables_.note_environment();
   const Head head{change, number};
   std::byte message[runtime::call_bytes_max];
   if (runtime_->ranks() == 1 || sizeof head + text.size() > sizeof message) return;
@@ -104,9 +124,18 @@ std::int64_t Attributes::call_at_first_rank(const Call& call) noexcept {
       .status;
 }
 
-void Attributes::tell_formats() noexcept {
-  const std::string_view changes = formats_.changes();
-  if (!changes.empty()) spread(Change::formats, 0, changes);
+void Attributes::tell_what_main_set() noexcept {
+  if (runtime_->ranks() == 1) return;
+  const std::string_view formats = formats_.changes();
+  if (!formats.empty()) spread(Change::formats, 0, formats);
+  const std::string_view values = variables_.changes();
+  if (!values.empty()) spread(Change::variables, 0, values);
+  if (variables_.is_environment_new()) tell_environment();
+}
+
+void Attributes::tell_environment() noexcept {
+  spread(Change::clear_variables, 0, {});
+  for (char** text = environ; text != nullptr && *text != nullptr; ++text) spread(Change::set_variable, 0, *text);
 }
 
 Attributes::ProcessIds Attributes::process_ids() noexcept {
@@ -132,24 +161,26 @@ runtime::Answer Attributes::run(Rank, std::span<const std::byte> request,
   std::memcpy(&head, request.data(), sizeof head);
   const std::string text(reinterpret_cast<const char*>(request.data()) + sizeof head,
                          request.size() - sizeof head);
+  if (is_of_environment(head.change)) {
+    change_environment(head.change, text);
+    variables_.note_environment();
+    return {};
+  }
   switch (head.change) {
     case Change::directory:
       return {next<int (*)(const char*)>("chdir")(text.c_str()), 0};
     case Change::mask:
       next<mode_t (*)(mode_t)>("umask")(static_cast<mode_t>(head.number));
       return {};
-    case Change::locale:
+    case Change::locale: {
+      const Locales::Loading loading(current_job()->locales);
       next<char* (*)(int, const char*)>("setlocale")(head.number, text.c_str());
       return {};
+    }
     case Change::set_variable:
-      set_variable(text);
-      return {};
     case Change::unset_variable:
-      next<int (*)(const char*)>("unsetenv")(text.c_str());
-      return {};
     case Change::clear_variables:
-      next<int (*)()>("clearenv")();
-      return {};
+      break;
     case Change::fork_handlers:
       add_fork_handlers(text);
       return {};
@@ -160,6 +191,9 @@ runtime::Answer Attributes::run(Rank, std::span<const std::byte> request,
       return {make_call(text), 0};
     case Change::formats:
       formats_.take(text);
+      return {};
+    case Change::variables:
+      variables_.take(text);
       return {};
     case Change::process_ids: {
       const ProcessIds ids = own_ids();

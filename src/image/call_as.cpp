@@ -9,7 +9,8 @@ namespace musubi::image {
 namespace {
 
 // Returns to `gadget`, a return instruction of the caller's, and from there to us.
-__attribute__((naked)) void* call_by_way_of(const void*, void*, std::uintptr_t, std::uintptr_t) {
+__attribute__((naked)) void* call_by_way_of(const void*, const void*, std::uintptr_t, std::uintptr_t,
+                                            std::uintptr_t) {
   asm(R"(
       lea 1f(%rip), %rax
       push %rax
@@ -17,6 +18,7 @@ __attribute__((naked)) void* call_by_way_of(const void*, void*, std::uintptr_t, 
       mov %rsi, %rax
       mov %rdx, %rdi
       mov %rcx, %rsi
+      mov %r8, %rdx
       jmp *%rax
   1:  ret
   )");
@@ -53,14 +55,24 @@ void* open_as(const void* caller, OpenFunction open, const char* path, int flags
   const void* const gadget = return_of(caller);
   if (gadget == nullptr) return open(path, flags);
   return call_by_way_of(gadget, reinterpret_cast<void*>(open), reinterpret_cast<std::uintptr_t>(path),
-                        static_cast<std::uintptr_t>(flags));
+                        static_cast<std::uintptr_t>(flags), 0);
 }
 
 void* look_up_as(const void* caller, LookUp look_up, void* handle, const char* name) {
   const void* const gadget = return_of(caller);
   if (gadget == nullptr) return look_up(handle, name);
   return call_by_way_of(gadget, reinterpret_cast<void*>(look_up), reinterpret_cast<std::uintptr_t>(handle),
-                        reinterpret_cast<std::uintptr_t>(name));
+                        reinterpret_cast<std::uintptr_t>(name), 0);
+}
+
+void call_from_its_object(const void* function, const std::array<std::uint64_t, 3>& arguments) {
+  const auto [a, b, c] = arguments;
+  const void* const gadget = return_of(function);
+  if (gadget != nullptr) {
+    call_by_way_of(gadget, function, a, b, c);
+  } else {
+    reinterpret_cast<void (*)(std::uint64_t, std::uint64_t, std::uint64_t)>(const_cast<void*>(function))(a, b, c);
+  }
 }
 
 }  // namespace musubi::image

@@ -146,7 +146,7 @@ pid_t wait_for_fork(Job& job, ChildLink& link) {
   {
     const SignalsHeldBack held_back;
     pthread_t thread;
-    error = create_program_thread(&thread, nullptr, fork_for_caller, &link);
+    error = create_private_thread(&thread, fork_for_caller, &link);
     if (error == 0) ::pthread_join(thread, nullptr);
   }
   if (error == 0) error = link.child < 0 ? link.error : 0;

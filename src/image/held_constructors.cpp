@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "image/call_as.h"
 #include "image/library_choice.h"
 
 namespace musubi::image {
 namespace {
-
-using Function = void (*)(int, char**, char**);
 
 constexpr std::size_t held_max = 4096;
 constexpr std::uintptr_t page = 4096;
@@ -28,6 +27,10 @@ constinit Held held[held_max]{};
 constinit std::size_t held_end = 0;
 
 void do_nothing() {}
+
+std::uint64_t as_word(char** pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
 
 ElfW(Dyn) * find_entry(const link_map& object, ElfW(Sxword) tag) {
   for (ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
@@ -54,13 +57,29 @@ bool make_writable(const link_map& object) {
 
 void run(const link_map& object, const Held& constructors, const ProgramArguments& given) {
   const auto call = [&](std::uintptr_t address) {
-    reinterpret_cast<Function>(address)(given.count, given.strings, given.environment);
+    call_from_its_object(reinterpret_cast<const void*>(address),
+                         {static_cast<std::uint64_t>(given.count), as_word(given.strings),
+                          as_word(given.environment)});
   };
   if (constructors.init != 0) call(object.l_addr + constructors.init);
   const ElfW(Dyn)* const array = find_entry(object, DT_INIT_ARRAY);
   if (array == nullptr) return;
   const auto* const functions = reinterpret_cast<const std::uintptr_t*>(object.l_addr + array->d_un.d_ptr);
   for (std::size_t i = 0; i < constructors.array_bytes / sizeof *functions; ++i) call(functions[i]);
+}
+
+void run_destructors_of(const link_map& object) {
+  const auto call = [&](std::uintptr_t address) {
+    call_from_its_object(reinterpret_cast<const void*>(address), {});
+  };
+  const ElfW(Dyn)* const array = find_entry(object, DT_FINI_ARRAY);
+  const ElfW(Dyn)* const bytes = find_entry(object, DT_FINI_ARRAYSZ);
+  if (array != nullptr && bytes != nullptr) {
+    const auto* const functions = reinterpret_cast<const std::uintptr_t*>(object.l_addr + array->d_un.d_ptr);
+    for (std::size_t i = bytes->d_un.d_val / sizeof *functions; i > 0; --i) call(functions[i - 1]);
+  }
+  const ElfW(Dyn)* const last = find_entry(object, DT_FINI);
+  if (last != nullptr) call(object.l_addr + last->d_un.d_ptr);
 }
 
 // Behind the objects that it needs; a circle is entered where it is met.
@@ -126,6 +145,13 @@ void run_constructors(const std::vector<link_map*>& objects, const ProgramArgume
     const Held constructors = *found;
     *found = {};
     run(*object, constructors, arguments);
+  }
+}
+
+void run_destructors(const std::vector<link_map*>& objects) {
+  const Order order(objects);
+  for (auto object = order.result().rbegin(); object != order.result().rend(); ++object) {
+    run_destructors_of(**object);
   }
 }
 

@@ -30,4 +30,7 @@ void forget_constructors(const link_map* object) noexcept;
 // They may load further libraries.
 void run_constructors(const std::vector<link_map*>& objects, const ProgramArguments& arguments);
 
+// Runs the destructors of these objects (DT_FINI_ARRAY, DT_FINI), as the dynamic linker would at exit().
+void run_destructors(const std::vector<link_map*>& objects);
+
 }  // namespace musubi::image

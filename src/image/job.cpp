@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -19,6 +20,7 @@
 #include "omp/process.h"
 #include "omp/shared_memory.h"
 #include "os/clock.h"
+#include "os/sleep.h"
 #include "runtime/join_job.h"
 
 namespace musubi::image {
@@ -61,13 +63,14 @@ void leave_preloading() {
   }
 }
 
-void compare_images(bootstrap::Bootstrap& bootstrap) {
+void compare_images(bootstrap::Bootstrap& bootstrap, std::chrono::nanoseconds start_timeout) {
   auto all = bootstrap.all_gather(image_fingerprint());
   if (!all) refuse(status_of_refusal, all.error().message);
   const std::string difference = fingerprint_difference(all.value());
   if (difference.empty()) return;
-  if (bootstrap.self() == Rank{0}) bootstrap.abort(status_of_refusal, difference);
-  ::pause();  // rank 0 ends the job
+  // Rank 0 speaks for all, unless it sees none.
+  if (bootstrap.self() != Rank{0}) os::sleep_ns(static_cast<std::uint64_t>(start_timeout.count()));
+  bootstrap.abort(status_of_refusal, difference);
 }
 
 // What to add to this host's clock so that it agrees with rank 0's, as well as their clocks of day do: a
@@ -106,7 +109,8 @@ void share_heap(Job& job) {
 }
 
 void start_process_objects(Job& job) {
-  const Result<void> opened = job.descriptors.start(job.runtime);
+  Result<void> opened = job.signals.open();
+  if (opened) opened = job.descriptors.start(job.runtime);
   if (!opened) job.runtime.ending().abort(status_of_refusal, opened.error().message);
   const Result<void> reserved = heap::stream_memory.reserve(job.runtime.self(), job.runtime.ranks());
   if (!reserved) job.runtime.ending().abort(status_of_refusal, reserved.error().message);
@@ -116,7 +120,12 @@ void start_process_objects(Job& job) {
   job.timers.start(job.runtime);
   job.children.start(job.runtime);
   job.keys.start(job.runtime);
+  job.named_semaphores.start(job.runtime, job.mappings);
+  job.threads.start(job.runtime);
   job.far_calls.start(job.runtime);
+  job.exit_handlers.start(job.runtime);
+  const Result<void> kept = job.locales.start(job.runtime);
+  if (!kept) job.runtime.ending().abort(status_of_refusal, kept.error().message);
 }
 
 std::vector<link_map*> private_objects(const LibraryChoice& choice) {
@@ -148,7 +157,7 @@ Job& join_job(const ProgramArguments& arguments) {
   std::unique_ptr<bootstrap::Bootstrap> bootstrap = value_or_refuse(runtime::join_job());
   set_check_prefix(("rank " + std::to_string(bootstrap->self().value)).c_str());
   leave_preloading();
-  compare_images(*bootstrap);
+  compare_images(*bootstrap, settings.start_timeout);
   const std::int64_t clock_offset = clock_offset_ns(*bootstrap);
   auto& descriptors = *new Descriptors;
   const Result<void> reserved =
@@ -164,6 +173,9 @@ Job& join_job(const ProgramArguments& arguments) {
            .release();
   prepare_for_children();
   job_of_process = new Job(runtime, descriptors, *new Streams, *new Attributes, std::move(choice), arguments);
+  for (const link_map* object : private_objects(job_of_process->choice)) {
+    job_of_process->library_locks.note(*object);
+  }
   start_process_objects(*job_of_process);
   share_heap(*job_of_process);
   if (program_has_code_on_stacks()) runtime.memory().allow_code(runtime.memory().layout().stacks_base);

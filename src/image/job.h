@@ -14,12 +14,17 @@
 #include "image/attributes.h"
 #include "image/children.h"
 #include "image/descriptors.h"
+#include "image/exit_handlers.h"
 #include "image/far_calls.h"
 #include "image/held_constructors.h"
 #include "image/library_choice.h"
+#include "image/library_locks.h"
+#include "image/locales.h"
 #include "image/mappings.h"
+#include "image/named_semaphores.h"
 #include "image/signals.h"
 #include "image/streams.h"
+#include "image/thread_calls.h"
 #include "image/thread_keys.h"
 #include "image/timers.h"
 #include "runtime/runtime.h"
@@ -47,8 +52,13 @@ struct Job {
   Timers timers;
   Children children;
   ThreadKeys keys;
+  NamedSemaphores named_semaphores;
+  ThreadCalls threads;
   FarCalls far_calls;
+  ExitHandlers exit_handlers;
+  Locales locales;
   LibraryChoice choice;
+  LibraryLocks library_locks;
   ProgramArguments arguments;
   // From here on static data is shared: constructors of the program and its libraries run behind that.
   bool program_runs = false;

@@ -14,4 +14,7 @@ inline constexpr std::size_t search_table = runtime::Words::count - 2;
 // Ranks that have made children, by bit (ranks beyond 63 share the last).
 inline constexpr std::size_t ranks_with_children = runtime::Words::count - 3;
 
+// Where strtok goes on.
+inline constexpr std::size_t rest_of_text = runtime::Words::count - 4;
+
 }  // namespace musubi::image::job_words

@@ -153,6 +153,7 @@ void take_in(Job& job, const Load& load, bool own_bytes_win) {
   next_place = round_up(next_place);
   for (link_map* object : load.objects()) {
     if (!job.choice.is_shared(*object)) {
+      job.library_locks.note(*object);
       kept.push_back(object);
       continue;
     }

@@ -142,7 +142,7 @@ Result<void> install_linker_hooks() {
   const Error unknown{"this dynamic linker is not one that can be watched"};
   if (map == nullptr || change == nullptr) return unknown;
   const auto begin = reinterpret_cast<std::uintptr_t>(code.data());
-  auto memory = atomics::map_near({begin, begin + code.size()}, page, reach, {});
+  auto memory = atomics::FreeMemory({}).map_near({begin, begin + code.size()}, page, reach);
   if (!memory) return memory.error();
   std::uint8_t* const stub = memory.value();
   std::memcpy(stub, map_stub, sizeof map_stub);

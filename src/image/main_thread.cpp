@@ -16,6 +16,7 @@
 #include "omp/process.h"
 #include "os/binding.h"
 #include "os/signal_calls.h"
+#include "runtime/held_handlers.h"
 #include "runtime/waiting.h"
 
 namespace musubi::image {
@@ -39,13 +40,27 @@ void run_shared_constructors(const Program& program) {
   if (program.initialiser != nullptr) program.initialiser(program.argument_count, program.arguments, environ);
 }
 
+// Any way out of main but pthread_exit ends the process.
+void tell_end_of_main(void*) {
+  current_job()->signals.end_watch();
+}
+
+void note_end_of_main(const Job& job) {
+  pthread_key_t key;
+  const int error = ::pthread_key_create(&key, tell_end_of_main);
+  MUSUBI_CHECK(error == 0, "pthread_key_create: error %d", error);
+  ::pthread_setspecific(key, &job);
+}
+
 void* run_on_shared_stack(void* given) {
   Program& program = *static_cast<Program*>(given);
   program.job.runtime.threads().attach();
   program.job.main_thread.store(::gettid());
+  note_end_of_main(program.job);
+  if (program.job.is_first_rank()) runtime::HandlersHeldBack::note_main();
   omp::adopt_main_thread(program.stack, __builtin_frame_address(0));
   if (!program.job.is_first_rank()) leave_worker(omp::worker_main().status);
-  omp::set_before_region([] { current_job()->attributes.tell_formats(); });
+  omp::set_before_region([] { current_job()->attributes.tell_what_main_set(); });
   tell_stack_of_main(__builtin_frame_address(0));
   run_shared_constructors(program);
   std::exit(program.main(program.argument_count, program.arguments, environ));
@@ -82,16 +97,19 @@ void run_program(Job& job, Main main, Initialiser initialiser, int argument_coun
   // main may use anywhere what getenv finds. Calls from other ranks change the environment of the other
   // ranks; these calls keep away from shared memory.
   if (job.is_first_rank()) environ = copy_strings(environ);
+  job.attributes.note_environment();
   patch_atomics(job);
   prepare_library_loads(job);
   job.runtime.memory().share_globals();
   job.program_runs = true;
+  if (job.is_first_rank()) run_handlers_at_exit();
   Program program{
       job, main, argument_count, copy_strings(arguments), initialiser, job.runtime.threads().take_stack()};
   const pthread_t thread = start_thread(program);
   leave_signals_to_others();
   os::unbind_thread();
   runtime::close_wait_record();  // main is another thread
+  job.signals.watch();
   ::pthread_join(thread, nullptr);
   // main has called pthread_exit: any other way out ends the process.
   wait_for_program_threads();

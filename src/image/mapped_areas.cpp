@@ -8,9 +8,11 @@
 namespace musubi::image {
 
 std::optional<MappedAreas::Area> MappedAreas::at(const void* address) const noexcept {
+  const auto place = reinterpret_cast<std::uintptr_t>(address);
+  if (place < lowest_.load() || place >= highest_.load()) return std::nullopt;
   const Held hold(lock_);
   for (const Area& area : areas_) {
-    if (reinterpret_cast<std::uintptr_t>(address) - area.begin < area.end - area.begin) return area;
+    if (place - area.begin < area.end - area.begin) return area;
   }
   return std::nullopt;
 }
@@ -18,6 +20,8 @@ std::optional<MappedAreas::Area> MappedAreas::at(const void* address) const noex
 void MappedAreas::note(const Area& area) {
   forget(area.begin, area.end - area.begin);
   const Held hold(lock_);
+  lowest_ = std::min(lowest_.load(), area.begin);
+  highest_ = std::max(highest_.load(), area.end);
   areas_.push_back(area);
 }
 

@@ -1,6 +1,7 @@
 // The addresses of this process that are mappings of files, and the owner of each.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,7 +22,7 @@ class MappedAreas {
     bool is_private;  // MAP_PRIVATE
   };
 
-  // The area that holds `address`.
+  // The area that holds `address`. Takes no lock where there has never been one near.
   std::optional<Area> at(const void* address) const noexcept;
   // In the place of what was noted there.
   void note(const Area& area);
@@ -30,7 +31,8 @@ class MappedAreas {
 
  private:
   mutable Mutex lock_;
-  std::vector<Area> areas_ MUSUBI_GUARDED_BY(lock_);  // apart from each other
+  std::atomic<std::uintptr_t> lowest_{UINTPTR_MAX}, highest_{0};  // of all areas so far
+  std::vector<Area> areas_ MUSUBI_GUARDED_BY(lock_);              // apart from each other
 };
 
 }  // namespace musubi::image

@@ -41,6 +41,8 @@ class Mappings final : private runtime::Procedure {
   int unlock(const void* address, std::size_t bytes) noexcept;
   void* attach(int segment, const void* wanted, int flags) noexcept;
   int detach(const void* address) noexcept;
+  // Whether a file is mapped there, at all ranks. Any thread; signal-safe where none is.
+  bool is_in_file(const void* address) const noexcept { return files_.covers(address); }
   // sbrk(2).
   void* move_break(std::intptr_t bytes) noexcept { return break_.move(bytes); }
   // brk(2).

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "atomics/fault.h"
+#include "atomics/function_ranges.h"
 #include "atomics/kept_scans.h"
 #include "atomics/load_spins.h"
 #include "atomics/patch.h"
 #include "atomics/site.h"
 #include "image/fork.h"
 #include "image/loaded_objects.h"
+#include "image/refused_call.h"
 #include "omp/open_singles.h"
 #include "omp/thread.h"
 #include "os/fault_context.h"
@@ -169,7 +171,8 @@ Result<atomics::ObjectScan> scan_object(runtime::Runtime& runtime, const link_ma
                [&](const dl_phdr_info& info) { identity = atomics::identity_of(info, path_of(object)); });
   const atomics::KeptScans kept = kept_scans(runtime);
   if (auto found = kept.find(identity, code.value())) return std::move(*found);
-  atomics::ObjectScan result{atomics::find_sites(code.value()), false};
+  const auto functions = [&] { return atomics::functions_of(path_of(object), object.l_addr); };
+  atomics::ObjectScan result{atomics::find_sites(code.value(), functions), false};
   for (const atomics::CodeRange& range : code.value()) {
     runtime.counters().add(trace::Counter::scanned_bytes, range.bytes);
     result.has_load_spins = result.has_load_spins ||
@@ -177,6 +180,15 @@ Result<atomics::ObjectScan> scan_object(runtime::Runtime& runtime, const link_ma
   }
   kept.keep(identity, code.value(), result);
   return result;
+}
+
+// Said where it happens, because such a program would be wrong without a word.
+void tell_undecided(const Job& job, const atomics::Scan& scan, const link_map& object) {
+  if (scan.undecided == 0 || !job.is_first_rank()) return;
+  report_refused_call(std::to_string(scan.undecided) + " places in " + path_of(object) +
+                          " look like atomic operations near data, and are left as they are: if they are "
+                          "code, they lose counts",
+                      "keep symbols or unwind tables in that file, which tell code from data");
 }
 
 // A fence of libatomic ends a store of 16 bytes. A program that never makes one has no use for order, though
@@ -203,11 +215,13 @@ Result<void> patch_all(Job& job) {
   if (const auto attached = atomics::attach(sink, ranges.value()); !attached) return attached.error();
   serve_signals(job.runtime, ranges.value());
   bool has_fences = false, has_waits = false;
+  atomics::FreeMemory free(ranges.value());
   for (const link_map* object : linked_objects()) {
     if (!job.choice.is_shared(*object)) continue;
     auto found = scan_object(job.runtime, *object);
     if (!found) return found.error();
-    auto patched = atomics::patch(found.value().scan);
+    tell_undecided(job, found.value().scan, *object);
+    auto patched = atomics::patch(found.value().scan, free);
     if (!patched) return patched.error();
     has_fences = has_fences || (patched.value().fences != 0 && !fences_are_calls(*object));
     has_waits = has_waits || found.value().has_load_spins || imports_waits(*object);
@@ -232,9 +246,13 @@ void patch_library(Job& job, const link_map& library, std::uintptr_t& next) {
   if (job.runtime.memory().is_one()) return;
   auto found = scan_object(job.runtime, library);
   if (!found) job.runtime.ending().abort(1, found.error().message);
+  tell_undecided(job, found.value().scan, library);
   const std::size_t bytes = atomics::room_for(found.value().scan);
   if (bytes == 0) return;
-  auto patched = atomics::patch(found.value().scan, next);
+  auto ranges = shared_ranges(job.runtime);
+  if (!ranges) job.runtime.ending().abort(1, ranges.error().message);
+  atomics::FreeMemory free(ranges.value());
+  auto patched = atomics::patch(found.value().scan, free, next);
   if (!patched) job.runtime.ending().abort(1, patched.error().message);
   next += bytes;
   if (patched.value().fences != 0) job.runtime.synchronization().expect_flags();

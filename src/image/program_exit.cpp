@@ -1,12 +1,16 @@
 #include "image/program_exit.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
+#include <vector>
 
+#include "image/fork.h"
+#include "image/held_constructors.h"
 #include "image/job.h"
 #include "image/real_function.h"
 #include "omp/process.h"
@@ -34,6 +38,22 @@ Job* job_to_end() noexcept {
   return job;
 }
 
+void run_handlers(int status, void*) {
+  job_of_memory()->exit_handlers.run(ExitHandlers::List::exit, status);
+}
+
+// Of objects that the calling thread has for itself.
+void destroy_thread_objects() noexcept {
+  const auto destroy = reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, "__call_tls_dtors"));
+  if (destroy != nullptr) destroy();
+}
+
+void destroy_shared_objects(const Job& job) {
+  std::vector<link_map*> objects = linked_objects();
+  std::erase_if(objects, [&](const link_map* object) { return !job.choice.is_shared(*object); });
+  run_destructors(objects);
+}
+
 // Runs behind all other handlers, and before the C library writes its buffers.
 void end_of_handlers(int status, void*) {
   end_job(status & status_mask);
@@ -44,6 +64,10 @@ void end_of_handlers(int status, void*) {
 void register_end_of_job() noexcept {
   process_of_job = process_id();
   ::on_exit(end_of_handlers, nullptr);
+}
+
+void run_handlers_at_exit() noexcept {
+  ::on_exit(run_handlers, nullptr);
 }
 
 void end_job(int status) noexcept {
@@ -65,7 +89,17 @@ void leave_job(int status) noexcept {
   if (Job* const job = job_to_end()) job->runtime.ending().leave(status);
 }
 
+void leave_quickly(int status) noexcept {
+  current_job()->exit_handlers.run(ExitHandlers::List::quick_exit, status);
+  leave_job(status & status_mask);
+  exit_process(status);
+}
+
 void leave_other_rank(int status) noexcept {
+  Job& job = *current_job();
+  destroy_thread_objects();
+  job.exit_handlers.run(ExitHandlers::List::exit, status);
+  destroy_shared_objects(job);
   std::fflush(nullptr);
   leave_job(status & status_mask);
   exit_process(status);

@@ -6,10 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 
 #include "base/check.h"
 #include "image/job.h"
 #include "image/real_function.h"
+#include "image/thread_calls.h"
+#include "image/thread_stacks.h"
+#include "omp/thread.h"
 #include "os/binding.h"
 #include "os/futex.h"
 
@@ -22,6 +26,7 @@ constinit std::atomic<std::uint32_t> running{0};
 struct Start {
   ThreadStart function;
   void* argument;
+  std::optional<runtime::ThreadStack> stack;
 };
 
 void thread_has_ended() {
@@ -53,6 +58,9 @@ void end_after(std::uintptr_t rounds) {
 void end_thread(void* rounds) {
   const auto left = reinterpret_cast<std::uintptr_t>(rounds) - 1;
   if (left != 0) return end_after(left);
+  // For a thread of another rank that joins this one.
+  const pthread_t self = ::pthread_self();
+  if (is_joinable(self)) current_job()->runtime.synchronization().release(channel_of(self));
   current_job()->runtime.threads().detach();
   thread_has_ended();
 }
@@ -66,7 +74,9 @@ void attach() {
 void* run_attached(void* given) {
   const Start start = *static_cast<Start*>(given);
   delete static_cast<Start*>(given);
+  if (start.stack) note_thread_on(*start.stack);
   attach();
+  if (start.stack) omp::adopt_stack(*start.stack, __builtin_frame_address(0));
   return start.function(start.argument);
 }
 
@@ -79,25 +89,43 @@ int create_plain_thread(pthread_t* thread, const pthread_attr_t* attributes, Thr
   return create(thread, attributes, start, argument);
 }
 
-int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
-                          void* argument) {
-  if (current_job() == nullptr) return create_plain_thread(thread, attributes, start, argument);
-  auto* const given = new Start{start, argument};
+namespace {
+
+int create_counted(pthread_t* thread, const pthread_attr_t* attributes, const Start& start) {
+  auto* const given = new Start(start);
   running.fetch_add(1);
   current_job()->runtime.threads().add_outsider();
   const os::Unbound unbound;
-  const int error = create_plain_thread(thread, attributes, run_attached, given);
+  const int error = start.stack ? create_on_stack(*start.stack, thread, attributes, run_attached, given)
+                                : create_plain_thread(thread, attributes, run_attached, given);
   if (error != 0) {
+    if (start.stack) give_back_stack(*start.stack);
     thread_has_ended();
     delete given;
   }
   return error;
 }
 
+}  // namespace
+
+int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
+                          void* argument) {
+  if (current_job() == nullptr) return create_plain_thread(thread, attributes, start, argument);
+  return create_counted(thread, attributes, {start, argument, take_stack_for(attributes)});
+}
+
+int create_private_thread(pthread_t* thread, ThreadStart start, void* argument) {
+  return create_counted(thread, nullptr, {start, argument, {}});
+}
+
 void begin_program_thread() {
   running.fetch_add(1);
   current_job()->runtime.threads().add_outsider();
   attach();
+}
+
+bool has_program_threads() noexcept {
+  return running.load() != 0;
 }
 
 void wait_for_program_threads() {

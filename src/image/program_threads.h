@@ -1,5 +1,5 @@
-// Threads that the program makes itself, with pthread_create or thrd_create. They keep private stacks, but
-// may touch shared memory, so each is attached to the runtime while it runs.
+// Threads that the program makes itself, with pthread_create or thrd_create. They may touch shared memory, so
+// each is attached to the runtime while it runs.
 #pragma once
 
 #include <pthread.h>
@@ -11,6 +11,8 @@ using ThreadStart = void* (*)(void*);
 // As pthread_create(3), the thread being attached around `start`; before the job stands, plainly so.
 int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
                           void* argument);
+// The same for a thread of ours that works for the program, on a private stack.
+int create_private_thread(pthread_t* thread, ThreadStart start, void* argument);
 // As pthread_create(3), for our own threads.
 int create_plain_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
                         void* argument);
@@ -18,6 +20,8 @@ int create_plain_thread(pthread_t* thread, const pthread_attr_t* attributes, Thr
 // Makes a thread that the C library made for the program, and that calls this first, one of the above.
 void begin_program_thread();
 
+// Whether there are any. Any thread.
+bool has_program_threads() noexcept;
 // Blocks until none of these threads is left.
 void wait_for_program_threads();
 

@@ -16,5 +16,9 @@ inline constexpr runtime::ProcedureId timers{24};
 inline constexpr runtime::ProcedureId children{25};
 inline constexpr runtime::ProcedureId thread_keys{26};
 inline constexpr runtime::ProcedureId far_calls{27};
+inline constexpr runtime::ProcedureId threads{28};
+inline constexpr runtime::ProcedureId named_semaphores{29};
+inline constexpr runtime::ProcedureId exit_handlers{30};
+inline constexpr runtime::ProcedureId locales{31};
 
 }  // namespace musubi::image::procedures

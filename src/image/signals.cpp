@@ -57,7 +57,9 @@ void enter_handler(int signal, siginfo_t* information, void* context) {
   const int kept_errno = errno;
   const bool leaves = is_for_first_rank(signal, *information);
   errno = kept_errno;
-  if (leaves || runtime::HandlersHeldBack::postpone(signal)) return;
+  if (leaves ||
+      runtime::HandlersPostponed::postpone(signal, *information, *static_cast<ucontext_t*>(context)))
+    return;
   if (Job* const job = current_job()) job->runtime.synchronization().run_between_regions();
   errno = kept_errno;
   vm::FaultHandler::installed()->user_signals().run_handler(signal, information, context);
@@ -112,12 +114,6 @@ bool reports_an_end([[maybe_unused]] const void* handler) {
 #endif
 }
 
-int send_to_own_thread(pthread_t thread, int signal) noexcept {
-  using Send = int (*)(pthread_t, int);
-  static const auto next = reinterpret_cast<Send>(next_definition("pthread_kill"));
-  return next(thread, signal);
-}
-
 }  // namespace
 
 void Signals::start(runtime::Runtime& runtime) {
@@ -127,6 +123,17 @@ void Signals::start(runtime::Runtime& runtime) {
   vm::UserSignals& signals = vm::FaultHandler::installed()->user_signals();
   signals.set_entry(&enter_handler);
   signals.set_judge_of_ends(&reports_an_end);
+}
+
+void Signals::watch() {
+  if (runtime_->ranks() == 1) return;
+  watch_.watch(*runtime_, [](const siginfo_t& signal) {
+    if (is_for_first_rank(signal.si_signo, signal)) return;  // which gets it, too
+    Message message{};
+    message.request = Request::forward;
+    message.information = signal;
+    current_job()->signals.ask(Rank{0}, message);
+  });
 }
 
 void Signals::spread(int signal, const struct sigaction& action) noexcept {
@@ -171,21 +178,6 @@ int Signals::send_to_thread(pid_t thread, int signal) noexcept {
   return error;
 }
 
-int Signals::send_to_thread(pthread_t thread, int signal) noexcept {
-  const runtime::Layout& layout = runtime_->memory().layout();
-  const std::uintptr_t place = static_cast<std::uintptr_t>(thread) - layout.stacks_base;
-  const std::size_t bytes_per_rank = layout.stack_slot_bytes * layout.stack_slots_per_rank;
-  const Rank rank{static_cast<std::uint32_t>(place / bytes_per_rank)};
-  if (place >= bytes_per_rank * runtime_->ranks() || rank == runtime_->self()) {
-    return send_to_own_thread(thread, signal);
-  }
-  Message message{};
-  message.request = Request::send_to_thread;
-  message.signal = signal;
-  message.thread = thread;
-  return ask(rank, message);
-}
-
 runtime::Answer Signals::run(Rank, std::span<const std::byte> request, std::span<std::byte>) noexcept {
   Message message;
   MUSUBI_CHECK(request.size() == sizeof message);
@@ -196,11 +188,11 @@ runtime::Answer Signals::run(Rank, std::span<const std::byte> request, std::span
               0};
     case Request::send_to_process:
       return {send_here(message.signal, message.has_value ? &message.value : nullptr), 0};
+    case Request::forward:
+      watch_.send(message.information);
+      return {};
     case Request::send_to_thread_id:
       return {error_of(os::system_call(SYS_tgkill, own_process(), message.thread_id, message.signal)), 0};
-    case Request::send_to_thread:
-      // The thread's own data is pinned to its rank: this one may read it.
-      return {send_to_own_thread(message.thread, message.signal), 0};
   }
   __builtin_unreachable();
 }

@@ -44,8 +44,8 @@ struct Job {
   const std::size_t
       nested_task_bytes_max;  // of a thread's stack, by tasks inside tasks: then they are put off
   UnreleasedSingles unreleased_singles;
-  void (*before_region)() = nullptr;         // process.h
-  std::atomic<std::uint64_t> task_marks{0};  // handed out on this rank so far
+  void (*before_region)() = nullptr;    // process.h
+  std::atomic<std::uint64_t> marks{0};  // of tasks and threads, handed out on this rank so far
 
  private:
   [[noreturn]] static void refuse_outside(const char* construct);

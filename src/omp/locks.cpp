@@ -47,10 +47,10 @@ LockId Locks::at(const void* variable, LockUnit unit) {
 // `owner`: 0 for a lock of the job.
 LockId Locks::at_all_ranks(const void* variable, LockUnit unit, std::uint64_t owner) {
   using runtime::Synchronization;
-  const auto shift = static_cast<unsigned>(unit);
-  const std::uint64_t unit_number = reinterpret_cast<std::uintptr_t>(variable) >> shift;
+  const std::uint64_t unit_number = reinterpret_cast<std::uintptr_t>(variable) >> shift_of(unit);
   const std::uint64_t piece = unit_number / Synchronization::locks_of_piece;
-  const std::uint64_t place = place_of(piece | std::uint64_t{shift} << 40 | owner << 48);
+  const std::uint64_t place =
+      place_of(piece | std::uint64_t{static_cast<std::uint8_t>(unit)} << 40 | owner << 48);
   // One to one. Locks at regular distances get numbers without a common divisor, so all ranks are homes.
   std::uint64_t index = unit_number % Synchronization::locks_of_piece;
   for (const unsigned bits : {1, 2, 4}) index ^= index >> bits;
@@ -82,17 +82,23 @@ std::uint64_t Locks::place_of(std::uint64_t piece) {
 
 namespace {
 
-// Of the task that the calling thread runs: different for any two tasks of the job.
-std::uint64_t owner_mark() {
-  Task& task = current_task();
-  if (task.mark == 0) {
+std::uint64_t mark_of(std::uint64_t& given) {
+  if (given == 0) {
     Job& job = Job::require("an OpenMP lock");
-    task.mark = (job.task_marks.fetch_add(1, std::memory_order_relaxed) + 1) | std::uint64_t{job.self} << 48;
+    given = (job.marks.fetch_add(1, std::memory_order_relaxed) + 1) | std::uint64_t{job.self} << 48;
   }
-  return task.mark;
+  return given;
 }
 
 }  // namespace
+
+std::uint64_t task_mark() {
+  return mark_of(current_task().mark);
+}
+
+std::uint64_t thread_mark() {
+  return mark_of(this_thread().mark);
+}
 
 void set_lock(const void* lock, LockUnit unit) {
   Locks& locks = Job::require("an OpenMP lock").locks;
@@ -114,18 +120,22 @@ void initialise_nest_lock(NestLockWord& word) {
   word.owner = 0;
 }
 
-void set_nest_lock(NestLockWord& word, LockUnit unit) {
-  if (__atomic_load_n(&word.owner, __ATOMIC_RELAXED) != owner_mark()) {
+bool holds_nest_lock(const NestLockWord& word, std::uint64_t mark) {
+  return __atomic_load_n(&word.owner, __ATOMIC_RELAXED) == mark;
+}
+
+void set_nest_lock(NestLockWord& word, LockUnit unit, std::uint64_t mark) {
+  if (!holds_nest_lock(word, mark)) {
     set_lock(&word, unit);
-    __atomic_store_n(&word.owner, owner_mark(), __ATOMIC_RELAXED);
+    __atomic_store_n(&word.owner, mark, __ATOMIC_RELAXED);
   }
   ++word.depth;
 }
 
-std::uint32_t test_nest_lock(NestLockWord& word, LockUnit unit) {
-  if (__atomic_load_n(&word.owner, __ATOMIC_RELAXED) != owner_mark()) {
+std::uint32_t test_nest_lock(NestLockWord& word, LockUnit unit, std::uint64_t mark) {
+  if (!holds_nest_lock(word, mark)) {
     if (!test_lock(&word, unit)) return 0;
-    __atomic_store_n(&word.owner, owner_mark(), __ATOMIC_RELAXED);
+    __atomic_store_n(&word.owner, mark, __ATOMIC_RELAXED);
   }
   return ++word.depth;
 }

@@ -16,8 +16,16 @@ inline constexpr std::uint32_t atomic = 1;
 inline constexpr std::uint32_t first_at_address = runtime::Synchronization::lock_count;
 }  // namespace lock_ids
 
-// Bytes by which two locks of one kind lie apart at least, as a power of two.
-enum class LockUnit : std::uint8_t { word = 2, nest_lock = 4, mutex = 5 };
+// Kinds of locks, and bytes by which two of one kind lie apart at least: the low bits are a power of two.
+enum class LockUnit : std::uint8_t {
+  word = 2,
+  nest_lock = 4,
+  mutex = 5,
+  waiting_writer = 8 | 5,  // besides a mutex at the same place
+};
+constexpr unsigned shift_of(LockUnit unit) {
+  return static_cast<unsigned>(unit) & 7;
+}
 
 class Locks {
  public:
@@ -54,9 +62,10 @@ class Locks {
 // omp_lock_t as it lies in the program's memory. Its bytes are not used: the lock is known by its address.
 using LockWord = std::uint32_t;
 
-// omp_nest_lock_t: 16 bytes. The owner is a task, not a thread: every explicit task and every implicit one
-// has its mark. `owner` and `depth` are written by the holder only. A stale `owner` never equals the reader's
-// mark: no mark is used twice, and each task clears what it wrote before it lets go.
+// omp_nest_lock_t: 16 bytes. Its owner is a task, not a thread: every explicit task and every implicit one
+// has its mark. POSIX's recursive mutexes lie in memory in the same way; their owner is a thread. `owner` and
+// `depth` are written by the holder only. A stale `owner` never equals the reader's mark: no mark is used
+// twice, and each owner clears what it wrote before it lets go.
 struct NestLockWord {
   LockWord unused;
   std::uint32_t depth;
@@ -73,11 +82,20 @@ void set_lock(const void* lock, LockUnit unit = LockUnit::word);
 bool test_lock(const void* lock, LockUnit unit = LockUnit::word);
 void unset_lock(const void* lock, LockUnit unit = LockUnit::word);
 
+// Different for any two tasks of the job: of the one that the calling thread runs.
+std::uint64_t task_mark();
+// Different for any two threads of the job, and from marks of tasks: of the calling thread.
+std::uint64_t thread_mark();
+
 void initialise_nest_lock(NestLockWord& word);
-void set_nest_lock(NestLockWord& word, LockUnit unit = LockUnit::nest_lock);
-// Result: the new depth, 0 when another task holds the lock.
-std::uint32_t test_nest_lock(NestLockWord& word, LockUnit unit = LockUnit::nest_lock);
+// `mark`: of the owner.
+void set_nest_lock(NestLockWord& word, LockUnit unit = LockUnit::nest_lock, std::uint64_t mark = task_mark());
+// Result: the new depth, 0 when another one holds the lock.
+std::uint32_t test_nest_lock(NestLockWord& word, LockUnit unit = LockUnit::nest_lock,
+                             std::uint64_t mark = task_mark());
 void unset_nest_lock(NestLockWord& word, LockUnit unit = LockUnit::nest_lock);
+// Whether the owner with this mark holds the lock.
+bool holds_nest_lock(const NestLockWord& word, std::uint64_t mark);
 
 // The lock behind a handle lies in memory that all ranks reach.
 void initialise_nest_lock(NestLockHandle& handle);

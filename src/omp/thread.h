@@ -72,6 +72,7 @@ struct Thread {
   bool forks = false;    // the thread that runs main: the one that opens teams over the ranks
   ImplicitTask initial;  // task of a thread outside all regions
   bool initialised = false;
+  std::uint64_t mark = 0;  // as an owner of locks; 0: none yet
   os::YieldMeter yields;
   // doacross: the extents of the inner loops of the nest that the thread is in; private to the process.
   std::uint64_t* inner_extents = nullptr;

@@ -79,6 +79,10 @@ int set_signal_action(int signal, const struct sigaction* action, struct sigacti
 #error "say here how a handler is installed without the C library's sigaction, which the runtime interposes"
 #endif
 
+const void* end_of_handlers() noexcept {
+  return reinterpret_cast<const void*>(&musubi_return_from_signal);
+}
+
 SignalBits set_signal_mask(int how, SignalBits bits) noexcept {
   SignalBits before = 0;
   system_call(SYS_rt_sigprocmask, how, as_argument(&bits), as_argument(&before), sizeof bits);

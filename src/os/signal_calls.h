@@ -22,6 +22,8 @@ sigset_t signal_set(SignalBits bits) noexcept;
 int set_signal_action(int signal, const struct sigaction* action, struct sigaction* old) noexcept;
 // As sigprocmask(2) for the calling thread. Result: the mask before.
 SignalBits set_signal_mask(int how, SignalBits bits) noexcept;
+// Where the kernel returns to from a handler: unwinders know this code.
+const void* end_of_handlers() noexcept;
 // Sends `signal` to the calling thread.
 void raise_signal(int signal) noexcept;
 

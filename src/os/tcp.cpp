@@ -13,9 +13,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "os/own_files.h"
@@ -46,8 +48,12 @@ void set_option(int socket, int level, int name, int value) noexcept {
   system_call(SYS_setsockopt, socket, level, name, as_argument(&value), sizeof value);
 }
 
-bool is_of_other_hosts(const sockaddr& address) noexcept {
-  if (address.sa_family == AF_INET) return true;
+bool is_of_other_hosts(const sockaddr& address, bool is_named) noexcept {
+  constexpr std::uint32_t link_local = 0xa9fe0000, link_local_mask = 0xffff0000;  // 169.254/16
+  if (address.sa_family == AF_INET) {
+    const std::uint32_t number = ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr);
+    return is_named || (number & link_local_mask) != link_local;
+  }
   if (address.sa_family != AF_INET6) return false;
   return !IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
 }
@@ -79,7 +85,13 @@ Result<FileDescriptor> listen_at_port(const SocketAddress& address) {
       ::listen(socket.number(), waiting_connections_max) != 0) {
     return Error{cause()};
   }
+  set_option(socket.number(), IPPROTO_TCP, TCP_DEFER_ACCEPT, 1);
   return socket;
+}
+
+std::span<const std::uint8_t> number_of(const SocketAddress& address) noexcept {
+  if (address.any.sa_family != AF_INET) return address.v6.sin6_addr.s6_addr;
+  return {reinterpret_cast<const std::uint8_t*>(&address.v4.sin_addr), sizeof address.v4.sin_addr};
 }
 
 class Text {
@@ -124,6 +136,22 @@ bool SocketAddress::is_at_address_of(const SocketAddress& other) const noexcept 
          v6.sin6_scope_id == other.v6.sin6_scope_id;
 }
 
+unsigned SocketAddress::common_bits(const SocketAddress& other) const noexcept {
+  if (any.sa_family != other.any.sa_family || any.sa_family == AF_UNSPEC) return 0;
+  const std::span<const std::uint8_t> one = number_of(*this), two = number_of(other);
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    const auto differs = static_cast<std::uint8_t>(one[i] ^ two[i]);
+    if (differs != 0) return static_cast<unsigned>(8 * i) + static_cast<unsigned>(std::countl_zero(differs));
+  }
+  return static_cast<unsigned>(8 * one.size());
+}
+
+std::uint32_t SocketAddress::hash() const noexcept {
+  std::uint32_t hash = 2166136261;  // FNV-1a
+  for (const std::uint8_t byte : number_of(*this)) hash = (hash ^ byte) * 16777619;
+  return hash;
+}
+
 // inet_ntop is not signal-safe.
 std::size_t SocketAddress::write(char (&buffer)[text_bytes_max]) const noexcept {
   Text text(buffer);
@@ -155,11 +183,12 @@ Result<std::vector<SocketAddress>> addresses_of_network(std::string_view network
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(all, &::freeifaddrs);
   std::vector<SocketAddress> found;
   for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr || !is_of_other_hosts(*each->ifa_addr)) continue;
-    const bool wanted = name.empty()
-                            ? (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_LOOPBACK) == 0
-                            : name == each->ifa_name;
-    if (wanted) found.push_back(address_of(*each->ifa_addr));
+    if (each->ifa_addr == nullptr || !is_of_other_hosts(*each->ifa_addr, !name.empty())) continue;
+    // Of linux/if.h, which excludes net/if.h. IFF_RUNNING follows up to a second later.
+    constexpr unsigned has_carrier = 1u << 16;
+    const bool is_of_use =
+        (each->ifa_flags & (IFF_UP | has_carrier | IFF_LOOPBACK)) == (IFF_UP | has_carrier);
+    if (name.empty() ? is_of_use : name == each->ifa_name) found.push_back(address_of(*each->ifa_addr));
   }
   std::ranges::stable_sort(found, {},
                            [](const SocketAddress& each) { return each.any.sa_family != AF_INET; });
@@ -225,6 +254,16 @@ int begin_connecting(const SocketAddress& to) noexcept {
   return static_cast<int>(answer);
 }
 
+// A datagram's socket needs no port of those that connections use up.
+bool has_address_towards(const SocketAddress& to) noexcept {
+  const auto socket =
+      static_cast<int>(system_call(SYS_socket, to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (socket < 0) return false;
+  const long answer = system_call(SYS_connect, socket, as_argument(&to.any), to.bytes());
+  system_call(SYS_close, socket);
+  return answer != -EADDRNOTAVAIL;
+}
+
 int socket_error(int socket) noexcept {
   int error = 0;
   socklen_t bytes = sizeof error;
@@ -256,13 +295,17 @@ void tune_connection(int socket) noexcept {
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-// Questions to a peer that is asked because nothing is under way end the connection. TCP_USER_TIMEOUT would
+// Questions to a peer that is asked because nothing is under way end the connection. It is the questions that
+// are counted, so `idle` may be long. TCP_USER_TIMEOUT would
 // do so for bytes under way, but also where the peer answers that its process takes none.
-void ask_while_idle(int socket, std::chrono::milliseconds silence_max) noexcept {
+void ask_while_idle(int socket, std::chrono::milliseconds idle,
+                    std::chrono::milliseconds silence_max) noexcept {
   constexpr int questions = 3;
-  const int seconds = std::max(1, static_cast<int>(silence_max.count() / 1000 / (questions + 1)));
-  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
-  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds);
+  const auto seconds = [](std::chrono::milliseconds time) {
+    return std::max(1, static_cast<int>(time.count() / 1000));
+  };
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, seconds(idle));
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, seconds(silence_max / (questions + 1)));
   set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, questions);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
 }

@@ -30,6 +30,11 @@ struct SocketAddress {
   socklen_t bytes() const noexcept { return any.sa_family == AF_INET ? sizeof v4 : sizeof v6; }
   // Whether both are one address, whatever the ports.
   bool is_at_address_of(const SocketAddress& other) const noexcept;
+  // With how many equal bits both addresses begin; those of other families with none. Signal-safe.
+  unsigned common_bits(const SocketAddress& other) const noexcept;
+
+  // Of the address without the port. Signal-safe.
+  std::uint32_t hash() const noexcept;
 
   // As in 10.0.0.1:4000 or [fd00::1]:4000; port 0 is left out. Result: how many of `text` count. Signal-safe.
   static constexpr std::size_t text_bytes_max = 56;
@@ -42,11 +47,13 @@ struct PortRange {
 };
 
 // The addresses by which other hosts may reach this one, without ports: of the interface of this name, of
-// this address itself, or, when `network` is empty, of all interfaces that are up but the loopback. At least
-// one. Link-local addresses do not count.
+// this address itself, or, when `network` is empty, of all interfaces that are up and have a carrier but the
+// loopback. At least one. Link-local addresses do not count, but for those of IPv4 of an interface that is
+// named.
 Result<std::vector<SocketAddress>> addresses_of_network(std::string_view network);
 
-// A socket that listens at `address`, whose port is set to the one that was free.
+// A socket that listens at `address`, whose port is set to the one that was free. The kernel holds back
+// connections on which nothing has come, for a second or more.
 Result<FileDescriptor> listen_at(SocketAddress& address, PortRange ports);
 // The same at all addresses of the host; `port` is set.
 Result<FileDescriptor> listen_everywhere(PortRange ports, std::uint16_t& port);
@@ -56,6 +63,8 @@ int accept_next(int listening, SocketAddress& from) noexcept;
 // Begins to connect. Result: a socket that is writable when that has ended (socket_error says how), or a
 // negative error of the kernel. Signal-safe.
 int begin_connecting(const SocketAddress& to) noexcept;
+// Whether this host has an address from which to reach that one. Signal-safe.
+bool has_address_towards(const SocketAddress& to) noexcept;
 // What went wrong with the socket; 0: nothing. Signal-safe.
 int socket_error(int socket) noexcept;
 // Signal-safe.
@@ -68,9 +77,11 @@ std::uint64_t limit_of_open_files() noexcept;
 
 // Sends small pieces at once. Signal-safe.
 void tune_connection(int socket) noexcept;
-// While nothing is under way the kernel asks the peer's whether it is there. The connection ends when it has
-// not answered for so long: its host or its link is gone. Signal-safe.
-void ask_while_idle(int socket, std::chrono::milliseconds silence_max) noexcept;
+// When nothing was under way for `idle` the kernel asks the peer's whether it is there. The connection ends
+// when that has then not answered for three quarters of `silence_max`: its host or its link is gone.
+// Signal-safe.
+void ask_while_idle(int socket, std::chrono::milliseconds idle,
+                    std::chrono::milliseconds silence_max) noexcept;
 // Whether something is under way, bytes or the question whether the peer takes bytes again, and the peer's
 // kernel has answered nothing for so long. It answers for a process that is stopped. Signal-safe.
 bool is_unanswered(int socket, std::chrono::milliseconds time) noexcept;

@@ -63,27 +63,29 @@ Grants::Waiter** Grants::find(LockKey key) noexcept {
   return link;
 }
 
-void Grants::on_message(Rank from, std::span<const std::byte> body) noexcept {
+const char* Grants::on_message(Rank, std::span<const std::byte> body) noexcept {
   if (body.size() == sizeof(Expiry)) return on_expiry(body);
   LockKey key;
-  MUSUBI_CHECK(body.size() >= sizeof key);
+  if (body.size() < sizeof key) return "its message of a lock is too short";
   std::memcpy(&key, body.data(), sizeof key);
   const std::span<const std::byte> gift = body.subspan(sizeof key);
   lock_.lock();
   Waiter** const link = find(key);
   Waiter* const waiter = *link;
-  MUSUBI_CHECK(waiter != nullptr, "rank %u handed over lock %lx, for which nobody waits", from.value,
-               static_cast<unsigned long>(key.value));
-  *link = waiter->next;
+  const bool is_wanted = waiter != nullptr && gift.size() <= waiter->gift_room.size();
+  if (is_wanted) *link = waiter->next;
   lock_.unlock();
-  MUSUBI_CHECK(gift.size() <= waiter->gift_room.size(), "rank %u gives more than there is room for",
-               from.value);
+  if (!is_wanted) {
+    return waiter == nullptr ? "it hands over a lock for which nobody waits"
+                             : "it gives more with a lock than there is room for";
+  }
   if (!gift.empty()) std::memcpy(waiter->gift_room.data(), gift.data(), gift.size());
   waiter->gift_bytes = gift.size();
   (waiter->expired ? waiter->granted_late : waiter->granted).set();
+  return nullptr;
 }
 
-void Grants::on_expiry(std::span<const std::byte> body) noexcept {
+const char* Grants::on_expiry(std::span<const std::byte> body) noexcept {
   Expiry expiry;
   std::memcpy(&expiry, body.data(), sizeof expiry);
   lock_.lock();
@@ -91,8 +93,8 @@ void Grants::on_expiry(std::span<const std::byte> body) noexcept {
   const bool waits = waiter != nullptr && waiter->serial == expiry.serial && !waiter->expired;
   if (waits) waiter->expired = true;
   lock_.unlock();
-  if (!waits) return;
-  waiter->granted.set();
+  if (waits) waiter->granted.set();
+  return nullptr;
 }
 
 Task<> Grants::expire(fabric::Fabric& fabric, Expiry expiry) {

@@ -52,7 +52,7 @@ class Grants final : public fabric::Listener {
   void expect(Waiter& waiter) noexcept;
   // The waiter got the lock by itself after all. REQUIRES: it can no longer be granted.
   void withdraw(Waiter& waiter) noexcept;
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
 
   // Wakes a waiter of this rank, if it still waits: `granted` is set, `expired` is true, and it stays
   // registered. It comes as a message of the rank to itself, since messages are delivered one at a time: no
@@ -64,7 +64,7 @@ class Grants final : public fabric::Listener {
   static Task<> expire(fabric::Fabric& fabric, Expiry expiry);
 
  private:
-  void on_expiry(std::span<const std::byte> body) noexcept;
+  const char* on_expiry(std::span<const std::byte> body) noexcept;
   Waiter** find(LockKey key) noexcept MUSUBI_REQUIRES(lock_);
 
   SpinLock lock_;

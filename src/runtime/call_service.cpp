@@ -37,8 +37,8 @@ Task<> CallService::send(Rank callee, ProcedureId id, std::span<const std::byte>
                          Question& question) {
   MUSUBI_CHECK(request.size() <= call_bytes_max, "a request of %zu bytes", request.size());
   Packet packet;
-  packet.header = {reinterpret_cast<std::uint64_t>(&question), 0, static_cast<std::uint32_t>(request.size()),
-                   id, false};
+  packet.header = {questions_.enter(question, callee), 0, static_cast<std::uint32_t>(request.size()), id,
+                   Kind::request};
   if (!request.empty()) std::memcpy(packet.body.data(), request.data(), request.size());
   counters_.add(trace::Counter::remote_calls);
   co_await fabric::deliver(fabric_, callee, fabric::MessageKind::call, fabric::Urgency::promptly,
@@ -62,20 +62,16 @@ Answer CallService::run_here(ProcedureId id, std::span<const std::byte> request,
 }
 
 // On whatever thread polls, perhaps inside a fault: nothing here waits or calls malloc.
-void CallService::on_message(Rank from, std::span<const std::byte> body) noexcept {
+const char* CallService::on_message(Rank from, std::span<const std::byte> body) noexcept {
+  constexpr const char* damaged = "its remote call is damaged";
   Header header;
-  MUSUBI_CHECK(body.size() >= sizeof header);
+  if (body.size() < sizeof header) return damaged;
   std::memcpy(&header, body.data(), sizeof header);
-  MUSUBI_CHECK(body.size() == sizeof header + header.bytes);
+  if (header.bytes > call_bytes_max || body.size() != sizeof header + header.bytes) return damaged;
+  if (header.kind > Kind::reply || header.id.value >= procedure_count_max) return damaged;
   const std::byte* const bytes = body.data() + sizeof header;
-  if (header.is_reply) {
-    auto& question = *reinterpret_cast<Question*>(header.ticket);
-    const std::size_t stored = std::min<std::size_t>(header.bytes, question.reply.size());
-    if (stored != 0) std::memcpy(question.reply.data(), bytes, stored);
-    question.answer = {header.status, header.bytes};
-    question.answered.set();
-    return;
-  }
+  if (header.kind == Kind::reply) return take_reply(from, header, bytes);
+  if (procedures_[header.id.value].load() == nullptr) return "it calls a procedure that nobody serves";
   auto* const call = static_cast<Call*>(frame_allocate(sizeof(Call)));
   call->next = nullptr;
   call->from = from;
@@ -90,6 +86,17 @@ void CallService::on_message(Rank from, std::span<const std::byte> body) noexcep
   arrivals_.fetch_add(1);
   os::futex_wake(arrivals_);
   if (needs_thread) fabric_.wake_service();
+  return nullptr;
+}
+
+const char* CallService::take_reply(Rank from, const Header& header, const std::byte* bytes) noexcept {
+  Question* const question = questions_.take(header.ticket, from);
+  if (question == nullptr) return "it answers a call that it was not asked";
+  const std::size_t stored = std::min<std::size_t>(header.bytes, question->reply.size());
+  if (stored != 0) std::memcpy(question->reply.data(), bytes, stored);
+  question->answer = {header.status, header.bytes};
+  question->answered.set();
+  return nullptr;
 }
 
 void CallService::keep_up() {
@@ -135,12 +142,12 @@ void CallService::work() {
 void CallService::answer(const Call& call, ThreadExecutor& executor) {
   const Header& asked = call.packet.header;
   Procedure* const procedure = procedures_[asked.id.value].load();
-  MUSUBI_CHECK(procedure != nullptr, "nobody serves procedure %u", unsigned{asked.id.value});
   Packet packet;
   const auto request = std::span{call.packet.body}.first(asked.bytes);
   const Answer answer = procedure->run(call.from, request, packet.body);
   MUSUBI_CHECK(answer.bytes <= call_bytes_max);
-  packet.header = {asked.ticket, answer.status, static_cast<std::uint32_t>(answer.bytes), asked.id, true};
+  packet.header = {asked.ticket, answer.status, static_cast<std::uint32_t>(answer.bytes), asked.id,
+                   Kind::reply};
   executor.run(fabric::deliver(fabric_, call.from, fabric::MessageKind::call, fabric::Urgency::promptly,
                                packet.bytes()));
 }

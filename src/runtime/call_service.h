@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/event.h"
+#include "base/open_questions.h"
 #include "base/spin_lock.h"
 #include "base/task.h"
 #include "fabric/fabric.h"
@@ -27,7 +28,10 @@ class CallService final : public fabric::Listener {
 
   void serve(ProcedureId id, Procedure& procedure) noexcept;
   // A request on its way: the thread that waits for the answer makes it, in memory of its own.
-  struct Question {
+  struct Question : OpenQuestion {
+    Question() = default;
+    explicit Question(std::span<std::byte> room) : reply(room) {}
+
     std::span<std::byte> reply;
     Answer answer;
     Event answered;
@@ -42,15 +46,16 @@ class CallService final : public fabric::Listener {
   // Starts threads for calls that have come while all others are busy. On the service thread.
   void keep_up();
 
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
 
  private:
+  enum class Kind : std::uint8_t { request, reply };
   struct Header {
-    std::uint64_t ticket;  // the asker's Question
+    std::uint64_t ticket;  // the asker's, of its Question
     std::int64_t status;
     std::uint32_t bytes;
     ProcedureId id;
-    bool is_reply;
+    Kind kind;
   };
   static_assert(sizeof(Header) + call_bytes_max <= fabric::message_bytes_max);
   struct Packet {
@@ -67,11 +72,13 @@ class CallService final : public fabric::Listener {
     Packet packet;
   };
 
+  const char* take_reply(Rank from, const Header& header, const std::byte* bytes) noexcept;
   Call* take() noexcept;
   void work();
   void answer(const Call& call, ThreadExecutor& executor);
 
   fabric::Fabric& fabric_;
+  OpenQuestions<Question> questions_;
   trace::Counters& counters_;
   const std::function<void()> begin_thread_;
   std::array<std::atomic<Procedure*>, procedure_count_max> procedures_{};

@@ -20,9 +20,11 @@ void Departure::announce() noexcept {
 }
 
 // The service thread does the rest: a polling thread may be inside the C library, and hold its locks.
-void Departure::on_message(Rank, std::span<const std::byte>) noexcept {
+const char* Departure::on_message(Rank, std::span<const std::byte> body) noexcept {
+  if (!body.empty()) return "it leaves by a message that is damaged";
   announced_.store(true, std::memory_order_release);
   fabric_.wake_service();
+  return nullptr;
 }
 
 void Departure::follow() noexcept {

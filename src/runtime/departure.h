@@ -23,7 +23,7 @@ class Departure final : private fabric::Listener {
   [[noreturn]] static void follow() noexcept;
 
  private:
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
 
   fabric::Fabric& fabric_;
   std::atomic<bool> announced_{false};

@@ -19,9 +19,9 @@ bool Faults::on_fault(const vm::Fault& fault) noexcept {
                       fault.address);
   watch_memory(block);
   const coherence::Touch touch{fault.wanted, fault.address};
-  ThreadExecutor& executor = threads_->executor();
+  JobThreads::Entry executor = threads_->executor();
   if (!flags_->in_use()) return executor.run(flags_->fault(block, touch, true));
-  const sync::Stand::Operation operation = threads_->begin_operation();
+  const JobThreads::Operation operation = threads_->begin_operation();
   return executor.run(flags_->fault(block, touch, operation.siblings()));
 }
 

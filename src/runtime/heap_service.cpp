@@ -27,7 +27,7 @@ Task<> HeapService::send_free(Rank owner, std::uintptr_t address, std::size_t by
 
 Task<std::size_t> HeapService::query_size(Rank owner, std::uintptr_t address) {
   Question question;
-  const Message message{Kind::size_query, address, reinterpret_cast<std::uint64_t>(&question)};
+  const Message message{Kind::size_query, address, questions_.enter(question, owner)};
   co_await fabric::deliver(fabric_, owner, fabric::MessageKind::heap, fabric::Urgency::promptly,
                            std::as_bytes(std::span{&message, 1}));
   co_await question.answered;
@@ -42,21 +42,29 @@ HeapService::Arrival* HeapService::make_arrival() noexcept {
   return unused != nullptr ? unused : new (frame_allocate(sizeof(Arrival))) Arrival;
 }
 
-void HeapService::on_message(Rank from, std::span<const std::byte> body) noexcept {
+const char* HeapService::on_message(Rank from, std::span<const std::byte> body) noexcept {
   Message message;
-  MUSUBI_CHECK(body.size() == sizeof message);
+  if (body.size() != sizeof message) return "its message of the heap is damaged";
   std::memcpy(&message, body.data(), sizeof message);
+  if (message.kind > Kind::size_answer) return "its message of the heap is of an unknown kind";
   if (message.kind == Kind::size_answer) {
-    auto* question = reinterpret_cast<Question*>(message.extra);
+    Question* const question = questions_.take(message.extra, from);
+    if (question == nullptr) return "it answers a question of the heap that it was not asked";
     question->size = message.value;
     question->answered.set();
-    return;
+    return nullptr;
+  }
+  Messages::HeapListener* const listener = listener_.load();
+  const std::size_t bytes = message.kind == Kind::free ? message.extra : 0;
+  if (listener != nullptr && !listener->is_own(message.value, bytes)) {
+    return "it gives back, or asks about, memory that is not of this rank";
   }
   Arrival* const arrival = make_arrival();
   arrival->message = message;
   arrival->from = from;
   push(arrived_, arrival);
   fabric_.wake_service();
+  return nullptr;
 }
 
 bool HeapService::serve() {

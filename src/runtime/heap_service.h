@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/event.h"
+#include "base/open_questions.h"
 #include "base/task.h"
 #include "fabric/fabric.h"
 #include "runtime/messages.h"
@@ -37,14 +38,14 @@ class HeapService final : public fabric::Listener {
   // this is to be called again soon. On the service thread only.
   bool serve();
 
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
 
  private:
   enum class Kind : std::uint64_t { free, size_query, size_answer };
   struct Message {
     Kind kind;
     std::uint64_t value;  // address, or the size
-    std::uint64_t extra;  // of a free: bytes. Else the asker's Question
+    std::uint64_t extra;  // of a free: bytes. Else the ticket of the asker's Question
   };
   struct Arrival {
     Message message;
@@ -55,7 +56,7 @@ class HeapService final : public fabric::Listener {
     Rank to;
     Message message;
   };
-  struct Question {
+  struct Question : OpenQuestion {
     Event answered;
     std::size_t size = 0;
   };
@@ -64,6 +65,7 @@ class HeapService final : public fabric::Listener {
   bool send_answers();
 
   fabric::Fabric& fabric_;
+  OpenQuestions<Question> questions_;
   std::atomic<Messages::HeapListener*> listener_{nullptr};
   std::atomic<Arrival*> arrived_{nullptr};  // the last one first
   // Only on_message takes one out, and there is one call of it at a time: a stack without a lock is enough.

@@ -31,7 +31,7 @@ JobBarrier::JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads
       flags_(flags),
       barrier_(devices.fabric(), protocol, job.counters,
                devices.files().control() + job.control.barrier_board, job.control.barrier_board,
-               job.notices_max),
+               job.notices_max, job.plan.space.blocks_max()),
       processor_barrier_(processor_barrier_place(job, devices), job.ranks),
       objects_(job.plan),
       store_bounds_(objects_) {
@@ -62,18 +62,17 @@ void JobBarrier::pass(BarrierPayload& payload, Keeper* keeper) {
   if (job_.one_memory) return pass_in_one_memory(payload);
   // Threads that the program made by itself may be at work meanwhile, and so may signal handlers of the
   // program on any thread.
-  const bool complete = threads_.knows_all();
-  const bool quiescent = complete && !has_handlers();
+  const bool quiescent = threads_.knows_all() && !has_handlers();
+  const HandlersHeldBack handlers;
   was_quiescent_ = quiescent;
   const Traced traced(Event::barrier, job_.counters.get(trace::Counter::barriers));
   part_ns_ = traced.begin_ns();
   flags_.note_barrier();
   if (keeper != nullptr) await_background(quiescent);
-  end_alone(complete);
+  end_alone(quiescent);
   if (flags_.in_use()) threads_.executor().run(flags_.before_barrier(!quiescent));
   kept_ = flags_.kept_locks();
-  sync::Barrier::Passage passage(payload, quiescent, complete);
-  const HandlersHeldBack handlers;
+  sync::Barrier::Passage passage(payload, quiescent, quiescent);
   if (!barrier_.pass(passage)) {
     TimeSpent time(job_.counters, trace::Counter::release_ns);
     threads_.executor().run(barrier_.finish(passage));
@@ -110,8 +109,8 @@ void JobBarrier::on_released() noexcept {
 }
 
 // Threads that the program made may be in the middle of an operation.
-void JobBarrier::end_alone(bool complete) {
-  if (complete) return flags_.end_alone_at_rest();
+void JobBarrier::end_alone(bool quiescent) {
+  if (quiescent) return flags_.end_alone_at_rest();
   if (flags_.is_alone()) threads_.executor().run(flags_.end_alone());
 }
 
@@ -145,6 +144,7 @@ void JobBarrier::end_region() {
   protocol_.set_store_bound({});
   between_regions_.store(true, std::memory_order_relaxed);
   if (!others_were_quiescent_) return;
+  const HandlersPostponed handlers;
   if (job_.self == Rank{0}) {
     if (!flags_.begin_alone_at_once()) threads_.executor().run(flags_.begin_alone());
   } else if (!threads_.knows_all()) {  // threads that a library made before main

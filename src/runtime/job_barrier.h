@@ -44,7 +44,7 @@ class JobBarrier final : private sync::Barrier::ReleaseListener {
   bool has_handlers() const noexcept { return devices_.fault_handler().user_signals().with_handler() != 0; }
   // From `address` to the end of the stack of the job that it lies in; empty: it lies in none.
   AddressRange stack_from(const void* address) const noexcept;
-  void end_alone(bool complete);
+  void end_alone(bool quiescent);
   void await_background(bool quiescent);
   void pass_in_one_memory(BarrierPayload& payload);
 

@@ -33,7 +33,7 @@ Answer JobCalls::call(Rank callee, ProcedureId id, std::span<const std::byte> re
   if (callee == job_.self) {
     answer = service_.run_here(id, copy, received);
   } else {
-    CallService::Question question{received, {}, {}};
+    CallService::Question question(received);
     threads_.executor().run(service_.ask(callee, id, copy, question));
     answer = question.answer;
   }
@@ -51,7 +51,7 @@ Task<Answer> JobCalls::ask(Rank callee, ProcedureId id, std::span<const std::byt
     if (stored != 0) std::memcpy(reply.data(), received.data(), stored);
     co_return answer;
   }
-  CallService::Question question{reply, {}, {}};
+  CallService::Question question(reply);
   co_await service_.ask(callee, id, request, question);
   co_return question.answer;
 }

@@ -87,12 +87,31 @@ Result<void> JobFabric::open_far(std::span<const fabric::RegionMemory> regions,
                                secret, regions);
   if (!opened) return opened.error();
   transport_ = std::move(opened).value();
+  auto sealed = seal(secret);
+  if (!sealed) return sealed.error();
   const fabric::Distance distance{static_cast<std::uint64_t>(settings.network_latency.count()),
                                   settings.network_bandwidth};
-  far_ = std::make_unique<fabric::ActiveMessages>(*transport_, regions, job_.counters, policy,
+  far_ = std::make_unique<fabric::ActiveMessages>(*sealed.value(), regions, job_.counters, policy,
                                                   static_cast<fabric::PeerWatcher*>(this),
                                                   fabric::Outbox::Limits{}, distance);
   return {};
+}
+
+// Collective. What the engine talks by: the transport, and what checks the bytes that pass it.
+Result<fabric::Transport*> JobFabric::seal(std::string_view secret) {
+  using fabric::Cipher;
+  if (!job_.settings.encrypt && job_.settings.far_check == "none") return transport_.get();
+  Cipher cipher = Cipher::none;
+  if (job_.settings.encrypt) {
+    cipher = fabric::LaneKeys::best_cipher();
+    auto all = job_.bootstrap->all_gather({reinterpret_cast<const char*>(&cipher), sizeof cipher});
+    if (!all) return all.error();
+    const std::string own = all.value()[job_.self.value];
+    const bool are_alike = std::ranges::all_of(all.value(), [&](const auto& each) { return each == own; });
+    if (!are_alike) cipher = Cipher::chacha20_poly1305;
+  }
+  sealed_ = std::make_unique<fabric::SealedTransport>(*transport_, cipher, std::as_bytes(std::span(secret)));
+  return sealed_.get();
 }
 
 Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(
@@ -122,6 +141,14 @@ Result<std::unique_ptr<fabric::Transport>> JobFabric::open_transport(
     const std::vector<fabric::OfiReachable> reachable = reachable_of(regions);
     options.reachable = reachable;
     options.rma_bytes_min = settings.rma_bytes_min;
+    if (settings.encrypt) {
+      if (settings.rma_bytes_min.value_or(0) != 0) {
+        return Error{
+            "encrypt=true excludes rma_bytes_min: what the network card moves by itself passes no cipher; "
+            "leave rma_bytes_min out"};
+      }
+      options.rma_bytes_min = 0;
+    }
     auto opened = fabric::open_ofi(job_.self, job_.ranks, options, exchange);
     if (!opened) return opened.error();
     return std::unique_ptr<fabric::Transport>(std::move(opened).value());
@@ -181,6 +208,9 @@ std::string JobFabric::reason_to_end() const {
     case Kind::unreachable:
       return self + " cannot reach " + other + ": " + loss_.reason +
              "; see to the network between both, or name another one by --set network=NAME";
+    case Kind::damaged:
+      return self + " takes nothing more from " + other + ": " + loss_.reason +
+             "; see to network cards, cables and switches between both hosts";
     case Kind::refused:
       return self + " takes nothing more from " + other + ": " + loss_.reason;
   }

@@ -14,6 +14,7 @@
 #include "fabric/mixed/mixed_fabric.h"
 #include "fabric/mpi/mpi.h"
 #include "fabric/ofi/ofi.h"
+#include "fabric/seal/sealed_transport.h"
 #include "fabric/shm/shm_fabric.h"
 #include "fabric/tcp/tcp.h"
 #include "runtime/job_context.h"
@@ -52,10 +53,12 @@ class JobFabric final : private fabric::PeerWatcher, private fabric::handshake::
   Result<void> open_far(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy);
   Result<std::unique_ptr<fabric::Transport>> open_transport(std::string_view driver, std::string_view secret,
                                                             std::span<const fabric::RegionMemory> regions);
+  Result<fabric::Transport*> seal(std::string_view secret);
   Result<void> open_near(std::span<const fabric::RegionMemory> regions, fabric::WaitingPolicy policy);
 
   JobContext& job_;
   std::unique_ptr<fabric::Transport> transport_;
+  std::unique_ptr<fabric::SealedTransport> sealed_;
   std::unique_ptr<fabric::ActiveMessages> far_;
   std::unique_ptr<fabric::ShmFabric> near_;
   std::unique_ptr<fabric::Fabric> joined_;  // of those above, by settings and hosts

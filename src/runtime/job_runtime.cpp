@@ -1,10 +1,9 @@
 #include "runtime/job_runtime.h"
 
-#include <signal.h>
-
 #include <string>
 
 #include "os/memory.h"
+#include "os/sleep.h"
 #include "runtime/compare_settings.h"
 #include "runtime/one_memory.h"
 #include "runtime/own_limits.h"
@@ -29,8 +28,10 @@ Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings
     of_rank.pop_back();
   }
   if (const std::string difference = settings_difference(told.value()); !difference.empty()) {
-    if (bootstrap->self() == Rank{0}) bootstrap->abort(status_of_failed_start, difference);
-    ::pause();  // rank 0 ends the job
+    // Rank 0 speaks for all, unless it sees none.
+    if (bootstrap->self() != Rank{0})
+      os::sleep_ns(static_cast<std::uint64_t>(settings.start_timeout.count()));
+    bootstrap->abort(status_of_failed_start, difference);
   }
   // A single rank keeps its globals where they are.
   const std::span<const SharedRange> globals =
@@ -72,7 +73,7 @@ JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& stati
                          coherence::PageManagers* page_managers, const coherence::RaceLog& races)
     : words(devices.fabric(), job.counters, job.control.team_words),
       threads(job, devices, protocol),
-      synchronization(job, devices, threads, protocol, grants),
+      synchronization(job, devices, threads, words, protocol, grants),
       coordination(job, devices, threads, protocol, grants, synchronization),
       memory(job, devices, static_data, protocol, words, synchronization),
       messages(devices.fabric(), threads),

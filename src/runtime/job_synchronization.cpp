@@ -6,6 +6,7 @@
 
 #include "coherence/regions.h"
 #include "runtime/atomic_modification.h"
+#include "runtime/job_words.h"
 #include "runtime/tracing.h"
 
 namespace musubi::runtime {
@@ -23,7 +24,8 @@ std::uint32_t* processor_lock_words(const JobContext& job, JobDevices& devices) 
 }  // namespace
 
 JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, JobThreads& threads,
-                                       coherence::Protocol& protocol, remote_lock::Grants& grants)
+                                       Words& words, coherence::Protocol& protocol,
+                                       remote_lock::Grants& grants)
     : job_(job),
       devices_(devices),
       threads_(threads),
@@ -32,6 +34,7 @@ JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, Job
              devices.files().control() + job.control.lock_words, job.control.lock_words, lock_count_of_all,
              job.control.signature, job.notices_max),
       processor_locks_(processor_lock_words(job, devices), threads),
+      split_atomics_(words, JobWords::split_atomics_lock),
       clock_(devices.fabric(), protocol, job.control.clock_words),
       flags_(devices.fabric(), protocol, clock_, devices.files().control() + job.control.flag_words,
              job.control.flag_words, job.control.signature, job.notices_max),
@@ -52,13 +55,14 @@ void JobSynchronization::start_background() {
 }
 
 void JobSynchronization::run_between_regions() {
-  if (job_.one_memory || job_.self == Rank{0} || !barrier_.is_between_regions()) return;
+  if (!is_between_regions()) return;
   threads_.executor().run(flags_.join_lone_rank());
 }
 
 void JobSynchronization::lock(LockId lock) {
   const Traced traced(Event::lock_wait, lock.value);
   if (job_.one_memory) return processor_locks_.lock(lock);
+  const HandlersPostponed handlers;
   if (!locks_.lock_at_once(lock)) {
     if (locks_.is_claimed(lock)) hand_over(locks_.give_up(lock));
     threads_.executor().run(locks_.lock(lock));
@@ -73,18 +77,19 @@ bool JobSynchronization::try_lock(LockId lock) {
 }
 void JobSynchronization::show_what_lock_covers() {
   if (!protocol_.ordering().holds_back()) return;
-  const sync::Stand::Operation operation = threads_.begin_operation();
+  const JobThreads::Operation operation = threads_.begin_operation();
   threads_.executor().run(flags_.acquire(operation.siblings()));
 }
 void JobSynchronization::unlock(LockId lock) {
   const Traced traced(Event::unlock, lock.value);
   if (job_.one_memory) return processor_locks_.unlock(lock);
+  const HandlersPostponed handlers;
   if ((!flags_.in_use() || flags_.is_alone()) && locks_.keep(lock)) return;
   hand_over(locks_.unlock(lock));
 }
 void JobSynchronization::hand_over(Task<> unlock) {
   if (!flags_.in_use()) return threads_.executor().run(flags_.hand_over(std::move(unlock), true));
-  const sync::Stand::Operation operation = threads_.begin_operation();
+  const JobThreads::Operation operation = threads_.begin_operation();
   threads_.executor().run(flags_.hand_over(std::move(unlock), operation.siblings()));
 }
 
@@ -118,7 +123,7 @@ void JobSynchronization::prefetch(const void* address, std::size_t bytes, bool f
   if (!flags_.in_use()) {
     return threads_.executor().run(fault_all(begin, begin + bytes, for_writing, true));
   }
-  const sync::Stand::Operation operation = threads_.begin_operation();
+  const JobThreads::Operation operation = threads_.begin_operation();
   threads_.executor().run(fault_all(begin, begin + bytes, for_writing, operation.siblings()));
 }
 
@@ -129,13 +134,15 @@ void JobSynchronization::release_range(const void* address, std::size_t bytes) {
   const std::optional<BlockId> last = job_.plan.space.block_at(begin + bytes - 1);
   if (!first || !last) return;
   const vm::BlockRun run{*first, last->value - first->value + 1};
+  const HandlersPostponed handlers;
   hand_over(protocol_.release(coherence::Scope::of_blocks(run), false));
 }
 
 void JobSynchronization::release(sync::Channel channel) {
   if (job_.one_memory || flags_.is_alone()) return;
+  const HandlersPostponed handlers;
   const Traced traced(Event::release);
-  const sync::Stand::Operation operation = threads_.begin_operation();
+  const JobThreads::Operation operation = threads_.begin_operation();
   threads_.executor().run(flags_.release(channel, operation.siblings()));
   if (keeper_ != nullptr) keeper_->note_release();
 }
@@ -143,7 +150,7 @@ void JobSynchronization::acquire(sync::Channel channel) {
   if (job_.one_memory || flags_.is_alone()) return;
   const Traced traced(Event::acquire);
   if (flags_.in_use()) {
-    const sync::Stand::Operation operation = threads_.begin_operation();
+    const JobThreads::Operation operation = threads_.begin_operation();
     threads_.executor().run(flags_.acquire(operation.siblings()));
   } else {
     threads_.executor().run(clock_.acquire(channel));
@@ -154,13 +161,14 @@ void JobSynchronization::acquire(sync::Channel channel) {
 
 void JobSynchronization::flush() {
   if (flags_.is_alone()) return std::atomic_thread_fence(std::memory_order_seq_cst);
+  const HandlersPostponed handlers;
   bool brought = false;
   if (!job_.one_memory) {
     const Traced traced(Event::flush);
     const LogicalTime before = protocol_.clock();
     if (flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
     {
-      const sync::Stand::Operation operation = threads_.begin_operation();
+      const JobThreads::Operation operation = threads_.begin_operation();
       threads_.executor().run(flags_.flush(operation.siblings()));
     }
     if (keeper_ != nullptr) keeper_->note_synchronisation();
@@ -177,16 +185,19 @@ AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOpera
   const Traced traced(Event::atomic, address);
   const vm::Extent extent = job_.plan.space.extent(*block);
   const std::size_t offset = address - extent.address;
-  if (offset + operation.bytes > extent.bytes) {
-    job_.abort(1, "an atomic operation on unaligned memory crosses the end of a block: align the object");
+  if (const std::uintptr_t end = extent.address + extent.bytes; address + operation.bytes > end) {
+    return split_atomics_.carry_out(
+        address, end, operation,
+        [this](std::uintptr_t place, const AtomicOperation& part) { return atomic(place, part); });
   }
+  const HandlersPostponed handlers;
   AtomicModification modification(operation, offset);
   const bool alone = flags_.is_alone();
   const bool orders = operation.orders && !relaxed_atomics_ && !alone;
   if (orders && !job_.one_memory && flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
   modification.orders_nothing = relaxed_atomics_;
   if (!relaxed_atomics_ && !alone && flags_.in_use()) {
-    const sync::Stand::Operation inside = threads_.begin_operation();
+    const JobThreads::Operation inside = threads_.begin_operation();
     threads_.executor().run(flags_.modify(*block, modification, inside.siblings()));
   } else if (!protocol_.modify_at_once(*block, modification)) {
     threads_.executor().run(flags_.modify(*block, modification, true));

@@ -10,6 +10,7 @@
 #include "runtime/job_threads.h"
 #include "runtime/keeper.h"
 #include "runtime/request_bell.h"
+#include "runtime/split_atomics.h"
 #include "runtime/synchronization.h"
 #include "sync/clock.h"
 #include "sync/flag_order.h"
@@ -19,8 +20,8 @@ namespace musubi::runtime {
 
 class JobSynchronization final : public Synchronization {
  public:
-  JobSynchronization(JobContext& job, JobDevices& devices, JobThreads& threads, coherence::Protocol& protocol,
-                     remote_lock::Grants& grants);
+  JobSynchronization(JobContext& job, JobDevices& devices, JobThreads& threads, Words& words,
+                     coherence::Protocol& protocol, remote_lock::Grants& grants);
 
   void barrier(BarrierPayload& payload) override {
     if (job_.ranks > 1) barrier_.pass(payload, keeper_.get());
@@ -40,6 +41,9 @@ class JobSynchronization final : public Synchronization {
     if (!job_.one_memory) barrier_.end_region();
   }
   void run_between_regions() override;
+  bool is_between_regions() const noexcept override {
+    return !job_.one_memory && job_.self != Rank{0} && barrier_.is_between_regions();
+  }
   void lock(LockId lock) override;
   bool try_lock(LockId lock) override;
   void unlock(LockId lock) override;
@@ -75,6 +79,7 @@ class JobSynchronization final : public Synchronization {
   coherence::Protocol& protocol_;
   sync::LockTable locks_;
   ProcessorLocks processor_locks_;  // instead of the table, in one memory
+  SplitAtomics split_atomics_;
   sync::Clock clock_;
   sync::FlagOrder flags_;
   RequestBell bell_;

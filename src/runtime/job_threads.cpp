@@ -57,11 +57,22 @@ ThreadStack JobThreads::take_stack() {
     job_.abort(1, "rank " + std::to_string(job_.self.value) +
                       " has no stack left for another thread: start fewer threads");
   }
+  watch_guard(stack);
+  return stack;
+}
+
+std::optional<ThreadStack> JobThreads::take_spare_stack() {
+  ThreadStack stack;
+  if (stacks_.in_use() >= job_.plan.layout.stack_slots_per_rank / 2 || !stacks_.take(&stack)) return {};
+  watch_guard(stack);
+  return stack;
+}
+
+void JobThreads::watch_guard(const ThreadStack& stack) {
   const auto low = reinterpret_cast<std::uintptr_t>(stack.low);
   const auto high = reinterpret_cast<std::uintptr_t>(stack.high);
   const std::size_t guard_bytes = job_.settings.stack_block_bytes;
   devices_.fault_handler().register_stack(low - guard_bytes, high, guard_bytes);
-  return stack;
 }
 
 void JobThreads::give_back_stack(const ThreadStack& stack) {

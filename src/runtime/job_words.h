@@ -19,7 +19,8 @@ class JobWords final : public Words {
   static constexpr std::size_t race_bytes = first_of_code + vm::Space::segments_max / 64,
                                race_address = race_bytes + 1, race_ranks = race_address + 1,
                                race_has_joined = race_ranks + 1;
-  static constexpr std::size_t word_count = race_has_joined + 1;
+  static constexpr std::size_t split_atomics_lock = race_has_joined + 1;
+  static constexpr std::size_t word_count = split_atomics_lock + 1;
 
   // The words of each rank lie at `offset` in its control region.
   JobWords(fabric::Fabric& fabric, trace::Counters& counters, std::uint64_t offset);

@@ -17,6 +17,8 @@ class Messages {
     virtual void on_free(Rank from, std::uintptr_t address, std::size_t bytes) noexcept = 0;
     // Result: usable bytes of the allocation at `address`, which this rank made.
     virtual std::size_t on_size_query(std::uintptr_t address) noexcept = 0;
+    // Whether both may be called with these; `bytes` is 0 for an allocation. Any thread, signal-safe.
+    virtual bool is_own(std::uintptr_t address, std::size_t bytes) const noexcept = 0;
 
    protected:
     ~HeapListener() = default;

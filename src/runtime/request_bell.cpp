@@ -35,8 +35,10 @@ void RequestBell::wait(std::uint32_t seen, std::uint64_t timeout_ns) const {
   os::futex_wait(*own_, seen, timeout_ns);
 }
 
-void RequestBell::on_message(Rank, std::span<const std::byte>) noexcept {
+const char* RequestBell::on_message(Rank, std::span<const std::byte> body) noexcept {
+  if (!body.empty()) return "it rings by a message that is damaged";
   os::futex_wake(*own_);
+  return nullptr;
 }
 
 }  // namespace musubi::runtime

@@ -27,7 +27,7 @@ class RequestBell final : public sync::Bell, private fabric::Listener {
   void wait(std::uint32_t seen, std::uint64_t timeout_ns) const;
 
  private:
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
 
   fabric::Fabric& fabric_;
   const std::atomic<std::uint32_t>* own_;

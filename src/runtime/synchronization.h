@@ -71,6 +71,8 @@ class Synchronization {
   // that was made there. Waits for rank 0, which need not release what it writes while it is alone. Any
   // thread.
   virtual void run_between_regions() = 0;
+  // Whether the rank takes part in no region, and is not rank 0, which runs the program. Any thread.
+  virtual bool is_between_regions() const noexcept = 0;
 
   // Mutual exclusion in the job, with acquire at lock and release at unlock. Not recursive. A thread that
   // waits sleeps. try_lock: false when the lock is held anywhere (or its state is not known without waiting).

@@ -9,7 +9,6 @@
 #include "os/cpu.h"
 #include "os/sleep.h"
 #include "runtime/waiting.h"
-#include "vm/signal/fault_handler.h"
 
 namespace musubi::runtime {
 namespace {
@@ -17,26 +16,6 @@ namespace {
 constinit thread_local ThreadExecutor* executor_of_thread = nullptr;
 
 }  // namespace
-
-constinit thread_local int HandlersHeldBack::depth_ = 0;
-constinit thread_local os::SignalBits HandlersHeldBack::postponed_ = 0;
-
-void HandlersHeldBack::send_postponed() noexcept {
-  const os::SignalBits signals = postponed_;
-  postponed_ = 0;
-  for (int signal = 1; signal <= 64; ++signal) {
-    if ((signals & os::signal_bit(signal)) != 0) os::raise_signal(signal);
-  }
-}
-
-HandlersHeldBack::HandlersHeldBack() noexcept {
-  ++depth_;
-  vm::FaultHandler* const handler = vm::FaultHandler::installed();
-  const os::SignalBits handled = handler != nullptr ? handler->user_signals().with_handler() : 0;
-  if (handled == 0) return;
-  any_ = true;
-  mask_before_ = os::set_signal_mask(SIG_BLOCK, handled);
-}
 
 // Result: whether the executor's thread waits. From then on the task may have ended, and the executor with
 // it.

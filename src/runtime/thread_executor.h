@@ -9,41 +9,11 @@
 #include "base/spin_lock.h"
 #include "base/task.h"
 #include "fabric/fabric.h"
-#include "os/signal_calls.h"
 #include "os/yield_meter.h"
+#include "runtime/held_handlers.h"
 #include "trace/counters.h"
 
 namespace musubi::runtime {
-
-// Holds back the signals for which the program has handlers. Otherwise a handler that touches shared memory
-// on this thread would wait for ever for a gate that the interrupted code holds. Costs nothing in a program
-// without handlers.
-class HandlersHeldBack {
- public:
-  HandlersHeldBack() noexcept;
-  ~HandlersHeldBack() {
-    if (any_) os::set_signal_mask(SIG_SETMASK, mask_before_);
-    if (--depth_ == 0 && postponed_ != 0) [[unlikely]] {
-      send_postponed();
-    }
-  }
-  HandlersHeldBack(const HandlersHeldBack&) = delete;
-
-  // For a handler that another rank has installed since this thread began to hold signals back. True when the
-  // calling thread holds handlers back: then `signal` comes again afterwards. Signal-safe.
-  static bool postpone(int signal) noexcept {
-    if (depth_ != 0) postponed_ |= os::signal_bit(signal);
-    return depth_ != 0;
-  }
-
- private:
-  static void send_postponed() noexcept;
-
-  static constinit thread_local int depth_;
-  static constinit thread_local os::SignalBits postponed_;
-  bool any_ = false;
-  os::SignalBits mask_before_ = 0;
-};
 
 class ThreadExecutor final : public Executor {
  public:

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace musubi::runtime {
 
@@ -30,6 +31,9 @@ class Threads {
 
   // A stack for a new thread of this rank, pinned; ends the job with a clear line when no slot is free.
   virtual ThreadStack take_stack() = 0;
+  // The same for a thread that does without if need be: none while fewer than half of the slots are free,
+  // which are for teams.
+  virtual std::optional<ThreadStack> take_spare_stack() = 0;
   virtual void give_back_stack(const ThreadStack& stack) = 0;
   // Notes which part of the calling thread's stack in `slot` other threads may need now: [low, high) takes
   // part in releases. To be called on entry to every call that releases. Cheap.

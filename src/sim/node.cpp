@@ -90,7 +90,7 @@ Node::Node(fabric::sim::SimFabric& fabric, const vm::Space& space,
       made_(make_protocol(private_parts)),
       protocol_(made_.protocol.get()),
       barrier_(fabric, *protocol_, fabric.counters(), control(layout_.barrier_board), layout_.barrier_board,
-               options_.protocol.signature_notices_max),
+               options_.protocol.signature_notices_max, space_.blocks_max()),
       locks_(fabric, *protocol_, fabric.counters(), grants_, control(layout_.lock_words), layout_.lock_words,
              options_.locks, layout_.signature, options_.protocol.signature_notices_max,
              options_.protocol.hooks),
@@ -174,8 +174,9 @@ bool Node::Bell::ring(Rank peer) noexcept {
   return true;
 }
 
-void Node::Bell::on_message(Rank, std::span<const std::byte>) noexcept {
+const char* Node::Bell::on_message(Rank, std::span<const std::byte>) noexcept {
   node_.serve(node_.answer());
+  return nullptr;
 }
 
 void Node::Released::on_released() noexcept {

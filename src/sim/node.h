@@ -169,7 +169,7 @@ class Node {
     bool ring(Rank peer) noexcept override;
 
    private:
-    void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+    const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
 
     Node& node_;
   };

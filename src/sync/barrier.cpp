@@ -34,14 +34,19 @@ std::size_t Barrier::board_bytes(std::uint32_t ranks, std::size_t notices_max) {
 }
 
 Barrier::Barrier(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters,
-                 std::byte* board, std::uint64_t board_offset, std::size_t notices_max) {
+                 std::byte* board, std::uint64_t board_offset, std::size_t notices_max,
+                 std::uint64_t blocks_max) {
   const unsigned rounds = rounds_for(fabric.ranks());
   std::vector<std::byte> memory(coherence::signature_bytes(notices_max));
   std::byte* gathered_board = memory.data();
-  parts_.reset(new Parts{fabric, protocol, counters, board, board_offset, notices_max, rounds,
+  parts_.reset(new Parts{fabric, protocol, counters, board, board_offset, notices_max, blocks_max, rounds,
                          fabric::all_are_near(fabric), std::move(memory),
                          Signature(gathered_board, notices_max), std::vector<BarrierInbox>(2 * rounds),
                          std::vector<Notice>(notices_max), 1, 0, std::vector<std::byte*>(rounds), nullptr});
+  for (unsigned round = 0; round < rounds; ++round) {
+    parts_->inbox(1, round).next_epoch = 1;
+    parts_->inbox(2, round).next_epoch = 2;
+  }
   fabric.listen(fabric::MessageKind::barrier, this);
 }
 Barrier::~Barrier() = default;

@@ -66,8 +66,9 @@ class Barrier final : public fabric::Listener {
   };
 
   // `board` is board_bytes() of the rank's control region, at `board_offset` there, aligned to cache lines.
+  // Notices are of the first `blocks_max` blocks.
   Barrier(fabric::Fabric& fabric, coherence::Protocol& protocol, trace::Counters& counters, std::byte* board,
-          std::uint64_t board_offset, std::size_t notices_max);
+          std::uint64_t board_offset, std::size_t notices_max, std::uint64_t blocks_max);
   ~Barrier();
   static std::size_t board_bytes(std::uint32_t ranks, std::size_t notices_max);
 
@@ -83,7 +84,7 @@ class Barrier final : public fabric::Listener {
   // Both.
   Task<> arrive(Payload& payload, bool quiescent, bool complete);
 
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
 
  private:
   struct Parts;

@@ -49,6 +49,7 @@ static_assert(coherence::signature_notices_for(UINT32_MAX, UINT64_MAX) <= packed
 struct BarrierInbox {
   BarrierMessage message;
   Event arrived;
+  std::uint64_t next_epoch = 0;  // of the next message; by the thread that delivers
 };
 
 // What a passage must wait for before it can go on.
@@ -61,6 +62,7 @@ struct Barrier::Parts {
   std::byte* board;
   std::uint64_t board_offset;
   std::size_t notices_max;
+  std::uint64_t blocks_max;
   unsigned rounds;
   bool direct;  // peers write into each other's slots; a message only where one is asked for
   std::vector<std::byte> gathered_memory;
@@ -106,6 +108,7 @@ struct Barrier::Parts {
   BarrierNeed look_into_slot(Passage& passage);
   BarrierNeed look_into_inbox(Passage& passage);
   void take(Passage& passage, const Round& round);
+  bool is_damaged(const BarrierHeader& header, std::span<const std::byte> notices) const;
   Task<> get_notices(unsigned round);
 };
 

@@ -102,14 +102,16 @@ std::span<const std::byte> Collectives::value_of(Rank rank) const {
 }
 
 // Messages are delivered one at a time. Of other terms than this rank's all that counts is that they are.
-void Collectives::on_message(Rank from, std::span<const std::byte> body) noexcept {
+const char* Collectives::on_message(Rank from, std::span<const std::byte> body) noexcept {
   Header header;
-  MUSUBI_CHECK(body.size() >= sizeof header);
+  if (body.size() < sizeof header) return "its message of a collective call is too short";
   std::memcpy(&header, body.data(), sizeof header);
-  MUSUBI_CHECK(header.round < rounds_);
-  Inbox& inbox = this->inbox(header.position, header.round);
   const std::size_t bytes = body.size() - sizeof header;
-  MUSUBI_CHECK(header.offset + bytes <= inbox.bytes.size());
+  if (is_damaged(from, header, bytes)) return "its message of a collective call is damaged";
+  Inbox& inbox = this->inbox(header.position, header.round);
+  const std::uint64_t position = state_.load() / 2;
+  const bool is_of_now = header.position - position <= 1 && !inbox.complete.is_set();
+  if (!is_of_now || header.offset != inbox.arrived_bytes) return "its message is of another collective call";
   if (bytes != 0) std::memcpy(inbox.bytes.data() + header.offset, body.data() + sizeof header, bytes);
   inbox.terms = header.terms;
   inbox.arrived_bytes += static_cast<std::uint32_t>(bytes);
@@ -120,6 +122,17 @@ void Collectives::on_message(Rank from, std::span<const std::byte> body) noexcep
     if (state_.load() == (header.position * 2 | in_barrier)) tell(barrier_, from, header.terms);
   }
   if (all) inbox.complete.set();
+  return nullptr;
+}
+
+// Its sender and its lengths follow from the round and the terms.
+bool Collectives::is_damaged(Rank from, const Header& header, std::size_t bytes) noexcept {
+  const CollectiveTerms& terms = header.terms;
+  if (header.round >= rounds_ || from.value != (self_ + ranks_ - (1u << header.round)) % ranks_) return true;
+  if (terms.bytes > bytes_max_) return true;
+  if (terms.giver != CollectiveTerms::all_give && terms.giver >= ranks_) return true;
+  const std::size_t whole = outgoing(terms, header.round, from.value).size();
+  return header.bytes != whole || header.offset > whole || bytes > whole - header.offset;
 }
 
 // It looks after it has said where it is, on_message() the other way round: one of the two finds the other.

@@ -68,7 +68,7 @@ class Collectives final : public fabric::Listener {
     state_.store(state_.load(std::memory_order_relaxed) & ~in_barrier, std::memory_order_relaxed);
   }
 
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
 
  private:
   struct Header {
@@ -103,6 +103,7 @@ class Collectives final : public fabric::Listener {
     return inboxes_[(position & 1) * rounds_ + round];
   }
   Task<> send(std::uint64_t position, const CollectiveTerms& terms, unsigned round);
+  bool is_damaged(Rank from, const Header& header, std::size_t bytes) noexcept;
   void tell(const CollectiveTerms& own, Rank other, const CollectiveTerms& theirs) noexcept;
 
   fabric::Fabric& fabric_;

@@ -28,10 +28,12 @@ RoomKeeper::RoomKeeper(fabric::Fabric& fabric, coherence::Room& room, FlagOrder&
   publish();
 }
 
-void RoomKeeper::on_message(Rank from, std::span<const std::byte>) noexcept {
-  if (asked_[from.value].exchange(true)) return;
+const char* RoomKeeper::on_message(Rank from, std::span<const std::byte> body) noexcept {
+  if (!body.empty()) return "it asks for room by a message that is damaged";
+  if (asked_[from.value].exchange(true)) return nullptr;
   asks_.fetch_add(1);
   waker_.wake();
+  return nullptr;
 }
 
 std::size_t RoomKeeper::free_bytes() const noexcept {

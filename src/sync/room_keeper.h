@@ -69,7 +69,7 @@ class RoomKeeper final : private fabric::Listener {
   void publish() noexcept;
 
  private:
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
   Words& own() const { return *reinterpret_cast<Words*>(own_); }
   std::atomic_ref<std::uint64_t> word(std::uint64_t& word) const {
     return std::atomic_ref<std::uint64_t>(word);

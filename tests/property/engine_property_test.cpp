@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fabric/active_messages/engine.h"
+#include "fabric/seal/sealed_transport.h"
 #include "mixed_batches.h"
 #include "scheduled_network.h"
 #include "seeds.h"
@@ -30,6 +31,7 @@ struct Shape {
   unsigned messages = 10;  // of a thread to each peer
   Outbox::Limits limits;
   NetworkBehaviour network;
+  unsigned seal = 0;  // 0: none; then sums, and each cipher
 };
 
 // So many batches are put off that a lane takes them in several sends, and so some of them in two parts; each
@@ -65,6 +67,7 @@ Shape draw_shape(Random& random) {
   shape.network.short_sends = static_cast<unsigned>(one_of(0, 10, 60));
   shape.network.stopped_per_mille = static_cast<unsigned>(one_of(3, 30, 100));
   if (random.chance(40)) crowd(shape);
+  shape.seal = static_cast<unsigned>(random.below(4));
   return shape;
 }
 
@@ -74,14 +77,15 @@ struct Job;
 class Inbox final : public Listener {
  public:
   explicit Inbox(std::uint32_t threads_of_all) : next_(threads_of_all) {}
-  void on_message(Rank, std::span<const std::byte> body) noexcept override {
+  const char* on_message(Rank, std::span<const std::byte> body) noexcept override {
     std::array<std::uint64_t, 2> head{};  // the thread of the job, and the number of its message
-    if (body.size() < sizeof head) return void(++wrong);
+    if (body.size() < sizeof head) return ++wrong, nullptr;
     std::memcpy(head.data(), body.data(), sizeof head);
     if (head[0] >= next_.size() || head[1] != next_[head[0]]++) ++wrong;
     for (const std::byte byte : body.subspan(sizeof head))
       wrong += byte == static_cast<std::byte>(head[1]) ? 0 : 1;
     ++received;
+    return nullptr;
   }
   unsigned wrong = 0;
   std::uint64_t received = 0;
@@ -100,6 +104,7 @@ struct Member {
   Member(Job& job, Rank self);
 
   ScheduledTransport transport;
+  std::unique_ptr<SealedTransport> sealed;  // null: the engine is on the transport itself
   std::vector<std::uint64_t> memory;
   trace::Counters counters;
   Losses losses;
@@ -189,12 +194,19 @@ struct Job {
   std::vector<std::unique_ptr<Player>> players;
 };
 
+std::unique_ptr<SealedTransport> seal(Transport& below, unsigned kind) {
+  constexpr std::array<std::byte, 32> secret{std::byte{4}};
+  const Cipher ciphers[]{Cipher::none, LaneKeys::best_cipher(), Cipher::chacha20_poly1305};
+  return kind == 0 ? nullptr : std::make_unique<SealedTransport>(below, ciphers[kind - 1], secret);
+}
+
 Member::Member(Job& job, Rank self)
     : transport(job.network, self),
+      sealed(seal(transport, job.shape.seal)),
       memory(job.region_bytes() / 8),
       inbox(job.shape.ranks * job.shape.threads),
       engine(
-          transport,
+          sealed != nullptr ? static_cast<Transport&>(*sealed) : transport,
           std::array{RegionMemory{region, reinterpret_cast<std::byte*>(memory.data()), job.region_bytes()}},
           counters, WaitingPolicy{}, &losses, job.shape.limits, {}, job.hooks) {
   engine.listen(MessageKind::unassigned, &inbox);

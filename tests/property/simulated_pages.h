@@ -60,7 +60,7 @@ class SimulatedCalls final : public HomeCalls, public fabric::Listener {
     co_return call.bytes;
   }
 
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override {
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override {
     Head head;
     std::memcpy(&head, body.data(), sizeof head);
     const std::span<const std::byte> rest = body.subspan(sizeof head);
@@ -68,12 +68,13 @@ class SimulatedCalls final : public HomeCalls, public fabric::Listener {
       std::memcpy(head.call->answer.data(), rest.data(), rest.size());
       head.call->bytes = rest.size();
       head.call->answered.set();
-      return;
+      return nullptr;
     }
     std::vector<std::byte> answer(HomeService::answer_bytes(node_.ranks()));
     answer.resize(service_.serve(from, rest, answer));
     answers_.push_back(send(from, packet_of({head.call, true}, answer)));
     answers_.back().start(thread_, nullptr);
+    return nullptr;
   }
 
  private:

@@ -19,10 +19,11 @@ using namespace musubi;
 
 class Inbox final : public fabric::Listener {
  public:
-  void on_message(Rank, std::span<const std::byte> body) noexcept override {
+  const char* on_message(Rank, std::span<const std::byte> body) noexcept override {
     const std::lock_guard hold(mutex_);
     messages_.emplace_back(body.begin(), body.end());
     any_.store(true);
+    return nullptr;
   }
   bool take(void* message, std::size_t bytes) {
     const std::lock_guard hold(mutex_);

@@ -35,10 +35,13 @@ std::size_t MergeUnit::unit_of(const Conflict& conflict) noexcept {
   const std::uintptr_t address = address_of(conflict.place);
   const std::size_t unit = unit_in(address, conflict.bytes);
   if (unit < conflict.bytes && conflict.bytes > int_bytes) return unit;  // each half is asked for
-  const bool whole = unit == conflict.bytes;
-  counters_.add(whole ? trace::Counter::words_kept_whole : trace::Counter::words_joined);
-  if (log_ != nullptr) log_->note(address, conflict.bytes, other_, whole);
+  note(conflict.place, conflict.bytes, unit == conflict.bytes);
   return unit;
+}
+
+void MergeUnit::note(const std::byte* place, std::size_t bytes, bool kept_whole) noexcept {
+  counters_.add(kept_whole ? trace::Counter::words_kept_whole : trace::Counter::words_joined);
+  if (log_ != nullptr) log_->note(address_of(place), bytes, other_, kept_whole);
 }
 
 // Where this rank is known to store whole words, its thread has written each byte of the word: the other

@@ -33,6 +33,8 @@ class MergeUnit final : public WordRule {
   // Whether merging by byte is right for the whole block, and nothing is to be noted: no rule is needed.
   bool is_byte() const { return log_ == nullptr && block_.segment.merge_unit == 1; }
   std::size_t unit_of(const Conflict& conflict) noexcept override;
+  // Counts a word at `place` of the private bytes that both sides have changed, and tells the log.
+  void note(const std::byte* place, std::size_t bytes, bool kept_whole) noexcept;
   // How many bytes around `offset` of the block, aligned, this rank has stored as one value where it has
   // changed one of them, as far as is known: 1, 2, 4 or 8. What the other side has changed is not known here.
   std::size_t unit_at(std::size_t offset) const;

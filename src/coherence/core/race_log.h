@@ -36,7 +36,7 @@ class RaceLog {
 
   // Any thread; in a fault, too. More places than fit are dropped.
   void note(std::uintptr_t address, std::size_t bytes, Rank other, bool kept_whole) noexcept;
-  // REQUIRES: nobody notes meanwhile.
+  // REQUIRES: no one notes at the same time.
   std::span<const Place> places() const noexcept { return {places_.data(), count_}; }
 
  private:

@@ -29,8 +29,9 @@ Ground::Ground(const vm::Space& its_space, fabric::Fabric& its_fabric, vm::Vm& i
       sleepers(space.blocks_max()),
       residents(space.blocks_max()),
       visits(reinterpret_cast<std::byte*>(memory.words), VisitLayout(space.blocks_max()), parameters.hooks),
-      home_side{visits.layout(), rules::relay_places(fabric.ranks(), parameters.relay_places),
-                parameters.hooks, &parameters, &store} {
+      home_side{
+          fabric.self(),    visits.layout(), rules::relay_places(fabric.ranks(), parameters.relay_places),
+          parameters.hooks, &parameters,     &store} {
   fabric.offer(look_procedure, {&look_at_home, &home_side});
   fabric.offer(operation_procedure, {&operate_at_home, &home_side});
   fabric.offer(merge_procedure, {&merge_changes_at_home, &home_side});

@@ -38,36 +38,45 @@ bool are_contested(ChangedRuns runs, const std::byte* published, const Hooks& ho
 // What the caller and others have both changed since the caller's twin, before it is laid over `published`.
 class Contest {
  public:
-  Contest(const std::byte* published, const MergeUnit& unit) noexcept : published_(published), unit_(unit) {}
+  Contest(HomeBytes home, MergeUnit& unit) noexcept : home_(home), unit_(unit) {}
 
   void look_at(const ChangedRuns::Run& run) noexcept {
     for (std::size_t at = run.begin; at != run.end(); ++at) {
       const std::byte own = run.own_words[at - run.words_begin], twin = run.twin_words[at - run.words_begin];
-      const bool changed_by_both = published_[at] != twin && (own != twin || unit_.keeps_what_is_proved());
-      if (!changed_by_both || own == published_[at]) continue;
-      if (races_.bytes++ == 0) races_.first = published_ + at;
-      races_.joined = races_.joined || is_joined(run, at);
+      const std::byte published = home_.published[at];
+      const bool changed_by_both = published != twin && (own != twin || unit_.keeps_what_is_proved());
+      if (!changed_by_both || own == published) continue;
+      if (races_.bytes++ == 0) races_.first = home_.own + at;
+      note_word(run, at);
     }
   }
-  // `first` lies in the published bytes.
   const RaceCount& races() const noexcept { return races_; }
 
  private:
-  // Whether the word around `at`, of which the caller's byte stays, keeps bytes of others, too.
-  bool is_joined(const ChangedRuns::Run& run, std::size_t at) const noexcept {
+  // The word around `at`, once.
+  void note_word(const ChangedRuns::Run& run, std::size_t at) noexcept {
     const std::size_t width = unit_.word_bytes(), begin = at / width * width;
+    if (begin < noted_end_) return;
+    noted_end_ = begin + width;
+    const bool joined = is_joined(run, begin, width);
+    unit_.note(home_.own + begin, width, !joined);
+    races_.joined = races_.joined || joined;
+  }
+  // Whether the word, of which bytes of the caller stay, keeps bytes of others, too.
+  bool is_joined(const ChangedRuns::Run& run, std::size_t begin, std::size_t width) const noexcept {
     const std::size_t end = std::min(begin + width, run.words_begin + run.own_words.size());
     for (std::size_t i = begin; i < end; ++i) {
       const bool is_sent = run.begin <= i && i < run.end();
       const std::byte own = run.own_words[i - run.words_begin];
-      if (!is_sent && own == run.twin_words[i - run.words_begin] && own != published_[i]) return true;
+      if (!is_sent && own == run.twin_words[i - run.words_begin] && own != home_.published[i]) return true;
     }
     return false;
   }
 
-  const std::byte* const published_;
-  const MergeUnit& unit_;
-  RaceCount races_;
+  const HomeBytes home_;
+  MergeUnit& unit_;
+  RaceCount races_{.first_is_known = true};
+  std::size_t noted_end_ = 0;
 };
 
 class Overlay {
@@ -110,11 +119,11 @@ class Overlay {
 };
 
 // Result: the lines.
-LineMask merge(const HomeSide& side, const Block& block, HomeBytes home, Rank caller,
+LineMask merge(const HomeSide& side, const Block& block, HomeBytes home, Rank other,
                ChangedRuns runs) noexcept {
-  MergeUnit unit = side.store->unit_of(block, home.own, caller);
+  MergeUnit unit = side.store->unit_of(block, home.own, other);
   Overlay overlay(*side.store, block, home, unit);
-  Contest contest(home.published, unit);
+  Contest contest(home, unit);
   ChangedRuns::Run run;
   LineMask lines;
   while (runs.take(run)) {
@@ -123,11 +132,7 @@ LineMask merge(const HomeSide& side, const Block& block, HomeBytes home, Rank ca
     lines.set_bytes(run.begin, run.end(), block.extent.bytes);
   }
   overlay.end_line();
-  RaceCount races = contest.races();
-  if (races.bytes != 0) {
-    races.first = home.own + (races.first - home.published);
-    side.store->note_races(races, unit);
-  }
+  if (contest.races().bytes != 0) side.store->note_races(contest.races(), unit);
   return lines;
 }
 
@@ -163,8 +168,9 @@ Verdict merge_changes_at_home(Call& call, const void* data) noexcept {
     // Threads that wait at a barrier use their stacks.
     const bool holds_stacks = side.store->space().segment_of(block.id).holds_stacks;
     if (section.is_quiescent() && !holds_stacks) home.sharing = Sharing::exclusive;
+    const Rank other = call.caller() == side.self ? call.target() : call.caller();
     result.atomic_words = std::atomic_ref(section.words().atomic_words).load();
-    const LineMask lines = merge(side, block, home, call.caller(), runs);
+    const LineMask lines = merge(side, block, home, other, runs);
     result.version = rules::name_beside_home(result.found, LogicalTime{request.acquired}, *side.parameters);
     section.name(result.version);
     section.end_change(result.found, lines);

@@ -17,10 +17,11 @@ namespace musubi::coherence::migrating {
 
 // What the calls of this policy know of the rank where they are carried out.
 struct HomeSide {
+  Rank self;  // the rank that carries the call out: the target, or a caller that maps its memory
   VisitLayout layout;
   std::uint32_t places;  // readers of a small block that a rank serves itself; 0: all
   Hooks hooks;
-  const Parameters* parameters;  // of the rank that carries the call out, as is the store
+  const Parameters* parameters;  // of `self`, as is the store
   BlockStore* store;
 
   // REQUIRES: there is such a block.

@@ -147,7 +147,8 @@ bool ActiveMessages::deliver_own() noexcept {
     Entry* const entry = own_waiting_.pop();
     own_lock_.unlock();
     if (entry == nullptr) break;
-    server_.deliver(self_, entry->kind, {entry->body, entry->count});
+    const char* const objection = server_.deliver(self_, entry->kind, {entry->body, entry->count});
+    MUSUBI_CHECK(objection == nullptr, "a message to oneself: %s", objection);
     own_messages_.give_back(entry);
     any = true;
   }

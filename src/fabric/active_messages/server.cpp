@@ -128,19 +128,19 @@ Server::Turn Server::take_message(Rank from, Client& client, const wire::FrameHe
   client.begin += sizeof header + header.count;
   client.sequence = header.sequence;
   if (reinterpret_cast<std::uintptr_t>(body) % wire::word_bytes == 0) {
-    deliver(from, header.message, {body, header.count});
+    client.objection = deliver(from, header.message, {body, header.count});
   } else {
     alignas(16) std::byte aligned[driver_message_bytes_max];
     std::memcpy(aligned, body, header.count);
-    deliver(from, header.message, {aligned, header.count});
+    client.objection = deliver(from, header.message, {aligned, header.count});
   }
-  return Turn::again;
+  return client.objection == nullptr ? Turn::again : Turn::refused;
 }
 
-void Server::deliver(Rank from, MessageKind kind, std::span<const std::byte> body) noexcept {
+const char* Server::deliver(Rank from, MessageKind kind, std::span<const std::byte> body) noexcept {
   Listener* const listener = listeners_[static_cast<std::size_t>(kind)];
   MUSUBI_CHECK(listener != nullptr, "nobody listens to messages of kind %u", static_cast<unsigned>(kind));
-  listener->on_message(from, body);
+  return listener->on_message(from, body);
 }
 
 Server::Turn Server::begin_step(Client& client) noexcept {

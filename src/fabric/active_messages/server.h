@@ -35,8 +35,8 @@ class Server {
   const char* received(Rank from, std::size_t bytes) noexcept;
   const char* writable(Rank peer) noexcept;
 
-  // Gives a message to its listener. REQUIRES: there is one.
-  void deliver(Rank from, MessageKind kind, std::span<const std::byte> body) noexcept;
+  // Gives a message to its listener. Result: as the listener's. REQUIRES: there is one.
+  const char* deliver(Rank from, MessageKind kind, std::span<const std::byte> body) noexcept;
 
  private:
   enum class Turn : std::uint8_t { again, needs_input, needs_room, refused };

@@ -39,6 +39,7 @@ struct Loss {
     silent,       // nothing came from it for too long, nor from its host
     unreachable,  // it was called, and has not answered
     refused,      // this rank wants no more of it: it does not keep the protocol
+    damaged,      // what came from it is not what it has sent
   };
   Kind kind = Kind::ended;
   const char* reason = "it died or left";  // a text for the user, which stays
@@ -83,7 +84,8 @@ class Transport {
   // Sends the pieces, one behind the other. Never blocks. Result: how many bytes were taken, counted from the
   // first; their memory is free again. Less than all: the lane is full, and Receiver::writable follows. The
   // bytes that were not taken are offered again, unchanged. Bytes to a peer that is lost or closed are taken
-  // and dropped. One thread at a time per lane.
+  // and dropped. On the lane of replies they do not change until they are taken. One thread at a time per
+  // lane.
   virtual std::size_t send(Rank peer, Lane lane, std::span<const Piece> pieces) noexcept = 0;
 
   // Carries a get or a put out by the network itself, so that no processor of the peer does it. It keeps what

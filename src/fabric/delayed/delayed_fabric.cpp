@@ -80,7 +80,7 @@ void DelayedFabric::listen(MessageKind kind, Listener* listener) noexcept {
   near_.listen(kind, &arrivals_[number]);
 }
 
-void DelayedFabric::Arrivals::on_message(Rank from, std::span<const std::byte> body) noexcept {
+const char* DelayedFabric::Arrivals::on_message(Rank from, std::span<const std::byte> body) noexcept {
   Message message;
   message.from = from;
   message.kind = kind;
@@ -88,6 +88,7 @@ void DelayedFabric::Arrivals::on_message(Rank from, std::span<const std::byte> b
   std::memcpy(&message.due, body.data() + message.bytes, sizeof(Stamp));
   std::memcpy(message.body.data(), body.data(), message.bytes);
   fabric->hold(message);
+  return nullptr;
 }
 
 void DelayedFabric::hold(const Message& message) noexcept {
@@ -127,8 +128,8 @@ bool DelayedFabric::deliver(std::uint64_t now) noexcept {
   Message message;
   bool any = false;
   while (take_message(now, message)) {
-    listeners_[static_cast<std::size_t>(message.kind)]->on_message(
-        message.from, std::span(message.body).first(message.bytes));
+    listeners_[static_cast<std::size_t>(message.kind)]->take(message.from,
+                                                             std::span(message.body).first(message.bytes));
     any = true;
   }
   delivering_.store(false);

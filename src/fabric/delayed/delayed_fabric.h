@@ -50,7 +50,7 @@ class DelayedFabric final : public Fabric {
   // Of one kind: takes what the driver delivers, to be delivered later.
   class Arrivals final : public Listener {
    public:
-    void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+    const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
     DelayedFabric* fabric = nullptr;
     MessageKind kind{};
   };

@@ -46,11 +46,12 @@ Handshake::~Handshake() {
   sodium_memzero(key_.data(), key_.size());
 }
 
-Hello Handshake::hello_to(Rank peer, const Nonce& nonce) const noexcept {
+Hello Handshake::hello_to(Rank peer, const Nonce& nonce, std::uint32_t attempt) const noexcept {
   Hello hello;
   hello.ranks = ranks_;
   hello.from = self_.value;
   hello.to = peer.value;
+  hello.attempt = attempt;
   hello.build = build_;
   hello.nonce = nonce;
   return hello;

@@ -2,7 +2,8 @@
 //
 //   hello    who asks whom, with what version and build, and a nonce
 //   answer   the other rank's nonce, and its proof
-//   proof    of the rank that asks; requests follow at once
+//   proof    of the rank that asks
+//   welcome  the other rank has checked it; requests follow
 //
 // A proof is a MAC, by the job's secret, over the side that makes it and all that was said before. So it
 // holds for this connection alone, and for nobody in between who changed a byte. Neither side takes anything
@@ -19,7 +20,7 @@
 
 namespace musubi::fabric::handshake {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 inline constexpr std::size_t build_bytes = 24;
 using Build = std::array<std::byte, build_bytes>;  // shorter ones end in zeros
 using Nonce = std::array<std::byte, 32>;
@@ -30,16 +31,23 @@ struct Hello {
   std::uint32_t version = protocol_version;
   std::uint32_t ranks = 0;
   std::uint32_t from = 0, to = 0;
+  std::uint32_t attempt = 0, unused = 0;  // of this rank to ask that one: 1, 2, ...
   Build build{};
   Nonce nonce{};
 };
-static_assert(sizeof(Hello) == 80);
+static_assert(sizeof(Hello) == 88);
 
 struct Answer {
   Nonce nonce{};
   Proof proof{};
 };
 static_assert(sizeof(Answer) == 64);
+
+// Where messages do not say it otherwise.
+struct Welcome {
+  char mark = 'w';
+  bool operator==(const Welcome&) const = default;
+};
 
 // Whose MAC: of the proof, or of the tag that messages carry where there is no connection to carry them.
 enum class Side : std::uint8_t { asks, answers, asks_tag, answers_tag };
@@ -69,7 +77,7 @@ class Handshake {
   ~Handshake();
   Handshake(const Handshake&) = delete;
 
-  Hello hello_to(Rank peer, const Nonce& nonce) const noexcept;
+  Hello hello_to(Rank peer, const Nonce& nonce, std::uint32_t attempt = 1) const noexcept;
   // Result: what is wrong with a hello to this rank, before any proof; null: nothing.
   const char* objection_to(const Hello& hello) const noexcept;
   Proof prove(Side side, const Hello& hello, const Nonce& answer) const noexcept;

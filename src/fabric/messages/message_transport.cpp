@@ -219,15 +219,16 @@ const char* MessageTransport::use_of_line(Name name, const MessageHead& head, Pa
   const bool is_room = head.form == MessageForm::room && bytes == sizeof head;
   const bool is_bytes = head.form == MessageForm::bytes && bytes > sizeof head;
   if ((!is_room && !is_bytes) || !line.leaving.peer_used(head.used)) {
-    failed(name.peer);
+    lose(name.peer, {});
     return nullptr;
   }
+  line.is_heard = true;
   if (state == LineState::called || line.leaving.becomes_open()) {
     receiver_->writable(name.peer, name.asks ? Lane::requests : Lane::replies);
   }
   if (is_room) return nullptr;
   if (!line.coming.insert(head.sequence, parcel, bytes)) {
-    failed(name.peer);
+    lose(name.peer, {});
     return nullptr;
   }
   is_kept = true;
@@ -284,7 +285,7 @@ const char* MessageTransport::take_proof(const ProofMessage& message) noexcept {
 void MessageTransport::join(Name name, const handshake::Hello& hello,
                             const handshake::Nonce& nonce) noexcept {
   PeerLine& line = this->line(name);
-  if (!open_group(name)) return failed(name.peer);
+  if (!open_group(name)) return lose(name.peer, {});
   line.hello = hello;
   line.own_tag = tag_of(handshake_.prove(handshake::Side::answers_tag, hello, nonce));
   line.peer_tag = tag_of(handshake_.prove(handshake::Side::asks_tag, hello, nonce));
@@ -357,9 +358,21 @@ void MessageTransport::look_at_line(Name name, std::uint64_t now) noexcept {
     } else if (line.leaving.all_have_left()) {
       send_to(name.peer, line.leaving, HelloMessage{head_of(MessageForm::hello, true), line.hello});
     }
-  } else if (state == LineState::joined && !line.has_said_something.exchange(false)) {
-    send_head(name, MessageNet::Purpose::probing);
+  } else if (state == LineState::joined) {
+    if (!line.is_heard && line.failed_ns != 0 && now - line.failed_ns > reach_max_ns_) {
+      lose(name.peer, {});
+    } else if (!line.has_said_something.exchange(false)) {
+      send_head(name, MessageNet::Purpose::probing);
+    }
   }
+}
+
+// The peer that asks says hello again, as this rank does, until it is welcomed or patience ends. If it has
+// gone, it does not.
+void MessageTransport::failed(Rank peer) noexcept {
+  PeerLine &asking = line({peer, true}), &answering = line({peer, false});
+  if (asking.is_heard || answering.is_heard) return lose(peer, {});
+  if (answering.failed_ns == 0) answering.failed_ns = os::monotonic_ns();
 }
 
 void MessageTransport::lose(Rank peer, Loss loss) noexcept {

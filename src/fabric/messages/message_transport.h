@@ -3,8 +3,10 @@
 // ways. Each lane has a window of messages under way, so that a lane that stands still takes no parcel that
 // another one needs.
 //
-// A rank is lost when the network says so. While nothing else is sent to a peer it is asked once a second
-// (by a message that wants no answer): a rank that is stopped stays, one that has died is noticed.
+// A rank is lost when the network says so, once a message has come from it on a line. Before that the message
+// that has not arrived is an attempt, which is repeated. While nothing else is sent to a peer it is asked
+// once a second (by a message that wants no answer): a rank that is stopped stays, one that has died is
+// noticed.
 #pragma once
 
 #include <atomic>
@@ -77,7 +79,7 @@ class MessageTransport final : public Transport, private ParcelReceiver {
   void arrived(Parcel& parcel, std::size_t bytes) noexcept override;
   void refused(const char* reason) noexcept override { complaints_.refused_message(net_->name(), reason); }
   void sent(Parcel& parcel) noexcept override;
-  void failed(Rank peer) noexcept override { lose(peer, {}); }
+  void failed(Rank peer) noexcept override;
   void lose(Rank peer, Loss loss) noexcept;
   void has_moved(void* token) noexcept override { receiver_->has_moved(token); }
   const char* use(Parcel& parcel, std::size_t bytes, bool& is_kept) noexcept;

@@ -125,7 +125,9 @@ struct PeerLine {
   std::atomic<std::uint32_t> told{0};           // what the peer knows of coming.used()
   std::atomic<bool> has_said_something{false};  // since the clock's last tick
   handshake::Hello hello;                       // that opened it
-  std::atomic<std::uint64_t> called_ns{0};      // not 0: by this rank, and `hello` stands
+  bool is_heard = false;                    // a message with the tag has come; so the peer has this rank's
+  std::uint64_t failed_ns = 0;              // not 0: since then a message to the peer has not arrived
+  std::atomic<std::uint64_t> called_ns{0};  // not 0: by this rank, and `hello` stands
 };
 
 }  // namespace musubi::fabric

@@ -46,10 +46,11 @@ class MixedFabric final : public Fabric {
   // does is short, waits for nothing, and never delivers: so is the lock's time.
   class InTurn final : public Listener {
    public:
-    void on_message(Rank from, std::span<const std::byte> body) noexcept override {
+    const char* on_message(Rank from, std::span<const std::byte> body) noexcept override {
       lock->lock();
-      listener->on_message(from, body);
+      const char* const objection = listener->on_message(from, body);
       lock->unlock();
+      return objection;
     }
     SpinLock* lock = nullptr;
     Listener* listener = nullptr;

@@ -71,7 +71,7 @@ std::uint32_t ShmFabric::deliver() noexcept {
     Listener* listener = listeners_[static_cast<std::size_t>(message->kind)];
     MUSUBI_CHECK(listener != nullptr, "nobody listens to messages of kind %u",
                  static_cast<unsigned>(message->kind));
-    listener->on_message(Rank{message->from}, std::span<const std::byte>{message->body, message->bytes});
+    listener->take(Rank{message->from}, std::span<const std::byte>{message->body, message->bytes});
     reader_.drop();
   }
   return delivered;

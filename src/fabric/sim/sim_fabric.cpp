@@ -64,7 +64,7 @@ void SimFabric::Link::deliver_oldest() noexcept {
   MUSUBI_CHECK(listener != nullptr, "message of kind %u without a listener",
                static_cast<unsigned>(message->kind));
   if (sender != receiver.self_) receiver.note_arrival();
-  listener->on_message(sender, {message->body(), message->bytes});
+  listener->take(sender, {message->body(), message->bytes});
   frame_free(message, sizeof(Message) + message->bytes);
 }
 

@@ -3,8 +3,11 @@
 // connections that a pair of ranks may have, and never one too many.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include "base/ids.h"
-#include "os/tcp.h"
+#include "fabric/sockets/peer_life.h"
 
 namespace musubi::fabric {
 
@@ -12,12 +15,11 @@ namespace musubi::fabric {
 class Joined {
  public:
   // `socket` leads to the peer, does not block, and belongs to the transport from now on. `asking`: this rank
-  // sends requests on it; otherwise the peer does. Result: false if there was one already; the socket is
-  // closed.
-  virtual bool joined(Rank peer, bool asking, int socket) noexcept = 0;
-  // The peer was called, and cannot be reached: the last attempt was at this address, and failed for this
-  // reason, a text that stays.
-  virtual void unreachable(Rank peer, const os::SocketAddress& at, const char* reason) noexcept = 0;
+  // sends requests on it, and was welcomed; otherwise the peer does, which has proved who it is. `attempt`:
+  // of the rank that asks. Result: `stale` and `second`: the socket is closed; otherwise the peer is welcome.
+  virtual PeerLife::Verdict joined(Rank peer, bool asking, int socket, std::uint32_t attempt) noexcept = 0;
+  // The peer was called, and cannot be reached, for this reason, a text that stays.
+  virtual void unreachable(Rank peer, const char* reason) noexcept = 0;
 
  protected:
   ~Joined() = default;
@@ -31,6 +33,8 @@ class Joiner {
   virtual void call(Rank peer) noexcept = 0;
   // Is readable while work() would do something.
   virtual int number() const noexcept = 0;
+  // Where the call of a peer went that was unreachable, as in "at 10.0.0.3:4000". Not in a signal handler.
+  virtual std::string tried(Rank peer) const = 0;
   // Goes on with what has come. Never blocks. One thread at a time, signal-safe.
   virtual void work(Joined& joined) noexcept = 0;
 };

@@ -9,15 +9,24 @@ namespace musubi::fabric {
 // find what has just begun.
 bool SocketTransport::is_silent(Name name) noexcept {
   std::uint8_t& looks = peers_[name.peer.value].watch(name).unanswered;
-  const bool unanswered =
-      line(name).load() == Line::joined && os::is_unanswered(socket_of(name), silence_look_);
+  const bool unanswered = line(name).load() == Line::joined &&
+                          os::is_unanswered(socket_of(name), patience_.silence_max / looks_per_silence);
   looks = unanswered ? static_cast<std::uint8_t>(looks + 1) : 0;
   return looks > looks_per_silence;
 }
 
-// One connection to each address is enough to find out whether that host is there. Asked over all of them,
-// which a start makes at one time, hundreds of ranks drown the kernel's queue of packets, questions and
-// answers alike.
+// What stands between hosts, as a firewall, may forget a connection that is idle for long. So the kernel asks
+// on each of them, but rarely, and at times of its own: connections that a start makes at one time, and that
+// all asked at one time, would drown the kernel's queue of packets, questions and answers alike.
+void SocketTransport::keep_alive(Name name) const noexcept {
+  constexpr std::int64_t parts = 1024;
+  const auto part =
+      static_cast<std::int64_t>((std::uint64_t{self_.value} << 33 | encode(name)) * 0x9e3779b97f4a7c15 >> 54);
+  const std::chrono::milliseconds idle = patience_.idle_max / 2 * (parts + part) / parts;
+  os::ask_while_idle(socket_of(name), idle, patience_.silence_max);
+}
+
+// Whether the host of an address is there is asked more often, on one connection to it.
 void SocketTransport::watch_while_idle(const os::SocketAddress& at) noexcept {
   Name first{};
   Watch* watch = nullptr;
@@ -32,7 +41,7 @@ void SocketTransport::watch_while_idle(const os::SocketAddress& at) noexcept {
   }
   if (watch == nullptr) return;
   watch->while_idle = true;
-  os::ask_while_idle(socket_of(first), silence_look_ * looks_per_silence);
+  os::ask_while_idle(socket_of(first), patience_.silence_max / looks_per_silence, patience_.silence_max);
 }
 
 std::uint32_t SocketTransport::watched_while_idle() const noexcept {

@@ -15,24 +15,9 @@ constexpr std::size_t sockets_per_poll = 16;
 constexpr unsigned calls_per_socket = 4;  // then it is the turn of the others
 // In the sets, beside sockets.
 constexpr std::uint64_t bell = ~std::uint64_t{0}, opening = bell - 1, joining = bell - 2,
-                        requesting = bell - 3, silence = bell - 4;
+                        requesting = bell - 3, silence = bell - 4, deadline = bell - 5;
 constexpr std::uint32_t once = EPOLLIN | EPOLLET;
 constexpr std::size_t sockets_per_word = 64;
-
-// A host that is silent does not come back in time for the other connection to it; one that has closed this
-// connection may still answer on the other one.
-Loss loss_by(int error) noexcept {
-  switch (error) {
-    case ETIMEDOUT:
-      return {Loss::Kind::silent, "nothing comes from there any more"};
-    case EHOSTUNREACH:
-    case ENETUNREACH:
-    case ENETDOWN:
-      return {Loss::Kind::silent, "no route leads there any more"};
-    default:
-      return {};
-  }
-}
 
 Error cannot_wait() {
   return Error{"the kernel does not wait for the sockets between ranks; raise fs.epoll.max_user_watches"};
@@ -58,16 +43,20 @@ Result<std::unique_ptr<SocketTransport>> SocketTransport::create(Rank self, std:
       if (!transport->enter_sets({Rank{rank}, asking})) return cannot_wait();
       transport->line({Rank{rank}, asking}).store(Line::joined);
     }
+    peer.life.welcomed();
+    peer.life.proved(1);
+    peer.life.heard();
   }
   return transport;
 }
 
 Result<std::unique_ptr<SocketTransport>> SocketTransport::create(Rank self, std::uint32_t ranks,
                                                                  std::unique_ptr<Joiner> joiner,
-                                                                 std::chrono::milliseconds silence_max) {
+                                                                 Patience patience) {
   std::unique_ptr<SocketTransport> transport(new SocketTransport(self, ranks, std::move(joiner)));
   if (auto made = transport->make_sets(); !made) return made.error();
-  if (auto watched = transport->watch_silence(silence_max); !watched) return watched.error();
+  transport->patience_ = patience;
+  if (auto watched = transport->watch_silence(); !watched) return watched.error();
   const int number = transport->joiner_->number();
   if (!transport->arrivals_.add(number, EPOLLIN, joining) ||
       !transport->sleeping_[0].add(number, once, joining) ||
@@ -93,21 +82,25 @@ Result<void> SocketTransport::make_sets() {
     }
   }
   if (!sleeping_[index(Sleeper::service)].add(requests_.number(), once, requesting)) return cannot_wait();
+  return make_timer(deadline_timer_, deadline);
+}
+
+Result<void> SocketTransport::make_timer(os::Timer& to, std::uint64_t data) {
+  auto timer = os::Timer::create();
+  if (!timer) return timer.error();
+  to = std::move(timer).value();
+  if (!arrivals_.add(to.number(), EPOLLIN, data) || !sleeping_[0].add(to.number(), once, data) ||
+      !sleeping_[1].add(to.number(), once, data)) {
+    return cannot_wait();
+  }
   return {};
 }
 
-Result<void> SocketTransport::watch_silence(std::chrono::milliseconds silence_max) {
-  auto timer = os::Timer::create();
-  if (!timer) return timer.error();
-  silence_timer_ = std::move(timer).value();
-  silence_look_ = silence_max / looks_per_silence;
-  const int number = silence_timer_.number();
-  if (!arrivals_.add(number, EPOLLIN, silence) || !sleeping_[0].add(number, once, silence) ||
-      !sleeping_[1].add(number, once, silence)) {
-    return cannot_wait();
-  }
-  silence_timer_.set(static_cast<std::uint64_t>(std::chrono::nanoseconds(silence_look_).count()));
-  return {};
+Result<void> SocketTransport::watch_silence() {
+  auto made = make_timer(silence_timer_, silence);
+  const std::chrono::nanoseconds look = patience_.silence_max / looks_per_silence;
+  if (made) silence_timer_.set(static_cast<std::uint64_t>(look.count()));
+  return made;
 }
 
 // A waiter sleeps for replies, too. Requests wake one of the sleepers only, the waiter first: sets that name
@@ -122,35 +115,8 @@ bool SocketTransport::enter_sets(Name name) noexcept {
          requests_.add(socket, once | EPOLLEXCLUSIVE, data);
 }
 
-// In the order in which send() looks: a sender that found no line is told that it takes bytes now.
-bool SocketTransport::joined(Rank peer, bool asking, int socket) noexcept {
-  const Name name{peer, asking};
-  const Line before = line(name).load();
-  if (before == Line::joined || before == Line::ended || peers_[peer.value].lost) {
-    os::close_socket(socket);
-    return false;
-  }
-  Sockets& sockets = peers_[peer.value].sockets;
-  (asking ? sockets.asking : sockets.answering) = os::FileDescriptor(socket);
-  peers_[peer.value].at = peers_[peer.value].watch(name).at = os::address_of_peer(socket);
-  if (!enter_sets(name)) {
-    end(name);
-    find_lost(*receiver_, peer, {Loss::Kind::refused, "the kernel does not wait for its socket"});
-    return false;
-  }
-  line(name).store(Line::joined);
-  watch_while_idle(peers_[peer.value].at);
-  if (asking) receiver_->writable(peer, Lane::requests);
-  return true;
-}
-
-void SocketTransport::unreachable(Rank peer, const os::SocketAddress& at, const char* reason) noexcept {
-  close(peer);
-  peers_[peer.value].at = at;
-  find_lost(*receiver_, peer, {Loss::Kind::unreachable, reason});
-}
-
 std::string SocketTransport::way_to(Rank peer) const {
+  if (peers_[peer.value].is_unreachable) return joiner_->tried(peer);
   const os::SocketAddress& at = peers_[peer.value].at;
   if (at.any.sa_family != AF_INET && at.any.sa_family != AF_INET6) return "by a socket";
   char text[os::SocketAddress::text_bytes_max];
@@ -220,6 +186,9 @@ Polled SocketTransport::poll_some(Receiver& receiver) noexcept {
     } else if (events[i].data.u64 == silence) {
       silence_timer_.silence();
       look_for_silent(receiver);
+    } else if (events[i].data.u64 == deadline) {
+      deadline_timer_.silence();
+      look_at_deadlines(receiver);
     } else {
       polled = std::max(polled, receive(receiver, decode(events[i].data.u64)));
     }
@@ -283,11 +252,10 @@ Polled SocketTransport::receive(Receiver& receiver, Name name) noexcept {
     polled = Polled::something;
     if (got.end == os::Transferred::End::closed) {
       const int told = peers_[name.peer.value].error.load();
-      const Loss loss = loss_by(got.error != 0 ? got.error : told);
-      loss.kind == Loss::Kind::silent ? close(name.peer) : end(name);
-      find_lost(receiver, name.peer, loss);
+      ended(receiver, name, got.error != 0 ? got.error : told);
       return polled;
     }
+    if (!name.asking) peers_[name.peer.value].life.heard();
     recent_ = name;
     receiver.received(name.peer, lane, got.bytes);
     if (got.bytes < room) return polled;
@@ -304,7 +272,7 @@ void SocketTransport::sleep(Sleeper sleeper) noexcept {
       bells_[index(sleeper)].silence();
     } else if (data == requesting) {
       note_requests();
-    } else if (data == joining || data == silence) {
+    } else if (data == joining || data == silence || data == deadline) {
       told_of_others_.store(true);
     } else if (data != opening) {
       note_told({&events[i], 1});
@@ -332,41 +300,6 @@ void SocketTransport::note_told(std::span<const epoll_event> events) noexcept {
 // When its events are changed the kernel looks whether the set is ready, and tells of it.
 void SocketTransport::set_attended(bool attended) noexcept {
   sleeping_[index(Sleeper::service)].change(requests_.number(), attended ? 0 : once, requesting);
-}
-
-void SocketTransport::look_for_silent(Receiver& receiver) noexcept {
-  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-    const bool asking_is_silent = is_silent({Rank{rank}, true});
-    if (!asking_is_silent && !is_silent({Rank{rank}, false})) continue;
-    close(Rank{rank});
-    find_lost(receiver, Rank{rank}, loss_by(ETIMEDOUT));
-  }
-}
-
-// A peer that was joined on one line only, or on none, and has ended that, is lost: it asks no more.
-void SocketTransport::find_lost(Receiver& receiver, Rank rank, Loss loss) noexcept {
-  Peer& peer = peers_[rank.value];
-  if (peer.lost || peer.asking.load() == Line::joined || peer.answering.load() == Line::joined) return;
-  peer.lost = true;
-  peer.asking.store(Line::ended);
-  peer.answering.store(Line::ended);
-  receiver.lost(rank, loss);
-}
-
-// The socket stays open, so that its number names nothing else; the peer learns that it is shut.
-void SocketTransport::end(Name name) noexcept {
-  if (line(name).exchange(Line::ended) == Line::ended) return;
-  const int socket = socket_of(name);
-  if (socket < 0) return;
-  for (const os::ReadySet* set : {&arrivals_, &openings_, &requests_, &sleeping_[0]}) set->remove(socket);
-  os::shut_down(socket);
-  Watch& watch = peers_[name.peer.value].watch(name);
-  if (std::exchange(watch.while_idle, false)) watch_while_idle(watch.at);
-}
-
-void SocketTransport::close(Rank peer) noexcept {
-  end({peer, true});
-  end({peer, false});
 }
 
 }  // namespace musubi::fabric

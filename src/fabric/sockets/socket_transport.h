@@ -6,7 +6,8 @@
 // own, which tell of each arrival once, and of a request to a waiter if one sleeps, otherwise to the service
 // thread: `requests_` is ready inside its set, but not while a thread looks for requests by itself.
 // `openings_` says which lanes take bytes again; it is ready inside the sets of both sleepers, as is what the
-// joiner has to do, and the timer that rings for looks at silent peers.
+// joiner has to do, and the timers: for looks at silent peers, and for peers one of whose connections has
+// ended (peer_life.h).
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,9 @@
 #include "base/result.h"
 #include "fabric/active_messages/transport.h"
 #include "fabric/sockets/joiner.h"
+#include "fabric/sockets/peer_life.h"
 #include "os/sockets.h"
+#include "os/tcp.h"
 
 namespace musubi::fabric {
 
@@ -32,11 +35,14 @@ class SocketTransport final : public Transport, private Joined {
 
   // All peers are joined. The sockets do not block.
   static Result<std::unique_ptr<SocketTransport>> create(Rank self, std::vector<Sockets> peers);
+  struct Patience {
+    std::chrono::milliseconds silence_max, idle_max, reach_max;
+  };
   // No peer is, until the joiner does it. A peer is lost whose kernel answers nothing for `silence_max`, or a
-  // quarter more. A peer that is stopped is not.
+  // quarter more. A peer that is stopped is not. No connection is idle for longer than `idle_max`.
+  // `reach_max`: for how long a peer that was welcomed, and went without a request, may come back.
   static Result<std::unique_ptr<SocketTransport>> create(Rank self, std::uint32_t ranks,
-                                                         std::unique_ptr<Joiner> joiner,
-                                                         std::chrono::milliseconds silence_max);
+                                                         std::unique_ptr<Joiner> joiner, Patience patience);
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return static_cast<std::uint32_t>(peers_.size()); }
@@ -57,11 +63,13 @@ class SocketTransport final : public Transport, private Joined {
  private:
   static constexpr unsigned looks_per_silence = 4;
 
+  using Verdict = PeerLife::Verdict;
   // A socket: which one.
   struct Name {
     Rank peer;
     bool asking = false;
   };
+  // A connection, as those see it that send and receive.
   enum class Line : std::uint8_t { none, called, joined, ended };
   // How the thread that polls finds out that the other end is silent.
   struct Watch {
@@ -73,9 +81,10 @@ class SocketTransport final : public Transport, private Joined {
     Sockets sockets;
     std::atomic<Line> asking{Line::none}, answering{Line::none};
     std::atomic<int> error{0};  // which the kernel told a sender, and tells once
-    bool lost = false;          // by the thread that polls; so is the rest
+    PeerLife life;              // by the thread that polls; so is the rest
     Watch watch_asking, watch_answering;
-    os::SocketAddress at;  // where the peer is, or was called last
+    os::SocketAddress at;  // where the peer is
+    bool is_unreachable = false;
 
     std::atomic<Line>& line(Name name) noexcept { return name.asking ? asking : answering; }
     Watch& watch(Name name) noexcept { return name.asking ? watch_asking : watch_answering; }
@@ -91,18 +100,25 @@ class SocketTransport final : public Transport, private Joined {
   }
 
   Result<void> make_sets();
-  Result<void> watch_silence(std::chrono::milliseconds silence_max);
+  Result<void> watch_silence();
+  Result<void> make_timer(os::Timer& timer, std::uint64_t data);
   bool enter_sets(Name name) noexcept;
   void note_requests() noexcept;
   void note_told(std::span<const epoll_event> events) noexcept;
-  bool joined(Rank peer, bool asking, int socket) noexcept override;
-  void unreachable(Rank peer, const os::SocketAddress& at, const char* reason) noexcept override;
+  Verdict joined(Rank peer, bool asking, int socket, std::uint32_t attempt) noexcept override;
+  void take(Name name, int socket) noexcept;
+  void unreachable(Rank peer, const char* reason) noexcept override;
   int socket_of(Name name) const noexcept;
   std::atomic<Line>& line(Name name) noexcept { return peers_[name.peer.value].line(name); }
   void end(Name name) noexcept;
-  void find_lost(Receiver& receiver, Rank peer, Loss loss) noexcept;
+  void leave_sets(Name name) noexcept;
+  void forget(Name name) noexcept;
+  void ended(Receiver& receiver, Name name, int error) noexcept;
+  void lose(Receiver& receiver, Rank peer, Loss loss) noexcept;
+  void look_at_deadlines(Receiver& receiver) noexcept;
   void look_for_silent(Receiver& receiver) noexcept;
   bool is_silent(Name name) noexcept;
+  void keep_alive(Name name) const noexcept;
   void watch_while_idle(const os::SocketAddress& at) noexcept;
   Polled poll_some(Receiver& receiver) noexcept;
   bool open_lanes(Receiver& receiver) noexcept;
@@ -125,8 +141,9 @@ class SocketTransport final : public Transport, private Joined {
   const std::unique_ptr<Joiner> joiner_;  // null: all are joined
   Receiver* receiver_ = nullptr;          // of the poll() that is going on
   std::atomic<std::uint32_t> full_lanes_{0};
-  os::Timer silence_timer_;                    // with a joiner
-  std::chrono::milliseconds silence_look_{0};  // so often
+  os::Timer deadline_timer_;  // rings while a peer has a deadline
+  os::Timer silence_timer_;   // with a joiner
+  Patience patience_{};       // with a joiner
 };
 
 }  // namespace musubi::fabric

@@ -10,10 +10,10 @@
 namespace musubi::fabric::tcp {
 namespace {
 
-constexpr std::uint64_t rest_min_ns = 10'000'000, rest_max_ns = 500'000'000;
+constexpr const char* was_reset = "the connection was reset";
 
 // strerror is not signal-safe.
-const char* explain(int error) noexcept {
+const char* explain(int error, const os::SocketAddress& to) noexcept {
   switch (error) {
     case ECONNREFUSED:
       return "nobody listens there, or a firewall refuses";
@@ -21,159 +21,271 @@ const char* explain(int error) noexcept {
     case ENETUNREACH:
       return "no route leads there";
     case ETIMEDOUT:
-      return "nobody answers";
+      return no_answer;
     case ECONNRESET:
     case EPIPE:
-      return "the connection was reset";
+      return was_reset;
     case EADDRNOTAVAIL:
-      return "this host has no port left";
+      if (os::has_address_towards(to)) return "this host has no port left";
+      [[fallthrough]];
+    case EAFNOSUPPORT:
+      return to.any.sa_family == AF_INET6 ? "this host has no IPv6 address" : "this host has no IPv4 address";
     default:
       return "the kernel refuses";
   }
 }
 
+bool has_address_of(const Addresses& all, const os::SocketAddress& one) {
+  return std::ranges::any_of(all, [&](const auto& each) { return each.is_at_address_of(one); });
+}
+
+unsigned nearness(const os::SocketAddress& one, const Addresses& own) {
+  unsigned most = 0;
+  for (const os::SocketAddress& each : own) most = std::max(most, one.common_bits(each));
+  return most;
+}
+
 }  // namespace
 
+Addresses likely_addresses(const Addresses& of_peer, const Addresses& own) {
+  Addresses likely;
+  std::ranges::copy_if(of_peer, std::back_inserter(likely),
+                       [&](const auto& each) { return !has_address_of(own, each); });
+  if (likely.empty()) likely = of_peer;
+  std::ranges::stable_sort(likely, std::greater(), [&](const auto& each) { return nearness(each, own); });
+  return likely;
+}
+
 Calls::Calls(const Handshake& handshake, Complaints& complaints, const os::ReadySet& set,
-             std::vector<std::vector<os::SocketAddress>> addresses, Patience patience)
+             std::vector<Addresses> addresses, Race::Patience patience, std::uint64_t first_data)
     : handshake_(handshake),
       complaints_(complaints),
       set_(set),
       addresses_(std::move(addresses)),
       patience_(patience),
-      calls_(addresses_.size()) {}
+      first_data_(first_data),
+      connections_(addresses_.size() + extra_connections) {
+  calls_.reserve(addresses_.size());
+  for (const Addresses& each : addresses_) calls_.push_back({Race(each.size()), {}});
+  for (std::size_t i = connections_.size(); i-- > 0;) free_.push_back(static_cast<std::uint32_t>(i));
+}
 
 Calls::~Calls() {
-  for (const Call& call : calls_) {
-    if (call.socket >= 0) os::close_socket(call.socket);
+  for (const Connection& each : connections_) {
+    if (each.socket >= 0) os::close_socket(each.socket);
   }
 }
 
-// The peer's addresses take turns.
-const os::SocketAddress& Calls::address(Rank peer, unsigned attempt) const noexcept {
-  const auto& addresses = addresses_[peer.value];
-  return addresses[attempt % addresses.size()];
-}
-
-void Calls::begin(Rank peer, std::uint64_t first_data) noexcept {
-  Call& call = calls_[peer.value];
-  MUSUBI_CHECK(call.state == State::none && !addresses_[peer.value].empty(), "rank %u", peer.value);
+void Calls::begin(Rank peer, Joined& joined) noexcept {
+  MUSUBI_CHECK(!calls_[peer.value].race.is_on() && !addresses_[peer.value].empty(), "rank %u", peer.value);
   ++count_;
-  call.data = first_data + peer.value;
-  call.gives_up_ns = os::monotonic_ns() + patience_.all_ns;
-  attempt(peer);
+  Race& race = calls_[peer.value].race;
+  race.begin(os::monotonic_ns(), patience_);
+  race.prefer(nearest(peer));
+  carry_on(peer, joined);
 }
 
-void Calls::attempt(Rank peer) noexcept {
+// The address nearest to where another peer was reached; before that, the first.
+std::size_t Calls::nearest(Rank peer) const noexcept {
+  const Addresses& all = addresses_[peer.value];
+  std::size_t best = 0;
+  unsigned most = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const unsigned bits = 2 * all[i].common_bits(found_) + (i == found_index_ ? 1 : 0);
+    if (bits > most) most = bits, best = i;
+  }
+  return best;
+}
+
+// Also when the race is over: then it says what is to be closed.
+void Calls::carry_on(Rank peer, Joined& joined) noexcept {
+  using Kind = Race::Action::Kind;
   Call& call = calls_[peer.value];
-  call.state = State::connecting;
-  call.next_ns = os::monotonic_ns() + patience_.connect_ns;
-  call.held = 0;
-  call.socket = os::begin_connecting(address(peer, call.attempt));
-  if (const int error = -call.socket; error == EMFILE || error == ENFILE) {
+  for (;;) {
+    const bool may_have_more = call.leads && extras_ < extra_connections;
+    const Race::Action action = call.race.next(os::monotonic_ns(), may_have_more);
+    if (action.kind == Kind::none) return;
+    if (action.kind == Kind::start) {
+      start(peer, action.lane);
+    } else if (action.kind == Kind::stop) {
+      os::close_socket(hang_up(peer, action.lane));
+    } else {
+      --count_;
+      return joined.unreachable(peer, main_reason(peer));
+    }
+  }
+}
+
+void Calls::start(Rank peer, unsigned lane) noexcept {
+  Call& call = calls_[peer.value];
+  const os::SocketAddress& to = addresses_[peer.value][call.race.address(lane)];
+  if (call.in_use++ != 0) ++extras_;
+  call.connections[lane] = free_.back();
+  free_.pop_back();
+  Connection& connection = this->connection(peer, lane);
+  connection = Connection();
+  connection.socket = os::begin_connecting(to);
+  if (const int error = -connection.socket; error == EMFILE || error == ENFILE) {
     complaints_.no_socket("make", error);
-    return fail(peer, "there is no socket for it");
+    return fail(peer, lane, "there is no socket for it");
   }
-  if (call.socket < 0) return fail(peer, explain(-call.socket));
-  if (!set_.add(call.socket, EPOLLOUT, call.data)) fail(peer, "the kernel does not wait for the socket");
+  if (connection.socket < 0) return fail(peer, lane, explain(-connection.socket, to));
+  const std::uint64_t data = first_data_ + std::uint64_t{peer.value} * Race::lanes + lane;
+  if (!set_.add(connection.socket, EPOLLOUT, data))
+    fail(peer, lane, "the kernel does not wait for the socket");
 }
 
-void Calls::go_on(Rank peer, std::uint32_t events, Joined& joined) noexcept {
-  Call& call = calls_[peer.value];
-  if (call.state == State::connecting) {
-    if (const int error = os::socket_error(call.socket)) return fail(peer, explain(error));
-    if ((events & EPOLLOUT) == 0) return fail(peer, "the connection was reset");
-    greet(peer);
-  } else if (call.state == State::awaiting_answer) {
-    hear(peer, joined);
+void Calls::go_on(std::uint64_t data, std::uint32_t events, Joined& joined) noexcept {
+  const Rank peer{static_cast<std::uint32_t>((data - first_data_) / Race::lanes)};
+  const auto lane = static_cast<unsigned>((data - first_data_) % Race::lanes);
+  const Race& race = calls_[peer.value].race;
+  if (race.stage(lane) == Race::Stage::none) return;
+  if (race.stage(lane) != Race::Stage::connecting) {
+    hear(peer, lane, joined);
+  } else if (const int error = os::socket_error(connection(peer, lane).socket)) {
+    fail(peer, lane, explain(error, addresses_[peer.value][race.address(lane)]));
+  } else if ((events & EPOLLOUT) == 0) {
+    fail(peer, lane, was_reset);
+  } else {
+    greet(peer, lane);
   }
+  carry_on(peer, joined);
 }
 
-void Calls::greet(Rank peer) noexcept {
-  Call& call = calls_[peer.value];
+void Calls::greet(Rank peer, unsigned lane) noexcept {
+  Connection& connection = this->connection(peer, lane);
+  Race& race = calls_[peer.value].race;
   Nonce nonce;
-  if (!os::random_bytes(nonce.data(), nonce.size())) return fail(peer, "the kernel gives no random bytes");
-  call.hello = handshake_.hello_to(peer, nonce);
-  os::tune_connection(call.socket);
-  const iovec piece{&call.hello, sizeof call.hello};
-  if (os::send_pieces(call.socket, {&piece, 1}).bytes != sizeof call.hello) {
-    return fail(peer, "the connection was reset");
+  if (!os::random_bytes(nonce.data(), nonce.size())) {
+    return fail(peer, lane, "the kernel gives no random bytes");
   }
-  call.state = State::awaiting_answer;
-  call.next_ns = os::monotonic_ns() + patience_.handshake_ns;
-  set_.change(call.socket, EPOLLIN, call.data);
+  connection.hello = handshake_.hello_to(peer, nonce, race.attempt(lane));
+  os::tune_connection(connection.socket);
+  const iovec piece{&connection.hello, sizeof connection.hello};
+  if (os::send_pieces(connection.socket, {&piece, 1}).bytes != sizeof connection.hello) {
+    return fail(peer, lane, was_reset);
+  }
+  race.connected(lane, os::monotonic_ns());
+  const std::uint64_t data = first_data_ + std::uint64_t{peer.value} * Race::lanes + lane;
+  set_.change(connection.socket, EPOLLIN, data);
 }
 
-void Calls::hear(Rank peer, Joined& joined) noexcept {
-  Call& call = calls_[peer.value];
-  const iovec rest{reinterpret_cast<char*>(&call.answer) + call.held, sizeof call.answer - call.held};
-  const os::Transferred got = os::receive_pieces(call.socket, {&rest, 1});
+void Calls::hear(Rank peer, unsigned lane, Joined& joined) noexcept {
+  Connection& connection = this->connection(peer, lane);
+  const Race& race = calls_[peer.value].race;
+  if (race.stage(lane) == Race::Stage::greeted) {
+    if (!read(peer, lane, &connection.answer, sizeof connection.answer,
+              "it does not take this rank for one of its job: the secret or the build differs, or "
+              "another program listens there"))
+      return;
+    take_answer(peer, lane);
+  }
+  if (race.stage(lane) != Race::Stage::proved) return;
+  if (read(peer, lane, &connection.welcome, sizeof connection.welcome, was_reset)) {
+    take_welcome(peer, lane, joined);
+  }
+}
+
+// Result: whether all `bytes` bytes are there. `at_end`: why the attempt has failed if the connection ended.
+bool Calls::read(Rank peer, unsigned lane, void* to, std::size_t bytes, const char* at_end) noexcept {
+  Connection& connection = this->connection(peer, lane);
+  const iovec rest{static_cast<char*>(to) + connection.held, bytes - connection.held};
+  const os::Transferred got = os::receive_pieces(connection.socket, {&rest, 1});
   if (got.end == os::Transferred::End::closed) {
-    return fail(peer,
-                "it does not take this rank for one of its job: the secret or the build differs, or "
-                "another program listens there");
+    fail(peer, lane, at_end);
+    return false;
   }
-  call.held += got.bytes;
-  if (call.held < sizeof call.answer) return;
-  if (!handshake_.is_proof(call.answer.proof, Side::answers, call.hello, call.answer.nonce)) {
-    return fail(peer, "what listens there does not know the job's secret");
+  connection.held += got.bytes;
+  if (connection.held < bytes) return false;
+  connection.held = 0;
+  return true;
+}
+
+void Calls::take_answer(Rank peer, unsigned lane) noexcept {
+  Connection& connection = this->connection(peer, lane);
+  const Answer& answer = connection.answer;
+  if (!handshake_.is_proof(answer.proof, Side::answers, connection.hello, answer.nonce)) {
+    return fail(peer, lane, "what listens there does not know the job's secret");
   }
-  const Proof proof = handshake_.prove(Side::asks, call.hello, call.answer.nonce);
+  if (!calls_[peer.value].race.answered(lane, os::monotonic_ns())) return;  // another one is hung up soon
+  const Proof proof = handshake_.prove(Side::asks, connection.hello, answer.nonce);
   const iovec piece{const_cast<Proof*>(&proof), sizeof proof};
-  if (os::send_pieces(call.socket, {&piece, 1}).bytes != sizeof proof) {
-    return fail(peer, "the connection was reset");
+  if (os::send_pieces(connection.socket, {&piece, 1}).bytes != sizeof proof) fail(peer, lane, was_reset);
+}
+
+void Calls::take_welcome(Rank peer, unsigned lane, Joined& joined) noexcept {
+  if (connection(peer, lane).welcome != Welcome{}) {
+    return fail(peer, lane, "what listens there does not speak the language of Musubi's ranks");
   }
-  call.state = State::none;
+  Race& race = calls_[peer.value].race;
+  const std::uint32_t attempt = race.attempt(lane);
+  const std::size_t address = race.address(lane);
+  const int socket = hang_up(peer, lane);
+  race.welcomed(lane);
   --count_;
-  joined.joined(peer, true, hang_up(call));
+  carry_on(peer, joined);
+  joined.joined(peer, true, socket, attempt);
+  found(peer, address);
 }
 
-// An address that leads nowhere matters only when all of them do, and for long.
-void Calls::fail(Rank peer, const char* reason) noexcept {
+// Calls that are under way take it up, if it is news.
+void Calls::found(Rank peer, std::size_t address) noexcept {
+  const bool was_expected = address == nearest(peer) && found_.any.sa_family != AF_UNSPEC;
+  found_ = addresses_[peer.value][address];
+  found_index_ = address;
+  if (was_expected) return;
+  for (std::uint32_t rank = 0; rank < calls_.size(); ++rank) {
+    if (calls_[rank].race.is_on()) calls_[rank].race.prefer(nearest(Rank{rank}));
+  }
+}
+
+void Calls::fail(Rank peer, unsigned lane, const char* reason) noexcept {
+  const int socket = hang_up(peer, lane);
+  if (socket >= 0) os::close_socket(socket);
+  calls_[peer.value].race.failed(lane, reason, os::monotonic_ns());
+}
+
+// Result: the socket, which is the caller's now; negative: there was none.
+int Calls::hang_up(Rank peer, unsigned lane) noexcept {
+  Connection& connection = this->connection(peer, lane);
+  if (connection.socket >= 0) set_.remove(connection.socket);
   Call& call = calls_[peer.value];
-  call.failed = call.attempt;
-  call.reason = reason;
-  rest(peer);
-}
-
-// Before the next attempt, longer after each round of addresses.
-void Calls::rest(Rank peer) noexcept {
-  Call& call = calls_[peer.value];
-  if (call.socket >= 0) os::close_socket(hang_up(call));
-  call.socket = -1;
-  const std::size_t rounds = call.attempt++ / addresses_[peer.value].size();
-  const std::uint64_t length = std::min(rest_max_ns, rest_min_ns << std::min<std::size_t>(rounds, 6));
-  call.state = State::resting;
-  call.next_ns = os::monotonic_ns() + length;
-}
-
-// Result: the socket, which is the caller's now.
-int Calls::hang_up(Call& call) noexcept {
-  set_.remove(call.socket);
-  return std::exchange(call.socket, -1);
+  free_.push_back(call.connections[lane]);
+  if (--call.in_use != 0) --extras_;
+  return std::exchange(connection.socket, -1);
 }
 
 void Calls::look_at_clock(Joined& joined) noexcept {
   const std::uint64_t now = os::monotonic_ns();
+  unsigned before = 0;
   for (std::uint32_t rank = 0; count_ != 0 && rank < calls_.size(); ++rank) {
-    Call& call = calls_[rank];
-    if (call.state == State::none) continue;
-    if (now >= call.gives_up_ns) {
-      if (call.state != State::resting || call.reason == nullptr) fail(Rank{rank}, "nobody answers");
-      call.state = State::none;
-      --count_;
-      joined.unreachable(Rank{rank}, address(Rank{rank}, call.failed), call.reason);
-    } else if (now >= call.next_ns) {
-      if (call.state == State::resting) {
-        attempt(Rank{rank});
-        continue;
-      }
+    Race& race = calls_[rank].race;
+    if (!race.is_on()) continue;
+    for (unsigned lane = 0; lane < Race::lanes && race.is_on(); ++lane) {
       // It may be this rank that is late.
-      if (call.state == State::awaiting_answer) hear(Rank{rank}, joined);
-      const bool waits = call.state == State::connecting || call.state == State::awaiting_answer;
-      if (waits) fail(Rank{rank}, "nobody answers");
+      const bool hears = race.stage(lane) == Race::Stage::greeted || race.stage(lane) == Race::Stage::proved;
+      if (hears && race.is_overdue(lane, now)) hear(Rank{rank}, lane, joined);
     }
+    if (!race.is_on()) continue;
+    calls_[rank].leads = before++ < leaders;
+    carry_on(Rank{rank}, joined);
   }
+}
+
+const char* Calls::main_reason(Rank peer) const noexcept {
+  return calls_[peer.value].race.reason(0);
+}
+
+std::string Calls::tried(Rank peer) const {
+  std::string text = "at ";
+  const Race& race = calls_[peer.value].race;
+  for (std::size_t i = 0; i < addresses_[peer.value].size(); ++i) {
+    char buffer[os::SocketAddress::text_bytes_max];
+    const std::size_t length = addresses_[peer.value][i].write(buffer);
+    text += (i == 0 ? "" : ", ") + std::string(buffer, length);
+    if (race.reason(i) != main_reason(peer)) text += " (" + std::string(race.reason(i)) + ")";
+  }
+  return text;
 }
 
 }  // namespace musubi::fabric::tcp

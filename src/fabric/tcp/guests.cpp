@@ -1,6 +1,8 @@
 #include "fabric/tcp/guests.h"
 
 #include <algorithm>
+#include <array>
+#include <tuple>
 
 #include "os/clock.h"
 
@@ -16,46 +18,92 @@ Guests::~Guests() {
   }
 }
 
-void Guests::enter(int socket, const os::SocketAddress& from, std::uint64_t first_data) noexcept {
-  const auto place = std::ranges::min_element(
-      guests_, {}, [](const Guest& each) { return each.socket < 0 ? 0 : each.leaves_ns; });
-  if (place->socket >= 0) refuse(*place, "others came before it had said who it is");
-  *place = Guest();
-  place->socket = socket;
-  place->from = from;
-  place->leaves_ns = os::monotonic_ns() + patience_ns_;
+void Guests::enter(int socket, const os::SocketAddress& from, std::uint64_t first_data,
+                   Joined& joined) noexcept {
+  const std::size_t index = make_place(joined);
+  Guest& guest = guests_[index];
+  guest = Guest();
+  guest.socket = socket;
+  guest.from = from;
+  guest.leaves_ns = os::monotonic_ns() + patience_ns_;
   ++count_;
-  const auto index = static_cast<std::uint64_t>(place - guests_.begin());
-  if (!set_.add(socket, EPOLLIN, first_data + index)) refuse(*place, "the kernel does not wait for it");
+  if (!set_.add(socket, EPOLLIN, first_data + index)) return refuse(guest, "the kernel does not wait for it");
+  hear(index, joined);
+}
+
+// Result: a free place.
+std::size_t Guests::make_place(Joined& joined) noexcept {
+  for (;;) {
+    const std::size_t index = least_promising();
+    Guest& guest = guests_[index];
+    if (guest.socket < 0) return index;
+    const Said before = guest.said;
+    hear(index, joined);
+    if (guest.socket < 0) return index;
+    if (guest.said != before) continue;
+    refuse(guest, "others came before it had said who it is");
+    return index;
+  }
+}
+
+// A free place is the least promising of all. Addresses are told apart by a hash.
+std::size_t Guests::least_promising() const noexcept {
+  std::array<std::uint16_t, 256> from_there{};
+  if (count_ == guests_.size()) {
+    for (const Guest& each : guests_) ++from_there[each.from.hash() % from_there.size()];
+  }
+  const auto promise = [&](const Guest& each) {
+    if (each.socket < 0) return std::tuple(-1, 0, std::uint64_t{0});
+    return std::tuple(static_cast<int>(each.said), -int{from_there[each.from.hash() % from_there.size()]},
+                      each.leaves_ns);
+  };
+  return static_cast<std::size_t>(std::ranges::min_element(guests_, {}, promise) - guests_.begin());
 }
 
 void Guests::hear(std::size_t index, Joined& joined) noexcept {
   Guest& guest = guests_[index];
   if (guest.socket < 0) return;
-  if (!guest.answered) {
+  if (guest.said != Said::hello) {
     if (!read(guest, &guest.hello, sizeof guest.hello) || !answer(guest)) return;
   }
   if (!read(guest, &guest.proof, sizeof guest.proof)) return;
   if (!handshake_.is_proof(guest.proof, Side::asks, guest.hello, guest.nonce)) {
     return refuse(guest, "it does not know the job's secret");
   }
-  const os::SocketAddress from = guest.from;
-  const Rank peer{guest.hello.from};
-  const int socket = leave(guest);
-  os::tune_connection(socket);
-  if (!joined.joined(peer, false, socket)) complaints_.refused(from, "its rank is connected already");
+  take(guest, joined);
 }
 
-// Result: whether all `bytes` bytes are there. Never takes a byte that comes behind them.
+// The welcome is the first that is sent: replies follow requests. If it does not leave, the socket ends.
+void Guests::take(Guest& guest, Joined& joined) noexcept {
+  const os::SocketAddress from = guest.from;
+  const Hello hello = guest.hello;
+  const int socket = leave(guest);
+  os::tune_connection(socket);
+  const PeerLife::Verdict verdict = joined.joined(Rank{hello.from}, false, socket, hello.attempt);
+  if (verdict == PeerLife::Verdict::second) complaints_.refused(from, "its rank is connected already");
+  if (verdict == PeerLife::Verdict::second || verdict == PeerLife::Verdict::stale) return;
+  Welcome welcome;
+  const iovec piece{&welcome, sizeof welcome};
+  if (os::send_pieces(socket, {&piece, 1}).bytes != sizeof welcome) os::shut_down(socket);
+}
+
+// Result: whether all `bytes` bytes are there. Never takes a byte that comes behind them. One that leaves
+// after a right hello may be of the job: another address has won the race, or its patience has ended.
 bool Guests::read(Guest& guest, void* to, std::size_t bytes) noexcept {
   const iovec rest{static_cast<char*>(to) + guest.held, bytes - guest.held};
   const os::Transferred got = os::receive_pieces(guest.socket, {&rest, 1});
   guest.held += got.bytes;
+  if (guest.said == Said::nothing && got.bytes != 0) guest.said = Said::a_part;
   if (guest.held == bytes) {
     guest.held = 0;
     return true;
   }
-  if (got.end == os::Transferred::End::closed) refuse(guest, "it closed before it had said who it is");
+  if (got.end != os::Transferred::End::closed) return false;
+  if (guest.said == Said::hello) {
+    os::close_socket(leave(guest));
+  } else {
+    refuse(guest, "it closed before it had said who it is");
+  }
   return false;
 }
 
@@ -70,7 +118,7 @@ bool Guests::answer(Guest& guest) noexcept {
     return false;
   }
   guest.nonce = answer.nonce;
-  guest.answered = true;
+  guest.said = Said::hello;
   guest.leaves_ns = os::monotonic_ns() + patience_ns_;
   answer.proof = handshake_.prove(Side::answers, guest.hello, answer.nonce);
   const iovec piece{&answer, sizeof answer};
@@ -79,8 +127,7 @@ bool Guests::answer(Guest& guest) noexcept {
   return false;
 }
 
-// It may be this rank that is late: what has come is heard first. A rank of the job that has sent its proof
-// takes the connection for made, and its end for this rank's.
+// It may be this rank that is late: what has come is heard first.
 void Guests::look_at_clock(Joined& joined) noexcept {
   const std::uint64_t now = os::monotonic_ns();
   for (std::size_t index = 0; index < guests_.size(); ++index) {

@@ -1,5 +1,7 @@
 // Connections that have come and have not proved yet that they are of this job. A bounded number: one more
-// takes the place of the oldest, so that silent strangers keep nobody out.
+// takes the place of the least promising, after what this one has sent was read. One that has said nothing is
+// less promising than one that began to say hello, and this one less than one whose hello was right; among
+// equal ones those of the address that most of them come from, and of these the oldest.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +22,7 @@ using handshake::Hello;
 using handshake::Nonce;
 using handshake::Proof;
 using handshake::Side;
+using handshake::Welcome;
 
 // One thread at a time; signal-safe after the constructor.
 class Guests {
@@ -29,8 +32,8 @@ class Guests {
   ~Guests();
   Guests(const Guests&) = delete;
 
-  // Takes a connection in; it is in the set then, as `first_data` and its place.
-  void enter(int socket, const os::SocketAddress& from, std::uint64_t first_data) noexcept;
+  // Takes a connection in, and hears what has come; it is in the set then, as `first_data` and its place.
+  void enter(int socket, const os::SocketAddress& from, std::uint64_t first_data, Joined& joined) noexcept;
   // Something came from the guest at this place, or nothing: then nothing happens.
   void hear(std::size_t place, Joined& joined) noexcept;
   // Sends those away whose time is up: that for the hello, or that for the proof behind the answer.
@@ -38,17 +41,21 @@ class Guests {
   bool empty() const noexcept { return count_ == 0; }
 
  private:
+  enum class Said : std::uint8_t { nothing, a_part, hello };
   struct Guest {
     int socket = -1;
     std::uint64_t leaves_ns = 0;
     os::SocketAddress from;
     std::size_t held = 0;  // bytes of what is read now
-    bool answered = false;
+    Said said = Said::nothing;
     Hello hello;
     Nonce nonce{};
     Proof proof{};
   };
 
+  std::size_t make_place(Joined& joined) noexcept;
+  std::size_t least_promising() const noexcept;
+  void take(Guest& guest, Joined& joined) noexcept;
   bool read(Guest& guest, void* to, std::size_t bytes) noexcept;
   bool answer(Guest& guest) noexcept;
   void refuse(Guest& guest, const char* reason) noexcept;

@@ -71,7 +71,8 @@ Result<std::unique_ptr<SocketTransport>> join(Rank self, std::uint32_t ranks, co
   }
   auto joiner = tcp::TcpJoiner::create(self, std::move(door.listening), std::move(addresses), options);
   if (!joiner) return joiner.error();
-  return SocketTransport::create(self, ranks, std::move(joiner).value(), options.silence_max);
+  return SocketTransport::create(self, ranks, std::move(joiner).value(),
+                                 {options.silence_max, options.idle_max, options.reach_max});
 }
 
 }  // namespace

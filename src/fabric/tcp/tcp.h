@@ -27,6 +27,7 @@ struct TcpOptions {
   std::chrono::milliseconds handshake_max{10000};  // then, until both ends have proved the secret
   std::chrono::milliseconds reach_max{20000};      // to reach a peer, whatever it takes
   std::chrono::milliseconds silence_max{20000};    // of a peer's host, before the peer counts as lost
+  std::chrono::milliseconds idle_max{300000};      // of a connection, before the kernel asks over it
   handshake::Log* log = nullptr;                   // outlives the transport
 };
 

@@ -17,6 +17,12 @@ constexpr std::size_t strangers_max = 64;  // guests, beside one of each rank
 constexpr std::uint64_t door = 0, bell = 1, timer = 2, first_call = 3;
 constexpr std::uint64_t first_guest = std::uint64_t{1} << 32;
 
+std::vector<Addresses> likely_addresses_of_all(Rank self, const std::vector<Addresses>& told) {
+  std::vector<Addresses> likely;
+  for (const Addresses& each : told) likely.push_back(likely_addresses(each, told[self.value]));
+  return likely;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TcpJoiner>> TcpJoiner::create(Rank self, os::FileDescriptor listening,
@@ -49,9 +55,10 @@ TcpJoiner::TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, 
       timer_(std::move(made_timer)),
       guests_(handshake_, complaints_, set_, addresses.size() + strangers_max,
               nanoseconds_of(options.handshake_max)),
-      calls_(handshake_, complaints_, set_, addresses,
+      calls_(handshake_, complaints_, set_, likely_addresses_of_all(self, addresses),
              {nanoseconds_of(options.connect_max), nanoseconds_of(options.handshake_max),
-              nanoseconds_of(options.reach_max)}),
+              nanoseconds_of(options.reach_max)},
+             first_call),
       wanted_((addresses.size() + peers_per_word - 1) / peers_per_word) {}
 
 TcpJoiner::~TcpJoiner() {
@@ -71,37 +78,38 @@ void TcpJoiner::work(Joined& joined) noexcept {
     if (data >= first_guest) {
       guests_.hear(data - first_guest, joined);
     } else if (data >= first_call) {
-      calls_.go_on(Rank{static_cast<std::uint32_t>(data - first_call)}, events[i].events, joined);
+      calls_.go_on(data, events[i].events, joined);
     } else if (data == bell) {
       bell_.silence();
-      begin_calls();
+      begin_calls(joined);
     } else if (data == timer) {
       timer_.silence();
       guests_.look_at_clock(joined);
       calls_.look_at_clock(joined);
       if (std::exchange(door_is_shut_, false)) set_.change(listening_.number(), EPOLLIN, door);
     } else {
-      let_in();
+      let_in(joined);
     }
   }
   set_clock();
 }
 
-void TcpJoiner::begin_calls() noexcept {
+void TcpJoiner::begin_calls(Joined& joined) noexcept {
   for (std::size_t word = 0; word < wanted_.size(); ++word) {
     for (std::uint64_t peers = wanted_[word].exchange(0); peers != 0; peers &= peers - 1) {
       const std::size_t peer = word * peers_per_word + static_cast<std::size_t>(std::countr_zero(peers));
-      calls_.begin(Rank{static_cast<std::uint32_t>(peer)}, first_call);
+      calls_.begin(Rank{static_cast<std::uint32_t>(peer)}, joined);
     }
   }
 }
 
-void TcpJoiner::let_in() noexcept {
+// One is heard before the next one is taken; the others wait in the kernel.
+void TcpJoiner::let_in(Joined& joined) noexcept {
   for (unsigned i = 0; i < guests_per_look; ++i) {
     os::SocketAddress from;
     const int socket = os::accept_next(listening_.number(), from);
     if (socket >= 0) {
-      guests_.enter(socket, from, first_guest);
+      guests_.enter(socket, from, first_guest, joined);
       continue;
     }
     if (socket == -EMFILE || socket == -ENFILE || socket == -ENOBUFS || socket == -ENOMEM) {

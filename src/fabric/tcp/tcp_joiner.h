@@ -26,13 +26,14 @@ class TcpJoiner final : public Joiner {
 
   void call(Rank peer) noexcept override;
   int number() const noexcept override { return set_.number(); }
+  std::string tried(Rank peer) const override { return calls_.tried(peer); }
   void work(Joined& joined) noexcept override;
 
  private:
   TcpJoiner(Rank self, os::FileDescriptor listening, os::ReadySet set, os::Bell bell, os::Timer timer,
             std::vector<std::vector<os::SocketAddress>> addresses, const TcpOptions& options);
-  void begin_calls() noexcept;
-  void let_in() noexcept;
+  void begin_calls(Joined& joined) noexcept;
+  void let_in(Joined& joined) noexcept;
   void set_clock() noexcept;
 
   const Handshake handshake_;

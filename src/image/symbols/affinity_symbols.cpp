@@ -12,6 +12,7 @@
 
 #include "image/job.h"
 #include "image/symbols/exported.h"
+#include "image/symbols/foreign_thread.h"
 #include "image/symbols/next_function.h"
 #include "os/binding.h"
 #include "os/system_call.h"
@@ -80,6 +81,29 @@ std::optional<pid_t> id_of(pthread_t thread) {
   return os::id_of_bound(thread);
 }
 
+int foreign_mask(pthread_t thread, std::size_t bytes, cpu_set_t* mask) {
+  ThreadCalls::Call call{};
+  ThreadCalls::Result found;
+  call.function = ThreadCalls::Function::get_processors;
+  call.thread = thread;
+  call.bytes = std::min(bytes, found.memory.size());
+  const int error = current_job()->threads.call(call, found);
+  if (error != 0) return error;
+  std::memset(mask, 0, bytes);
+  std::memcpy(mask, found.memory.data(), call.bytes);
+  return 0;
+}
+
+int set_foreign_mask(pthread_t thread, std::size_t bytes, const cpu_set_t* mask) {
+  ThreadCalls::Call call{};
+  ThreadCalls::Result unused;
+  call.function = ThreadCalls::Function::set_processors;
+  call.thread = thread;
+  call.bytes = std::min(bytes, call.memory.size());
+  std::memcpy(call.memory.data(), mask, call.bytes);
+  return current_job()->threads.call(call, unused);
+}
+
 constinit Next<int (*)(pthread_t, std::size_t, cpu_set_t*)> next_get("pthread_getaffinity_np");
 constinit Next<int (*)(pthread_t, std::size_t, const cpu_set_t*)> next_set("pthread_setaffinity_np");
 
@@ -96,11 +120,13 @@ MUSUBI_EXPORT int sched_setaffinity(pid_t thread, std::size_t bytes, const cpu_s
 }
 
 MUSUBI_EXPORT int pthread_getaffinity_np(pthread_t thread, std::size_t bytes, cpu_set_t* mask) noexcept {
+  if (image::job_of_foreign(thread) != nullptr) return image::foreign_mask(thread, bytes, mask);
   const auto id = image::id_of(thread);
   return id ? image::whole_mask_of(*id, bytes, mask) : image::next_get.get()(thread, bytes, mask);
 }
 MUSUBI_EXPORT int pthread_setaffinity_np(pthread_t thread, std::size_t bytes,
                                          const cpu_set_t* mask) noexcept {
+  if (image::job_of_foreign(thread) != nullptr) return image::set_foreign_mask(thread, bytes, mask);
   const auto id = image::id_of(thread);
   return id ? static_cast<int>(-image::set_processors_of(*id, bytes, mask))
             : image::next_set.get()(thread, bytes, mask);

@@ -89,10 +89,13 @@ MUSUBI_EXPORT mode_t umask(mode_t mask) noexcept {
 }
 
 MUSUBI_EXPORT char* setlocale(int category, const char* name) noexcept {
+  Job* const job = job_with_attributes();
+  if (job == nullptr) return next_setlocale.get()(category, name);
+  const musubi::image::Locales::Loading loading(job->locales);
   char* const result = next_setlocale.get()(category, name);
   // The name that was found: an empty one is looked up in the environment.
   if (result != nullptr && name != nullptr) spread(Change::locale, category, result);
-  return result;
+  return result == nullptr ? nullptr : const_cast<char*>(job->locales.kept_name(result));
 }
 
 MUSUBI_EXPORT int setenv(const char* name, const char* value, int overwrite) noexcept {

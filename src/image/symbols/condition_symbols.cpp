@@ -7,25 +7,46 @@
 
 #include "image/real_function.h"
 #include "image/symbols/exported.h"
+#include "image/symbols/file_object.h"
 #include "image/symbols/moments.h"
 #include "image/symbols/shared_word.h"
 #include "omp/backoff.h"
 
 namespace {
 
+using musubi::image::FileObject;
 using musubi::image::has_passed;
 using musubi::image::job_that_shares;
 using musubi::image::next_definition;
 using musubi::image::SharedWord;
 
 // glibc keeps the clock of a condition variable here (nptl/internaltypes.h).
-constexpr unsigned monotonic_clock_flag = 2;
+constexpr unsigned used_by_processes = 1, monotonic_clock_flag = 2;
 
 clockid_t clock_of(const pthread_cond_t* condition) {
   return (condition->__data.__wrefs & monotonic_clock_flag) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }
 
-// The low half of glibc's count of waiters, which nobody counts here.
+// A condition in a file, which the C library's own code waits for: that gives the mutex back and takes it
+// again without our knowing.
+template <class Function, class... Arguments>
+int wait_plainly(pthread_cond_t* condition, Function function, Arguments... arguments) {
+  const FileObject file(condition);
+  if (file) __atomic_fetch_or(&condition->__data.__wrefs, used_by_processes, __ATOMIC_RELAXED);
+  file.release();
+  const int result = function(condition, arguments...);
+  file.acquire();
+  return result;
+}
+
+int signal_plainly(pthread_cond_t* condition, int (*function)(pthread_cond_t*)) {
+  const FileObject file(condition);
+  if (file) __atomic_fetch_or(&condition->__data.__wrefs, used_by_processes, __ATOMIC_RELAXED);
+  file.release();
+  return function(condition);
+}
+
+// The low half of glibc's count of waiters, which are not counted here.
 SharedWord signals_of(pthread_cond_t* condition) {
   return SharedWord(reinterpret_cast<std::uint32_t*>(condition));
 }
@@ -53,7 +74,8 @@ int wait_for_signal(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t
   const SharedWord signals = signals_of(condition);
   const std::uint32_t seen = signals.load();
   ::pthread_testcancel();
-  ::pthread_mutex_unlock(mutex);
+  if (moment != nullptr && !musubi::image::is_moment(*moment)) return EINVAL;
+  if (const int error = ::pthread_mutex_unlock(mutex); error != 0) return error;
   int result;
   pthread_cleanup_push(take_again, mutex);
   result = await_change(condition, seen, clock, moment);
@@ -75,7 +97,7 @@ Function next(const char* name) {
 
 MUSUBI_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   static const auto plain = next<int (*)(pthread_cond_t*, pthread_mutex_t*)>("pthread_cond_wait");
-  if (job_that_shares(condition) == nullptr) return plain(condition, mutex);
+  if (job_that_shares(condition) == nullptr) return wait_plainly(condition, plain, mutex);
   return wait_for_signal(condition, mutex, CLOCK_REALTIME, nullptr);
 }
 
@@ -83,7 +105,7 @@ MUSUBI_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mute
                                          const timespec* moment) {
   using Wait = int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*);
   static const auto plain = next<Wait>("pthread_cond_timedwait");
-  if (job_that_shares(condition) == nullptr) return plain(condition, mutex, moment);
+  if (job_that_shares(condition) == nullptr) return wait_plainly(condition, plain, mutex, moment);
   return wait_for_signal(condition, mutex, clock_of(condition), moment);
 }
 
@@ -91,16 +113,17 @@ MUSUBI_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mute
                                          const timespec* moment) {
   using Wait = int (*)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*);
   static const auto plain = next<Wait>("pthread_cond_clockwait");
-  if (job_that_shares(condition) == nullptr) return plain(condition, mutex, clock, moment);
+  if (job_that_shares(condition) == nullptr) return wait_plainly(condition, plain, mutex, clock, moment);
+  if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return EINVAL;
   return wait_for_signal(condition, mutex, clock, moment);
 }
 
 MUSUBI_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
   static const auto plain = next<int (*)(pthread_cond_t*)>("pthread_cond_signal");
-  return job_that_shares(condition) == nullptr ? plain(condition) : count_signal(condition);
+  return job_that_shares(condition) == nullptr ? signal_plainly(condition, plain) : count_signal(condition);
 }
 
 MUSUBI_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
   static const auto plain = next<int (*)(pthread_cond_t*)>("pthread_cond_broadcast");
-  return job_that_shares(condition) == nullptr ? plain(condition) : count_signal(condition);
+  return job_that_shares(condition) == nullptr ? signal_plainly(condition, plain) : count_signal(condition);
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "image/refused_call.h"
+#include "image/symbols/file_object.h"
 #include "image/symbols/moments.h"
 #include "image/symbols/shared_word.h"
 #include "omp/backoff.h"
@@ -28,7 +29,7 @@ struct Limit {
   bool has_passed() const noexcept { return moment != nullptr && image::has_passed(clock, *moment); }
 };
 
-// Nobody keeps the waiting threads, so nobody wakes one: each looks at the word until it has changed. For a
+// The waiting threads are not kept, so none is woken: each looks at the word until it has changed. For a
 // wake without a change it also returns after a while, as the call's contract allows at any time. A flush
 // brings what others wrote before the change, by plain stores, too.
 long wait_for_change(Job& job, std::uint32_t* address, std::uint32_t expected, Limit limit) noexcept {
@@ -45,7 +46,7 @@ long wait_for_change(Job& job, std::uint32_t* address, std::uint32_t expected, L
   }
 }
 
-// Result: as of a wake that found nobody. Threads that wait see what was written before.
+// Result: as of a wake that found no one. Threads that wait see what was written before.
 long wake(Job& job) noexcept {
   job.runtime.synchronization().flush();
   return 0;
@@ -55,7 +56,7 @@ long wake(Job& job) noexcept {
 
 bool does_shared_futex(const long* given, long& result) noexcept {
   auto* const address = reinterpret_cast<std::uint32_t*>(given[0]);
-  Job* const job = job_that_shares(address);
+  Job* const job = job_that_shares(address) != nullptr || FileObject(address) ? current_job() : nullptr;
   if (job == nullptr || reinterpret_cast<std::uintptr_t>(address) % sizeof *address != 0) return false;
   const auto operation = static_cast<int>(given[1]);
   const auto value = static_cast<std::uint32_t>(given[2]);

@@ -6,16 +6,20 @@
 #include <cerrno>
 
 #include "image/symbols/exported.h"
+#include "image/symbols/file_object.h"
 #include "image/symbols/next_function.h"
 #include "image/symbols/shared_word.h"
 #include "omp/backoff.h"
 
 namespace {
 
+using musubi::image::FileObject;
+using musubi::image::give_back_plain;
 using musubi::image::Job;
 using musubi::image::job_that_shares;
 using musubi::image::Next;
 using musubi::image::SharedWord;
+using musubi::image::take_plain;
 using musubi::omp::Backoff;
 using musubi::runtime::Wait;
 
@@ -26,6 +30,19 @@ struct MeetingWords {
   std::uint32_t size;
 };
 static_assert(sizeof(MeetingWords) <= sizeof(pthread_barrier_t));
+// After three words of the same size glibc keeps whether several processes use it.
+constexpr std::uint32_t used_by_processes = 128;
+
+// Those who have come before the last let its work be seen, and see that of all others.
+int meet_in_file(pthread_barrier_t* barrier, int (*wait)(pthread_barrier_t*)) {
+  const FileObject file(barrier);
+  if (file)
+    __atomic_store_n(reinterpret_cast<std::uint32_t*>(barrier) + 3, used_by_processes, __ATOMIC_RELAXED);
+  file.release();
+  const int result = wait(barrier);
+  file.acquire();
+  return result;
+}
 
 MeetingWords& words_of(pthread_barrier_t* barrier) {
   return *reinterpret_cast<MeetingWords*>(barrier);
@@ -56,6 +73,8 @@ int meet(Job& job, MeetingWords& words) {
 std::uint32_t* word_of(pthread_spinlock_t* lock) {
   return reinterpret_cast<std::uint32_t*>(const_cast<int*>(lock));
 }
+
+void needs_no_mark(volatile int&) {}
 
 // As glibc on x86-64: a lock may have been made before the job stood.
 constexpr std::uint32_t is_free = 1;
@@ -108,7 +127,7 @@ MUSUBI_EXPORT int pthread_barrier_init(pthread_barrier_t* barrier, const pthread
 }
 MUSUBI_EXPORT int pthread_barrier_wait(pthread_barrier_t* barrier) noexcept {
   Job* const job = job_that_shares(barrier);
-  return job == nullptr ? next_barrier_wait.get()(barrier) : meet(*job, words_of(barrier));
+  return job == nullptr ? meet_in_file(barrier, next_barrier_wait.get()) : meet(*job, words_of(barrier));
 }
 MUSUBI_EXPORT int pthread_barrier_destroy(pthread_barrier_t* barrier) noexcept {
   return job_that_shares(barrier) == nullptr ? next_barrier_destroy.get()(barrier) : 0;
@@ -120,17 +139,23 @@ MUSUBI_EXPORT int pthread_spin_init(pthread_spinlock_t* lock, int sharing) noexc
   return 0;
 }
 MUSUBI_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
-  if (job_that_shares(const_cast<int*>(lock)) == nullptr) return next_spin_lock.get()(lock);
+  if (job_that_shares(const_cast<int*>(lock)) == nullptr) {
+    return take_plain(lock, needs_no_mark, next_spin_lock.get());
+  }
   Backoff backoff(Wait::condition, 0, number(lock));
   while (!try_spin(lock)) backoff.pause();
   return 0;
 }
 MUSUBI_EXPORT int pthread_spin_trylock(pthread_spinlock_t* lock) noexcept {
-  if (job_that_shares(const_cast<int*>(lock)) == nullptr) return next_spin_trylock.get()(lock);
+  if (job_that_shares(const_cast<int*>(lock)) == nullptr) {
+    return take_plain(lock, needs_no_mark, next_spin_trylock.get());
+  }
   return try_spin(lock) ? 0 : EBUSY;
 }
 MUSUBI_EXPORT int pthread_spin_unlock(pthread_spinlock_t* lock) noexcept {
-  if (job_that_shares(const_cast<int*>(lock)) == nullptr) return next_spin_unlock.get()(lock);
+  if (job_that_shares(const_cast<int*>(lock)) == nullptr) {
+    return give_back_plain(lock, needs_no_mark, next_spin_unlock.get());
+  }
   SharedWord(word_of(lock)).release(is_free);
   return 0;
 }

@@ -2,6 +2,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <climits>
 
 #include "image/symbols/exported.h"
+#include "image/symbols/file_object.h"
 #include "image/symbols/next_function.h"
 #include "image/symbols/shared_word.h"
 #include "omp/backoff.h"
@@ -16,6 +18,7 @@
 
 namespace {
 
+using musubi::image::FileObject;
 using musubi::image::is_of_parent;
 using musubi::image::job_that_shares;
 using musubi::image::Next;
@@ -101,15 +104,25 @@ int begin_private(std::uint32_t* guard) {
 MUSUBI_EXPORT int pthread_once(pthread_once_t* control, void (*function)()) {
   using Once = int (*)(pthread_once_t*, void (*)());
   static constinit Next<Once> next("pthread_once");
-  if (job_that_shares(control) == nullptr && !is_of_parent(control)) return next.get()(control, function);
+  const FileObject file(control);
+  if (job_that_shares(control) == nullptr && !is_of_parent(control) && !file) {
+    return next.get()(control, function);
+  }
   musubi::omp::note_stack(__builtin_frame_address(0));
   const SharedWord state(reinterpret_cast<std::uint32_t*>(control));
   if (begin_once(state)) {
     OnceAttempt attempt(state);
     function();
+    file.release();
     attempt.succeed();
   }
+  file.acquire();
   return 0;
+}
+
+// C11's is glibc's of POSIX under another name.
+MUSUBI_EXPORT void call_once(once_flag* flag, void (*function)()) {
+  ::pthread_once(reinterpret_cast<pthread_once_t*>(flag), function);
 }
 
 // The C++ ABI's names. A guard has 8 bytes; its second half holds our state.

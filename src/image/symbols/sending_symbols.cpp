@@ -21,7 +21,6 @@ int as_call(int error) {
 constinit Next<int (*)(pid_t, int)> next_kill("kill");
 constinit Next<int (*)(pid_t, int, sigval)> next_queue("sigqueue");
 constinit Next<int (*)(pid_t, pid_t, int)> next_thread_kill("tgkill");
-constinit Next<int (*)(pthread_t, int)> next_pthread_kill("pthread_kill");
 
 }  // namespace
 
@@ -52,9 +51,4 @@ MUSUBI_EXPORT int tgkill(pid_t process, pid_t thread, int signal) {
   Job* const job = job_addressed_by(process);
   return job == nullptr ? musubi::image::next_thread_kill.get()(process, thread, signal)
                         : musubi::image::as_call(job->signals.send_to_thread(thread, signal));
-}
-MUSUBI_EXPORT int pthread_kill(pthread_t thread, int signal) noexcept {
-  Job* const job = job_addressed_by(getpid());
-  return job == nullptr ? musubi::image::next_pthread_kill.get()(thread, signal)
-                        : job->signals.send_to_thread(thread, signal);
 }

@@ -1,7 +1,8 @@
-// The wrappers of told_calls.def, and exit handlers, which run at rank 0 alone.
+// The wrappers of told_calls.def and first_rank_calls.def.
+#include <bit>
 #include <cstdint>
+#include <type_traits>
 
-#include "heap/heap.h"
 #include "image/job.h"
 #include "image/symbols/exported.h"
 #include "image/symbols/far_functions.h"
@@ -29,6 +30,34 @@ class Told {
   const Attributes::Call call_;
 };
 
+// Has rank 0 call the function. Null where the calling rank does so itself.
+template <class Result>
+class FirstRank {
+ public:
+  explicit FirstRank(const char* name) : name_(name), job_(job_to_tell()) {}
+  explicit operator bool() const { return job_ != nullptr && !job_->is_first_rank(); }
+  template <class... Arguments>
+  Result operator()(Arguments... arguments) const {
+    constexpr bool gives_double = std::is_same_v<Result, double>;
+    const std::int64_t word =
+        job_->attributes.call_at_first_rank({name_, {to_word(arguments)...}, gives_double});
+    if constexpr (gives_double) {
+      return std::bit_cast<double>(word);
+    } else {
+      return static_cast<Result>(word);
+    }
+  }
+
+ private:
+  const char* const name_;
+  Job* const job_;
+};
+
+template <class Result>
+FirstRank<Result> ask_first_rank(const char* name) {
+  return FirstRank<Result>(name);
+}
+
 }  // namespace
 }  // namespace musubi::image
 
@@ -44,35 +73,13 @@ class Told {
 #include "image/symbols/told_calls.def"
 #undef MUSUBI_TOLD
 
-namespace {
-
-using musubi::image::Job;
-using musubi::image::Next;
-
-// Registers a handler of the program at rank 0, where exit() runs them. Those of libraries whose data this
-// rank has for itself stay here.
-template <class... Arguments>
-int register_handler(const void* caller, const char* name, int (*next)(Arguments...),
-                     Arguments... arguments) {
-  Job* const job = musubi::image::job_to_tell();
-  if (job == nullptr || job->is_first_rank() || !musubi::heap::process_heap.serves(caller))
-    return next(arguments...);
-  return static_cast<int>(job->attributes.call_at_first_rank({name, {musubi::image::to_word(arguments)...}}));
-}
-
-constinit Next<int (*)(void*, void*, void*)> next_at_exit("__cxa_atexit");
-constinit Next<int (*)(void*, void*)> next_at_quick_exit("__cxa_at_quick_exit"), next_on_exit("on_exit");
-
-}  // namespace
-
-// What atexit calls, and objects that are made at their first use.
-MUSUBI_EXPORT int __cxa_atexit(void* function, void* argument, void* object) noexcept {
-  return register_handler(MUSUBI_CALLER, "__cxa_atexit", next_at_exit.get(), function, argument, object);
-}
-MUSUBI_EXPORT int __cxa_at_quick_exit(void* function, void* object) noexcept {
-  return register_handler(MUSUBI_CALLER, "__cxa_at_quick_exit", next_at_quick_exit.get(), function, object);
-}
-MUSUBI_EXPORT int wrapped_on_exit(void* function, void* argument) __asm__("on_exit");
-int wrapped_on_exit(void* function, void* argument) {
-  return register_handler(MUSUBI_CALLER, "on_exit", next_on_exit.get(), function, argument);
-}
+#define MUSUBI_AT_FIRST_RANK(result, name, parameters, arguments)                                            \
+  extern "C" __attribute__((visibility("default"))) result told_##name parameters;                           \
+  extern "C" result told_##name parameters {                                                                 \
+    using Type = result parameters;                                                                          \
+    static constinit musubi::image::Next<Type*> next(#name);                                                 \
+    if (const auto answer = musubi::image::ask_first_rank<result>(#name)) return answer arguments;           \
+    return next.get() arguments;                                                                             \
+  }
+#include "image/symbols/first_rank_calls.def"
+#undef MUSUBI_AT_FIRST_RANK

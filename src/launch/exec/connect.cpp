@@ -34,23 +34,26 @@ class Lines final : public handshake::Log {
 
 class Sockets final : public fabric::Joined {
  public:
-  explicit Sockets(std::uint32_t ranks) : sockets(ranks), missing(ranks - 1) {}
-  bool joined(Rank peer, bool, int socket) noexcept override {
+  explicit Sockets(std::uint32_t ranks) : lives(ranks), sockets(ranks), missing(ranks - 1) {}
+  // A rank that calls again has given up its call before.
+  fabric::PeerLife::Verdict joined(Rank peer, bool asking, int socket,
+                                   std::uint32_t attempt) noexcept override {
     os::FileDescriptor taken(socket);
-    if (sockets[peer.value].number() >= 0) return false;
-    sockets[peer.value] = std::move(taken);
-    --missing;
-    return true;
+    fabric::PeerLife& life = lives[peer.value];
+    const Verdict verdict = asking ? life.welcomed() : life.proved(attempt);
+    if (verdict == Verdict::welcome) --missing;
+    if (verdict != Verdict::stale) sockets[peer.value] = std::move(taken);
+    return verdict;
   }
-  void unreachable(Rank peer, const os::SocketAddress& at, const char* reason) noexcept override {
-    char text[os::SocketAddress::text_bytes_max];
-    failure = "cannot reach rank " + std::to_string(peer.value) + " at " + std::string(text, at.write(text)) +
-              ": " + reason;
-  }
+  void unreachable(Rank, const char* reason) noexcept override { failure = reason; }
 
+  std::vector<fabric::PeerLife> lives;
   std::vector<os::FileDescriptor> sockets;
   std::uint32_t missing;
-  std::string failure;  // of the call that was given up
+  const char* failure = nullptr;  // of the call that was given up
+
+ private:
+  using Verdict = fabric::PeerLife::Verdict;
 };
 
 // The job's secret serves its ranks, too: what is said here must prove nothing there.
@@ -96,12 +99,12 @@ Error missing_ranks(const Meeting& meeting, const Sockets& found) {
 
 // Some of those who have come: strangers who come without end must not keep those inside waiting. Result:
 // false when there is no socket for them; the door is to be looked at later.
-bool let_in(int listening, tcp::Guests& guests, handshake::Complaints& complaints) {
+bool let_in(int listening, tcp::Guests& guests, handshake::Complaints& complaints, Sockets& found) {
   constexpr unsigned guests_per_turn = 64;
   for (unsigned i = 0; i < guests_per_turn; ++i) {
     os::SocketAddress from;
     const int socket = os::accept_next(listening, from);
-    if (socket >= 0) guests.enter(socket, from, first_other);
+    if (socket >= 0) guests.enter(socket, from, first_other, found);
     if (socket == -EAGAIN) return true;
     if (socket == -EMFILE || socket == -ENFILE || socket == -ENOBUFS || socket == -ENOMEM) {
       complaints.no_socket("take", -socket);
@@ -131,7 +134,7 @@ Result<std::vector<os::FileDescriptor>> await_ranks(Meeting& meeting, std::chron
     std::array<epoll_event, 64> events;
     const std::size_t ready = set.sleep(events);
     for (std::size_t i = 0; i < ready; ++i) {
-      if (events[i].data.u64 == door && !let_in(meeting.listening.number(), guests, complaints))
+      if (events[i].data.u64 == door && !let_in(meeting.listening.number(), guests, complaints, found))
         set.change(meeting.listening.number(), 0, door);
       if (events[i].data.u64 >= first_other) guests.hear(events[i].data.u64 - first_other, found);
       if (events[i].data.u64 != timer) continue;
@@ -160,15 +163,17 @@ Result<os::FileDescriptor> call_rank_zero(const Meeting& meeting, std::chrono::n
   std::vector<std::vector<os::SocketAddress>> addresses(meeting.ranks);
   addresses[0] = meeting.addresses;
   tcp::Calls calls(handshake, complaints, set, std::move(addresses),
-                   {connect_ns, handshake_ns, static_cast<std::uint64_t>(patience.count())});
+                   {connect_ns, handshake_ns, static_cast<std::uint64_t>(patience.count())}, first_other);
   Sockets found(meeting.ranks);
-  calls.begin(Rank(0), first_other);
+  calls.begin(Rank(0), found);
   while (found.sockets[0].number() < 0) {
-    if (!found.failure.empty()) return failed(found.failure);
+    if (found.failure != nullptr) {
+      return failed("cannot reach rank 0 " + calls.tried(Rank(0)) + ": " + found.failure);
+    }
     std::array<epoll_event, 4> events;
     const std::size_t ready = set.sleep(events);
     for (std::size_t i = 0; i < ready; ++i) {
-      if (events[i].data.u64 == first_other) calls.go_on(Rank(0), events[i].events, found);
+      if (events[i].data.u64 >= first_other) calls.go_on(events[i].data.u64, events[i].events, found);
       if (events[i].data.u64 != timer) continue;
       waiting.value().clock.silence();
       calls.look_at_clock(found);

@@ -6,42 +6,32 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <utility>
 
+#include "base/check.h"
+#include "launch/hosts/message_bounds.h"
 #include "os/clock.h"
 
 namespace musubi::launch {
 namespace {
 
 constexpr std::uint32_t header_magic = 0x6d736267;
-constexpr std::uint64_t body_bytes_max = 5ull << 30;  // what an exchange may give back, and some
 constexpr std::size_t noise_bytes_max = 64 * 1024;
 constexpr std::size_t read_bytes = 64 * 1024;
+// A message that has begun goes on at least as fast, or it never ends.
+constexpr std::uint64_t slowest_bytes_per_ms = 64;
 
-struct Header {
-  std::uint32_t magic;
-  MessageKind kind;
-  std::int64_t number;
-  std::uint64_t body_bytes;
-};
-
-bool is_valid(const Header& header) {
-  return header.magic == header_magic && header.kind >= MessageKind::hello &&
-         header.kind <= MessageKind::reported && header.body_bytes <= body_bytes_max;
-}
-
-std::string header_text(MessageKind kind, std::int64_t number, std::size_t body_bytes) {
-  const Header header{header_magic, kind, number, body_bytes};
-  return {reinterpret_cast<const char*>(&header), sizeof header};
-}
+constexpr const char* was_damaged = "was damaged on its way";
+constexpr const char* is_not_understood = "is not understood";
 
 }  // namespace
 
 Channel::Channel(os::FileDescriptor in, os::FileDescriptor out, bool expect_preamble,
-                 std::uint64_t patience_ns)
+                 std::uint64_t patience_ns, ChannelSeal seal)
     : in_(std::move(in)),
       out_(std::move(out)),
       expect_preamble_(expect_preamble),
+      seal_(std::move(seal)),
       heard_ns_(os::monotonic_ns()),
       patience_ns_(patience_ns) {
   for (const int file : {in_.number(), out_.number()}) {
@@ -67,16 +57,34 @@ void Channel::close() {
   queue_.clear();
 }
 
+bool Channel::is_valid(const Header& header) {
+  return header.magic == header_magic && header.kind >= MessageKind::hello &&
+         header.kind <= MessageKind::reported && header.body_bytes <= body_bytes_max(header.kind);
+}
+
+std::string Channel::begin_message(MessageKind kind, std::int64_t number, std::size_t body_bytes) {
+  MUSUBI_CHECK(body_bytes <= body_bytes_max(kind), "a message of kind %u and %zu bytes",
+               static_cast<unsigned>(kind), body_bytes);
+  const Header header{header_magic, kind, number, body_bytes};
+  std::string text = has_salt_sent_ ? std::string() : seal_.begin_sending();
+  has_salt_sent_ = true;
+  return text + seal_.close({reinterpret_cast<const char*>(&header), sizeof header});
+}
+
 void Channel::send(MessageKind kind, std::int64_t number, std::string_view body) {
-  std::string text = header_text(kind, number, body.size());
-  text += body;
+  if (!open()) return;
+  std::string text = begin_message(kind, number, body.size());
+  if (!body.empty()) text += seal_.close(body);
   queue(std::make_shared<const std::string>(std::move(text)));
 }
 
 void Channel::send_shared(MessageKind kind, std::shared_ptr<const std::string> body) {
-  const std::size_t bytes = body->size();
-  queue(std::make_shared<const std::string>(header_text(kind, 0, bytes)));
-  if (bytes > 0) queue(std::move(body));
+  if (seal_.hides() || body->empty()) return send(kind, 0, *body);
+  if (!open()) return;
+  queue(std::make_shared<const std::string>(begin_message(kind, 0, body->size())));
+  auto tail = std::make_shared<const std::string>(seal_.tail_of(*body));
+  queue(std::move(body));
+  queue(std::move(tail));
 }
 
 void Channel::send_preamble() {
@@ -130,14 +138,10 @@ bool Channel::fill() {
   if (!open() || ended_) return false;
   // What a large body lacks is read at once into its place.
   std::size_t wanted = read_bytes;
-  Header header;
-  if (!expect_preamble_ && received_.size() - parsed_ >= sizeof header) {
-    std::memcpy(&header, received_.data() + parsed_, sizeof header);
-    const std::size_t whole = parsed_ + sizeof header + header.body_bytes;
+  if (header_) {
     constexpr std::size_t at_once = 1 << 20;
-    if (is_valid(header) && whole > received_.size()) {
-      wanted = std::clamp(whole - received_.size(), read_bytes, at_once);
-    }
+    const std::size_t whole = header_->body_bytes + seal_.tail_bytes();
+    wanted = std::clamp(whole - std::min(whole, unparsed()), read_bytes, at_once);
   }
   const std::size_t before = received_.size();
   received_.resize(before + wanted);
@@ -157,7 +161,7 @@ bool Channel::find_preamble() {
   const std::size_t at = received_.find(preamble);
   if (at == std::string::npos) {
     noise_ = received_.substr(0, 1024);
-    broken_ = broken_ || received_.size() > noise_bytes_max;
+    if (received_.size() > noise_bytes_max) trouble_ = is_not_understood;
     return false;
   }
   parsed_ = at + preamble.size();
@@ -165,33 +169,64 @@ bool Channel::find_preamble() {
   return true;
 }
 
-Channel::Got Channel::parse(Message& message) {
-  if (expect_preamble_ && !find_preamble()) return broken_ ? Got::broken : Got::nothing;
+Channel::Got Channel::find_trouble(const char* trouble) {
+  trouble_ = trouble;
+  return Got::broken;
+}
+
+// Result: false: it is damaged.
+bool Channel::open_header() {
   Header header;
-  if (received_.size() - parsed_ < sizeof header) return Got::nothing;
-  std::memcpy(&header, received_.data() + parsed_, sizeof header);
-  if (!is_valid(header)) {
-    broken_ = true;
-    return Got::broken;
+  const bool is_whole =
+      seal_.open(received_.data() + parsed_, sizeof header, reinterpret_cast<char*>(&header));
+  if (!is_whole || !is_valid(header)) return false;
+  parsed_ += sizeof header + seal_.tail_bytes();
+  header_ = header;
+  return true;
+}
+
+bool Channel::open_body(Message& message) {
+  message.body.resize(header_->body_bytes);
+  if (message.body.empty()) return true;
+  if (!seal_.open(received_.data() + parsed_, message.body.size(), message.body.data())) return false;
+  parsed_ += message.body.size() + seal_.tail_bytes();
+  return true;
+}
+
+Channel::Got Channel::parse(Message& message) {
+  if (expect_preamble_ && !find_preamble()) return trouble_ != nullptr ? Got::broken : Got::nothing;
+  if (!has_salt_) {
+    if (unparsed() < seal_.salt_bytes()) return Got::nothing;
+    if (!seal_.begin_receiving(received_.data() + parsed_)) return find_trouble(was_damaged);
+    parsed_ += seal_.salt_bytes();
+    has_salt_ = true;
   }
-  if (received_.size() - parsed_ - sizeof header < header.body_bytes) return Got::nothing;
-  message.kind = header.kind;
-  message.number = header.number;
-  message.body.assign(received_, parsed_ + sizeof header, header.body_bytes);
-  parsed_ += sizeof header + header.body_bytes;
+  if (!header_) {
+    if (unparsed() < sizeof(Header) + seal_.tail_bytes()) return Got::nothing;
+    if (!open_header()) return find_trouble(was_damaged);
+  }
+  const std::size_t body_bytes = header_->body_bytes;
+  if (body_bytes != 0 && unparsed() < body_bytes + seal_.tail_bytes()) return Got::nothing;
+  if (!open_body(message)) return find_trouble(was_damaged);
+  message.kind = header_->kind;
+  message.number = header_->number;
+  header_.reset();
   if (parsed_ == received_.size() || parsed_ > (1 << 20)) {
     received_.erase(0, parsed_);
     parsed_ = 0;
   }
+  begun_ns_.reset();
   if (message.kind == MessageKind::alive) set_patience_ms(message.number);
   return Got::message;
 }
 
 Channel::Got Channel::receive(Message& message) {
   if (!open()) return Got::closed;
-  while (!broken_) {
+  while (trouble_ == nullptr) {
     const Got got = parse(message);
     if (got != Got::nothing) return got;
+    const bool has_begun = !expect_preamble_ && (header_ || unparsed() != 0);
+    if (has_begun && !begun_ns_) begun_ns_ = heard_ns_;
     if (!fill()) return ended_ ? Got::closed : Got::nothing;
   }
   return Got::broken;
@@ -199,7 +234,10 @@ Channel::Got Channel::receive(Message& message) {
 
 std::optional<std::uint64_t> Channel::silent_at_ns() const {
   if (!open() || !patience_ns_) return std::nullopt;
-  return heard_ns_ + *patience_ns_;
+  const std::uint64_t silent_ns = heard_ns_ + *patience_ns_;
+  if (!begun_ns_) return silent_ns;
+  const std::uint64_t bytes = header_ ? header_->body_bytes : 0;
+  return std::min(silent_ns, *begun_ns_ + *patience_ns_ + bytes / slowest_bytes_per_ms * 1'000'000);
 }
 
 void Channel::set_patience_ms(std::int64_t ms) {

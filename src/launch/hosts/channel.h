@@ -1,5 +1,6 @@
 // Messages over a pair of byte streams. Never blocks. Anything that comes is a sign of life of the other
-// side; silence beyond what it has announced means that it, its host, or the link is gone.
+// side; silence beyond what it has announced means that it, its host, or the link is gone. Each message is
+// checked (channel_seal.h) before anything of it is believed, its length first.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "launch/hosts/channel_seal.h"
 #include "launch/hosts/message.h"
 #include "launch/watcher.h"
 #include "os/memory.h"
@@ -23,7 +25,8 @@ class Channel {
 
   Channel() = default;
   // `expect_preamble`: messages begin behind the preamble. `patience_ns`: until the other side says more.
-  Channel(os::FileDescriptor in, os::FileDescriptor out, bool expect_preamble, std::uint64_t patience_ns);
+  Channel(os::FileDescriptor in, os::FileDescriptor out, bool expect_preamble, std::uint64_t patience_ns,
+          ChannelSeal seal = {});
 
   // Both files under one subject and index.
   void watch(Watcher& watcher, std::uint32_t subject, std::uint32_t index);
@@ -42,12 +45,18 @@ class Channel {
 
   enum class Got { message, nothing, closed, broken };
   Got receive(Message& message);
+  // After Got::broken: what is the matter with what the other side says, as "was damaged on its way".
+  const char* trouble() const { return trouble_; }
   // What came instead of the preamble: the beginning.
   const std::string& noise() const { return noise_; }
 
-  // When the other side has been silent for too long; none while it has asked for patience for ever.
+  // When the other side has been silent for too long, or for the message that it has begun; none while it has
+  // asked for patience for ever.
   std::optional<std::uint64_t> silent_at_ns() const;
-  void heard(std::uint64_t now_ns) { heard_ns_ = now_ns; }
+  void heard(std::uint64_t now_ns) {
+    heard_ns_ = now_ns;
+    if (begun_ns_) begun_ns_ = now_ns;
+  }
   // `ms` as in MessageKind::alive.
   void set_patience_ms(std::int64_t ms);
 
@@ -56,22 +65,38 @@ class Channel {
     std::shared_ptr<const std::string> text;
     std::size_t sent;
   };
+  struct Header {
+    std::uint32_t magic;
+    MessageKind kind;
+    std::int64_t number;
+    std::uint64_t body_bytes;
+  };
+  static bool is_valid(const Header& header);
+  std::string begin_message(MessageKind kind, std::int64_t number, std::size_t body_bytes);
   void queue(std::shared_ptr<const std::string> text);
   // Reads some bytes. False: nothing now, or the end (ended_).
   bool fill();
   bool find_preamble();
   Got parse(Message& message);
+  bool open_header();
+  bool open_body(Message& message);
+  Got find_trouble(const char* trouble);
+  std::size_t unparsed() const { return received_.size() - parsed_; }
   void update_watch();
 
   os::FileDescriptor in_, out_;
   bool expect_preamble_ = false;
   bool ended_ = false;
-  bool broken_ = false;
+  const char* trouble_ = nullptr;
+  ChannelSeal seal_;
+  bool has_salt_sent_ = false, has_salt_ = false;
+  std::optional<Header> header_;  // of the message whose body comes now
   std::string noise_;
   std::string received_;
   std::size_t parsed_ = 0;
   std::deque<Piece> queue_;
   std::uint64_t heard_ns_ = 0;
+  std::optional<std::uint64_t> begun_ns_;  // when a message began that is not whole yet
   std::optional<std::uint64_t> patience_ns_;
   Watcher* watcher_ = nullptr;
   std::uint32_t subject_ = 0, index_ = 0;

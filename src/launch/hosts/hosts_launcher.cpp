@@ -16,13 +16,14 @@ namespace musubi::launch {
 namespace {
 
 HostLink link_to(const HostRanks& host, std::size_t place, os::FileDescriptor in, os::FileDescriptor out,
-                 std::chrono::nanoseconds patience) {
+                 std::chrono::nanoseconds patience, ChannelSeal seal = {}) {
   HostLink link;
   link.name = host.name;
   link.ranks = host.ranks;
   link.threads = host.threads;
   link.place = static_cast<std::uint16_t>(place);
-  link.channel = Channel(std::move(in), std::move(out), true, static_cast<std::uint64_t>(patience.count()));
+  link.channel = Channel(std::move(in), std::move(out), true, static_cast<std::uint64_t>(patience.count()),
+                         std::move(seal));
   return link;
 }
 
@@ -66,7 +67,9 @@ Result<std::vector<HostLink>> link_proxies(const HostsPlan& plan, StartedProxies
     } else {
       // The two directions of a channel are watched apart, each under a number of its own.
       os::FileDescriptor out(::fcntl(socket.number(), F_DUPFD_CLOEXEC, 0));
-      hosts.push_back(link_to(plan.hosts[i], i, std::move(socket), std::move(out), plan.order.start_timeout));
+      const ChannelKeys keys = channel_keys(plan.order.welcome.secret, plan.hosts[i].ranks.first);
+      hosts.push_back(link_to(plan.hosts[i], i, std::move(socket), std::move(out), plan.order.start_timeout,
+                              {keys.to_proxy, keys.to_launcher}));
     }
     hosts.back().place = proxies.places[i];
   }

@@ -30,6 +30,13 @@ std::string describe(const HostLink& host) {
   return "host " + host.name + (first == last ? " (rank " + first : " (ranks " + first + " to " + last) + ")";
 }
 
+// What a host prints before its proxy speaks may be anything.
+std::string printable(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c > '~'; }, '.');
+  return text;
+}
+
 }  // namespace
 
 HostsSupervisor::HostsSupervisor(const HostsPlan& plan, UserSignals& signals, std::vector<HostLink>& hosts,

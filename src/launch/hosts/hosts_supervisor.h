@@ -65,6 +65,7 @@ class HostsSupervisor final : private JobControl::Commands {
   void look_for_silence(std::uint64_t now_ns);
   void look_at_closed(std::uint64_t now_ns);
   void lose(HostLink& host, const std::string& why);
+  void lose_for_trouble(HostLink& host);
 
   const HostsPlan& plan_;
   UserSignals& signals_;

@@ -13,6 +13,8 @@ namespace {
 constexpr std::uint64_t hold_back_ns = 200'000'000;
 constexpr std::uint64_t hold_back_exits_ns = 5'000'000'000;
 
+constexpr const char* is_not_said = "it says what no proxy says";
+
 }  // namespace
 
 void HostsSupervisor::read_channel(std::size_t index) {
@@ -30,9 +32,17 @@ void HostsSupervisor::read_channel(std::size_t index) {
         host.channel.close();
         return;
       case Channel::Got::broken:
-        return lose(host, "what it sends is not understood");
+        return lose_for_trouble(host);
     }
   }
+}
+
+// Also at the end, when it changes nothing any more.
+void HostsSupervisor::lose_for_trouble(HostLink& host) {
+  const std::string why =
+      std::string("what it sends ") + host.channel.trouble() + "; see to the network between both hosts";
+  if (started_ && control_.phase() != Phase::running) say("musubi: host " + host.name + ": " + why);
+  lose(host, why);
 }
 
 void HostsSupervisor::take(std::size_t index, Message& message) {
@@ -112,13 +122,15 @@ void HostsSupervisor::send_order(HostLink& host, const Message& message) {
 
 void HostsSupervisor::take_of_ranks(std::size_t index, Message& message) {
   HostLink& host = hosts_[index];
+  const auto number = static_cast<std::uint64_t>(message.number);
+  const Rank finished(static_cast<std::uint32_t>(number >> 32));
+  const Rank rank(static_cast<std::uint32_t>(number));
   switch (message.kind) {
     case MessageKind::joined:
-      return take_joined(Rank(static_cast<std::uint32_t>(message.number)));
+      return host.ranks.holds(rank) ? take_joined(rank) : lose(host, is_not_said);
     case MessageKind::finished:
-      return control_.verdict().finished(
-          Rank(static_cast<std::uint32_t>(static_cast<std::uint64_t>(message.number) >> 32)),
-          static_cast<int>(static_cast<std::uint32_t>(message.number)));
+      if (!host.ranks.holds(finished)) return lose(host, is_not_said);
+      return control_.verdict().finished(finished, static_cast<int>(static_cast<std::uint32_t>(number)));
     case MessageKind::gathered:
       return gather(host, message.body);
     case MessageKind::crashed:
@@ -141,8 +153,7 @@ void HostsSupervisor::take_of_ranks(std::size_t index, Message& message) {
     case MessageKind::clock:
       return take_clock(host, static_cast<std::uint64_t>(message.number));
     case MessageKind::events: {
-      if (events_ == nullptr) return lose(host, "it says what no proxy says");
-      const Rank rank(static_cast<std::uint32_t>(message.number));
+      if (events_ == nullptr || !host.ranks.holds(rank)) return lose(host, is_not_said);
       const auto taken = events_->take(rank, message.body, host.clock.ahead_ns());
       if (!taken) lose(host, taken.error().message);
       return;
@@ -153,7 +164,7 @@ void HostsSupervisor::take_of_ranks(std::size_t index, Message& message) {
       host.state = HostState::done;
       return host.channel.close();
     default:
-      return lose(host, "it says what no proxy says");
+      return lose(host, is_not_said);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 
@@ -21,13 +22,18 @@ constexpr int status_of_failure = 125;
 constexpr std::uint64_t patience_at_start_ns = 60'000'000'000;
 
 // From these, which leave the numbers that ranks inherit; a stray line of this process goes to stderr.
-Channel channel_of(int from, int to) {
+Channel channel_of(int from, int to, ChannelSeal seal = {}) {
   os::FileDescriptor in(::fcntl(from, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   os::FileDescriptor out(::fcntl(to, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   const os::FileDescriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   ::dup2(nothing.number(), STDIN_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  return {std::move(in), std::move(out), false, patience_at_start_ns};
+  return {std::move(in), std::move(out), false, patience_at_start_ns, std::move(seal)};
+}
+
+ChannelSeal seal_of(const StartedByOther& other) {
+  const ChannelKeys keys = channel_keys(other.secret, other.rank);
+  return {keys.to_launcher, keys.to_proxy};
 }
 
 // Begins to serve; the loop does the rest.
@@ -37,7 +43,7 @@ class Proxy {
       : services_(services), channel_(channel_of(STDIN_FILENO, STDOUT_FILENO)) {}
   Proxy(const ProxyServices& services, StartedByOther other)
       : services_(services),
-        channel_(channel_of(other.socket.number(), other.socket.number())),
+        channel_(channel_of(other.socket.number(), other.socket.number(), seal_of(other))),
         secret_(std::move(other.secret)),
         carrier_(other.carrier) {}
 
@@ -77,7 +83,10 @@ class Proxy {
         case Channel::Got::nothing:
           break;
         case Channel::Got::closed:
+          return std::nullopt;
         case Channel::Got::broken:
+          std::fprintf(stderr, "musubi: no ranks start here: what the launcher says %s\n",
+                       channel_.trouble());
           return std::nullopt;
       }
       const auto deadline = channel_.silent_at_ns();

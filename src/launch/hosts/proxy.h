@@ -28,6 +28,7 @@ struct ProxyServices {
 // Of a proxy that another launcher (mpirun, srun) has started, beside the process that leads the job.
 struct StartedByOther {
   os::FileDescriptor socket;   // to the leading process
+  std::uint32_t rank;          // which it serves
   std::string secret;          // of the job, which it knows from that launcher's exchange
   bootstrap::Carrier carrier;  // of the rank, if it has one
 };

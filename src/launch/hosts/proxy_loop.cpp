@@ -51,6 +51,7 @@ int ProxyLoop::run() {
       lost_ = "the launcher has been silent for too long";
     }
   }
+  read_channel();  // what was said last
   if (!lost_.empty()) return kill_ranks();
   send_events();
   channel_.send(MessageKind::goodbye);
@@ -140,7 +141,7 @@ void ProxyLoop::read_channel() {
         lost_ = launcher_is_gone;
         return;
       case Channel::Got::broken:
-        lost_ = "what the launcher says is not understood";
+        lost_ = std::string("what the launcher says ") + channel_.trouble();
         return;
     }
   }

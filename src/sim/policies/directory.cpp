@@ -68,7 +68,7 @@ Task<> Directory::invalidate_at(BlockId block, const std::vector<Rank>& sharers)
   co_await pending.all_answered;
 }
 
-void Directory::on_message(Rank from, std::span<const std::byte> body) noexcept {
+const char* Directory::on_message(Rank from, std::span<const std::byte> body) noexcept {
   Message message;
   MUSUBI_CHECK(body.size() == sizeof message);
   std::memcpy(&message, body.data(), sizeof message);
@@ -77,16 +77,17 @@ void Directory::on_message(Rank from, std::span<const std::byte> body) noexcept 
                                     [&](const Pending* p) { return p->number == message.number; });
     MUSUBI_CHECK(found != pending_.end(), "an answer that nobody waits for");
     Pending* pending = *found;
-    if (--pending->answers_missing != 0) return;
+    if (--pending->answers_missing != 0) return nullptr;
     pending_.erase(found);
     pending->all_answered.set();
-    return;
+    return nullptr;
   }
   give_up(BlockId{message.block});
   answers_.push_back({from, {message.block, message.number, 1}});
-  if (answering_.has_value() && !answering_->done()) return;
+  if (answering_.has_value() && !answering_->done()) return nullptr;
   answering_.emplace(answer_all());
   answering_->start(*executor_, nullptr);
+  return nullptr;
 }
 
 // Not under the block's gate: its holder looks again after each wait.

@@ -58,7 +58,7 @@ class Directory final : public FixedHome, private fabric::Listener {
   Task<bool> bring(Block& b, std::byte* target) override;
   Task<> publish(Block& b, Puts& puts) override;
   Task<> invalidate_at(BlockId block, const std::vector<Rank>& sharers);
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override;
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override;
   void give_up(BlockId block);
   Task<> answer_all();
   Task<> leave(BlockId block);

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "os/signal_frame.h"
 #include "os/system_call.h"
 
 namespace musubi::vm {
@@ -32,7 +33,7 @@ AlternateStack* AlternateStack::current() noexcept {
 
 Result<void> AlternateStack::install(std::size_t bytes) {
   MUSUBI_CHECK(memory_ == nullptr && installed_here == nullptr, "this thread has an alternate stack already");
-  void* memory = ::mmap(nullptr, guard_bytes + bytes, PROT_READ | PROT_WRITE,
+  void* memory = ::mmap(nullptr, guard_bytes + bytes + os::signal_return_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) {
     return Error{std::string("no memory for a signal stack (") + ::strerror(errno) +
@@ -42,8 +43,7 @@ Result<void> AlternateStack::install(std::size_t bytes) {
   low_ = reinterpret_cast<std::uintptr_t>(memory_) + guard_bytes;
   bytes_ = bytes;
   ::mprotect(memory_, guard_bytes, PROT_NONE);
-  const stack_t stack{memory_ + guard_bytes, 0, bytes};
-  if (set_alternate_stack(stack) != 0) {
+  if (set_alternate_stack(as_installed()) != 0) {
     return Error{std::string("sigaltstack refused a stack of ") + std::to_string(bytes) + " bytes (" +
                  ::strerror(errno) + "); do not start the runtime inside a signal handler"};
   }
@@ -57,7 +57,7 @@ AlternateStack::~AlternateStack() {
     set_alternate_stack(stack_t{nullptr, SS_DISABLE, 0});
     installed_here = nullptr;
   }
-  ::munmap(memory_, guard_bytes + bytes_);
+  ::munmap(memory_, guard_bytes + bytes_ + os::signal_return_bytes);
 }
 
 }  // namespace musubi::vm

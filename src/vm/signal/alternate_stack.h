@@ -16,8 +16,8 @@ namespace musubi::vm {
 // One per thread that touches shared memory; lives on that thread from install() to its end.
 class AlternateStack {
  public:
-  // The protocol runs on it, a handler of the program's above that, and the crash report above both.
-  static constexpr std::size_t default_bytes = 512 * 1024;
+  // The protocol runs on it, a handler of a fault above that, and the crash report above both.
+  static constexpr std::size_t default_bytes = std::size_t{8} << 20;
 
   AlternateStack() = default;
   ~AlternateStack();
@@ -32,6 +32,10 @@ class AlternateStack {
   static AlternateStack* current() noexcept;
 
   bool contains(std::uintptr_t address) const noexcept { return address - low_ < bytes_; }
+  // As the kernel knows it.
+  stack_t as_installed() const noexcept { return {reinterpret_cast<void*>(low_), 0, bytes_}; }
+  // Private memory for the way back from a handler (os/signal_frame.h), above the stack.
+  std::byte* return_memory() const noexcept { return reinterpret_cast<std::byte*>(low_ + bytes_); }
 
   // What the handlers remember of this thread.
   struct UserView {

@@ -2,14 +2,25 @@
 
 #include <errno.h>
 
+#include <cstring>
+
 #include "os/fault_context.h"
 #include "vm/signal/alternate_stack.h"
+#include "vm/signal/fault_handler.h"
 
 namespace musubi::vm {
 namespace {
 
 bool has_handler(const struct sigaction& action) {
   return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+bool is_usable(const stack_t& stack) {
+  return (stack.ss_flags & SS_DISABLE) == 0;
+}
+
+bool contains(const stack_t& stack, std::uintptr_t address) {
+  return address - reinterpret_cast<std::uintptr_t>(stack.ss_sp) < stack.ss_size;
 }
 
 bool can_be_handled(int signal) {
@@ -110,6 +121,36 @@ struct sigaction UserSignals::as_installed(const struct sigaction& wanted) const
 }
 
 void UserSignals::run_handler(int signal, siginfo_t* information, void* context) noexcept {
+  const AlternateStack* const thread = AlternateStack::current();
+  auto& interrupted = *static_cast<ucontext_t*>(context);
+  const std::uintptr_t stack_pointer = os::fault_context(interrupted).stack_pointer;
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  // A handler of a fault may have been interrupted, on the stack that the kernel has gone on with.
+  if (thread == nullptr || !thread->contains(here) || thread->contains(stack_pointer))
+    return call_handler(signal, information, context);
+  os::move_signal_frame(top_of_stack_for(signal, stack_pointer), *information, interrupted, &call_moved);
+}
+
+// 0: the one that was interrupted.
+std::uintptr_t UserSignals::top_of_stack_for(int signal, std::uintptr_t interrupted) noexcept {
+  const stack_t& own = AlternateStack::current()->user.stack;
+  const Hold hold(*this);
+  const struct sigaction& action = records_[static_cast<std::size_t>(signal)].action;
+  if ((action.sa_flags & SA_ONSTACK) == 0 || !is_usable(own) || contains(own, interrupted)) return 0;
+  return reinterpret_cast<std::uintptr_t>(own.ss_sp) + own.ss_size;
+}
+
+void UserSignals::call_moved(os::SignalFrame& frame) {
+  FaultHandler::installed()->user_signals().call_handler(frame.information.si_signo, &frame.information,
+                                                         &frame.context);
+  os::set_signal_mask(SIG_SETMASK, ~protected_signals);
+  const os::SignalBits mask = os::signal_bits(frame.context.uc_sigmask) & ~protected_signals;
+  std::memcpy(&frame.context.uc_sigmask, &mask, sizeof mask);
+  const AlternateStack& thread = *AlternateStack::current();
+  os::return_from_signal(frame, thread.return_memory(), thread.as_installed());
+}
+
+void UserSignals::call_handler(int signal, siginfo_t* information, void* context) noexcept {
   struct sigaction action {};
   {
     const Hold hold(*this);
@@ -184,8 +225,14 @@ int UserSignals::alternate_stack(const stack_t* set, stack_t* old) noexcept {
   AlternateStack* const thread = AlternateStack::current();
   stack_t none{nullptr, SS_DISABLE, 0};
   stack_t& remembered = thread != nullptr ? thread->user.stack : none;
-  const stack_t before = remembered;
+  stack_t before = remembered;
+  const bool stands_on = is_usable(before) && contains(before, reinterpret_cast<std::uintptr_t>(&none));
+  if (stands_on) before.ss_flags |= SS_ONSTACK;
   if (set != nullptr) {
+    if (stands_on) {
+      errno = EPERM;
+      return -1;
+    }
     if ((set->ss_flags & ~(SS_DISABLE | SS_ONSTACK)) != 0) {
       errno = EINVAL;
       return -1;

@@ -14,6 +14,7 @@
 
 #include "base/spin_lock.h"
 #include "os/signal_calls.h"
+#include "os/signal_frame.h"
 
 namespace musubi::vm {
 
@@ -53,7 +54,8 @@ class UserSignals {
   // Whether a handler does nothing but report and end the process: the runtime need not mind it. As above.
   using Judge = bool (*)(const void* handler);
   void set_judge_of_ends(Judge ends_the_process) noexcept { ends_the_process_ = ends_the_process; }
-  // Inside of `entry`: the program's handler, as the kernel would have called it.
+  // Inside of `entry`: the program's handler, as the kernel would have called it, on the stack that it would
+  // have taken. Where this is not the one that `entry` runs on, the handler runs when `entry` has returned.
   void run_handler(int signal, siginfo_t* information, void* context) noexcept;
 
   // ---- For FaultHandler.
@@ -81,6 +83,9 @@ class UserSignals {
   // Blocks all signals and takes the lock: a handler on this thread must not meet its own thread's lock.
   class Hold;
 
+  void call_handler(int signal, siginfo_t* information, void* context) noexcept;
+  static void call_moved(os::SignalFrame& frame);
+  std::uintptr_t top_of_stack_for(int signal, std::uintptr_t interrupted) noexcept;
   bool may_go_on(const struct sigaction& action) const noexcept;
   bool owns(int signal) const noexcept { return (owned_ & os::signal_bit(signal)) != 0; }
   void install(int signal) noexcept;

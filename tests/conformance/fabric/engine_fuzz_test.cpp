@@ -49,9 +49,10 @@ class Watcher final : public PeerWatcher {
 
 class BoundedListener final : public Listener {
  public:
-  void on_message(Rank, std::span<const std::byte> body) noexcept override {
+  const char* on_message(Rank, std::span<const std::byte> body) noexcept override {
     ++messages;
     if (body.size() > driver_message_bytes_max) ++too_long;
+    return nullptr;
   }
   unsigned messages = 0, too_long = 0;
 };

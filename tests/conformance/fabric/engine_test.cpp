@@ -38,9 +38,10 @@ constexpr std::size_t header_bytes = sizeof(wire::FrameHeader);
 
 class CountingListener final : public Listener {
  public:
-  void on_message(Rank, std::span<const std::byte> body) noexcept override {
+  const char* on_message(Rank, std::span<const std::byte> body) noexcept override {
     ++messages;
     bytes += body.size();
+    return nullptr;
   }
   std::uint64_t messages = 0, bytes = 0;
 };
@@ -250,9 +251,10 @@ TEST_F(Engine, LaterStepsOfABatchWaitForALargeGet) {
 class Answering final : public Listener {
  public:
   explicit Answering(Fabric& fabric) : fabric_(fabric) {}
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override {
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override {
     ++received;
     if (fabric_.send(from, MessageKind::unassigned, Urgency::promptly, body) == Outcome::busy) ++refused;
+    return nullptr;
   }
   std::uint64_t received = 0, refused = 0;
 

@@ -359,12 +359,13 @@ class Witness final : public Listener {
  public:
   Witness(const std::byte* word, unsigned rounds) : word_(word), rounds_(rounds) {}
 
-  void on_message(Rank, std::span<const std::byte> body) noexcept override {
+  const char* on_message(Rank, std::span<const std::byte> body) noexcept override {
     std::uint64_t told = 0;
     std::memcpy(&told, body.data(), 8);
     const auto& word = *reinterpret_cast<const std::atomic<std::uint64_t>*>(word_);
     if (word.load(std::memory_order_relaxed) < told) ++failures;
     if (told == rounds_) all_told.set();
+    return nullptr;
   }
 
   unsigned failures = 0;

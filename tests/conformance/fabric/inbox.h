@@ -26,9 +26,10 @@ class Inbox final : public Listener {
   // `enough` is set when `expected` messages have arrived.
   explicit Inbox(std::size_t expected) : expected_(expected) {}
 
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override {
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override {
     received_.push_back({from, {body.begin(), body.end()}});
     if (received_.size() == expected_) enough.set();
+    return nullptr;
   }
   const std::vector<Received>& received() const { return received_; }
 

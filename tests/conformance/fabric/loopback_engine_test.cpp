@@ -20,9 +20,10 @@ constexpr std::uint64_t patience_ns = 60'000'000'000u;
 class Echo final : public Listener {
  public:
   explicit Echo(Fabric& fabric) : fabric_(fabric) {}
-  void on_message(Rank from, std::span<const std::byte> body) noexcept override {
+  const char* on_message(Rank from, std::span<const std::byte> body) noexcept override {
     received.fetch_add(1);
     if (!body.empty()) fabric_.send(from, MessageKind::unassigned, Urgency::promptly, body.subspan(1));
+    return nullptr;
   }
   std::atomic<std::uint64_t> received{0};
 

@@ -213,6 +213,39 @@ TEST_F(MessageDoor, AFloodOfHellosKeepsNobodyOut) {
   EXPECT_EQ(watcher_.failed.load(), 0u);
 }
 
+// Hello, answer, proof and welcome: each may be lost, and is said again.
+TEST_F(MessageDoor, AnEndBeforeTheWelcomeIsAnAttempt) {
+  for (const auto& [asking, answering] : {std::pair(1u, 0u), {0u, 1u}, {2u, 0u}, {0u, 2u}, {2u, 2u}}) {
+    open();
+    ranks_[0].net->fail(asking);
+    ranks_[1].net->fail(answering);
+    EXPECT_TRUE(ask(0));
+    EXPECT_TRUE(ask(1));
+    EXPECT_EQ(watcher_.failed.load(), 0u) << asking << " " << answering;
+  }
+}
+
+// It has proved who it is, and the welcome found it gone.
+TEST_F(MessageDoor, APeerThatGoesBeforeItsWelcomeIsLost) {
+  MessageOptions options = options_of_tests();
+  options.reach_max = std::chrono::milliseconds(1500);
+  open(options);
+  services_.reset();
+  Fabric &one = *ranks_[0].fabric, &other = *ranks_[1].fabric;
+  ASSERT_EQ(other.send(Rank{0}, MessageKind::unassigned, Urgency::promptly, {}), Outcome::done);
+  ASSERT_TRUE(comes_true([&] {
+    one.progress();
+    if (ranks_[0].transport->lines() == 0) other.progress();
+    return ranks_[0].transport->lines() == 1;
+  }));
+  ranks_[1].fabric.reset();
+  ranks_[1].transport.reset();
+  EXPECT_TRUE(comes_true([&] {
+    one.progress();
+    return watcher_.failed.load() == 1;
+  }));
+}
+
 TEST_F(MessageDoor, ADeadPeerIsNoticedWithoutAQuestion) {
   ASSERT_TRUE(ask(0));
   ASSERT_TRUE(ask(1));

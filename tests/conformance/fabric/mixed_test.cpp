@@ -123,7 +123,10 @@ INSTANTIATE_TEST_SUITE_P(Mixed, FabricSuite, ::testing::ValuesIn(drivers()), dri
 static void wait_for_both(Far far) {
   MixedWorld world(far, 3, 4096, pairs, WaitingPolicy{});  // 0 and 1 are near, 2 is far
   struct Count final : Listener {
-    void on_message(Rank from, std::span<const std::byte>) noexcept override { by[from.value].fetch_add(1); }
+    const char* on_message(Rank from, std::span<const std::byte>) noexcept override {
+      by[from.value].fetch_add(1);
+      return nullptr;
+    }
     std::array<std::atomic<unsigned>, 3> by{};
   } count;
   for (std::uint32_t rank = 0; rank < 3; ++rank) {

@@ -51,10 +51,12 @@ class LossCounter final : public PeerWatcher {
   void peer_failed(Rank, Loss loss) noexcept override {
     reason.store(loss.reason);
     kind.store(loss.kind);
+    const char* none = nullptr;
+    first_reason.compare_exchange_strong(none, loss.reason);
     failed.fetch_add(1);
   }
   std::atomic<unsigned> failed{0};
-  std::atomic<const char*> reason{""};
+  std::atomic<const char*> reason{""}, first_reason{nullptr};
   std::atomic<Loss::Kind> kind{};
 };
 

@@ -114,8 +114,9 @@ class PingPong final : public Listener {
     }
     return true;
   }
-  void on_message(Rank, std::span<const std::byte> body) noexcept override {
+  const char* on_message(Rank, std::span<const std::byte> body) noexcept override {
     std::memcpy(&last_, body.data(), 8);
+    return nullptr;
   }
 
  private:
@@ -167,8 +168,9 @@ void pin(std::uint32_t rank) {
 }
 
 struct LastNumber final : Listener {
-  void on_message(Rank, std::span<const std::byte> body) noexcept override {
+  const char* on_message(Rank, std::span<const std::byte> body) noexcept override {
     std::memcpy(&value, body.data(), 8);
+    return nullptr;
   }
   std::uint64_t value = 0;
 };

@@ -67,7 +67,8 @@ class ShuffledNet final : public MessageNet {
     MUSUBI_CHECK(bytes <= parcel_size);
     ++sent_;
     ShuffledNet* const there = air_->nets[peer.value];
-    if (there == nullptr) {
+    if (there == nullptr || to_fail_ != 0) {
+      to_fail_ -= to_fail_ != 0 ? 1 : 0;
       failed_.push_back(peer);
       return Sent::at_once;
     }
@@ -124,6 +125,11 @@ class ShuffledNet final : public MessageNet {
     return sent_;
   }
 
+  // The next messages of this rank do not arrive.
+  void fail(unsigned messages) {
+    const std::lock_guard lock(air_->mutex);
+    to_fail_ = messages;
+  }
   // Of anybody who knows where the rank is.
   void say(std::string_view text) {
     const std::lock_guard lock(air_->mutex);
@@ -174,6 +180,7 @@ class ShuffledNet final : public MessageNet {
   std::vector<Parcel*> free_, leaving_;
   std::vector<Rank> failed_;
   std::size_t sent_ = 0;
+  unsigned to_fail_ = 0;
 };
 
 }  // namespace musubi::fabric::conformance

@@ -1,10 +1,14 @@
 // A peer whose host answers nothing is lost in time. One whose process takes nothing is not: its host
 // answers.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <cstdlib>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -65,6 +69,45 @@ TEST(TcpSilence, APeerThatTakesNothingForLongIsNotLost) {
 
   EXPECT_TRUE(two.progress_until([&] { return done.back().is_set(); }));
   EXPECT_EQ(two.losses.failed.load(), 0u) << two.losses.reason.load();
+}
+
+// What stands between hosts may forget a connection on which nothing is said for long.
+TEST(TcpSilence, TheKernelAsksOnEachConnectionAtTimesOfItsOwn) {
+  constexpr std::uint32_t many = 8;
+  constexpr int idle_max_s = 300;
+  LossCounter losses;
+  ExchangeBoard board(many);
+  std::vector<TcpRank> all(many);
+  open_all(many, [&](Rank rank) {
+    return all[rank.value].open(rank, many, 4096, tcp_options_of_tests(), board.of(rank), WaitingPolicy{},
+                                &losses);
+  });
+  for (std::uint32_t rank = 1; rank < many; ++rank) {
+    ASSERT_EQ(all[rank].fabric->send(Rank{0}, MessageKind::unassigned, Urgency::promptly, {}), Outcome::done);
+  }
+  ASSERT_TRUE(comes_true([&] {
+    for (TcpRank& one : all) one.fabric->progress();
+    return all[0].transport->connections() == many - 1;
+  }));
+  std::set<int> times;
+  unsigned connections = 0;
+  for (int number = 0; number < 1024; ++number) {
+    sockaddr_in peer{};
+    socklen_t bytes = sizeof peer;
+    if (::getpeername(number, reinterpret_cast<sockaddr*>(&peer), &bytes) != 0) continue;
+    if (peer.sin_family != AF_INET) continue;
+    int asks = 0, idle_s = 0;
+    bytes = sizeof asks;
+    ASSERT_EQ(::getsockopt(number, SOL_SOCKET, SO_KEEPALIVE, &asks, &bytes), 0);
+    ASSERT_EQ(::getsockopt(number, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, &bytes), 0);
+    EXPECT_EQ(asks, 1);
+    EXPECT_LE(idle_s, idle_max_s);
+    times.insert(idle_s);
+    ++connections;
+  }
+  EXPECT_EQ(connections, 2 * (many - 1));
+  EXPECT_GT(times.size(), std::size_t{many / 2});
+  EXPECT_EQ(losses.failed.load(), 0u);
 }
 
 // In a network of its own, whose only link goes down while bytes are under way.

@@ -11,7 +11,10 @@ namespace {
 
 class Count final : public Listener {
  public:
-  void on_message(Rank, std::span<const std::byte>) noexcept override { number.fetch_add(1); }
+  const char* on_message(Rank, std::span<const std::byte>) noexcept override {
+    number.fetch_add(1);
+    return nullptr;
+  }
   std::atomic<unsigned> number{0};
 };
 

@@ -1,10 +1,12 @@
 // Semaphores in memory that all threads share hand on turns and data.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <omp.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -76,7 +78,38 @@ static void check_handler(void) {
   CHECK(sem_trywait(&signalled) == -1 && sem_destroy(&signalled) == 0);
 }
 
+static sem_t *named, *named_again;
+static int handed_over;
+
+// By name, which any thread may open again.
+static void check_names(void) {
+  char name[64];
+  sprintf(name, "/musubi_semaphores_test_%d", getpid());
+  CHECK(sem_open(name, 0) == SEM_FAILED);
+  if (errno == ENOSYS) return;  // several hosts
+  CHECK(errno == ENOENT);
+  named = sem_open(name, O_CREAT | O_EXCL, 0600, 0);
+  CHECK(named != SEM_FAILED && sem_open(name, O_CREAT | O_EXCL, 0600, 0) == SEM_FAILED && errno == EEXIST);
+#pragma omp parallel
+  {
+    const int self = omp_get_thread_num(), last = omp_get_num_threads() - 1;
+    if (self == 0) {
+      handed_over = 7;
+      CHECK(sem_post(named) == 0);
+    }
+    if (self == last) {
+      CHECK(sem_wait(named) == 0 && handed_over == 7);
+      named_again = sem_open(name, 0);
+    }
+#pragma omp barrier
+    CHECK(named_again == named);
+  }
+  CHECK(sem_close(named) == 0 && sem_post(named_again) == 0 && sem_trywait(named_again) == 0);
+  CHECK(sem_close(named_again) == 0 && sem_unlink(name) == 0 && sem_unlink(name) == -1);
+}
+
 int main(void) {
+  check_names();
   check_hand_over();
   check_exclusion();
   check_handler();

@@ -7,12 +7,10 @@ static int counts[100];
 int main(void) {
   int* const on_heap = calloc(100, sizeof *on_heap);
   int on_stack = 0, seen = 0;
-  const double start = omp_get_wtime() + 0.02;
 #pragma omp parallel reduction(+ : seen)
   {
     seen += counts[10] + on_heap[3] + on_stack;
-    while (omp_get_wtime() < start) {
-    }
+#pragma omp barrier
     const int self = omp_get_thread_num();
     const int mine = 1 << 8 * (1 + self) | (1 + self);  // one byte in common, and one of its own
     counts[10] = mine;

@@ -76,7 +76,8 @@ class Bench {
     }
     take_traps();
     ASSERT_TRUE(attach(sink_, ranges_).ok());
-    Result<PatchReport> report = patch(found);
+    FreeMemory free(ranges_);
+    Result<PatchReport> report = patch(found, free);
     ASSERT_TRUE(report.ok()) << report.error().message;
     EXPECT_EQ(report.value().skipped, 0u);
     EXPECT_GT(report.value().jumps, 300u);

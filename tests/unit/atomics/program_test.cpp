@@ -97,7 +97,8 @@ class AtomicsProgram : public testing::Test {
     w.ranges = SharedRanges::make(ranges).value();
     ASSERT_TRUE(attach(w.sink, w.ranges).ok());
     take_traps();
-    Result<PatchReport> report = patch(scan_subject());
+    FreeMemory free(w.ranges);
+    Result<PatchReport> report = patch(scan_subject(), free);
     ASSERT_TRUE(report.ok()) << report.error().message;
     w.report = report.value();
     w.ready = true;
@@ -228,7 +229,8 @@ TEST_F(AtomicsProgram, PaddingThatHoldsAJumpIsStillPassed) {
   std::memcpy(code, bytes, sizeof bytes);
   const Scan scan = find_sites(code, sizeof bytes, reinterpret_cast<std::uintptr_t>(code));
   ASSERT_EQ(scan.padding.size(), 1u);
-  Result<PatchReport> report = patch(scan);
+  FreeMemory free(world().ranges);
+  Result<PatchReport> report = patch(scan, free);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report.value().springboards, 1u);
   EXPECT_EQ(report.value().puns, 1u);
@@ -255,7 +257,9 @@ TEST_F(AtomicsProgram, JumpsShareBytesWithOtherJumps) {
       0xc3,                    // ret
   };
   std::memcpy(code, bytes, sizeof bytes);
-  Result<PatchReport> report = patch(find_sites(code, sizeof bytes, reinterpret_cast<std::uintptr_t>(code)));
+  FreeMemory free(world().ranges);
+  Result<PatchReport> report =
+      patch(find_sites(code, sizeof bytes, reinterpret_cast<std::uintptr_t>(code)), free);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_GE(report.value().puns, 3u);
   EXPECT_EQ(report.value().puns + report.value().traps, 4u);
@@ -282,7 +286,9 @@ TEST_F(AtomicsProgram, CodeMayStillJumpOverThePrefix) {
       0xc3,                                            // ret
   };
   std::memcpy(code, bytes, sizeof bytes);
-  Result<PatchReport> report = patch(find_sites(code, sizeof bytes, reinterpret_cast<std::uintptr_t>(code)));
+  FreeMemory free(world().ranges);
+  Result<PatchReport> report =
+      patch(find_sites(code, sizeof bytes, reinterpret_cast<std::uintptr_t>(code)), free);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(report.value().traps, 1u);
   const auto function = reinterpret_cast<int (*)(int*, int, int)>(code);

@@ -117,6 +117,62 @@ std::string file_of_standard_library() {
   return known != nullptr && ::dladdr(known, &info) != 0 ? info.dli_fname : "";
 }
 
+// A function, a table that looks like one more, and a caller far away.
+class NearData : public ::testing::Test {
+ protected:
+  static constexpr std::size_t function = 0, table = 16, caller = 1024;
+
+  NearData() : code_(2048, 0x90) {
+    put(function,
+        {0xf0, 0x48, 0xff, 0x07, 0x74, 0x02, 0xeb, 0x01, 0x06, 0xc3});  // lock incq, je, jmp, data, ret
+    put(table, {0x06, 0xf0, 0x48, 0xff, 0x07, 0xc3, 0x06});
+  }
+  void put(std::size_t at, std::initializer_list<std::uint8_t> bytes) {
+    std::ranges::copy(bytes, code_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  Scan look(std::vector<CodeRange> functions) const {
+    return find_sites(code_.data(), code_.size(), 0x1000, [functions] { return functions; });
+  }
+
+  std::vector<std::uint8_t> code_;
+};
+
+TEST_F(NearData, NothingLeadsThere) {
+  const Scan result = look({});
+  EXPECT_TRUE(result.sites.empty());
+  EXPECT_EQ(result.doubtful, 2u);
+  EXPECT_EQ(result.undecided, 2u);
+}
+
+TEST_F(NearData, AFunctionIsKnown) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{10}}) {
+    const Scan result = look({{0x1000 + function, bytes}});
+    ASSERT_EQ(result.sites.size(), 1u) << bytes;
+    EXPECT_EQ(result.sites[0].address, 0x1000 + function);
+    EXPECT_EQ(result.doubtful, 1u);
+    EXPECT_EQ(result.undecided, 0u);
+  }
+}
+
+TEST_F(NearData, ABranchLeadsThere) {
+  const auto distance = static_cast<std::uint32_t>(function - (caller + 5));
+  std::uint8_t bytes[4];
+  std::memcpy(bytes, &distance, sizeof bytes);
+  for (const std::uint8_t opcode : {0xe8, 0xe9}) {
+    put(caller, {opcode, bytes[0], bytes[1], bytes[2], bytes[3]});
+    const Scan result = look({});
+    ASSERT_EQ(result.sites.size(), 1u);
+    EXPECT_EQ(result.sites[0].address, 0x1000 + function);
+  }
+}
+
+// A jump by a table leads to what follows it, which decodes; no branch does.
+TEST_F(NearData, AllOfAFunctionThatDecodesIsCode) {
+  put(64, {0xff, 0xe0, 0xf0, 0xff, 0x00, 0xc3});  // jmp *%rax, lock incl (%rax), ret
+  EXPECT_EQ(look({{0x1000 + 64, 6}}).sites.size(), 1u);
+  EXPECT_EQ(look({{0x1000 + 64, 0}}).sites.size(), 0u);
+}
+
 TEST(AtomicsScan, ReadsARealLibraryAsData) {
   std::ifstream file(file_of_standard_library(), std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
@@ -194,18 +250,45 @@ TEST(AtomicsRanges, JoinAndFilterCoverAll) {
 TEST(AtomicsNearMemory, LiesInReachAndOutsideOfWhatIsReserved) {
   const auto code = reinterpret_cast<std::uintptr_t>(&atomic_of_this_program);
   constexpr std::size_t reach = std::size_t{1} << 31;
-  Result<std::uint8_t*> first = map_near({code, code + 64}, 100000, reach, SharedRanges{});
+  FreeMemory free{SharedRanges{}};
+  const AddressRange around{code, code + 64};
+  Result<std::uint8_t*> first = free.map_near(around, 100000, reach);
   ASSERT_TRUE(first.ok()) << first.error().message;
   std::memset(first.value(), 1, 100000);
   const auto begin = reinterpret_cast<std::uintptr_t>(first.value());
   EXPECT_LT(begin < code ? code - begin : begin - code, reach);
   const AddressRange reserved[] = {{begin - 0x100000, begin}};
-  Result<std::uint8_t*> second =
-      map_near({code, code + 64}, 100000, reach, SharedRanges::make(reserved).value());
+  FreeMemory rest(SharedRanges::make(reserved).value());
+  Result<std::uint8_t*> second = rest.map_near(around, 100000, reach);
   ASSERT_TRUE(second.ok()) << second.error().message;
   const auto other = reinterpret_cast<std::uintptr_t>(second.value());
   EXPECT_TRUE(other + 100000 <= reserved[0].begin || other >= reserved[0].end);
-  EXPECT_FALSE(map_near({code, code + 64}, std::size_t{1} << 40, reach, SharedRanges{}).ok());
+  EXPECT_FALSE(rest.map_near(around, std::size_t{1} << 40, reach).ok());
+  // It takes what others have mapped after it was made for taken, and goes on.
+  Result<std::uint8_t*> third = free.map_near(around, 100000, reach);
+  ASSERT_TRUE(third.ok()) << third.error().message;
+  EXPECT_NE(third.value(), second.value());
+}
+
+TEST(AtomicsNearMemory, WhatIsTakenIsNoGap) {
+  FreeMemory free{SharedRanges{}};
+  const std::vector<AddressRange> before = free.gaps();
+  ASSERT_GT(before.size(), 2u);
+  const AddressRange gap = before[before.size() / 2];
+  const auto free_at = [&](std::uintptr_t at) {
+    return std::ranges::any_of(free.gaps(),
+                               [at](AddressRange one) { return one.begin <= at && at < one.end; });
+  };
+  ASSERT_GE(gap.end - gap.begin, 4096u);
+  free.take({gap.begin + 1, gap.begin + 2});
+  EXPECT_FALSE(free_at(gap.begin));
+  if (gap.end - gap.begin > 4096) {
+    EXPECT_TRUE(free_at(gap.begin + 4096));
+    free.take({gap.begin, gap.end - 1});
+    EXPECT_FALSE(free_at(gap.end - 1));
+  }
+  free.take({before.front().begin, before.back().end});
+  EXPECT_TRUE(free.gaps().empty());
 }
 
 }  // namespace

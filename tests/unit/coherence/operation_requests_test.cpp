@@ -79,7 +79,7 @@ class OperationRequests : public testing::Test {
                     parameters_,
                     nullptr,
                     counters_};
-  const HomeSide side_{layout_, 0, {}, &parameters_, &store_};
+  const HomeSide side_{Rank{0}, layout_, 0, {}, &parameters_, &store_};
 };
 
 TEST_F(OperationRequests, AreCarriedOutInsideABlock) {

@@ -73,6 +73,7 @@ class StandinRuntime final : public runtime::Runtime,
     std::byte* low = world->stacks[self_.value][next_slot_];
     return {low, low + stack_bytes, next_slot_++};
   }
+  std::optional<runtime::ThreadStack> take_spare_stack() override { return {}; }
   void give_back_stack(const runtime::ThreadStack&) override {}
   void note_stack(std::size_t, const void*, const void*) noexcept override {}
 
@@ -116,6 +117,7 @@ class StandinRuntime final : public runtime::Runtime,
   StoreBound stores_of(std::uintptr_t, const void*, const void*) override { return {}; }
   void set_allocations(const Allocations*) override {}
   void run_between_regions() override {}
+  bool is_between_regions() const noexcept override { return false; }
   void begin_region(const StoreBound&) override {}
   void end_region() override {}
   void expect_flags() override {}

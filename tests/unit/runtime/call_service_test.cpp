@@ -42,7 +42,7 @@ class Member {
   CallService& calls() { return *calls_; }
   Answer call(Rank callee, ProcedureId id, std::span<const std::byte> request, std::span<std::byte> reply) {
     ThreadExecutor executor(*rank_.fabric, rank_.counters);
-    CallService::Question question{reply, {}, {}};
+    CallService::Question question(reply);
     executor.run(calls_->ask(callee, id, request, question));
     return question.answer;
   }

@@ -59,6 +59,7 @@ class Notes final : public Messages::HeapListener {
     notes.push_back(std::to_string(from.value) + " " + std::to_string(address) + " " + std::to_string(bytes));
   }
   std::size_t on_size_query(std::uintptr_t address) noexcept override { return address * 2; }
+  bool is_own(std::uintptr_t address, std::size_t) const noexcept override { return address != 0; }
 };
 
 struct World {

@@ -21,6 +21,7 @@ class NotedThreads final : public Threads {
   void add_outsider() noexcept override {}
   void remove_outsider() noexcept override {}
   ThreadStack take_stack() override { return {}; }
+  std::optional<ThreadStack> take_spare_stack() override { return {}; }
   void give_back_stack(const ThreadStack&) override {}
   void note_stack(std::size_t of_slot, const void* from, const void* to) noexcept override {
     ++notes;

@@ -147,7 +147,7 @@ void run_rank(ShmRank& place, const Shape& shape, std::uint64_t barriers, Outcom
   const Rank self = place.fabric->self();
   runtime::FarFabric fabric(*place.fabric, shape.ranks_per_host);
   RecordingProtocol protocol(fabric, shape.at_once);
-  Barrier barrier(fabric, protocol, place.counters, place.memory.data(), 0, notices_max);
+  Barrier barrier(fabric, protocol, place.counters, place.memory.data(), 0, notices_max, UINT64_MAX);
   fabric::conformance::ThreadExecutor executor(*place.fabric);
   const std::atomic<bool> never{false};
   const auto finish = [&](Barrier::Passage& passage) {

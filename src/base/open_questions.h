@@ -1,0 +1,53 @@
+// Questions of this rank to others that wait for their answers, each by a number. An answer names its
+// question by that number: another process never says where in this one's memory something is to be written.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.h"
+#include "base/spin_lock.h"
+
+namespace musubi {
+
+// What a question is made of, beside what the answer fills.
+struct OpenQuestion {
+  std::uint64_t ticket = 0;
+  Rank asked{};
+  OpenQuestion* next = nullptr;
+};
+
+// Any thread; no malloc. A question stays where it is until it is taken out. Few wait at a time: a thread of
+// the program asks some questions at once, and waits.
+template <class Question>
+class OpenQuestions {
+ public:
+  // Result: the ticket, which no other question of this rank has had.
+  std::uint64_t enter(Question& question, Rank asked) noexcept {
+    lock_.lock();
+    question.ticket = ++last_;
+    question.asked = asked;
+    question.next = first_;
+    first_ = &question;
+    lock_.unlock();
+    return question.ticket;
+  }
+  // Takes the question out; null: this rank was not asked that, or has answered.
+  Question* take(std::uint64_t ticket, Rank answerer) noexcept {
+    lock_.lock();
+    OpenQuestion** link = &first_;
+    while (*link != nullptr && ((*link)->ticket != ticket || (*link)->asked != answerer)) {
+      link = &(*link)->next;
+    }
+    OpenQuestion* const found = *link;
+    if (found != nullptr) *link = found->next;
+    lock_.unlock();
+    return static_cast<Question*>(found);
+  }
+
+ private:
+  SpinLock lock_;
+  OpenQuestion* first_ MUSUBI_GUARDED_BY(lock_) = nullptr;
+  std::uint64_t last_ MUSUBI_GUARDED_BY(lock_) = 0;
+};
+
+}  // namespace musubi

@@ -1,0 +1,98 @@
+// A call: the addresses of a peer race until one of them has welcomed this rank, or patience ends. The next
+// address starts when the last one has failed, or has said nothing for a quarter of a second. The first that
+// proves to be the peer gets this rank's proof, alone; the others are hung up then, and start once more if it
+// ends before its welcome. No I/O, no clock.
+//
+// A call that leads may have several connections at a time. One that does not has one, but takes up at once
+// what another call has found out (prefer()).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace musubi::fabric::tcp {
+
+inline constexpr const char* no_answer = "nobody answers";
+
+class Race {
+ public:
+  static constexpr unsigned lanes = 8;         // connections at a time
+  static constexpr unsigned attempts_min = 2;  // of each address, before the call is given up
+  struct Patience {
+    std::uint64_t connect_ns, handshake_ns, all_ns;
+  };
+  enum class Stage : std::uint8_t { none, connecting, greeted, proved };
+  struct Action {
+    enum class Kind : std::uint8_t { none, start, stop, give_up };
+    Kind kind = Kind::none;
+    unsigned lane = 0;
+    std::size_t address = 0;
+  };
+
+  explicit Race(std::size_t addresses) : addresses_(addresses) {}
+
+  void begin(std::uint64_t now_ns, const Patience& patience) noexcept;
+  bool is_on() const noexcept { return is_on_; }
+  // What is to be done now; again, until it is nothing. `start`: connects this address, which fails or goes
+  // on by the calls below. `stop`: closes what the lane has. `give_up`: the call is over, and no lane has
+  // anything.
+  Action next(std::uint64_t now_ns, bool leads) noexcept;
+
+  void connected(unsigned lane, std::uint64_t now_ns) noexcept;
+  // The peer's proof is right. Result: whether this lane is the first: it sends this rank's proof.
+  bool answered(unsigned lane, std::uint64_t now_ns) noexcept;
+  // The call is over. next() stops what the other lanes have.
+  void welcomed(unsigned lane) noexcept;
+  // The caller has closed what the lane had. `reason`: a text that stays.
+  void failed(unsigned lane, const char* reason, std::uint64_t now_ns) noexcept;
+  // This address is the one to try, sooner than its turn comes.
+  void prefer(std::size_t address) noexcept;
+
+  Stage stage(unsigned lane) const noexcept { return lanes_[lane].stage; }
+  std::size_t address(unsigned lane) const noexcept { return lanes_[lane].address; }
+  bool is_overdue(unsigned lane, std::uint64_t now_ns) const noexcept {
+    return lanes_[lane].stage != Stage::none && now_ns >= lanes_[lane].ends_ns;
+  }
+  // Of the lane: greater than that of any lane that started before.
+  std::uint32_t attempt(unsigned lane) const noexcept { return lanes_[lane].attempt; }
+  // Why the last attempt at an address failed; null: none did.
+  const char* reason(std::size_t address) const noexcept { return addresses_[address].reason; }
+  // How many attempts were begun at an address.
+  unsigned tried(std::size_t address) const noexcept { return addresses_[address].tried; }
+
+ private:
+  struct Address {
+    const char* reason = nullptr;
+    unsigned tried = 0;
+    bool is_under_way = false;
+  };
+  struct Lane {
+    Stage stage = Stage::none;
+    std::uint32_t attempt = 0;
+    std::size_t address = 0;
+    std::uint64_t ends_ns = 0;
+  };
+  static constexpr std::size_t none = SIZE_MAX;
+
+  unsigned find(Stage stage) const noexcept;
+  unsigned under_way() const noexcept;
+  bool is_tried_out() const noexcept;
+  std::size_t next_address() const noexcept;
+  void leave(unsigned lane) noexcept;
+  Action stop(unsigned lane) noexcept;
+  Action start(std::size_t address, std::uint64_t now_ns) noexcept;
+  Action end(unsigned but_for) noexcept;
+
+  std::vector<Address> addresses_;
+  std::array<Lane, lanes> lanes_;
+  Patience patience_{};
+  bool is_on_ = false;
+  bool makes_room_ = false;  // for the preferred address
+  std::uint32_t attempts_ = 0;
+  std::size_t preferred_ = none;
+  std::uint64_t next_ns_ = 0, gives_up_ns_ = 0;
+};
+
+}  // namespace musubi::fabric::tcp

@@ -1,0 +1,44 @@
+// What the program has registered to run at its end: handlers of atexit and on_exit, destructors of objects,
+// handlers of at_quick_exit. Rank 0 keeps one list of each kind for the job. The thread that leaves, of whichever
+// rank, takes one after the other and runs it, the last first, as in one process.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "runtime/runtime.h"
+
+namespace musubi::image {
+
+class ExitHandlers final : private runtime::Procedure {
+ public:
+  enum class List : std::uint32_t { exit, quick_exit };
+  struct Handler {
+    void* function;  // null: there is none
+    void* argument;
+    bool wants_status;  // the status comes before the argument (on_exit)
+  };
+
+  // Collective, before the program runs.
+  void start(runtime::Runtime& runtime);
+
+  // Attached threads of the program. The handler sees what this thread has written before.
+  void add(List list, const Handler& handler);
+  // Runs and forgets all handlers of the list, also those that they add. A thread that leaves; in a forked child
+  // of rank 0 those that the parent had then.
+  void run(List list, int status);
+
+ private:
+  Handler take(List list);
+  Handler take_here(List list) noexcept;
+  void add_here(List list, const Handler& handler);
+  runtime::Answer run(Rank caller, std::span<const std::byte> request,
+                      std::span<std::byte> reply) noexcept override;
+
+  runtime::Runtime* runtime_ = nullptr;
+  std::mutex lock_;
+  std::vector<Handler> lists_[2];  // at rank 0
+};
+
+}  // namespace musubi::image

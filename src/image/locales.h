@@ -1,0 +1,78 @@
+// Locales that one thread makes and others use. The C library keeps a locale in memory of its process: an object,
+// and mapped files with the texts and tables that facets, `nl_langinfo` and `wctype` point to. Here an object has a
+// place that is the same at all ranks, each rank fills it by locales of the same names, and mapped files lie at
+// the same addresses everywhere. Locales are kept for good: those of the same names are one.
+#pragma once
+
+#include <locale.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/runtime.h"
+
+namespace musubi::image {
+
+class Locales final : private runtime::Procedure {
+ public:
+  // Collective, before the program runs. Errors: addresses in use, or code that cannot be changed.
+  Result<void> start(runtime::Runtime& runtime);
+
+  // The locale of the job with the names of `made`, which the C library has made for the caller and which is given
+  // up. Where there are too many, `made` itself. Attached threads.
+  locale_t of_job(locale_t made);
+  // A copy of a name for the program, which any rank can read. Each text has one.
+  const char* kept_name(const std::string& name);
+  static bool contains(const void* locale) noexcept {
+    return reinterpret_cast<std::uintptr_t>(locale) - objects_base < objects_max * object_bytes;
+  }
+
+  // While one lives, locale files that the C library maps on this thread get their places of the job.
+  class Loading {
+   public:
+    explicit Loading(Locales& locales) noexcept : before_(loading_) { loading_ = &locales; }
+    ~Loading() { loading_ = before_; }
+    Loading(const Loading&) = delete;
+
+   private:
+    Locales* const before_;
+  };
+
+ private:
+  // Below the shared space, behind the streams; the kernel puts nothing there by itself.
+  static constexpr std::uintptr_t objects_base = 0x0f80'0000'0000;
+  static constexpr std::size_t object_bytes = 256;
+  static constexpr std::size_t objects_max = 4096;
+  static constexpr std::uintptr_t files_base = 0x0f90'0000'0000;
+  static constexpr std::size_t file_bytes = std::size_t{1} << 28;
+  static constexpr std::size_t files_max = 1024;
+
+  enum class Request : std::uint32_t { number_object, number_file, make };
+  struct Head {
+    Request request;
+    std::uint32_t number;
+  };
+  using Numbers = std::map<std::string, std::uint32_t>;
+
+  static void* map(void* address, std::size_t bytes, int protection, int flags, int file, long offset);
+  static Result<void> replace_map_function();
+  std::uintptr_t place_of(int file, std::size_t bytes, std::uint64_t offset);
+  std::uint32_t number_of(Request request, Numbers& numbers, const std::string& name);
+  void make(std::uint32_t number, const std::string& names);
+  void put(std::uint32_t number, locale_t made);
+  runtime::Answer run(Rank caller, std::span<const std::byte> request,
+                      std::span<std::byte> reply) noexcept override;
+
+  static constinit thread_local Locales* loading_;
+
+  runtime::Runtime* runtime_ = nullptr;
+  std::mutex lock_;
+  Numbers objects_, files_;  // at rank 0 all, elsewhere those that this rank has asked for
+  bool made_[objects_max] = {};
+  std::map<std::string, char*> names_;
+};
+
+}  // namespace musubi::image
