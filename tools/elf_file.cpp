@@ -75,10 +75,38 @@ class DynamicTables {
       if (!text) return false;
       result.needed.push_back(*text);
     }
+    result.exports_malloc = exports("malloc");
     return true;
   }
 
  private:
+  // Looks the name up as the dynamic linker does, by the table of what the file defines. A table that is
+  // damaged has nothing.
+  bool exports(std::string_view name) const {
+    std::uint32_t hash = 5381;
+    for (const char letter : name) hash = hash * 33 + static_cast<unsigned char>(letter);
+    const auto table = offset_of(hashes_);
+    const auto header = table ? file_.read<HashHeader>(*table) : std::nullopt;
+    if (!header || header->buckets == 0) return false;
+    const std::uint64_t buckets = *table + sizeof *header + header->filter_words * sizeof(std::uint64_t);
+    const std::uint64_t chains = buckets + header->buckets * sizeof(std::uint32_t);
+    const auto first = file_.read<std::uint32_t>(buckets + hash % header->buckets * sizeof(std::uint32_t));
+    if (!first || *first < header->first_symbol) return false;
+    for (std::uint64_t symbol = *first;; ++symbol) {
+      const auto chained =
+          file_.read<std::uint32_t>(chains + (symbol - header->first_symbol) * sizeof(std::uint32_t));
+      if (!chained) return false;
+      if ((*chained | 1U) == (hash | 1U) && defines(symbol, name)) return true;
+      if ((*chained & 1U) != 0) return false;
+    }
+  }
+  // A program linked to fixed addresses has the addresses of others' functions in the table, too.
+  bool defines(std::uint64_t symbol, std::string_view name) const {
+    const auto table = offset_of(symbols_);
+    const auto entry = table ? file_.read<Elf64_Sym>(*table + symbol * sizeof(Elf64_Sym)) : std::nullopt;
+    return entry && entry->st_shndx != SHN_UNDEF && string(entry->st_name) == name;
+  }
+
   bool read_entries(const Elf64_Phdr& segment, std::vector<std::uint64_t>& needed) {
     for (std::uint64_t at = 0; at < segment.p_filesz; at += sizeof(Elf64_Dyn)) {
       const auto entry = file_.read<Elf64_Dyn>(segment.p_offset + at);
@@ -86,6 +114,8 @@ class DynamicTables {
       if (entry->d_tag == DT_NULL) break;
       if (entry->d_tag == DT_NEEDED) needed.push_back(entry->d_un.d_val);
       if (entry->d_tag == DT_STRTAB) strings_ = entry->d_un.d_ptr;
+      if (entry->d_tag == DT_SYMTAB) symbols_ = entry->d_un.d_ptr;
+      if (entry->d_tag == DT_GNU_HASH) hashes_ = entry->d_un.d_ptr;
     }
     return true;
   }
@@ -105,9 +135,13 @@ class DynamicTables {
     return file_.text(*table + index);
   }
 
+  struct HashHeader {
+    std::uint32_t buckets, first_symbol, filter_words, filter_shift;
+  };
+
   const MappedFile& file_;
   const std::vector<Elf64_Phdr> segments_;
-  std::uint64_t strings_ = 0;
+  std::uint64_t strings_ = 0, symbols_ = 0, hashes_ = 0;
 };
 
 // The id that the linker made of the file's contents, from a segment of notes.

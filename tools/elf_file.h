@@ -21,6 +21,7 @@ struct ElfFile {
   FileKind kind = FileKind::other;
   std::vector<std::string> needed;  // DT_NEEDED, in order
   std::string build_id;             // hexadecimal; empty: it has none
+  bool exports_malloc = false;      // libraries, too, call its malloc
 };
 
 // Reads a file without trusting a byte of it. Errors: cannot be read, or an ELF file whose tables are

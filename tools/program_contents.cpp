@@ -42,6 +42,12 @@ Result<void> check_contents(const std::string& program, const ElfFile& file) {
                  ", a sanitizer that has the memory of its process to itself: on one host `musubi run -n 4` "
                  "without coherence=protocol runs it natively; build it without for several hosts"};
   }
+  if (file.exports_malloc) {
+    return Error{
+        program +
+        " is linked with an allocator of its own (its malloc is that of all libraries), but memory of "
+        "several processes comes from Musubi's: link the allocator as a shared library, or leave it out"};
+  }
   for (const Contents& runtime : openmp_runtimes) {
     if (needs(file, runtime.library) || !file_holds(program, runtime.text)) continue;
     return Error{program + " is linked with " + std::string(runtime.name) +
