@@ -38,7 +38,8 @@ Attributes::ProcessIds own_ids() noexcept {
 
 bool is_of_environment(Attributes::Change change) noexcept {
   using Change = Attributes::Change;
-  return change == Change::set_variable || change == Change::unset_variable || change == Change::clear_variables;
+  return change == Change::set_variable || change == Change::unset_variable ||
+         change == Change::clear_variables;
 }
 
 void set_variable(const std::string& text) {
@@ -86,7 +87,8 @@ std::int64_t make_call(const std::string& text) {
   using Word = std::uint64_t;
   const char* const name = text.c_str() + sizeof call;
   const auto [a, b, c] = call.words;
-  if (call.gives_double) return std::bit_cast<std::int64_t>(next<double (*)(Word, Word, Word)>(name)(a, b, c));
+  if (call.gives_double)
+    return std::bit_cast<std::int64_t>(next<double (*)(Word, Word, Word)>(name)(a, b, c));
   return next<std::int64_t (*)(Word, Word, Word)>(name)(a, b, c);
 }
 
@@ -135,7 +137,8 @@ void Attributes::tell_what_main_set() noexcept {
 
 void Attributes::tell_environment() noexcept {
   spread(Change::clear_variables, 0, {});
-  for (char** text = environ; text != nullptr && *text != nullptr; ++text) spread(Change::set_variable, 0, *text);
+  for (char** text = environ; text != nullptr && *text != nullptr; ++text)
+    spread(Change::set_variable, 0, *text);
 }
 
 Attributes::ProcessIds Attributes::process_ids() noexcept {

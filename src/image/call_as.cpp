@@ -71,7 +71,8 @@ void call_from_its_object(const void* function, const std::array<std::uint64_t, 
   if (gadget != nullptr) {
     call_by_way_of(gadget, function, a, b, c);
   } else {
-    reinterpret_cast<void (*)(std::uint64_t, std::uint64_t, std::uint64_t)>(const_cast<void*>(function))(a, b, c);
+    reinterpret_cast<void (*)(std::uint64_t, std::uint64_t, std::uint64_t)>(const_cast<void*>(function))(a, b,
+                                                                                                         c);
   }
 }
 

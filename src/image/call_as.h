@@ -1,5 +1,6 @@
-// Calls a function as another caller. dlopen and dlsym look at their return address to find out whose search path
-// and whose place in the order of symbols count. So do many wrappers of ours, to tell the program's calls.
+// Calls a function as another caller. dlopen and dlsym look at their return address to find out whose search
+// path and whose place in the order of symbols count. So do many wrappers of ours, to tell the program's
+// calls.
 #pragma once
 
 #include <array>

@@ -53,7 +53,8 @@ void ExitHandlers::add(List list, const Handler& handler) {
   const InOrder order;
   if (runtime_->self() == Rank{0}) return add_here(list, handler);
   const Request request{list, false, handler};
-  runtime_->remote_calls().call(Rank{0}, procedures::exit_handlers, std::as_bytes(std::span(&request, 1)), {});
+  runtime_->remote_calls().call(Rank{0}, procedures::exit_handlers, std::as_bytes(std::span(&request, 1)),
+                                {});
 }
 
 ExitHandlers::Handler ExitHandlers::take(List list) {
@@ -82,7 +83,8 @@ void ExitHandlers::run(List list, int status) {
   }
 }
 
-runtime::Answer ExitHandlers::run(Rank, std::span<const std::byte> given, std::span<std::byte> reply) noexcept {
+runtime::Answer ExitHandlers::run(Rank, std::span<const std::byte> given,
+                                  std::span<std::byte> reply) noexcept {
   Request request;
   MUSUBI_CHECK(given.size() == sizeof request);
   std::memcpy(&request, given.data(), sizeof request);

@@ -1,6 +1,6 @@
 // What the program has registered to run at its end: handlers of atexit and on_exit, destructors of objects,
-// handlers of at_quick_exit. Rank 0 keeps one list of each kind for the job. The thread that leaves, of whichever
-// rank, takes one after the other and runs it, the last first, as in one process.
+// handlers of at_quick_exit. Rank 0 keeps one list of each kind for the job. The thread that leaves, of
+// whichever rank, takes one after the other and runs it, the last first, as in one process.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class ExitHandlers final : private runtime::Procedure {
 
   // Attached threads of the program. The handler sees what this thread has written before.
   void add(List list, const Handler& handler);
-  // Runs and forgets all handlers of the list, also those that they add. A thread that leaves; in a forked child
-  // of rank 0 those that the parent had then.
+  // Runs and forgets all handlers of the list, also those that they add. A thread that leaves; in a forked
+  // child of rank 0 those that the parent had then.
   void run(List list, int status);
 
  private:

@@ -57,9 +57,9 @@ bool make_writable(const link_map& object) {
 
 void run(const link_map& object, const Held& constructors, const ProgramArguments& given) {
   const auto call = [&](std::uintptr_t address) {
-    call_from_its_object(reinterpret_cast<const void*>(address),
-                         {static_cast<std::uint64_t>(given.count), as_word(given.strings),
-                          as_word(given.environment)});
+    call_from_its_object(
+        reinterpret_cast<const void*>(address),
+        {static_cast<std::uint64_t>(given.count), as_word(given.strings), as_word(given.environment)});
   };
   if (constructors.init != 0) call(object.l_addr + constructors.init);
   const ElfW(Dyn)* const array = find_entry(object, DT_INIT_ARRAY);

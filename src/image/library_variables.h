@@ -1,5 +1,5 @@
-// Variables of the C library that main sets and that threads of other ranks read (library_variables.def), and the
-// environment where main has assigned `environ` itself.
+// Variables of the C library that main sets and that threads of other ranks read (library_variables.def), and
+// the environment where main has assigned `environ` itself.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ class LibraryVariables {
   // Before the program runs.
   void start() noexcept;
 
-  // Rank 0, the thread of main. Result: the values of all variables, when one has changed since the last call;
-  // else empty. Valid until the next call.
+  // Rank 0, the thread of main. Result: the values of all variables, when one has changed since the last
+  // call; else empty. Valid until the next call.
   std::string_view changes() noexcept;
   // Another rank: sets those that have changed since the last call.
   void take(std::string_view values) noexcept;

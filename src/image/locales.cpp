@@ -98,8 +98,8 @@ void* Locales::map(void* address, std::size_t bytes, int protection, int flags, 
 std::uintptr_t Locales::place_of(int file, std::size_t bytes, std::uint64_t offset) {
   char path[PATH_MAX];
   const std::string link = "/proc/self/fd/" + std::to_string(file);
-  const long length =
-      os::system_call(SYS_readlink, reinterpret_cast<long>(link.c_str()), reinterpret_cast<long>(path), sizeof path);
+  const long length = os::system_call(SYS_readlink, reinterpret_cast<long>(link.c_str()),
+                                      reinterpret_cast<long>(path), sizeof path);
   if (length <= 0 || offset + bytes > file_bytes) return 0;
   const std::uint32_t number =
       number_of(Request::number_file, files_, std::string(path, static_cast<std::size_t>(length)));
@@ -119,7 +119,9 @@ std::uint32_t Locales::number_of(Request request, Numbers& numbers, const std::s
   const std::string message = std::string(reinterpret_cast<const char*>(&head), sizeof head) + name;
   if (message.size() > runtime::call_bytes_max) return UINT32_MAX;
   const auto number = static_cast<std::uint32_t>(
-      runtime_->remote_calls().call(Rank{0}, procedures::locales, std::as_bytes(std::span(message)), {}).status);
+      runtime_->remote_calls()
+          .call(Rank{0}, procedures::locales, std::as_bytes(std::span(message)), {})
+          .status);
   const std::lock_guard guard(lock_);
   numbers.emplace(name, number);
   return number;
@@ -159,7 +161,8 @@ const char* Locales::kept_name(const std::string& name) {
   return names_.emplace(name, text).first->second;
 }
 
-// At another rank than the one that has asked for it. Categories that this host does not know stay those of C.
+// At another rank than the one that has asked for it. Categories that this host does not know stay those of
+// C.
 void Locales::make(std::uint32_t number, const std::string& names) {
   const Loading loading(*this);
   locale_t made = make_real(LC_ALL_MASK, "C", nullptr);
@@ -188,7 +191,8 @@ runtime::Answer Locales::run(Rank, std::span<const std::byte> given, std::span<s
   Head head;
   MUSUBI_CHECK(given.size() >= sizeof head);
   std::memcpy(&head, given.data(), sizeof head);
-  const std::string name(reinterpret_cast<const char*>(given.data()) + sizeof head, given.size() - sizeof head);
+  const std::string name(reinterpret_cast<const char*>(given.data()) + sizeof head,
+                         given.size() - sizeof head);
   switch (head.request) {
     case Request::number_object:
       return {number_of(head.request, objects_, name), 0};

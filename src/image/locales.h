@@ -1,7 +1,8 @@
-// Locales that one thread makes and others use. The C library keeps a locale in memory of its process: an object,
-// and mapped files with the texts and tables that facets, `nl_langinfo` and `wctype` point to. Here an object has a
-// place that is the same at all ranks, each rank fills it by locales of the same names, and mapped files lie at
-// the same addresses everywhere. Locales are kept for good: those of the same names are one.
+// Locales that one thread makes and others use. The C library keeps a locale in memory of its process: an
+// object, and mapped files with the texts and tables that facets, `nl_langinfo` and `wctype` point to. Here
+// an object has a place that is the same at all ranks, each rank fills it by locales of the same names, and
+// mapped files lie at the same addresses everywhere. Locales are kept for good: those of the same names are
+// one.
 #pragma once
 
 #include <locale.h>
@@ -21,8 +22,8 @@ class Locales final : private runtime::Procedure {
   // Collective, before the program runs. Errors: addresses in use, or code that cannot be changed.
   Result<void> start(runtime::Runtime& runtime);
 
-  // The locale of the job with the names of `made`, which the C library has made for the caller and which is given
-  // up. Where there are too many, `made` itself. Attached threads.
+  // The locale of the job with the names of `made`, which the C library has made for the caller and which is
+  // given up. Where there are too many, `made` itself. Attached threads.
   locale_t of_job(locale_t made);
   // A copy of a name for the program, which any rank can read. Each text has one.
   const char* kept_name(const std::string& name);

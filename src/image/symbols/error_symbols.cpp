@@ -10,12 +10,14 @@
 #include "image/symbols/next_function.h"
 
 // The headers declare these in ways that we need not repeat: hence the names of our own.
-MUSUBI_EXPORT [[noreturn]] void wrapped_verr(int status, const char* format, va_list arguments) __asm__("verr");
+MUSUBI_EXPORT [[noreturn]] void wrapped_verr(int status, const char* format,
+                                             va_list arguments) __asm__("verr");
 void wrapped_verr(int status, const char* format, va_list arguments) {
   ::vwarn(format, arguments);
   ::exit(status);
 }
-MUSUBI_EXPORT [[noreturn]] void wrapped_verrx(int status, const char* format, va_list arguments) __asm__("verrx");
+MUSUBI_EXPORT [[noreturn]] void wrapped_verrx(int status, const char* format,
+                                              va_list arguments) __asm__("verrx");
 void wrapped_verrx(int status, const char* format, va_list arguments) {
   ::vwarnx(format, arguments);
   ::exit(status);
@@ -37,7 +39,8 @@ namespace {
 
 using musubi::image::Next;
 constinit Next<void (*)(int, int, const char*, ...)> next_error("error");
-constinit Next<void (*)(int, int, const char*, unsigned, const char*, ...)> next_error_at_line("error_at_line");
+constinit Next<void (*)(int, int, const char*, unsigned, const char*, ...)> next_error_at_line(
+    "error_at_line");
 
 // The text of a message; printing it again needs no arguments.
 class Text {

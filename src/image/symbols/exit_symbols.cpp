@@ -46,8 +46,8 @@ namespace {
 using musubi::image::ExitHandlers;
 using musubi::image::Next;
 
-// `place`: in the object that registers. The place of the call does not tell: constructors end with it. Null: that
-// object is a part of the C library or ours, or there is no job.
+// `place`: in the object that registers. The place of the call does not tell: constructors end with it. Null:
+// that object is a part of the C library or ours, or there is no job.
 ExitHandlers* handlers_for(const void* place) {
   musubi::image::Job* const job = musubi::image::current_job();
   const bool is_of_job = job != nullptr && job->program_runs && musubi::heap::process_heap.serves(place);

@@ -1,5 +1,5 @@
-// Functions that give their result in static memory of the C library, which is each rank's own: the program gets it in
-// shared memory, one place per function and rank, which the next call there uses again.
+// Functions that give their result in static memory of the C library, which is each rank's own: the program
+// gets it in shared memory, one place per function and rank, which the next call there uses again.
 #include <arpa/inet.h>
 #include <grp.h>
 #include <netdb.h>
@@ -67,7 +67,8 @@ Entry* kept_entry(Room& room, Find find) {
     char* const memory = room.of(bytes);
     if (memory == nullptr) return nullptr;
     Entry* found = nullptr;
-    const int error = find(reinterpret_cast<Entry*>(memory), memory + sizeof(Entry), bytes - sizeof(Entry), &found);
+    const int error =
+        find(reinterpret_cast<Entry*>(memory), memory + sizeof(Entry), bytes - sizeof(Entry), &found);
     if (error == 0) return found;
     if (error != ERANGE) {
       errno = error;
@@ -80,15 +81,15 @@ Entry* kept_entry(Room& room, Find find) {
 }  // namespace
 
 // The headers declare some of these in ways that we need not repeat: hence the names of our own.
-#define MUSUBI_RESULT(result, name, parameters)                \
+#define MUSUBI_RESULT(result, name, parameters)                  \
   MUSUBI_EXPORT result wrapped_##name parameters __asm__(#name); \
   result wrapped_##name parameters
 
-#define MUSUBI_TEXT(name, parameters, arguments)                   \
-  MUSUBI_RESULT(char*, name, parameters) {                         \
-    static constinit Next<char*(*) parameters> next(#name);        \
-    static Room room;                                              \
-    return kept_text(room, next.get() arguments);                  \
+#define MUSUBI_TEXT(name, parameters, arguments)           \
+  MUSUBI_RESULT(char*, name, parameters) {                 \
+    static constinit Next<char*(*)parameters> next(#name); \
+    static Room room;                                      \
+    return kept_text(room, next.get() arguments);          \
   }
 MUSUBI_TEXT(asctime, (const tm* parts), (parts))
 MUSUBI_TEXT(ctime, (const time_t* moment), (moment))
@@ -132,14 +133,14 @@ MUSUBI_RESULT(char*, ttyname, (int file)) {
   return error == 0 ? name : nullptr;
 }
 
-#define MUSUBI_ENTRY(Entry, name, parameters, ...)                                                      \
-  MUSUBI_RESULT(Entry*, name, parameters) {                                                             \
-    static constinit Next<Entry*(*) parameters> next(#name);                                            \
-    static Room room;                                                                                   \
-    if (!shares_results()) return next.get()(__VA_ARGS__);                                              \
-    return kept_entry<Entry>(room, [&](Entry* entry, char* texts, std::size_t bytes, Entry** found) {   \
-      return ::name##_r(__VA_ARGS__, entry, texts, bytes, found);                                       \
-    });                                                                                                 \
+#define MUSUBI_ENTRY(Entry, name, parameters, ...)                                                    \
+  MUSUBI_RESULT(Entry*, name, parameters) {                                                           \
+    static constinit Next<Entry*(*)parameters> next(#name);                                           \
+    static Room room;                                                                                 \
+    if (!shares_results()) return next.get()(__VA_ARGS__);                                            \
+    return kept_entry<Entry>(room, [&](Entry* entry, char* texts, std::size_t bytes, Entry** found) { \
+      return ::name##_r(__VA_ARGS__, entry, texts, bytes, found);                                     \
+    });                                                                                               \
   }
 MUSUBI_ENTRY(passwd, getpwnam, (const char* name), name)
 MUSUBI_ENTRY(passwd, getpwuid, (uid_t user), user)
@@ -151,14 +152,14 @@ MUSUBI_ENTRY(protoent, getprotobynumber, (int number), number)
 MUSUBI_ENTRY(servent, getservbyname, (const char* name, const char* protocol), name, protocol)
 MUSUBI_ENTRY(servent, getservbyport, (int port, const char* protocol), port, protocol)
 
-#define MUSUBI_HOST(name, parameters, ...)                                                                   \
-  MUSUBI_RESULT(hostent*, name, parameters) {                                                                \
-    static constinit Next<hostent*(*) parameters> next(#name);                                               \
-    static Room room;                                                                                        \
-    if (!shares_results()) return next.get()(__VA_ARGS__);                                                   \
-    return kept_entry<hostent>(room, [&](hostent* entry, char* texts, std::size_t bytes, hostent** found) {  \
-      return ::name##_r(__VA_ARGS__, entry, texts, bytes, found, &h_errno);                                  \
-    });                                                                                                      \
+#define MUSUBI_HOST(name, parameters, ...)                                                                  \
+  MUSUBI_RESULT(hostent*, name, parameters) {                                                               \
+    static constinit Next<hostent*(*)parameters> next(#name);                                               \
+    static Room room;                                                                                       \
+    if (!shares_results()) return next.get()(__VA_ARGS__);                                                  \
+    return kept_entry<hostent>(room, [&](hostent* entry, char* texts, std::size_t bytes, hostent** found) { \
+      return ::name##_r(__VA_ARGS__, entry, texts, bytes, found, &h_errno);                                 \
+    });                                                                                                     \
   }
 MUSUBI_HOST(gethostbyname, (const char* name), name)
 MUSUBI_HOST(gethostbyname2, (const char* name, int family), name, family)

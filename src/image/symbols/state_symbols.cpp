@@ -22,8 +22,8 @@ Job* job_with_state() {
   return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
 }
 
-// States of random() that the program has given. Other ranks ask rank 0 for numbers, on a thread that must not meet
-// shared memory: so the C library works on copies.
+// States of random() that the program has given. Other ranks ask rank 0 for numbers, on a thread that must
+// not meet shared memory: so the C library works on copies.
 class StatesOfRandom {
  public:
   char* copy_of(char* state, std::size_t bytes) {
@@ -63,7 +63,8 @@ char* wrapped_strtok(char* text, const char* delimiters) {
   namespace job_words = musubi::image::job_words;
   static constinit Next<char* (*)(char*, const char*)> next("strtok");
   Job* const job = job_with_state();
-  if (job == nullptr || !musubi::heap::process_heap.serves(MUSUBI_CALLER)) return next.get()(text, delimiters);
+  if (job == nullptr || !musubi::heap::process_heap.serves(MUSUBI_CALLER))
+    return next.get()(text, delimiters);
   musubi::runtime::Words& words = job->runtime.words();
   char* rest = reinterpret_cast<char*>(words.load(musubi::Rank{0}, job_words::rest_of_text));
   char* const token = ::strtok_r(text, delimiters, &rest);

@@ -73,13 +73,13 @@ FirstRank<Result> ask_first_rank(const char* name) {
 #include "image/symbols/told_calls.def"
 #undef MUSUBI_TOLD
 
-#define MUSUBI_AT_FIRST_RANK(result, name, parameters, arguments)                                            \
-  extern "C" __attribute__((visibility("default"))) result told_##name parameters;                           \
-  extern "C" result told_##name parameters {                                                                 \
-    using Type = result parameters;                                                                          \
-    static constinit musubi::image::Next<Type*> next(#name);                                                 \
-    if (const auto answer = musubi::image::ask_first_rank<result>(#name)) return answer arguments;           \
-    return next.get() arguments;                                                                             \
+#define MUSUBI_AT_FIRST_RANK(result, name, parameters, arguments)                                  \
+  extern "C" __attribute__((visibility("default"))) result told_##name parameters;                 \
+  extern "C" result told_##name parameters {                                                       \
+    using Type = result parameters;                                                                \
+    static constinit musubi::image::Next<Type*> next(#name);                                       \
+    if (const auto answer = musubi::image::ask_first_rank<result>(#name)) return answer arguments; \
+    return next.get() arguments;                                                                   \
   }
 #include "image/symbols/first_rank_calls.def"
 #undef MUSUBI_AT_FIRST_RANK
