@@ -1,5 +1,6 @@
 // What a program registers for its end runs once, in C++'s order, whichever thread leaves and by which way:
-// endings <way>. What must be seen is said in CMakeLists.txt. Threads write to standard output by one line each.
+// endings <way>. What must be seen is said in CMakeLists.txt. Threads write to standard output by one line
+// each.
 #include <err.h>
 #include <error.h>
 #include <omp.h>

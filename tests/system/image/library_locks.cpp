@@ -1,5 +1,5 @@
-// What libstdc++ guards by mutexes of its own: shared pointers that threads exchange by functions, and the lists of
-// iterators that debug mode keeps. Threads of all ranks do both at the same time.
+// What libstdc++ guards by mutexes of its own: shared pointers that threads exchange by functions, and the
+// lists of iterators that debug mode keeps. Threads of all ranks do both at the same time.
 #define _GLIBCXX_DEBUG
 #include <omp.h>
 

@@ -1,4 +1,5 @@
-// State that the C library keeps between calls, and variables that it shares with the program: one in the job.
+// State that the C library keeps between calls, and variables that it shares with the program: one in the
+// job.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -137,8 +138,8 @@ static void check_results(void) {
   int right = 0;
 #pragma omp parallel reduction(+ : right)
   right += parts->tm_mday == 2 && strcmp(root->pw_name, "root") == 0 && strstr(text, "1970") != NULL &&
-           strcmp(numbers, "127.0.0.1") == 0 && (protocol == NULL || protocol->p_proto == 6) && host->h_length == 4 &&
-           memcmp(host->h_addr_list[0], &address, 4) == 0;
+           strcmp(numbers, "127.0.0.1") == 0 && (protocol == NULL || protocol->p_proto == 6) &&
+           host->h_length == 4 && memcmp(host->h_addr_list[0], &address, 4) == 0;
   CHECK(right == omp_get_max_threads());
 #pragma omp parallel
   if (is_last()) parts = localtime(&moment);

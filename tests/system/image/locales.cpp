@@ -1,5 +1,5 @@
-// Locales that one thread makes and all use: objects of C with their tables and texts, named ones of C++ with their
-// facets, and what setlocale and nl_langinfo give.
+// Locales that one thread makes and all use: objects of C with their tables and texts, named ones of C++ with
+// their facets, and what setlocale and nl_langinfo give.
 #include <langinfo.h>
 #include <locale.h>
 #include <omp.h>
@@ -64,7 +64,8 @@ static void share_objects_of_cpp() {
     out << 1234567 << L' ' << 2.5;
     std::use_facet<std::time_put<wchar_t>>(named).put(out, out, L' ', &moment, 'A');
     right += out.str() == L"1234567 2.5Wednesday";
-    right += std::toupper(L'\xe4', named) == L'\xc4' && std::isupper(L'\xc4', mixed) && std::isalpha('a', named);
+    right +=
+        std::toupper(L'\xe4', named) == L'\xc4' && std::isupper(L'\xc4', mixed) && std::isalpha('a', named);
     right += std::use_facet<std::collate<char>>(named).compare("a", "a" + 1, "b", "b" + 1) < 0;
     const std::locale copy = named;
     std::istringstream in("17 x");
