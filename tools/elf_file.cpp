@@ -181,13 +181,14 @@ Result<ElfFile> read_mapped(const MappedFile& file, const std::string& path) {
   std::vector<Elf64_Phdr> segments;
   for (std::uint64_t i = 0; i < header->e_phnum; ++i) {
     const auto segment = file.read<Elf64_Phdr>(header->e_phoff + i * header->e_phentsize);
-    if (!segment) return Error{path + " is damaged: its program headers lie outside of the file"};
+    if (!segment)
+      return Error{path + " is damaged: its program headers lie outside of the file; copy or link it again"};
     if (segment->p_type == PT_INTERP) result.kind = FileKind::dynamic_program;
     if (segment->p_type == PT_NOTE && result.build_id.empty()) result.build_id = build_id_in(file, *segment);
     segments.push_back(*segment);
   }
   if (!DynamicTables(file, std::move(segments)).read(result)) {
-    return Error{path + " is damaged: its dynamic tables lie outside of the file"};
+    return Error{path + " is damaged: its dynamic tables lie outside of the file; copy or link it again"};
   }
   return result;
 }

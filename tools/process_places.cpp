@@ -18,7 +18,9 @@ std::string hexadecimal(std::uintptr_t value) {
   return text;
 }
 
+// Other names would be read as types: a function of C that is called d as "double".
 std::string demangled(const char* name) {
+  if (!std::string_view(name).starts_with("_Z")) return name;
   int status = 0;
   char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
   std::string result = status == 0 && text != nullptr ? text : name;

@@ -55,7 +55,9 @@ Result<void> check_preloadable(const std::string& program, FileKind kind) {
     case FileKind::other:
       break;
   }
-  return Error{program + " is not a program (no ELF file)"};
+  return Error{
+      program +
+      " is not a program (no ELF file, and no script that begins with #!): name the finished program"};
 }
 
 }  // namespace

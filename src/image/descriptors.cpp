@@ -13,6 +13,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/cause.h"
 #include "image/given_descriptor.h"
 #include "image/open_file_limit.h"
 #include "image/refused_call.h"
@@ -113,7 +114,7 @@ Result<void> Descriptors::reserve_numbers(Rank self, std::uint32_t ranks, bool o
   // Of nothing: reading and writing fail as on a number that is not open.
   const os::FileDescriptor nothing(::open("/dev/null", O_PATH | O_CLOEXEC));
   nothing_ = os::FileDescriptor(::fcntl(nothing.number(), F_DUPFD_CLOEXEC, static_cast<int>(shared_)));
-  if (nothing_.number() < 0) return Error{std::string("no descriptor left: ") + ::strerror(errno)};
+  if (nothing_.number() < 0) return Error{"no descriptor left: " + cause_of(errno)};
   for (std::size_t number = 0; number < shared_; ++number) {
     const bool before = number >= standard_end && contains(before_, number);
     const bool own =

@@ -118,6 +118,7 @@ void start_process_objects(Job& job) {
   job.attributes.start(job.runtime);
   job.signals.start(job.runtime);
   job.timers.start(job.runtime);
+  job.processor_times.start(job.runtime);
   job.children.start(job.runtime);
   job.keys.start(job.runtime);
   job.named_semaphores.start(job.runtime, job.mappings);

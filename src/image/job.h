@@ -22,6 +22,7 @@
 #include "image/locales.h"
 #include "image/mappings.h"
 #include "image/named_semaphores.h"
+#include "image/processor_times.h"
 #include "image/signals.h"
 #include "image/streams.h"
 #include "image/thread_calls.h"
@@ -50,6 +51,7 @@ struct Job {
   Attributes& attributes;
   Signals signals;
   Timers timers;
+  ProcessorTimes processor_times;
   Children children;
   ThreadKeys keys;
   NamedSemaphores named_semaphores;

@@ -8,6 +8,7 @@ namespace musubi::image::procedures {
 inline constexpr runtime::ProcedureId descriptors{16};
 inline constexpr runtime::ProcedureId streams{17};
 inline constexpr runtime::ProcedureId attributes{18};
+inline constexpr runtime::ProcedureId processor_times{19};
 inline constexpr runtime::ProcedureId library_loads{20};
 inline constexpr runtime::ProcedureId file_mappings{21};
 inline constexpr runtime::ProcedureId kept_mapping{22};

@@ -12,6 +12,7 @@
 
 #include <string>
 
+#include "base/cause.h"
 #include "image/program_threads.h"
 #include "os/own_files.h"
 #include "os/signal_calls.h"
@@ -61,7 +62,7 @@ Result<void> SignalWatch::open() {
   event.events = EPOLLIN | EPOLLET;
   if (signals < 0 || bell_ < 0 || file_ < 0 || ::epoll_ctl(file_, EPOLL_CTL_ADD, signals, &event) != 0 ||
       ::epoll_ctl(file_, EPOLL_CTL_ADD, bell_, &event) != 0) {
-    return Error{std::string("no descriptor left: ") + ::strerror(errno)};
+    return Error{"no descriptor left: " + cause_of(errno)};
   }
   for (const int file : {signals, bell_, file_}) os::note_own_file(file, true);
   return {};

@@ -70,7 +70,7 @@ bool fits(const pthread_attr_t* attributes) {
   // Without a stack of the program's the C library counts from address 0.
   const bool brings_one = reinterpret_cast<std::uintptr_t>(low) + bytes != 0;
   const runtime::Layout& layout = current_job()->runtime.memory().layout();
-  const std::size_t guard_bytes = current_job()->runtime.settings().stack_block_bytes;
+  const std::size_t guard_bytes = current_job()->runtime.memory().layout().stack_guard_bytes;
   return !brings_one && bytes <= layout.stack_slot_bytes - guard_bytes;
 }
 

@@ -83,13 +83,15 @@ void Verdict::ended(Rank rank, int process_id, Ending ending) {
 }
 
 void Verdict::output_lost(int error) {
-  if (std::exchange(output_is_lost_, true) || !message_.empty()) return;
-  message_ = std::string("musubi: cannot write the job's output: ") + std::strerror(error) +
-             "; the job goes on, what cannot be written is lost, and the status of success becomes 74";
+  if (std::exchange(output_is_lost_, true)) return;
+  loss_message_ = std::string("musubi: cannot write the job's output: ") + std::strerror(error) +
+                  "; the job goes on, what cannot be written is lost, and the status of success becomes 74";
 }
 
 std::string Verdict::take_message() {
-  return std::exchange(message_, {});
+  if (loss_message_.empty() || message_.empty())
+    return std::exchange(loss_message_, {}) + std::exchange(message_, {});
+  return std::exchange(loss_message_, {}) + "\n" + std::exchange(message_, {});
 }
 
 // Once the job has finished, its ranks may go with their host: but not the one whose end is still to be seen.

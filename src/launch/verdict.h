@@ -91,7 +91,7 @@ class Verdict {
   std::set<std::uint32_t> joined_;
   bool finisher_gives_status_ = false;
   std::optional<std::pair<Rank, int>> left_before_joining_;  // rank and process id
-  std::string message_;
+  std::string message_, loss_message_;
 };
 
 // `signal 9 (SIGKILL)`

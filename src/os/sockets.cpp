@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/cause.h"
 #include "os/system_call.h"
 
 namespace musubi::os {
@@ -19,7 +20,7 @@ namespace {
 constexpr std::size_t signal_set_bytes = 8;  // the kernel's, not the C library's
 
 std::string cause() {
-  return std::strerror(errno);
+  return cause_of(errno);
 }
 
 // One piece costs less by the call that knows no pieces.

@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 
+#include "base/cause.h"
 #include "os/own_files.h"
 #include "os/system_call.h"
 
@@ -41,7 +42,7 @@ int move_up(int socket) noexcept {
 }
 
 std::string cause() {
-  return std::strerror(errno);
+  return cause_of(errno);
 }
 
 void set_option(int socket, int level, int name, int value) noexcept {

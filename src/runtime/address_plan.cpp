@@ -133,6 +133,14 @@ void find_libraries(std::span<const SharedRange> globals, Layout& layout) {
   layout.libraries_bytes = end == 0 ? 0 : end - begin;
 }
 
+// Larger than most frames, which would otherwise reach the next stack without a fault.
+std::size_t stack_guard_bytes(const config::Settings& settings) {
+  constexpr std::size_t guard_bytes_max = std::size_t{8} << 20;
+  const std::size_t block = settings.stack_block_bytes;
+  return std::max<std::size_t>(
+      block, round_up(std::min<std::size_t>(settings.stack_bytes / 8, guard_bytes_max), block));
+}
+
 }  // namespace
 
 Mappers Mappers::on_one_host(std::uint32_t ranks) {
@@ -150,9 +158,9 @@ Result<AddressPlan> AddressPlan::make(const config::Settings& settings, const Ma
   AddressPlan plan{mappers, vm::Space(ranks), {}, global_bytes_of_rank(settings, mappers), 0, 0, 0, 0, {}};
   Layout& layout = plan.layout;
   layout.heap_base = shared_base;
-  // The lowest block of a slot is the guard.
+  layout.stack_guard_bytes = stack_guard_bytes(settings);
   layout.stack_slot_bytes =
-      round_up(settings.stack_bytes, settings.stack_block_bytes) + settings.stack_block_bytes;
+      round_up(settings.stack_bytes, settings.stack_block_bytes) + layout.stack_guard_bytes;
   layout.stack_slots_per_rank = stack_slots(settings, mappers, layout.stack_slot_bytes);
   layout.heap_bytes_per_rank =
       heap_bytes_of_rank(settings, mappers, layout.stack_slots_per_rank * layout.stack_slot_bytes);

@@ -21,9 +21,11 @@ constinit thread_local ThreadContext* context_of_thread = nullptr;
 }  // namespace
 
 JobThreads::JobThreads(JobContext& job, JobDevices& devices, coherence::Protocol& protocol)
-    : job_(job),
-      devices_(devices),
-      stacks_(job.plan.space, job.plan.layout, job.self, job.settings.stack_block_bytes, protocol) {
+    : job_(job), devices_(devices), stacks_(job.plan.space, job.plan.layout, job.self, protocol) {
+  const Layout& layout = job.plan.layout;
+  devices.fault_handler().set_place_of_stacks(
+      layout.stacks_base,
+      layout.stacks_base + layout.stack_slot_bytes * layout.stack_slots_per_rank * job.bootstrap->ranks());
   const fabric::WaitingPolicy policy =
       devices.policy_for(static_cast<std::uint32_t>(job.settings.threads_per_rank));
   spin_checks_.store(policy.spin_checks);
@@ -71,13 +73,13 @@ std::optional<ThreadStack> JobThreads::take_spare_stack() {
 void JobThreads::watch_guard(const ThreadStack& stack) {
   const auto low = reinterpret_cast<std::uintptr_t>(stack.low);
   const auto high = reinterpret_cast<std::uintptr_t>(stack.high);
-  const std::size_t guard_bytes = job_.settings.stack_block_bytes;
+  const std::size_t guard_bytes = job_.plan.layout.stack_guard_bytes;
   devices_.fault_handler().register_stack(low - guard_bytes, high, guard_bytes);
 }
 
 void JobThreads::give_back_stack(const ThreadStack& stack) {
   devices_.fault_handler().unregister_stack(reinterpret_cast<std::uintptr_t>(stack.low) -
-                                            job_.settings.stack_block_bytes);
+                                            job_.plan.layout.stack_guard_bytes);
   stacks_.give_back(stack);
 }
 

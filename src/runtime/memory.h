@@ -30,6 +30,7 @@ struct Layout {
                                     // heap_bytes_per_rank)
   std::uintptr_t stacks_base;
   std::size_t stack_slot_bytes;
+  std::size_t stack_guard_bytes;  // of a slot, its lowest
   std::size_t stack_slots_per_rank;
   // The addresses around the libraries of the start, and those for later libraries. Of both only static data
   // is shared.

@@ -15,12 +15,10 @@ namespace musubi::runtime {
 
 class StackSlots {
  public:
-  StackSlots(const vm::Space& space, const Layout& layout, Rank self, std::size_t guard_bytes,
-             coherence::Protocol& protocol)
+  StackSlots(const vm::Space& space, const Layout& layout, Rank self, coherence::Protocol& protocol)
       : space_(space),
         layout_(layout),
         protocol_(protocol),
-        guard_bytes_(guard_bytes),
         base_(layout.stacks_base + self.value * layout.stack_slot_bytes * layout.stack_slots_per_rank),
         used_(layout.stack_slots_per_rank, Use::never) {}
 
@@ -37,7 +35,7 @@ class StackSlots {
     }
     lock_.unlock();
     if (!found) return false;
-    const std::uintptr_t low = base_ + slot * layout_.stack_slot_bytes + guard_bytes_;
+    const std::uintptr_t low = base_ + slot * layout_.stack_slot_bytes + layout_.stack_guard_bytes;
     const std::uintptr_t high = base_ + (slot + 1) * layout_.stack_slot_bytes;
     if (fresh) {  // pinned once and for all
       const std::uint64_t first = space_.block_at(low)->value;
@@ -64,7 +62,6 @@ class StackSlots {
   const vm::Space& space_;
   const Layout& layout_;
   coherence::Protocol& protocol_;
-  std::size_t guard_bytes_;
   std::uintptr_t base_;
   SpinLock lock_;
   std::vector<Use> used_;

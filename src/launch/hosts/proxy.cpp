@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/cause.h"
 #include "bootstrap/local/address_layout.h"
 #include "launch/hosts/proxy_loop.h"
 #include "launch/local/rank_process.h"
@@ -140,8 +141,7 @@ class Proxy {
     const LaunchPlan job = plan();
     // The read end becomes stdin of this process, which rank 0 inherits.
     int ends[2] = {-1, -1};
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-      return refuse(Error{std::string("cannot make a pipe: ") + std::strerror(errno)});
+    if (::pipe2(ends, O_CLOEXEC) != 0) return refuse(Error{"cannot make a pipe: " + cause_of(errno)});
     InputPipe input{os::FileDescriptor(ends[1])};
     ::dup2(ends[0], STDIN_FILENO);
     ::close(ends[0]);

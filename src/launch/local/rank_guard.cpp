@@ -1,5 +1,7 @@
 #include "launch/local/rank_guard.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -45,7 +47,7 @@ RankGuard::RankGuard(const LaunchPlan& plan, Watcher& watcher, std::vector<RankP
     watcher_.watch(process.process.number(), subject(Subject::process), rank.value, EPOLLIN);
     watcher_.watch(process.link.descriptor(), subject(Subject::frames), rank.value, EPOLLIN);
     relay_.add_rank(std::move(process.output), std::move(process.error));
-    members_.push_back(Member{std::move(process), true, {}});
+    members_.emplace_back().process = std::move(process);
   }
 }
 
@@ -122,24 +124,40 @@ void RankGuard::read_frames(Rank rank) {
       case Received::nothing:
         return;
       case Received::closed:
-        return link.close();  // its death, if it is one, comes by the pidfd
+        return link_ended(rank);
       case Received::broken:
         return broken_protocol(rank);
     }
   }
 }
 
+// A rank that dies is seen by its pidfd at once. One that lives and has more to say has closed the socket,
+// and those to other ranks, which would name this one as lost.
+void RankGuard::link_ended(Rank rank) {
+  Member& one = member(rank);
+  one.process.link.close();
+  constexpr int moment_ms = 500;
+  pollfd death{one.process.process.number(), POLLIN, 0};
+  if (!one.has_more_to_say || ::poll(&death, 1, moment_ms) != 0) return;
+  abort(rank, 1,
+        "it has closed the files of the runtime by system calls of its own: let it close only what it has "
+        "opened");
+}
+
 void RankGuard::take_frame(Rank rank, Frame& frame) {
   switch (frame.kind) {
     case FrameKind::join:
+      member(rank).has_more_to_say = true;
       return listener_.joined(rank);
     case FrameKind::gather:
       if (!gather_.add(rank, frame)) return broken_protocol(rank);
       if (const auto blobs = gather_.take_result()) listener_.gathered(blobs);
       return;
     case FrameKind::finish:
+      member(rank).has_more_to_say = false;
       return listener_.finished(rank, frame.status);
     case FrameKind::abort:
+      member(rank).has_more_to_say = false;
       return abort(rank, frame.status, std::move(frame.body));
     case FrameKind::crash_cause:
       member(rank).crash_cause = std::move(frame.body);

@@ -62,13 +62,15 @@ class RankGuard final : private PipeWatcher {
   struct Member {
     RankProcess process;
     bool alive = true;
-    std::string crash_cause;  // told, but not yet passed on
+    bool has_more_to_say = false;  // has joined, and neither finished nor aborted
+    std::string crash_cause;       // told, but not yet passed on
   };
 
   void watch(int descriptor, Rank rank, Stream stream) override;
   void unwatch(int descriptor) override;
   Member& member(Rank rank) { return members_[ranks_.index(rank)]; }
   void read_frames(Rank rank);
+  void link_ended(Rank rank);
   void take_frame(Rank rank, bootstrap::local::Frame& frame);
   void tell_crash(Rank rank, const std::string& frames);
   void abort(Rank rank, int status, std::string reason);

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/cause.h"
 #include "bootstrap/local/address_layout.h"
 #include "bootstrap/local/invitation.h"
 #include "config/environment.h"
@@ -67,7 +68,7 @@ Error explain(const LaunchPlan& plan, Failure failure) {
           "), which all ranks need; in a container, allow personality(2) in the seccomp profile, for "
           "example by `docker run --security-opt seccomp=unconfined`"};
     case Step::files:
-      return Error{"cannot set up the files of a rank: " + cause};
+      return Error{"cannot set up the files of a rank: " + cause_of(failure.error)};
     case Step::execute:
       return Error{"cannot execute " + plan.program + ": " + cause};
   }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/cause.h"
 #include "bootstrap/local/inherited_memory.h"
 
 namespace musubi::launch {
@@ -22,8 +23,7 @@ Result<WaitBoards> WaitBoards::make(std::uint32_t ranks) {
     if (mapped != MAP_FAILED)
       return WaitBoards(std::move(file), static_cast<const std::byte*>(mapped), ranks);
   }
-  return Error{std::string("cannot make a memory file: ") + std::strerror(errno) +
-               "; see to memory, and to `ulimit -n` and `ulimit -f`"};
+  return Error{"cannot make a memory file: " + cause_of(errno)};
 }
 
 WaitBoards::WaitBoards(WaitBoards&& other) noexcept

@@ -9,6 +9,8 @@
 #include <bit>
 #include <string>
 
+#include "base/cause.h"
+
 namespace musubi::vm {
 
 Result<void> Views::open(int memory) {
@@ -26,7 +28,7 @@ Result<void> Views::open(int memory) {
                  " bytes; make it as long as the space"};
   }
   memory_ = os::FileDescriptor(::fcntl(memory, F_DUPFD_CLOEXEC, 0));
-  if (memory_.number() < 0) return Error{std::string("no file descriptor left: ") + ::strerror(errno)};
+  if (memory_.number() < 0) return Error{"no file descriptor left: " + cause_of(errno)};
   auto mapped = os::Mapping::anywhere(space_.bytes_max(), os::Protection::read_write, {memory, 0});
   if (!mapped) return Error{mapped.error().message + ", or lower heap_bytes or stack_bytes"};
   system_ = std::move(mapped).value();

@@ -88,8 +88,9 @@ void append_address(CrashText& text, const CrashReport::Crash& crash, const os::
   }
   (text << access_text(context.access)).hexadecimal(address);
   if (crash.overflown != nullptr) {
-    (text << ": the stack overflowed; it ends at ").hexadecimal(crash.overflown->low) << " and has ";
-    text.decimal((crash.overflown->high - crash.overflown->low) / 1024)
+    const std::uintptr_t end = crash.overflown->low + crash.overflown->guard_bytes;
+    (text << ": the stack overflowed; it ends at ").hexadecimal(end) << " and has ";
+    text.decimal((crash.overflown->high - end) / 1024)
         << " KiB; larger ones come by --set stack_bytes=..., or `ulimit -s` before `musubi run`";
   } else if (address < null_bytes) {
     text << ": a null pointer";

@@ -105,8 +105,10 @@ bool FaultHandler::dispatch(int signal, siginfo_t& information, ucontext_t& cont
 
   StackRegistry::Stack stack;
   const bool forced = information.si_code > 0;
-  const bool overflow = (signal == SIGSEGV || signal == SIGBUS) && forced &&
-                        stacks_.find_guard(reinterpret_cast<std::uintptr_t>(information.si_addr), stack);
+  const auto address = reinterpret_cast<std::uintptr_t>(information.si_addr);
+  const bool overflow =
+      (signal == SIGSEGV || signal == SIGBUS) && forced &&
+      (stacks_.find_guard(address, stack) || stacks_.find_skipped(address, stack_pointer, stack));
   SignalVerdict verdict;
   if (!overflow) verdict = ask_owners(signal, information, context);
   if (verdict.kind == SignalVerdict::Kind::resolved) return true;

@@ -42,6 +42,8 @@ class FaultHandler {
   void register_stack(std::uintptr_t low, std::uintptr_t high, std::size_t guard_bytes) noexcept {
     stacks_.add({low, high, guard_bytes});
   }
+  // All stacks of all processes lie in [low, high). Before the first is registered.
+  void set_place_of_stacks(std::uintptr_t low, std::uintptr_t high) noexcept { stacks_.set_place(low, high); }
   void unregister_stack(std::uintptr_t low) noexcept { stacks_.remove(low); }
 
   // The listener that tells the user of crashes (see CrashReport::set_listener).

@@ -21,9 +21,11 @@ class StackRegistry {
 
   // Any thread. A stack too many is not remembered: its overflow is reported as any bad address.
   void add(const Stack& stack) noexcept {
+    bool found = false;
     lock_.lock();
     for (Entry& entry : entries_) {
       if (entry.low.load(std::memory_order_relaxed) != 0) continue;
+      found = true;
       entry.high.store(stack.high, std::memory_order_relaxed);
       entry.guard_bytes.store(stack.guard_bytes, std::memory_order_relaxed);
       entry.low.store(stack.low, std::memory_order_release);
@@ -32,6 +34,7 @@ class StackRegistry {
       break;
     }
     lock_.unlock();
+    if (!found) is_complete_.store(false, std::memory_order_relaxed);
   }
   void remove(std::uintptr_t low) noexcept {
     lock_.lock();
@@ -54,12 +57,38 @@ class StackRegistry {
     return false;
   }
 
+  // Where all stacks lie, those of other processes, too. Before add.
+  void set_place(std::uintptr_t low, std::uintptr_t high) noexcept {
+    place_low_ = low;
+    place_bytes_ = high - low;
+  }
+  // The same. Result: whether a frame has reached over a whole guard: the thread's stack pointer and what it
+  // touches lie among the stacks, but the pointer in none that is registered. `found`: the next one above.
+  bool find_skipped(std::uintptr_t address, std::uintptr_t stack_pointer, Stack& found) const noexcept {
+    if (address - place_low_ >= place_bytes_ || stack_pointer - place_low_ >= place_bytes_) return false;
+    if (!is_complete_.load(std::memory_order_relaxed)) return false;
+    const std::size_t used = used_.load(std::memory_order_acquire);
+    found = {};
+    for (std::size_t i = 0; i < used; ++i) {
+      const std::uintptr_t low = entries_[i].low.load(std::memory_order_acquire);
+      const std::uintptr_t high = entries_[i].high.load(std::memory_order_relaxed);
+      if (low == 0 || high <= stack_pointer) continue;
+      if (low <= stack_pointer) return false;
+      if (found.low == 0 || low < found.low)
+        found = Stack{low, high, entries_[i].guard_bytes.load(std::memory_order_relaxed)};
+    }
+    return found.low != 0;
+  }
+
  private:
   struct Entry {
     std::atomic<std::uintptr_t> low{0};  // 0 = free
     std::atomic<std::uintptr_t> high{0};
     std::atomic<std::size_t> guard_bytes{0};
   };
+  std::atomic<bool> is_complete_{true};  // no stack was one too many
+  std::uintptr_t place_low_ = 0;
+  std::size_t place_bytes_ = 0;
   SpinLock lock_;  // of add and remove
   std::atomic<std::size_t> used_{0};
   std::array<Entry, stacks_max> entries_;

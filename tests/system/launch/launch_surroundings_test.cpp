@@ -126,6 +126,16 @@ TEST_P(Surroundings, StandardFilesThatAreClosedAreEmpty) {
   }
 }
 
+TEST_P(Surroundings, ARankThatClosesEveryFileIsNamedItself) {
+  LaunchedJob ranks(job({"closes", "1"}, {}));
+  EXPECT_EQ(ranks.wait(), 1);
+  EXPECT_EQ(ranks.error().find("musubi: rank 1 (pid "), 0u) << ranks.error();
+  EXPECT_NE(ranks.error().find("it has closed the files of the runtime by system calls of its own"),
+            std::string::npos);
+  EXPECT_EQ(lines_of(ranks.error()), 1u) << ranks.error();
+  EXPECT_TRUE(ranks.vanished());
+}
+
 // Stopped and continued by what the terminal's key does; here by a signal to the launcher alone, as the ranks
 // of other hosts get it.
 TEST(Hosts, RanksStopWithTheLauncherAndGoOnWithIt) {

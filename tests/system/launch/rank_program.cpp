@@ -187,6 +187,13 @@ int act_stops_itself() {
   return act_ready();
 }
 
+// closes <rank>: that one closes all files, and works on.
+int act_closes() {
+  gather_or_exit("");
+  if (static_cast<int>(job->self().value) == arguments[0]) ::close_range(3, ~0u, 0);
+  wait_for_end();
+}
+
 // stamped: says on stderr that it is ready, and waits.
 int act_stamped() {
   gather_or_exit("");
@@ -279,14 +286,15 @@ struct Act {
   const char* name;
   int (*run)();
 };
-constexpr Act acts[] = {{"gather", act_gather},  {"finish", act_finish},   {"die", act_die},
-                        {"leave", act_leave},    {"abort", act_abort},     {"stubborn", act_stubborn},
-                        {"lines", act_lines},    {"tail", act_tail},       {"prompt", act_prompt},
-                        {"catch", act_catch},    {"ready", act_ready},     {"chatter", act_chatter},
-                        {"child", act_child},    {"deaf", act_deaf},       {"outlive", act_outlive},
-                        {"cat", act_cat},        {"unread", act_unread},   {"show", act_show},
-                        {"secret", act_secret},  {"ignored", act_ignored}, {"stops_itself", act_stops_itself},
-                        {"stamped", act_stamped}};
+constexpr Act acts[] = {
+    {"gather", act_gather},   {"finish", act_finish},   {"die", act_die},
+    {"leave", act_leave},     {"abort", act_abort},     {"stubborn", act_stubborn},
+    {"lines", act_lines},     {"tail", act_tail},       {"prompt", act_prompt},
+    {"catch", act_catch},     {"ready", act_ready},     {"chatter", act_chatter},
+    {"child", act_child},     {"deaf", act_deaf},       {"outlive", act_outlive},
+    {"cat", act_cat},         {"unread", act_unread},   {"show", act_show},
+    {"secret", act_secret},   {"ignored", act_ignored}, {"stops_itself", act_stops_itself},
+    {"stamped", act_stamped}, {"closes", act_closes}};
 
 }  // namespace
 
