@@ -9,7 +9,7 @@
 
 namespace musubi {
 
-// What a question is made of, beside what the answer fills.
+// The parts of a question that the answer does not fill.
 struct OpenQuestion {
   std::uint64_t ticket = 0;
   Rank asked{};

@@ -50,7 +50,7 @@ std::vector<bool> open_numbers(std::size_t first) {
   std::vector<bool> result;
   DIR* const folder = ::opendir("/proc/self/fd");
   if (folder == nullptr) return result;
-  // The kernel makes a file of /proc for each number that it lists, and begins where it is told: behind two
+  // The kernel makes a file of /proc for each number that it lists, and begins where it is told: after two
   // entries for folders.
   constexpr long folders = 2;
   if (first != 0) ::seekdir(folder, folders + static_cast<long>(first));

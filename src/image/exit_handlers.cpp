@@ -18,7 +18,7 @@ struct Request {
   ExitHandlers::Handler handler;  // to add
 };
 
-// A lock of the job, known by this address: whoever takes a handler sees what the thread wrote that added it.
+// A lock of the job, known by this address: who takes a handler sees what the thread wrote that added it.
 constexpr char order_of_handlers = 0;
 
 class InOrder {

@@ -119,7 +119,7 @@ void end_child(Job& job, pid_t child) {
 void tell_of_work(const ChildLink& link) {
   if (link.tries_exec.load()) return;
   report_refused_call(
-      "a process made by fork() beside other threads has ended without exec: what they wrote meanwhile may "
+      "a process made by fork() beside other threads has ended without exec: what they wrote since may "
       "have "
       "shown in its memory",
       "fork outside of parallel regions and without other threads, or call exec at once");

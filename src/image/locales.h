@@ -43,7 +43,7 @@ class Locales final : private runtime::Procedure {
   };
 
  private:
-  // Below the shared space, behind the streams; the kernel puts nothing there by itself.
+  // Below the shared space, above the streams; the kernel puts nothing there by itself.
   static constexpr std::uintptr_t objects_base = 0x0f80'0000'0000;
   static constexpr std::size_t object_bytes = 256;
   static constexpr std::size_t objects_max = 4096;

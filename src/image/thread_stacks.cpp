@@ -22,7 +22,7 @@ struct Use {
   runtime::ThreadStack stack{};
 };
 
-// By the number of the slot. The C library tells nobody when a detached thread has gone.
+// By the number of the slot. The C library does not tell when a detached thread has gone.
 constinit std::mutex guard;
 constinit std::vector<Use>* uses = nullptr;
 

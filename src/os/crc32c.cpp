@@ -42,7 +42,7 @@ std::uint64_t load_word(const unsigned char* from) noexcept {
 
 constexpr std::size_t part_bytes = 1024;
 
-// What a sum becomes behind part_bytes zeros, for each value of each of its bytes.
+// A sum after part_bytes more zeros, for each value of each of its bytes.
 using Shift = std::array<Table, 4>;
 constexpr Shift make_shift() {
   Shift shift{};

@@ -1,5 +1,5 @@
 // What the kernel puts on a stack when it calls a handler, moved to another stack: the handler runs there,
-// and the stack on which the kernel called is free meanwhile.
+// and the stack on which the kernel called is free until then.
 #pragma once
 
 #include <signal.h>

@@ -76,7 +76,7 @@ const char* Grants::on_message(Rank, std::span<const std::byte> body) noexcept {
   if (is_wanted) *link = waiter->next;
   lock_.unlock();
   if (!is_wanted) {
-    return waiter == nullptr ? "it hands over a lock for which nobody waits"
+    return waiter == nullptr ? "it hands over a lock for which no rank waits"
                              : "it gives more with a lock than there is room for";
   }
   if (!gift.empty()) std::memcpy(waiter->gift_room.data(), gift.data(), gift.size());

@@ -71,7 +71,7 @@ const char* CallService::on_message(Rank from, std::span<const std::byte> body) 
   if (header.kind > Kind::reply || header.id.value >= procedure_count_max) return damaged;
   const std::byte* const bytes = body.data() + sizeof header;
   if (header.kind == Kind::reply) return take_reply(from, header, bytes);
-  if (procedures_[header.id.value].load() == nullptr) return "it calls a procedure that nobody serves";
+  if (procedures_[header.id.value].load() == nullptr) return "it calls a procedure that does not exist";
   auto* const call = static_cast<Call*>(frame_allocate(sizeof(Call)));
   call->next = nullptr;
   call->from = from;

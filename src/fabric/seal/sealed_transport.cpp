@@ -28,7 +28,7 @@ std::size_t bytes_in(std::span<const Piece> pieces) noexcept {
   return bytes;
 }
 
-// Of the pieces behind their first `skip` bytes.
+// Of the pieces after their first `skip` bytes.
 void copy_out(std::span<const Piece> pieces, std::size_t skip, std::byte* to, std::size_t bytes) noexcept {
   for (const Piece& piece : pieces) {
     if (bytes == 0) return;
@@ -97,13 +97,13 @@ void SealedTransport::begin_record(Rank peer, Lane lane, std::span<const Piece> 
   const RecordHead head = record.seal.head(record.payload);
   std::memcpy(record.bytes + record.front, &head, sizeof head);
   record.front += sizeof head;
-  std::byte* const behind = record.bytes + record.front;
+  std::byte* const after = record.bytes + record.front;
   record.is_here = lane == Lane::requests || pieces.size() != 1 || keys_.cipher() != Cipher::none;
   if (record.is_here) {
-    copy_out(pieces, skip, behind, record.payload);
-    record.seal.close(head, {behind, record.payload}, behind + record.payload);
+    copy_out(pieces, skip, after, record.payload);
+    record.seal.close(head, {after, record.payload}, after + record.payload);
   } else {
-    record.seal.close_by_sum(head, pieces.front().subspan(skip, record.payload), behind);
+    record.seal.close_by_sum(head, pieces.front().subspan(skip, record.payload), after);
   }
 }
 
@@ -112,12 +112,12 @@ bool SealedTransport::send_record(Rank peer, Lane lane, std::span<const Piece> p
                                   std::size_t skip) noexcept {
   Leaving& record = leaving(peer, lane);
   std::array<Piece, 3> parts;
-  const std::size_t behind = keys_.tail_bytes();
+  const std::size_t tail = keys_.tail_bytes();
   if (record.is_here) {
-    parts = {Piece(record.bytes, record.front + record.payload + behind), {}, {}};
+    parts = {Piece(record.bytes, record.front + record.payload + tail), {}, {}};
   } else {
     parts = {Piece(record.bytes, record.front), pieces.front().subspan(skip, record.payload),
-             Piece(record.bytes + record.front, behind)};
+             Piece(record.bytes + record.front, tail)};
   }
   std::size_t sent = record.sent, first = 0;
   while (sent >= parts[first].size() && first + 1 < parts.size()) sent -= parts[first++].size();

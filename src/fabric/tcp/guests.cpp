@@ -87,7 +87,7 @@ void Guests::take(Guest& guest, Joined& joined) noexcept {
   if (os::send_pieces(socket, {&piece, 1}).bytes != sizeof welcome) os::shut_down(socket);
 }
 
-// Result: whether all `bytes` bytes are there. Never takes a byte that comes behind them. One that leaves
+// Result: whether all `bytes` bytes are there. Never takes a byte that comes after them. One that leaves
 // after a right hello may be of the job: another address has won the race, or its patience has ended.
 bool Guests::read(Guest& guest, void* to, std::size_t bytes) noexcept {
   const iovec rest{static_cast<char*>(to) + guest.held, bytes - guest.held};

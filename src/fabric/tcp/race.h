@@ -14,7 +14,7 @@
 
 namespace musubi::fabric::tcp {
 
-inline constexpr const char* no_answer = "nobody answers";
+inline constexpr const char* no_answer = "no one answers";
 
 class Race {
  public:

@@ -31,7 +31,7 @@ class ChannelSeal {
   ChannelSeal& operator=(ChannelSeal&& other) noexcept;
 
   bool hides() const { return streams_ != nullptr; }
-  // Bytes before the first part of a direction, and behind each part.
+  // Bytes before the first part of a direction, and after each part.
   std::size_t salt_bytes() const;
   std::size_t tail_bytes() const;
 

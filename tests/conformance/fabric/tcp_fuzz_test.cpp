@@ -55,7 +55,7 @@ class Attacked {
 
   os::FileDescriptor knock() const {
     os::FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const linger at_once{1, 0};  // leaves no port behind
+    const linger at_once{1, 0};  // leaves no port
     ::setsockopt(socket.number(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     MUSUBI_CHECK(::connect(socket.number(), &door_.any, door_.bytes()) == 0);
     return socket;

@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   fflush(stdout);
   if (strcmp(argv[2], "_exit") == 0) _exit(7);
   if (strcmp(argv[2], "exit") == 0) exit(7);
-  if (strcmp(argv[2], "crash") == 0) *(volatile int*)8 = 1;
+  static volatile int* volatile nowhere;
+  if (strcmp(argv[2], "crash") == 0) *nowhere = 1;
   return strcmp(argv[2], "ok") == 0 ? 0 : 7;
 }

@@ -37,7 +37,7 @@ sockaddr_in address_of(const char* text, int port) {
 
 int begin(const sockaddr_in& to) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  const linger at_end{1, 0};  // a reset, which leaves no port behind
+  const linger at_end{1, 0};  // a reset, which leaves no port
   ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_end, sizeof at_end);
   ::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to);
   return socket;
