@@ -53,9 +53,8 @@ std::array<os::FileDescriptor, 2> joined_sockets(Kind kind) {
   os::SocketAddress address = std::move(os::addresses_of_network("127.0.0.1")).value()[0];
   const auto listening = std::move(os::listen_at(address, {})).value();
   std::array<os::FileDescriptor, 2> sockets;
-  sockets[0] = os::FileDescriptor(::socket(AF_INET, SOCK_STREAM, 0));
-  MUSUBI_CHECK(::connect(sockets[0].number(), &address.any, address.bytes()) == 0);
-  sockets[1] = os::FileDescriptor(::accept(listening.number(), nullptr, nullptr));
+  sockets[0] = os::FileDescriptor(connect_to(address));
+  sockets[1] = os::FileDescriptor(take_connection(listening.number()));
   for (const auto& socket : sockets) send_at_once(socket.number());
   return sockets;
 }

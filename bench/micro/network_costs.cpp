@@ -46,13 +46,11 @@ os::FileDescriptor connect_ranks() {
   }
   musubi_broadcast_values(&address, sizeof address, 0);
   if (musubi_rank() == 1) {
-    socket = os::FileDescriptor(::socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    MUSUBI_CHECK(::connect(socket.number(), &address.any, address.bytes()) == 0, "%s", std::strerror(errno));
+    socket = os::FileDescriptor(connect_to(address));
   }
   musubi_barrier();  // the connection waits to be taken from here on
   if (musubi_rank() == 0) {
-    socket = os::FileDescriptor(::accept4(listening.number(), nullptr, nullptr, SOCK_CLOEXEC));
-    MUSUBI_CHECK(socket.number() >= 0, "%s", std::strerror(errno));
+    socket = os::FileDescriptor(take_connection(listening.number()));
   }
   send_at_once(socket.number());
   return socket;

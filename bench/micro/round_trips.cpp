@@ -2,9 +2,11 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "base/check.h"
 #include "rows.h"
@@ -32,6 +34,25 @@ void receive_all(int socket, std::span<std::byte> bytes, Waits waits) {
 void send_at_once(int socket) {
   const int on = 1;
   MUSUBI_CHECK(::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0);
+}
+
+int connect_to(const os::SocketAddress& address) {
+  const int socket = ::socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  MUSUBI_CHECK(::connect(socket, &address.any, address.bytes()) == 0, "%s", std::strerror(errno));
+  const std::byte first{};
+  send_all(socket, {&first, 1});
+  return socket;
+}
+
+int take_connection(int listening) {
+  constexpr int patience_ms = 10'000;
+  pollfd one{listening, POLLIN, 0};
+  MUSUBI_CHECK(::poll(&one, 1, patience_ms) == 1, "no connection came");
+  const int socket = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
+  MUSUBI_CHECK(socket >= 0, "%s", std::strerror(errno));
+  std::byte first;
+  receive_all(socket, {&first, 1}, Waits::asleep);
+  return socket;
 }
 
 std::vector<double> ask(int socket, RoundTrip trip, Waits waits, std::size_t rounds) {

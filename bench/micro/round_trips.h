@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "os/tcp.h"
+
 namespace musubi::bench {
 
 struct RoundTrip {
@@ -27,6 +29,10 @@ void receive_all(int socket, std::span<std::byte> bytes, Waits waits);
 
 // Joined sockets send small pieces at once.
 void send_at_once(int socket);
+// A connection to what listens at `address`, and the one that has come there: it says a byte first, as the
+// kernel holds silent ones back. Ends the process when there is none.
+int connect_to(const os::SocketAddress& address);
+int take_connection(int listening);
 
 // One side of so many round trips. ask() gives the nanoseconds of each.
 std::vector<double> ask(int socket, RoundTrip trip, Waits waits, std::size_t rounds);
