@@ -112,9 +112,10 @@ Result<void> Descriptors::reserve_numbers(Rank self, std::uint32_t ranks, bool o
   states_ = std::make_unique<std::atomic<State>[]>(shared_);
   holders_ = std::make_unique<std::atomic<std::uint64_t>[]>(shared_);
   // Of nothing: reading and writing fail as on a number that is not open.
-  const os::FileDescriptor nothing(::open("/dev/null", O_PATH | O_CLOEXEC));
+  os::FileDescriptor nothing(::open("/dev/null", O_PATH | O_CLOEXEC));
   nothing_ = os::FileDescriptor(::fcntl(nothing.number(), F_DUPFD_CLOEXEC, static_cast<int>(shared_)));
   if (nothing_.number() < 0) return Error{"no descriptor left: " + cause_of(errno)};
+  nothing.close();  // its number, too, is held until start()
   for (std::size_t number = 0; number < shared_; ++number) {
     const bool before = number >= standard_end && contains(before_, number);
     const bool own =

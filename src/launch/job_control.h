@@ -53,6 +53,8 @@ class JobControl {
       : verdict_(std::move(verdict)), abort_timeout_(abort_timeout), commands_(commands) {}
 
   Verdict& verdict() { return verdict_; }
+  // Whether this failure of the job's output, as errno, has been told to the verdict; 0: there is none.
+  bool knows_of(int failure_of_output) const { return failure_of_output == 0 || verdict_.output_is_lost(); }
   Phase phase() const { return verdict_.phase(); }
   int exit_status() const { return verdict_.exit_status(); }
 

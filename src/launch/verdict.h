@@ -60,6 +60,7 @@ class Verdict {
   void output_closed() { passed_on(signal_of_closed_pipe); }
   // A part of the output could not be written (errno). The program goes on, as it does without Musubi.
   void output_lost(int error);
+  bool output_is_lost() const { return output_is_lost_; }
 
   Phase phase() const { return phase_; }
   // The job's exit status: that of finish(), 128+signal when a rank died of a signal, the status of abort()

@@ -30,13 +30,6 @@ std::string describe(const HostLink& host) {
   return "host " + host.name + (first == last ? " (rank " + first : " (ranks " + first + " to " + last) + ")";
 }
 
-// What a host prints before its proxy speaks may be anything.
-std::string printable(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < ' ' || c > '~'; }, '.');
-  return text;
-}
-
 }  // namespace
 
 HostsSupervisor::HostsSupervisor(const HostsPlan& plan, UserSignals& signals, std::vector<HostLink>& hosts,
@@ -78,7 +71,7 @@ int HostsSupervisor::run() {
 }
 
 bool HostsSupervisor::is_over() const {
-  if (!outputs_.idle()) return false;
+  if (!outputs_.idle() || !control_.knows_of(outputs_.failure())) return false;
   if (!started_) return refused_;
   return control_.phase() == Phase::over && std::ranges::none_of(hosts_, &HostLink::used);
 }

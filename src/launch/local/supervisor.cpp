@@ -24,7 +24,8 @@ Supervisor::Supervisor(const LaunchPlan& plan, UserSignals& signals, std::vector
 }
 
 int Supervisor::run() {
-  while (control_.phase() != Phase::over || !guard_.relay().closed() || !outputs_.idle()) {
+  while (control_.phase() != Phase::over || !guard_.relay().closed() || !outputs_.idle() ||
+         !control_.knows_of(outputs_.failure())) {
     wait_and_handle();
     // The output's threads may be blocked for good in a write; the process must end all the same.
     if (control_.phase() == Phase::over && control_.abandoned()) std::_Exit(control_.exit_status());

@@ -114,7 +114,7 @@ TEST(Crash, StackOverflowOfARegisteredStack) {
   });
   EXPECT_TRUE(end.killed_by(SIGSEGV));
   EXPECT_TRUE(end.said(": the stack overflowed; it ends at 0x")) << end.error_text;
-  EXPECT_TRUE(end.said("has 256 KiB")) << end.error_text;
+  EXPECT_TRUE(end.said("has 192 KiB")) << end.error_text;
 }
 
 TEST(Crash, DivisionByZero) {

@@ -200,7 +200,7 @@ TEST_F(Uffd, TheGuardOfAStackIsASegmentationFault) {
   });
   EXPECT_TRUE(end.killed_by(SIGSEGV)) << end.status;
   EXPECT_TRUE(end.said("killed by SIGSEGV (segmentation fault)")) << end.error_text;
-  EXPECT_TRUE(end.said(": the stack overflowed; it ends at 0x510000000000")) << end.error_text;
+  EXPECT_TRUE(end.said(": the stack overflowed; it ends at 0x510000004000")) << end.error_text;
 }
 
 TEST_F(Uffd, ABusErrorOfTheProgramStaysOne) {
