@@ -34,7 +34,7 @@ class ParcelReceiver {
   virtual void refused(const char* reason) noexcept = 0;
   // The message has left; the parcel is free.
   virtual void sent(Parcel& parcel) noexcept = 0;
-  // The peer is gone, or cannot be reached.
+  // The peer is gone, or cannot be reached. Told before any message that arrives later.
   virtual void failed(Rank peer) noexcept = 0;
   virtual void has_moved(void* token) noexcept = 0;  // as Receiver's
 

@@ -90,12 +90,12 @@ class ShuffledNet final : public MessageNet {
 
   Polled poll(ParcelReceiver& receiver) noexcept override {
     Polled polled = Polled::nothing;
-    for (Rank peer : take_all(failed_)) receiver.failed(peer);
     for (Parcel* const parcel : take_all(leaving_)) {
       receiver.sent(*parcel);
       polled = Polled::something;
     }
     for (unsigned i = 0; i < messages_per_poll; ++i) {
+      for (Rank peer : take_all(failed_)) receiver.failed(peer);
       std::size_t bytes = 0;
       Parcel* const parcel = take_any(bytes);
       if (parcel == nullptr) return polled;
