@@ -60,9 +60,9 @@ class Attributes final : private runtime::Procedure {
   runtime::Answer run(Rank caller, std::span<const std::byte> request,
                       std::span<std::byte> reply) noexcept override;
 
-  runtime::Runtime* runtime_ = nullptr;
   void tell_environment() noexcept;
 
+  runtime::Runtime* runtime_ = nullptr;
   StreamFormats formats_;
   LibraryVariables variables_;
   std::atomic<std::uint64_t> ids_{0};  // of rank 0, both; 0: not asked for yet

@@ -78,6 +78,13 @@ Job& join_job(const ProgramArguments& arguments);
 // rank. Any thread, signal-safe.
 Job* current_job() noexcept;
 
+// The same while the program runs over several ranks; else null: what the process has for itself is all there
+// is. Any thread, signal-safe.
+inline Job* job_of_ranks() noexcept {
+  Job* const job = current_job();
+  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
+}
+
 // In a child made by fork: current_job() is null from now on.
 void forget_job() noexcept;
 

@@ -16,8 +16,8 @@ namespace {
 
 // Null where all streams are the process's own.
 Streams* streams_of_job() noexcept {
-  Job* const job = current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? &job->streams : nullptr;
+  Job* const job = job_of_ranks();
+  return job != nullptr ? &job->streams : nullptr;
 }
 
 }  // namespace

@@ -25,23 +25,18 @@ using musubi::image::Attributes;
 using musubi::image::current_job;
 using musubi::image::Job;
 using musubi::image::job_of_memory;
+using musubi::image::job_of_ranks;
 using musubi::image::KernelAccess;
 using musubi::image::Next;
 using Change = Attributes::Change;
 
-// Null while attributes are those of the process alone.
-Job* job_with_attributes() {
-  Job* const job = current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
-}
-
 void spread(Change change, int number, std::string_view text) {
-  if (Job* const job = job_with_attributes()) job->attributes.spread(change, number, text);
+  if (Job* const job = job_of_ranks()) job->attributes.spread(change, number, text);
 }
 
 // By the name that the system gives it: a path of the program may go by links or from another directory.
 void spread_directory() {
-  if (job_with_attributes() == nullptr) return;
+  if (job_of_ranks() == nullptr) return;
   char path[PATH_MAX];
   if (musubi::os::system_call(SYS_getcwd, reinterpret_cast<long>(path), sizeof path) > 0) {
     spread(Change::directory, 0, path);
@@ -91,7 +86,7 @@ MUSUBI_EXPORT mode_t umask(mode_t mask) noexcept {
 }
 
 MUSUBI_EXPORT char* setlocale(int category, const char* name) noexcept {
-  Job* const job = job_with_attributes();
+  Job* const job = job_of_ranks();
   if (job == nullptr) return next_setlocale.get()(category, name);
   const musubi::image::Locales::Loading loading(job->locales);
   char* const result = next_setlocale.get()(category, name);
@@ -101,8 +96,7 @@ MUSUBI_EXPORT char* setlocale(int category, const char* name) noexcept {
 }
 
 MUSUBI_EXPORT int setenv(const char* name, const char* value, int overwrite) noexcept {
-  if (job_with_attributes() == nullptr || name == nullptr || *name == '\0' ||
-      std::strchr(name, '=') != nullptr) {
+  if (job_of_ranks() == nullptr || name == nullptr || *name == '\0' || std::strchr(name, '=') != nullptr) {
     return next_setenv.get()(name, value, overwrite);
   }
   if (overwrite == 0 && std::getenv(name) != nullptr) return 0;
@@ -128,12 +122,12 @@ MUSUBI_EXPORT int clearenv() noexcept {
 }
 
 MUSUBI_EXPORT pid_t getpid() noexcept {
-  Job* const job = job_with_attributes();
+  Job* const job = job_of_ranks();
   return job == nullptr ? static_cast<pid_t>(musubi::os::system_call(SYS_getpid))
                         : job->attributes.process_ids().process;
 }
 MUSUBI_EXPORT pid_t getppid() noexcept {
-  Job* const job = job_with_attributes();
+  Job* const job = job_of_ranks();
   return job == nullptr ? static_cast<pid_t>(musubi::os::system_call(SYS_getppid))
                         : job->attributes.process_ids().parent;
 }

@@ -17,7 +17,7 @@
 namespace {
 
 using musubi::image::Job;
-using musubi::image::job_with_streams;
+using musubi::image::job_of_ranks;
 using musubi::image::memory_streams;
 using musubi::image::MemoryStreams;
 using musubi::image::Next;
@@ -101,12 +101,12 @@ MUSUBI_EXPORT int fclose(FILE* stream) {
 
 MUSUBI_EXPORT FILE* open_memstream(char** text, size_t* bytes) noexcept {
   static constinit Next<FILE* (*)(char**, size_t*)> next("open_memstream");
-  return job_with_streams() == nullptr ? next.get()(text, bytes)
-                                       : memory_streams().open(text, bytes, MemoryStreams::Kind::narrow);
+  return job_of_ranks() == nullptr ? next.get()(text, bytes)
+                                   : memory_streams().open(text, bytes, MemoryStreams::Kind::narrow);
 }
 MUSUBI_EXPORT FILE* open_wmemstream(wchar_t** text, size_t* length) noexcept {
   static constinit Next<FILE* (*)(wchar_t**, size_t*)> next("open_wmemstream");
-  return job_with_streams() == nullptr
+  return job_of_ranks() == nullptr
              ? next.get()(text, length)
              : memory_streams().open(reinterpret_cast<char**>(text), length, MemoryStreams::Kind::wide);
 }

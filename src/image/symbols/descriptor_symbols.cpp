@@ -26,6 +26,7 @@ using musubi::image::far_number;
 using musubi::image::from_word;
 using musubi::image::Job;
 using musubi::image::job_of_memory;
+using musubi::image::job_of_ranks;
 using musubi::image::KernelAccess;
 using musubi::image::Next;
 using musubi::image::OwnWrapper;
@@ -41,12 +42,6 @@ using AddFile = int (*)(posix_spawn_file_actions_t*, int);
 constinit Next<AddFile> next_add_fchdir("posix_spawn_file_actions_addfchdir_np");
 constinit Next<int (*)(posix_spawn_file_actions_t*, int, int)> next_add_dup2(
     "posix_spawn_file_actions_adddup2");
-
-// Null while descriptors are those of the process alone: before main, in a child, in a job of one rank.
-Job* job_with_descriptors() {
-  Job* const job = current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
-}
 
 // Whether `file` is the runtime's, which the program may not close; in a job of one rank, too. A child may.
 bool is_kept(int file) {
@@ -123,7 +118,7 @@ int control_file(int file, int command, void* argument) {
       return control_far(*job, access, OwnWrapper::fcntl,
                          {to_word(file), to_word(command), to_word(argument)}, bytes_of_control(command));
     }
-    if (musubi::image::is_of_record_lock(command) && job_with_descriptors() != nullptr)
+    if (musubi::image::is_of_record_lock(command) && job_of_ranks() != nullptr)
       return musubi::image::lock_record(*job, file, command, argument);
   }
   return next_fcntl.get()(file, command, argument);
@@ -132,13 +127,13 @@ int control_file(int file, int command, void* argument) {
 }  // namespace
 
 MUSUBI_EXPORT int close(int file) {
-  Job* const job = job_with_descriptors();
+  Job* const job = job_of_ranks();
   if (job != nullptr) return job->descriptors.close(file);
   return is_kept(file) ? refuse_kept() : next_close.get()(file);
 }
 
 MUSUBI_EXPORT int dup2(int from, int to) noexcept {
-  Job* const job = job_with_descriptors();
+  Job* const job = job_of_ranks();
   if (job == nullptr) return is_kept(to) && from != to ? refuse_kept() : next_dup2.get()(from, to);
   if (from == to) {  // only asks whether it is open
     use(from);
@@ -147,7 +142,7 @@ MUSUBI_EXPORT int dup2(int from, int to) noexcept {
   return job->descriptors.duplicate(from, to, 0);
 }
 MUSUBI_EXPORT int dup3(int from, int to, int flags) noexcept {
-  Job* const job = job_with_descriptors();
+  Job* const job = job_of_ranks();
   if (job == nullptr || from == to) {
     return is_kept(to) && from != to ? refuse_kept() : next_dup3.get()(from, to, flags);
   }
@@ -155,7 +150,7 @@ MUSUBI_EXPORT int dup3(int from, int to, int flags) noexcept {
 }
 
 MUSUBI_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
-  Job* const job = job_with_descriptors();
+  Job* const job = job_of_ranks();
   // Marking for exec concerns the process.
   if (flags != 0) return next_close_range.get()(first, last, flags);
   if (job == nullptr)
@@ -164,7 +159,7 @@ MUSUBI_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept
   return 0;
 }
 MUSUBI_EXPORT void closefrom(int first) noexcept {
-  Job* const job = job_with_descriptors();
+  Job* const job = job_of_ranks();
   if (job == nullptr) return static_cast<void>(close_alone(static_cast<unsigned>(std::max(first, 0)), ~0u));
   close_all(*job, static_cast<unsigned>(std::max(first, 0)), ~0u);
 }

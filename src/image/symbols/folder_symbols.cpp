@@ -23,9 +23,9 @@
 namespace {
 
 using musubi::heap::process_heap;
-using musubi::image::current_job;
 using musubi::image::Job;
 using musubi::image::job_of_memory;
+using musubi::image::job_of_ranks;
 using musubi::image::KernelAccess;
 using musubi::image::Next;
 
@@ -110,11 +110,6 @@ Folder* folder_of(DIR* stream) noexcept {
                                                                       : nullptr;
 }
 
-Job* job_with_folders() noexcept {
-  Job* const job = current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
-}
-
 DIR* open_folder(int file) noexcept {
   void* const memory = process_heap.allocate_shared(sizeof(Folder));
   if (memory == nullptr) {
@@ -134,7 +129,7 @@ constinit Next<void (*)(DIR*, long)> next_seekdir("seekdir");
 constinit Next<long (*)(DIR*)> next_telldir("telldir");
 
 int close_plainly(DIR* stream) noexcept {
-  Job* const job = job_with_folders();
+  Job* const job = job_of_ranks();
   if (job == nullptr) return next_closedir.get()(stream);
   const int number = next_dirfd.get()(stream);
   job->descriptors.let_go_elsewhere(number);
@@ -168,7 +163,7 @@ int read_entry_into(DIR* stream, dirent* entry, dirent** result) noexcept {
 
 MUSUBI_EXPORT DIR* opendir(const char* path) {
   if (Job* const job = job_of_memory()) KernelAccess(*job).text(path);
-  if (job_with_folders() == nullptr) return next_opendir.get()(path);
+  if (job_of_ranks() == nullptr) return next_opendir.get()(path);
   const int file = ::open(path, O_RDONLY | O_NONBLOCK | O_DIRECTORY | O_CLOEXEC);
   if (file < 0) return nullptr;
   DIR* const stream = open_folder(file);
@@ -176,7 +171,7 @@ MUSUBI_EXPORT DIR* opendir(const char* path) {
   return stream;
 }
 MUSUBI_EXPORT DIR* fdopendir(int file) {
-  if (job_with_folders() == nullptr) return next_fdopendir.get()(file);
+  if (job_of_ranks() == nullptr) return next_fdopendir.get()(file);
   struct stat status {};
   if (::fstat(file, &status) != 0) return nullptr;
   if (!S_ISDIR(status.st_mode)) {

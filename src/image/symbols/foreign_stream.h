@@ -11,15 +11,9 @@
 
 namespace musubi::image {
 
-// Null where all streams are the process's own.
-inline Job* job_with_streams() noexcept {
-  Job* const job = current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
-}
-
 // Null unless `stream` is another rank's.
 inline Streams* owner_of(const FILE* stream) noexcept {
-  Job* const job = job_with_streams();
+  Job* const job = job_of_ranks();
   return job != nullptr && job->streams.is_foreign(stream) ? &job->streams : nullptr;
 }
 

@@ -12,14 +12,13 @@
 namespace {
 
 using musubi::image::Attributes;
-using musubi::image::current_job;
 using musubi::image::Job;
+using musubi::image::job_of_ranks;
 
 // Of another process it is the kernel's matter. Copies: the kernel cannot open shared memory.
 int change_limit(pid_t process, int resource, const rlimit* wanted, rlimit* before) noexcept {
-  Job* const job = current_job();
-  const bool of_job = job != nullptr && job->program_runs && job->runtime.ranks() > 1;
-  if (of_job && process == job->attributes.process_ids().process) process = 0;
+  Job* const job = job_of_ranks();
+  if (job != nullptr && process == job->attributes.process_ids().process) process = 0;
   const bool of_this = process == 0 || process == static_cast<pid_t>(musubi::os::system_call(SYS_getpid));
   rlimit given{}, found{};
   if (wanted != nullptr) given = *wanted;
@@ -31,7 +30,7 @@ int change_limit(pid_t process, int resource, const rlimit* wanted, rlimit* befo
   if (of_this) musubi::image::show_users_limit(resource, found);
   if (of_this && wanted != nullptr) musubi::image::note_users_limit(resource, given);
   if (before != nullptr) *before = found;
-  if (of_job && process == 0 && wanted != nullptr) {
+  if (job != nullptr && process == 0 && wanted != nullptr) {
     job->attributes.spread(Attributes::Change::limit, resource,
                            {reinterpret_cast<const char*>(&given), sizeof given});
   }

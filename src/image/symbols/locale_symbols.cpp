@@ -16,8 +16,8 @@ constinit Next<locale_t (*)(locale_t)> next_copy("duplocale");
 constinit Next<void (*)(locale_t)> next_free("freelocale");
 
 Locales* locales() {
-  Job* const job = musubi::image::current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? &job->locales : nullptr;
+  Job* const job = musubi::image::job_of_ranks();
+  return job != nullptr ? &job->locales : nullptr;
 }
 
 }  // namespace

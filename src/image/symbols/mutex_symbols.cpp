@@ -56,9 +56,8 @@ int type_of(const pthread_mutex_t* mutex) {
 
 // A lock of the job although its memory is this rank's (library_locks.h).
 bool is_lock_of_library(const void* mutex) {
-  const musubi::image::Job* const job = musubi::image::current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 &&
-         job->library_locks.contains(mutex);
+  const musubi::image::Job* const job = musubi::image::job_of_ranks();
+  return job != nullptr && job->library_locks.contains(mutex);
 }
 
 bool knows_owner(const pthread_mutex_t* mutex) {

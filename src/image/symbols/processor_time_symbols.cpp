@@ -11,8 +11,8 @@
 
 namespace {
 
-using musubi::image::current_job;
 using musubi::image::Job;
+using musubi::image::job_of_ranks;
 using musubi::image::Next;
 using musubi::image::ProcessorTimes;
 
@@ -22,8 +22,8 @@ constinit Next<int (*)(int, rusage*)> next_getrusage("getrusage");
 
 // Null while the process is all there is.
 ProcessorTimes* times_of_job() noexcept {
-  Job* const job = current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? &job->processor_times : nullptr;
+  Job* const job = job_of_ranks();
+  return job != nullptr ? &job->processor_times : nullptr;
 }
 
 clock_t ticks(const timeval& time) noexcept {

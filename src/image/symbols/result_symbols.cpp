@@ -26,8 +26,7 @@ using musubi::heap::process_heap;
 using musubi::image::Next;
 
 bool shares_results() {
-  const musubi::image::Job* const job = musubi::image::current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1;
+  return musubi::image::job_of_ranks() != nullptr;
 }
 
 // Memory of one function. Its callers take turns, as they do natively.

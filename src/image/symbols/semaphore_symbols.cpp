@@ -21,6 +21,7 @@ using musubi::image::give_back_plain;
 using musubi::image::has_passed;
 using musubi::image::is_moment;
 using musubi::image::Job;
+using musubi::image::job_of_ranks;
 using musubi::image::job_that_shares;
 using musubi::image::Next;
 using musubi::image::SharedWord;
@@ -77,12 +78,6 @@ int wait_for(sem_t* semaphore, clockid_t clock, const timespec* moment) {
     backoff.pause();
   }
   return 0;
-}
-
-// Null where the C library's own semaphores with names serve.
-Job* job_of_ranks() {
-  Job* const job = musubi::image::current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
 }
 
 }  // namespace

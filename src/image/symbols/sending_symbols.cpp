@@ -25,11 +25,8 @@ constinit Next<int (*)(pid_t, pid_t, int)> next_thread_kill("tgkill");
 }  // namespace
 
 Job* job_addressed_by(pid_t process) noexcept {
-  Job* const job = current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 &&
-                 process == job->attributes.process_ids().process
-             ? job
-             : nullptr;
+  Job* const job = job_of_ranks();
+  return job != nullptr && process == job->attributes.process_ids().process ? job : nullptr;
 }
 
 }  // namespace musubi::image

@@ -69,10 +69,8 @@ int set_action_everywhere(UserSignals& signals, int signal, const struct sigacti
   if (result != 0) return result;
   if (old != nullptr) *old = before;
   // A handler that installs itself again is the usual case.
-  Job* const job = current_job();
-  if (job != nullptr && job->program_runs && job->runtime.ranks() > 1 && !is_same(wanted, before)) {
-    job->signals.spread(signal, wanted);
-  }
+  Job* const job = job_of_ranks();
+  if (job != nullptr && !is_same(wanted, before)) job->signals.spread(signal, wanted);
   return 0;
 }
 

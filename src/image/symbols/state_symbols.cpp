@@ -15,12 +15,8 @@
 namespace {
 
 using musubi::image::Job;
+using musubi::image::job_of_ranks;
 using musubi::image::Next;
-
-Job* job_with_state() {
-  Job* const job = musubi::image::current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
-}
 
 // States of random() that the program has given. Other ranks ask rank 0 for numbers, on a thread that must
 // not meet shared memory: so the C library works on copies.
@@ -62,7 +58,7 @@ MUSUBI_EXPORT char* wrapped_strtok(char* text, const char* delimiters) __asm__("
 char* wrapped_strtok(char* text, const char* delimiters) {
   namespace job_words = musubi::image::job_words;
   static constinit Next<char* (*)(char*, const char*)> next("strtok");
-  Job* const job = job_with_state();
+  Job* const job = job_of_ranks();
   if (job == nullptr || !musubi::heap::process_heap.serves(MUSUBI_CALLER))
     return next.get()(text, delimiters);
   musubi::runtime::Words& words = job->runtime.words();
@@ -75,12 +71,12 @@ char* wrapped_strtok(char* text, const char* delimiters) {
 MUSUBI_EXPORT char* wrapped_initstate(unsigned seed, char* state, std::size_t bytes) __asm__("initstate");
 char* wrapped_initstate(unsigned seed, char* state, std::size_t bytes) {
   static constinit Next<char* (*)(unsigned, char*, std::size_t)> next("initstate");
-  if (job_with_state() == nullptr) return next.get()(seed, state, bytes);
+  if (job_of_ranks() == nullptr) return next.get()(seed, state, bytes);
   return states_of_random().original_of(next.get()(seed, states_of_random().copy_of(state, bytes), bytes));
 }
 MUSUBI_EXPORT char* wrapped_setstate(char* state) __asm__("setstate");
 char* wrapped_setstate(char* state) {
   static constinit Next<char* (*)(char*)> next("setstate");
-  if (job_with_state() == nullptr) return next.get()(state);
+  if (job_of_ranks() == nullptr) return next.get()(state);
   return states_of_random().original_of(next.get()(states_of_random().known_copy_of(state)));
 }

@@ -16,6 +16,7 @@ namespace {
 using musubi::image::current_job;
 using musubi::image::Job;
 using musubi::image::job_of_memory;
+using musubi::image::job_of_ranks;
 using musubi::image::KernelAccess;
 using musubi::image::next_definition;
 
@@ -47,8 +48,8 @@ char* without_shared(char* buffer) {
 int set_buffer(std::FILE* stream, char* buffer, int mode, std::size_t bytes) {
   using SetBuffer = int (*)(std::FILE*, char*, int, std::size_t);
   static const auto next = reinterpret_cast<SetBuffer>(next_definition("setvbuf"));
-  Job* const job = current_job();
-  if (job != nullptr && job->program_runs && job->runtime.ranks() > 1 && job->streams.is_foreign(stream)) {
+  Job* const job = job_of_ranks();
+  if (job != nullptr && job->streams.is_foreign(stream)) {
     using musubi::image::Streams;
     return job->streams.operate(stream, Streams::Operation::buffer, static_cast<std::int64_t>(bytes), mode) ==
                    0

@@ -32,15 +32,9 @@ constinit Next<int (*)(pthread_t, const char*)> next_set_name("pthread_setname_n
 constinit Next<int (*)(pthread_t, pthread_attr_t*)> next_get_attributes("pthread_getattr_np");
 constinit Next<int (*)(pthread_t, clockid_t*)> next_get_clock("pthread_getcpuclockid");
 
-// Null while each process has its own threads.
-Job* job_with_threads() noexcept {
-  Job* const job = current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
-}
-
 // Joined by the C library: the thread's stack is free.
 int after_join(int error, pthread_t thread) {
-  if (error == 0 && job_with_threads() != nullptr) note_joined(thread);
+  if (error == 0 && job_of_ranks() != nullptr) note_joined(thread);
   return error;
 }
 
@@ -65,7 +59,7 @@ int join_by_clock(pthread_t thread, void** result, clockid_t clock, const timesp
 }  // namespace
 
 Job* job_of_foreign(pthread_t thread) noexcept {
-  Job* const job = job_with_threads();
+  Job* const job = job_of_ranks();
   return job != nullptr && job->threads.is_elsewhere(thread) ? job : nullptr;
 }
 
@@ -95,7 +89,7 @@ MUSUBI_EXPORT int pthread_clockjoin_np(pthread_t thread, void** result, clockid_
 MUSUBI_EXPORT int pthread_detach(pthread_t thread) noexcept {
   if (job_of_foreign(thread) != nullptr) return make(call_of(Function::detach, thread));
   const int error = next_detach.get()(thread);
-  if (error == 0 && job_with_threads() != nullptr) note_detached(thread);
+  if (error == 0 && job_of_ranks() != nullptr) note_detached(thread);
   return error;
 }
 
@@ -120,7 +114,7 @@ MUSUBI_EXPORT int pthread_kill(pthread_t thread, int signal) noexcept {
 }
 // It would end a thread in the middle of the runtime.
 MUSUBI_EXPORT int pthread_setcanceltype(int type, int* before) {
-  if (type == PTHREAD_CANCEL_ASYNCHRONOUS && job_with_threads() != nullptr) {
+  if (type == PTHREAD_CANCEL_ASYNCHRONOUS && job_of_ranks() != nullptr) {
     report_refused_call(
         "PTHREAD_CANCEL_ASYNCHRONOUS was refused: a thread ends where it calls a function that is "
         "a point of cancellation",

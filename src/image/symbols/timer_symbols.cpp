@@ -10,8 +10,8 @@
 
 namespace {
 
-using musubi::image::current_job;
 using musubi::image::Job;
+using musubi::image::job_of_ranks;
 using musubi::image::Next;
 using musubi::image::Timers;
 
@@ -24,8 +24,8 @@ constinit Next<int (*)(timer_t)> next_overrun("timer_getoverrun"), next_remove("
 
 // Null while timers are those of the process alone.
 Timers* timers_of_job() noexcept {
-  Job* const job = current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? &job->timers : nullptr;
+  Job* const job = job_of_ranks();
+  return job != nullptr ? &job->timers : nullptr;
 }
 
 // The program's structures may lie in shared memory, which the kernel cannot open: copies.

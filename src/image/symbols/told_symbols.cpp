@@ -11,11 +11,6 @@
 namespace musubi::image {
 namespace {
 
-Job* job_to_tell() {
-  Job* const job = current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
-}
-
 // Tells the others when the call here is over.
 class Told {
  public:
@@ -23,7 +18,7 @@ class Told {
   explicit Told(const char* name, Arguments... arguments) : call_{name, {to_word(arguments)...}} {}
   Told(const Told&) = delete;
   ~Told() {
-    if (Job* const job = job_to_tell()) job->attributes.spread(call_);
+    if (Job* const job = job_of_ranks()) job->attributes.spread(call_);
   }
 
  private:
@@ -34,7 +29,7 @@ class Told {
 template <class Result>
 class FirstRank {
  public:
-  explicit FirstRank(const char* name) : name_(name), job_(job_to_tell()) {}
+  explicit FirstRank(const char* name) : name_(name), job_(job_of_ranks()) {}
   explicit operator bool() const { return job_ != nullptr && !job_->is_first_rank(); }
   template <class... Arguments>
   Result operator()(Arguments... arguments) const {

@@ -9,22 +9,16 @@
 
 namespace {
 
-using musubi::image::current_job;
 using musubi::image::Job;
+using musubi::image::job_of_ranks;
 using musubi::image::Next;
 
 constinit Next<pid_t (*)(pid_t, int*, int, struct rusage*)> next_wait4("wait4");
 constinit Next<int (*)(idtype_t, id_t, siginfo_t*, int)> next_waitid("waitid");
 
-// Null while children are those of the process alone.
-Job* job_with_children() {
-  Job* const job = current_job();
-  return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;
-}
-
 // The program's results may lie in shared memory, which the kernel cannot open: copies.
 pid_t wait_for(pid_t process, int* status, int options, struct rusage* usage) {
-  Job* const job = job_with_children();
+  Job* const job = job_of_ranks();
   int found_status = 0;
   struct rusage found_usage {};
   const pid_t found = job == nullptr || !job->children.may_be_elsewhere(process)
@@ -57,7 +51,7 @@ pid_t wrapped_waitpid(pid_t process, int* status, int options) {
 MUSUBI_EXPORT int wrapped_waitid(idtype_t type, id_t id, siginfo_t* information,
                                  int options) __asm__("waitid");
 int wrapped_waitid(idtype_t type, id_t id, siginfo_t* information, int options) {
-  Job* const job = job_with_children();
+  Job* const job = job_of_ranks();
   const pid_t process = type == P_PID ? static_cast<pid_t>(id) : -1;
   siginfo_t found{};
   const int result =
