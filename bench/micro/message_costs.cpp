@@ -9,7 +9,6 @@
 
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +23,7 @@
 #include "os/tcp.h"
 #include "round_trips.h"
 #include "rows.h"
+#include "two_ranks.h"
 
 namespace musubi::bench {
 namespace {
@@ -97,26 +97,14 @@ class UnixJob final : public Job {
 class NetworkJob final : public Job {
  public:
   NetworkJob(Kind kind, WaitingPolicy policy) {
-    std::barrier meeting(2);
-    std::vector<std::string> blobs(2);
-    const auto open = [&](std::uint32_t rank) {
-      const Exchange exchange = [&](std::string_view blob) -> Result<std::vector<std::string>> {
-        blobs[rank] = blob;
-        meeting.arrive_and_wait();
-        auto all = blobs;
-        meeting.arrive_and_wait();
-        return all;
-      };
-      OneRank& own = ranks_[rank];
+    open_two_ranks([&](Rank rank, const Exchange& exchange) {
+      OneRank& own = ranks_[rank.value];
       own.memory = std::move(os::Mapping::anywhere(region_bytes, os::Protection::read_write)).value();
       const RegionMemory memory{region, own.memory.data(), region_bytes};
-      own.transport = open_transport(kind, Rank{rank}, memory, exchange);
+      own.transport = open_transport(kind, rank, memory, exchange);
       own.fabric =
           std::make_unique<ActiveMessages>(*own.transport, std::span(&memory, 1), own.counters, policy);
-    };
-    std::thread other([&] { open(1); });
-    open(0);
-    other.join();
+    });
   }
   Fabric& fabric(Rank rank) override { return *ranks_[rank.value].fabric; }
   std::byte* memory(Rank rank) override { return ranks_[rank.value].memory.data(); }

@@ -1,10 +1,10 @@
 // What checks and ciphers between ranks cost (fabric/seal): the same gets and puts between two ranks of this
-// process over TCP, by turns without a check, with sums, and with each cipher. For each: the median time of
-// one, the processor's time of both ranks, and the bytes that cross the network. Usage: seal_costs [rounds]
+// process over TCP, in alternation without a check, with sums, and with each cipher. For each: the median
+// time of one, the processor's time of both ranks, and the bytes that cross the network. Usage: seal_costs
+// [rounds]
 
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +20,7 @@
 #include "fabric/tcp/tcp.h"
 #include "moves.h"
 #include "rows.h"
+#include "two_ranks.h"
 
 namespace musubi::bench {
 namespace {
@@ -63,31 +64,19 @@ struct Kind {
 class Pair {
  public:
   explicit Pair(const Kind& kind) {
-    std::barrier meeting(2);
-    std::vector<std::string> blobs(2);
-    const auto open = [&](std::uint32_t rank) {
-      const Exchange exchange = [&](std::string_view blob) -> Result<std::vector<std::string>> {
-        blobs[rank] = blob;
-        meeting.arrive_and_wait();
-        auto all = blobs;
-        meeting.arrive_and_wait();
-        return all;
-      };
-      OneRank& own = ranks_[rank];
+    open_two_ranks([&](Rank rank, const Exchange& exchange) {
+      OneRank& own = ranks_[rank.value];
       own.memory = std::move(os::Mapping::anywhere(region_bytes, os::Protection::read_write)).value();
       TcpOptions options;
       options.network = "127.0.0.1";
       own.counted =
-          std::make_unique<CountedTransport>(std::move(open_tcp(Rank{rank}, 2, options, exchange)).value());
+          std::make_unique<CountedTransport>(std::move(open_tcp(rank, 2, options, exchange)).value());
       if (kind.is_sealed) own.sealed = std::make_unique<SealedTransport>(*own.counted, kind.cipher, secret);
       Transport& top = kind.is_sealed ? static_cast<Transport&>(*own.sealed) : *own.counted;
       const RegionMemory memory{region, own.memory.data(), region_bytes};
       own.fabric =
           std::make_unique<ActiveMessages>(top, std::span(&memory, 1), own.counters, WaitingPolicy{});
-    };
-    std::thread other([&] { open(1); });
-    open(0);
-    other.join();
+    });
     std::memset(ranks_[1].memory.data(), 1, region_bytes);
     service_ = std::thread([this] {
       while (!stop_.load()) {
