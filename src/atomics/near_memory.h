@@ -19,7 +19,7 @@ class FreeMemory {
   // In whole pages, ascending.
   const std::vector<AddressRange>& gaps() const noexcept { return gaps_; }
   // Maps `bytes` bytes (rounded up to pages), readable and writable, of which every byte is less than `reach`
-  // away from every byte of `code`. Below the code if possible, so that the heap behind it can grow.
+  // away from every byte of `code`. Below the code if possible, so that the heap above it can grow.
   Result<std::uint8_t*> map_near(AddressRange code, std::size_t bytes, std::size_t reach);
   // The caller has mapped this.
   void take(AddressRange range);

@@ -119,14 +119,13 @@ void end_child(Job& job, pid_t child) {
 void tell_of_work(const ChildLink& link) {
   if (link.tries_exec.load()) return;
   report_refused_call(
-      "a process made by fork() beside other threads has ended without exec: what they wrote since may "
-      "have "
-      "shown in its memory",
+      "a process made by fork() while other threads ran has ended without exec: what they wrote since may "
+      "have shown in its memory",
       "fork outside of parallel regions and without other threads, or call exec at once");
 }
 
 // Until the child needs this memory no more.
-void serve(Job& job, ChildLink& link, bool beside_others) {
+void serve(Job& job, ChildLink& link, bool others_run) {
   const auto limit = Clock::now() + job.runtime.settings().fork_timeout;
   while (true) {
     switch (link.wait(look_again)) {
@@ -134,7 +133,7 @@ void serve(Job& job, ChildLink& link, bool beside_others) {
         answer(job, link);
         break;
       case ChildLink::Event::ended:
-        return beside_others ? tell_of_work(link) : void();
+        return others_run ? tell_of_work(link) : void();
       case ChildLink::Event::nothing:
         if (!is_running(link.child)) return;
         if (Clock::now() > limit) return end_child(job, link.child);
@@ -157,7 +156,7 @@ void note_stack(Job& job, CallerState& caller, const void* frame) {
 
 pid_t wait_for_fork(Job& job, ChildLink& link) {
   int error = 0;
-  const bool beside_others = job.runtime.ranks() > 1 && (omp::is_region_open() || has_program_threads());
+  const bool others_run = job.runtime.ranks() > 1 && (omp::is_region_open() || has_program_threads());
   {
     const SignalsHeldBack held_back;
     pthread_t thread;
@@ -166,7 +165,7 @@ pid_t wait_for_fork(Job& job, ChildLink& link) {
   }
   if (error == 0) error = link.child < 0 ? link.error : 0;
   const pid_t child = link.child;
-  if (error == 0) serve(job, link, beside_others);
+  if (error == 0) serve(job, link, others_run);
   link.drop();
   if (error == 0) return child;
   errno = error;

@@ -21,7 +21,7 @@ enum class LockUnit : std::uint8_t {
   word = 2,
   nest_lock = 4,
   mutex = 5,
-  waiting_writer = 8 | 5,  // besides a mutex at the same place
+  waiting_writer = 8 | 5,  // another lock than the mutex at the same place
 };
 constexpr unsigned shift_of(LockUnit unit) {
   return static_cast<unsigned>(unit) & 7;

@@ -1,4 +1,4 @@
-// What a new thread has from the one that makes it, besides how it computes (floating_point.h).
+// What a new thread has from the one that makes it, except how it computes (floating_point.h).
 #pragma once
 
 #include <sched.h>

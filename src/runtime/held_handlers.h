@@ -45,7 +45,7 @@ class HandlersPostponed {
   static constinit thread_local Postponed postponed_;
 };
 
-// Besides, for as long as a thread may wait: the kernel gives signals of the process to threads that take
+// In addition, for as long as a thread may wait: the kernel gives signals of the process to threads that take
 // them at once. Costs nothing in a program without handlers, and two system calls in others.
 class HandlersHeldBack {
  public:

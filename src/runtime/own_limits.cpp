@@ -12,7 +12,7 @@
 namespace musubi::runtime {
 namespace {
 
-// Of a rank, besides what it shares: program, libraries, private memory.
+// Of a rank, without what it shares: program, libraries, private memory.
 constexpr std::uint64_t own_bytes = std::uint64_t{1} << 30;
 // Memory files of peers, and connections to them; and what every process of the runtime has open.
 constexpr std::uint64_t files_per_rank = 7, files_of_runtime = 64;

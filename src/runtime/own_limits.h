@@ -12,7 +12,7 @@ namespace musubi::runtime {
 // says which, and what to do.
 Result<void> fits_limits(const Reservation& reservation);
 
-// Lets the process open what a rank of so many needs besides the user's number, up to the hard limit.
+// Raises the soft limit of open files by what a rank of so many needs itself, up to the hard limit.
 void raise_open_files(std::uint32_t ranks);
 
 }  // namespace musubi::runtime

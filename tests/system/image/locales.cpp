@@ -99,7 +99,7 @@ static bool converts(iconv_t conversion) {
   return iconv(conversion, &in, &in_left, &out, &out_left) == 0 && std::strcmp(utf, "\xc3\xa4") == 0;
 }
 
-// Each thread its own of main's, then one made and used by turns; a closed one's memory is used again.
+// Each thread its own of main's, then one made and used in alternation; a closed one's memory is used again.
 static void share_conversions() {
   for (int round = 0; round < 3; ++round) {
     const iconv_t made = iconv_open("UTF-8", "ISO-8859-1");
