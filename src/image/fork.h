@@ -8,17 +8,17 @@
 
 namespace musubi::image {
 
-// As fork(2). The calling thread of the parent goes on when the child has started another program or ended. A
-// child that does neither in time is ended with a line. REQUIRES: the process is a rank.
+// As fork(2). The calling thread of the parent continues after the child has called exec or ended. A child
+// that does neither in time is killed, with a message. REQUIRES: the process is a rank.
 pid_t fork_rank(Job& job) noexcept;
 
 // Arranges that no child, however made, acts as the rank. Once, by join_job.
 void prepare_for_children() noexcept;
 
-// The job whose memory this process sees: that of current_job(), and in a child of a rank the parent's.
-// Any thread, signal-safe.
+// The job whose memory this process sees: current_job(), or the parent's job in a child of a rank. Any
+// thread, signal-safe.
 Job* job_of_memory() noexcept;
-// Whether this is such a child: it has one thread, and the memory to itself.
+// Whether this is such a child: it has one thread, and private memory.
 inline bool is_child_of_rank() noexcept {
   return current_job() == nullptr && job_of_memory() != nullptr;
 }

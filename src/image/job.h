@@ -1,6 +1,6 @@
-// This process's part in the job: the runtime and what the image hangs on it. Made once, before the program's
-// own constructors; never destroyed, because destructors of the program may still use the heap when
-// everything else ends.
+// This process's part in the job: the runtime and the state that the image adds to it. Made once, before the
+// program's own constructors; never destroyed, because destructors of the program may use the heap to the
+// very end.
 #pragma once
 
 #include <sys/types.h>
@@ -62,24 +62,24 @@ struct Job {
   LibraryChoice choice;
   LibraryLocks library_locks;
   ProgramArguments arguments;
-  // From here on static data is shared: constructors of the program and its libraries run behind that.
+  // True once static data is shared: then constructors of the program and its libraries run.
   bool program_runs = false;
-  std::atomic<pid_t> main_thread{0};  // the kernel's id of the one that runs main, or stands for the rank
+  std::atomic<pid_t> main_thread{0};  // kernel's id of the thread that runs main, or represents the rank
 
   bool is_first_rank() const noexcept { return runtime.self() == Rank{0}; }
 };
 
 // Runs the constructors of private libraries, joins the job, reserves the shared space and shares the heap.
-// Ends the process with one line when that fails. Collective. Called once, by the initial thread, before the
-// constructors of the program and of shared libraries.
+// Ends the process with a one-line message on failure. Collective. Called once, by the initial thread, before
+// the constructors of the program and of shared libraries.
 Job& join_job(const ProgramArguments& arguments);
 
 // The job of this process; null before join_job, in a process that is no rank, and in a forked child of a
 // rank. Any thread, signal-safe.
 Job* current_job() noexcept;
 
-// The same while the program runs over several ranks; else null: what the process has for itself is all there
-// is. Any thread, signal-safe.
+// current_job() while the program runs over several ranks; otherwise null: the state of this process is
+// complete. Any thread, signal-safe.
 inline Job* job_of_ranks() noexcept {
   Job* const job = current_job();
   return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;

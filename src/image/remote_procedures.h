@@ -1,4 +1,4 @@
-// Numbers of the procedures that this layer serves at other ranks (runtime/remote_calls.h).
+// Numbers of the procedures that this layer serves for other ranks (runtime/remote_calls.h).
 #pragma once
 
 #include "runtime/remote_calls.h"
