@@ -75,7 +75,7 @@ void set_limit(int resource, const std::string& text) {
   note_users_limit(resource, limit);
 }
 
-// The words and the name, as text; sizeof call leaves out the name.
+// The call as text: the struct, whose name pointer means nothing to other ranks, then the name.
 std::string text_of(const Attributes::Call& call) {
   return std::string(reinterpret_cast<const char*>(&call), sizeof call) + call.name;
 }

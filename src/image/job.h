@@ -78,8 +78,8 @@ Job& join_job(const ProgramArguments& arguments);
 // rank. Any thread, signal-safe.
 Job* current_job() noexcept;
 
-// current_job() while the program runs over several ranks; otherwise null: the state of this process is
-// complete. Any thread, signal-safe.
+// current_job() while the program runs over several ranks; otherwise null, because this process
+// is the whole program. Any thread, signal-safe.
 inline Job* job_of_ranks() noexcept {
   Job* const job = current_job();
   return job != nullptr && job->program_runs && job->runtime.ranks() > 1 ? job : nullptr;

@@ -13,7 +13,7 @@ Task<bool> Background::begin(Stand::Barrier worst) {
   co_return true;
 }
 
-// Of all policies; under the first policy, in order.
+// Whether the rank's barrier has released the writes under all policies, those under the first one in order.
 Task<bool> Background::has_released_at_barrier() {
   if (!stand_.has_released_at_barrier()) co_return false;
   co_return co_await ordering_.has_released_at_barrier();

@@ -1,6 +1,6 @@
 // The clocks of the job, which releases raise and acquires read: words distributed over the ranks. A release
-// and the acquires that must see it name the same channel, which identifies the event that announces the end
-// of the release.
+// and the acquires that must see it name the same channel: the number of the word or event by which other
+// ranks learn that the release is over.
 #pragma once
 
 #include <array>

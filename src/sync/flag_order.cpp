@@ -125,8 +125,8 @@ Task<> FlagOrder::release_announced(bool siblings) {
   note_end();
 }
 
-// REQUIRES: change_gate_ is held. A guest is either seen here, or its request, answered later, ends this.
-// Without a background no thread would answer.
+// REQUIRES: change_gate_ is held. A guest is either seen here, or its request, answered later, ends the lone
+// state. Without a background no thread would answer.
 void FlagOrder::be_alone_if_possible() noexcept {
   const bool has_guests = word(guests).load() != guests_before_barrier_.load() &&
                           !hooks_.injected(InjectedBug::alone_beside_guests);
@@ -193,7 +193,7 @@ Task<> FlagOrder::hand_over(Task<> unlock, bool siblings) {
 }
 
 // Ordered as an atomic instruction of a processor: a thread that sees the operation sees all earlier writes
-// of this thread, which in turn sees all writes made before the value that it finds. Concurrent writes of
+// of this rank, which in turn sees all writes made before the value that it finds. Concurrent writes of
 // sibling threads may be published with the block, so a release follows. Only an operation followed by a
 // release is announced as one: otherwise its end would be taken for the end of that release.
 Task<> FlagOrder::modify(BlockId block, coherence::Modification& modification, bool siblings) {

@@ -9,7 +9,7 @@
 #include "image/symbols/exported.h"
 #include "image/symbols/next_function.h"
 
-// Names of their own spare the wrappers the headers' exact declarations.
+// The wrappers have names of their own, so that they need not repeat the headers' exact declarations.
 MUSUBI_EXPORT [[noreturn]] void wrapped_verr(int status, const char* format,
                                              va_list arguments) __asm__("verr");
 void wrapped_verr(int status, const char* format, va_list arguments) {

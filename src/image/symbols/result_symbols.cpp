@@ -79,7 +79,7 @@ Entry* kept_entry(Room& room, Find find) {
 
 }  // namespace
 
-// Names of their own spare the wrappers the headers' exact declarations.
+// The wrappers have names of their own, so that they need not repeat the headers' exact declarations.
 #define MUSUBI_RESULT(result, name, parameters)                  \
   MUSUBI_EXPORT result wrapped_##name parameters __asm__(#name); \
   result wrapped_##name parameters
