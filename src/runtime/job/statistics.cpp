@@ -13,8 +13,8 @@ bool Statistics::is_asked() const noexcept {
 }
 
 // The counters are passed in the words after the team words: rank 0 reads them with one-sided loads, while
-// the other ranks wait for it. No barrier here carries news that a rank would have to fetch from one that has
-// left.
+// the other ranks wait for it. No barrier here announces changes that a rank would have to fetch from one
+// that has left.
 void Statistics::report() {
   if (!reports()) return;
   races_.tell();
