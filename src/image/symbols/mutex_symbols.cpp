@@ -111,7 +111,7 @@ MUSUBI_EXPORT int pthread_mutex_init(pthread_mutex_t* mutex, const pthread_mutex
 }
 
 MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
-  if (is_of_parent(mutex)) return 0;  // has one thread
+  if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (is_lock_of_library(mutex)) {
     musubi::omp::note_stack(__builtin_frame_address(0));
     musubi::omp::critical_begin(mutex);
@@ -128,14 +128,14 @@ MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
 }
 
 MUSUBI_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
-  if (is_of_parent(mutex)) return 0;  // has one thread
+  if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (job_that_shares(mutex) == nullptr) return take_plain(mutex, mark_as_shared, next_trylock.get());
   musubi::omp::note_stack(__builtin_frame_address(0));
   return try_shared(mutex, EBUSY);
 }
 
 MUSUBI_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* moment) noexcept {
-  if (is_of_parent(mutex)) return 0;  // has one thread
+  if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (job_that_shares(mutex) == nullptr)
     return take_plain(mutex, mark_as_shared, next_timedlock.get(), moment);
   musubi::omp::note_stack(__builtin_frame_address(0));
@@ -144,7 +144,7 @@ MUSUBI_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec
 
 MUSUBI_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
                                           const timespec* moment) noexcept {
-  if (is_of_parent(mutex)) return 0;  // has one thread
+  if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (job_that_shares(mutex) == nullptr) {
     return take_plain(mutex, mark_as_shared, next_clocklock.get(), clock, moment);
   }
@@ -154,7 +154,7 @@ MUSUBI_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t cloc
 }
 
 MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
-  if (is_of_parent(mutex)) return 0;  // has one thread
+  if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (is_lock_of_library(mutex)) {
     musubi::omp::note_stack(__builtin_frame_address(0));
     musubi::omp::critical_end(mutex);
@@ -172,7 +172,7 @@ MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
 }
 
 MUSUBI_EXPORT int pthread_mutex_destroy(pthread_mutex_t* mutex) noexcept {
-  if (is_of_parent(mutex)) return 0;  // has one thread
+  if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (job_that_shares(mutex) == nullptr) return next_destroy.get()(mutex);
   return 0;  // no state to free
 }

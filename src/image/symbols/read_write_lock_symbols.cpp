@@ -143,7 +143,7 @@ int take_until(pthread_rwlock_t* lock, int (ReadWriteLock::*try_to_take)() const
 
 #define MUSUBI_TAKE(name, take)                                                                       \
   MUSUBI_EXPORT int pthread_rwlock_##name(pthread_rwlock_t* lock) noexcept {                          \
-    if (is_of_parent(lock)) return 0; /* of one thread */                                             \
+    if (is_of_parent(lock)) return 0; /* a forked child has one thread */                             \
     if (job_that_shares(lock) == nullptr) return take_plain(lock, mark_as_shared, next_##name.get()); \
     musubi::omp::note_stack(__builtin_frame_address(0));                                              \
     return take;                                                                                      \
@@ -157,7 +157,7 @@ MUSUBI_TAKE(trywrlock, ReadWriteLock(lock).try_write() == 0 ? 0 : EBUSY)
 
 #define MUSUBI_TAKE_UNTIL(name, try_to_take)                                                              \
   MUSUBI_EXPORT int pthread_rwlock_timed##name(pthread_rwlock_t* lock, const timespec* moment) noexcept { \
-    if (is_of_parent(lock)) return 0; /* of one thread */                                                 \
+    if (is_of_parent(lock)) return 0; /* a forked child has one thread */                                 \
     if (job_that_shares(lock) == nullptr)                                                                 \
       return take_plain(lock, mark_as_shared, next_timed##name.get(), moment);                            \
     musubi::omp::note_stack(__builtin_frame_address(0));                                                  \
@@ -165,7 +165,7 @@ MUSUBI_TAKE(trywrlock, ReadWriteLock(lock).try_write() == 0 ? 0 : EBUSY)
   }                                                                                                       \
   MUSUBI_EXPORT int pthread_rwlock_clock##name(pthread_rwlock_t* lock, clockid_t clock,                   \
                                                const timespec* moment) noexcept {                         \
-    if (is_of_parent(lock)) return 0; /* of one thread */                                                 \
+    if (is_of_parent(lock)) return 0; /* a forked child has one thread */                                 \
     if (job_that_shares(lock) == nullptr)                                                                 \
       return take_plain(lock, mark_as_shared, next_clock##name.get(), clock, moment);                     \
     musubi::omp::note_stack(__builtin_frame_address(0));                                                  \
@@ -176,7 +176,7 @@ MUSUBI_TAKE_UNTIL(wrlock, try_write)
 #undef MUSUBI_TAKE_UNTIL
 
 MUSUBI_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
-  if (is_of_parent(lock)) return 0;  // has one thread
+  if (is_of_parent(lock)) return 0;  // a forked child has one thread
   if (job_that_shares(lock) == nullptr) return give_back_plain(lock, mark_as_shared, next_rwunlock.get());
   musubi::omp::note_stack(__builtin_frame_address(0));
   ReadWriteLock(lock).unlock();
@@ -184,7 +184,7 @@ MUSUBI_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
 }
 
 MUSUBI_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
-  if (is_of_parent(lock)) return 0;  // has one thread
+  if (is_of_parent(lock)) return 0;  // a forked child has one thread
   if (job_that_shares(lock) == nullptr) return next_rwdestroy.get()(lock);
   return 0;  // no state to free
 }
