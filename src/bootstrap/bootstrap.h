@@ -50,7 +50,7 @@ class Bootstrap {
   // return.
   virtual Result<std::vector<std::string>> all_gather(std::string_view blob) = 0;
 
-  // Where this rank's threads record what they wait for, for the launcher to read; null if it does not read.
+  // Where this rank's threads record their waits, for the launcher to read; null if it does not read.
   virtual trace::WaitBoard* wait_board() noexcept { return nullptr; }
 
   // Where threads record events, for the launcher to write; empty if there is no trace.

@@ -1,11 +1,12 @@
 // A transport over connected stream sockets, two per pair of ranks: each rank asks on one and replies on the
 // other. They are given at the start, or made by a joiner on first use.
 //
-// Sets of sockets (epoll): `arrivals_` tells poll() what to receive. Each of the two sleepers has its own
-// set, which reports each arrival once. A request is reported to the waiter if it sleeps, otherwise to the
-// service thread: `requests_` is in the service thread's set, but disabled while a thread polls for requests.
-// `openings_` tells which lanes take bytes again. The sets of both sleepers contain it, the joiner, and the
-// timers, which poll for silent peers and for peers with one ended connection (peer_life.h).
+// Sets of sockets (epoll): `arrivals_` holds the sockets that poll() may read. Each of the two sleepers has
+// its own set, which reports each arrival once. A request is reported to the waiter if it sleeps, otherwise
+// to the service thread: `requests_` is in the service thread's set, but disabled while a thread polls for
+// requests. `openings_` tells which lanes take bytes again. The sets of both sleepers contain it, the joiner,
+// and the timers, which trigger checks for silent peers and for peers with one ended connection
+// (peer_life.h).
 #pragma once
 
 #include <atomic>
