@@ -43,7 +43,7 @@ class Verdict {
   void joined(Rank rank);
   // `status` below 0: the exit status of the process, which has become another program.
   void finished(Rank rank, int status);
-  // A reason that begins with "rank N" is reported unchanged, any other one as the reason of this rank. The
+  // A reason that begins with "rank N" is reported unchanged, any other as the reason of this rank. The
   // host is added after each "rank N" in it.
   void aborted(Rank rank, int process_id, int status, std::string_view reason);
   void ended(Rank rank, int process_id, Ending ending);

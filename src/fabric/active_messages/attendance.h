@@ -24,7 +24,7 @@ class Attendance {
   }
 
  private:
-  // One thread at a time tells the transport. A thread that finds another one telling leaves the change to
+  // One thread at a time tells the transport. A thread that finds another thread telling leaves the change to
   // it, which checks again afterwards.
   void tell() noexcept {
     bool looks;

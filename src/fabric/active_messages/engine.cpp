@@ -104,8 +104,8 @@ void ActiveMessages::listen(MessageKind kind, Listener* listener) noexcept {
   server_.listen(kind, listener);
 }
 
-// A thread that finds another one receiving, and may not poll again, leaves its arrivals to that one: it sets
-// `look_again_`, then retries once; the other one clears `receiving_`, then reads `look_again_`.
+// A thread that finds another thread receiving, and may not poll again, leaves its arrivals to it: it sets
+// `look_again_`, then retries once; the other thread clears `receiving_`, then reads `look_again_`.
 bool ActiveMessages::progress(Caller caller) noexcept {
   bool any = outbox_.flush();
   for (unsigned round = 0;; ++round) {

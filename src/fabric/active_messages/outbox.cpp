@@ -102,8 +102,8 @@ void Outbox::writable(Rank peer) noexcept {
   flush(peer);
 }
 
-// A thread that finds another one sending leaves its entries to it: the sender clears `sending`, then looks
-// at `waiting`; the other thread pushes, then exchanges `sending`.
+// A thread that finds another thread sending leaves its entries to it: the sender clears `sending`, then
+// looks at `waiting`; the other thread pushes, then exchanges `sending`.
 void Outbox::flush(Rank peer) noexcept {
   Target& target = targets_[peer.value];
   for (bool more = true; more && !target.is_full();) {

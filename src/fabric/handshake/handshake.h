@@ -31,7 +31,7 @@ struct Hello {
   std::uint32_t version = protocol_version;
   std::uint32_t ranks = 0;
   std::uint32_t from = 0, to = 0;
-  std::uint32_t attempt = 0, unused = 0;  // the number of this rank's attempts to ask that one: 1, 2, ...
+  std::uint32_t attempt = 0, unused = 0;  // number of the asking rank's attempt: 1, 2, ...
   Build build{};
   Nonce nonce{};
 };

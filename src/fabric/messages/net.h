@@ -1,4 +1,4 @@
-// PORT message network: carries whole messages between ranks, each of which may send to any other one without
+// PORT message network: carries whole messages between ranks, each of which may send to any other without
 // a connection. MessageTransport makes lanes of it. While both ranks live no message is lost or duplicated;
 // messages may be reordered.
 //

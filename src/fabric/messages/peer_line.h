@@ -124,7 +124,7 @@ struct PeerLine {
   Tag own_tag{}, peer_tag{};
   std::atomic<std::uint32_t> told{0};           // coming.used() as last told to the peer
   std::atomic<bool> has_said_something{false};  // since the last tick of the clock
-  handshake::Hello hello;                       // the one that opened it
+  handshake::Hello hello;                       // that opened the line
   bool is_heard = false;        // a message with the tag has arrived, so the peer has this rank's tag
   std::uint64_t failed_ns = 0;  // unless 0: the time of the first message to the peer that failed
   std::atomic<std::uint64_t> called_ns{0};  // unless 0: when this rank called, and `hello` is valid

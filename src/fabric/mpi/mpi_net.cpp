@@ -86,7 +86,8 @@ void MpiNet::give_back(Parcel& parcel) noexcept {
   depot_.to_carrier.put(parcel.group, 1u << parcel.place);
 }
 
-// A thread that finds another one polling sleeps until that one has finished; it may have lost its processor.
+// A thread that finds another thread polling sleeps until that one has finished, because it may have lost its
+// processor.
 Polled MpiNet::poll(ParcelReceiver& receiver) noexcept {
   polling_.store(true);
   const Polled polled = take_marks(receiver);

@@ -248,7 +248,7 @@ bool OfiNet::queue_is_quiet() noexcept {
 }
 
 // This thread receives arrivals. If it could not, another thread is about to do so and may have lost its
-// processor: instead of polling repeatedly, this one sleeps until the other one wakes it.
+// processor: instead of polling repeatedly, this thread sleeps until that thread wakes it.
 OfiNet::Sleep OfiNet::kind_of_sleep(Sleeper sleeper) noexcept {
   // While the service thread is blind, watch_again() polls for it.
   const bool is_blind = sleeper == Sleeper::service && service_is_blind_.load();

@@ -78,7 +78,8 @@ std::string text_of(const os::SocketAddress& address) {
   return text;
 }
 
-// The best of both lists: providers with an IP address from `at_address`, all other ones from `elsewhere`.
+// The best of both lists: providers with an IP address from `at_address`, all other providers from
+// `elsewhere`.
 const fi_info* best_of(const Info& at_address, const Info& elsewhere, bool any_name) {
   const fi_info* best = nullptr;
   for (const fi_info* list : {at_address.get(), elsewhere.get()}) {

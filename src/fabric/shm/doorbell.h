@@ -15,7 +15,7 @@
 // - Save calls. A sender that finds `rung` set relies on the sender that set it. Every sleeper clears it
 //   before its FENCE and check, so the sleeper's check sees a message whose sender found it set.
 //
-// - Deliver alone. A thread that finds another one delivering relies on it: the deliverer unlocks, FENCE,
+// - Deliver alone. A thread that finds another thread delivering relies on it: the deliverer unlocks, FENCE,
 //   checks again (ShmFabric::progress).
 //
 // - Ring late. A slow producer hides later messages in slots after its own. When it publishes, it rings for

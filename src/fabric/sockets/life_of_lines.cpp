@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t drain_ns = 1'000'000'000, deadline_look_ns = 250'000'000;
 
 // A silent host does not come back in time for the other connection to it; a peer that closed this connection
-// may have answered on the other one.
+// may have answered on the other connection.
 Loss loss_by(int error) noexcept {
   switch (error) {
     case ETIMEDOUT:

@@ -1,5 +1,5 @@
 // The life of the two connections between this rank and a peer, as this rank sees it: how each is made and
-// ended, and what its end means. On one of them this rank asks, on the other one the peer does. No I/O, no
+// ended, and what its end means. On one of them this rank asks, on the other the peer does. No I/O, no
 // clock.
 //
 // A rank that asks makes numbered attempts, one at a time after its proof. The answering rank ends the
@@ -62,7 +62,7 @@ class PeerLife {
   enum class Over : std::uint8_t {
     no,
     gone,  // it did not come back after its welcome
-    cut,   // one connection ended while the other one is up, so the peer lives
+    cut,   // one connection ended while the other is up, so the peer lives
   };
   // Whether a deadline has passed; the peer is lost then.
   Over is_over(std::uint64_t now_ns) noexcept;

@@ -49,7 +49,7 @@ class Calls {
   bool empty() const noexcept { return count_ == 0; }
 
   // The addresses of a call that was given up, as in "at 10.0.0.3:4000, 10.1.0.3:4000 (no route leads
-  // there)", with the reasons that differ from the one of Joined::unreachable(). Not in a signal handler.
+  // there)", with the reasons that differ from that of Joined::unreachable(). Not in a signal handler.
   std::string tried(Rank peer) const;
 
  private:

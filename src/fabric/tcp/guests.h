@@ -1,7 +1,7 @@
 // Accepted connections that have not proved yet that they belong to this job. Their number is bounded: a new
-// one replaces the least promising, after the input of that one was read. The least promising is one that has
-// sent nothing, then one that has sent a part of a hello, then one with a valid hello; among equal ones, one
-// of the most frequent address; among these, the oldest.
+// guest replaces the least promising guest, after its input was read. A guest that has sent nothing is the
+// least promising, then one that has sent a part of a hello, then one with a valid hello. Among equals it is
+// a guest of the most frequent address, and among these the oldest.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ class Race {
   void welcomed(unsigned lane) noexcept;
   // The caller has closed the lane's connection. `reason` is static.
   void failed(unsigned lane, const char* reason, std::uint64_t now_ns) noexcept;
-  // Tries this address before any other one.
+  // Tries this address before any other address.
   void prefer(std::size_t address) noexcept;
 
   Stage stage(unsigned lane) const noexcept { return lanes_[lane].stage; }

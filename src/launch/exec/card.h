@@ -15,7 +15,7 @@
 
 namespace musubi::launch {
 
-// Of every rank: tells whether it shares a host with another one.
+// Of every rank: tells whether it shares a host with another rank.
 struct Card {
   std::string host;    // its name, for messages
   std::string kernel;  // boot id and PID namespace, within which `process` is valid

@@ -224,7 +224,7 @@ void HostsSupervisor::hold_back(HostLink& host, const Endings& endings) {
   held_back_.aborts.insert(held_back_.aborts.end(), endings.aborts.begin(), endings.aborts.end());
   held_back_.memory_ran_out = held_back_.memory_ran_out || endings.memory_ran_out;
   if (killed || control_.phase() != Phase::running) return weigh_held_back();
-  // Ranks that exit in order after another one has finished the job: its finish arrives by another channel.
+  // Ranks that exit in order after another rank has finished the job: its finish arrives by another channel.
   const auto exited_well = [](const Death& death) {
     return !death.ending.by_signal && death.ending.number == 0;
   };

@@ -94,9 +94,9 @@ Result<void> check_size(const musubi_mpi_calls& calls, std::uint32_t ranks) {
   return {};
 }
 
-// MPICH 4.0 over UCX may hang in MPI_Finalize: one process waits for the answer of another one, which waits
-// for it at a barrier of the launcher and makes no progress. A launcher that uses PMI-1 is told directly that
-// this process ends. Result: whether it was.
+// MPICH 4.0 over UCX may hang in MPI_Finalize: one process waits for the answer of another process, which
+// waits for it at a barrier of the launcher and makes no progress. A launcher that uses PMI-1 is told
+// directly that this process ends. Result: whether it was.
 bool tell_launcher() {
   const char* const variable = ::getenv("PMI_FD");
   if (variable == nullptr) return false;
