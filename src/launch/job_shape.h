@@ -24,8 +24,7 @@ struct HostRanks {
 };
 
 struct ProcessRule {
-  std::optional<std::uint32_t>
-      per_host;  // processes that share the threads of its slots; unset: one per slot
+  std::optional<std::uint32_t> per_host;  // processes that share its slots' threads; unset: one per slot
   std::uint32_t threads_per_slot = 1;
 };
 

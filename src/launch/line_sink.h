@@ -10,7 +10,7 @@ class LineSink {
   virtual ~LineSink() = default;
 
   virtual void write(std::string lines) = 0;  // queues any amount, in order
-  // A begun line that will not be completed. It is the last line of this sink.
+  // A begun line that will not be completed. Only further begun lines follow it.
   virtual void write_begun(std::string line) { write(std::move(line)); }
   virtual bool full() const = 0;    // enough is queued: produce no more for now
   virtual bool idle() const = 0;    // all lines are written, or can never be

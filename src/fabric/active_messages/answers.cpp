@@ -37,7 +37,7 @@ Answers::Answers(Outbox& outbox, std::uint32_t ranks, trace::Counters& counters,
 
 // Size of the next result, of which `done` bytes are in place; for a call, as far as it is known.
 std::size_t Answers::all_bytes(const Step& step, std::size_t done, const Source& source) noexcept {
-  const bool has_ended = step.verb == Verb::call && done >= sizeof(CallEnd);  // it is this call's
+  const bool has_ended = step.verb == Verb::call && done >= sizeof(CallEnd);  // source.call is this call
   if (has_ended) return sizeof(CallEnd) + source.call.bytes;
   return is_left_out(step, source.call.verdict) ? 0 : wire::result_bytes(step);
 }

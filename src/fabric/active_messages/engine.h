@@ -52,7 +52,7 @@ class ActiveMessages final : public Fabric, public JointSleep, private Receiver 
 
   Rank self() const noexcept override { return self_; }
   std::uint32_t ranks() const noexcept override { return transport_.ranks(); }
-  // Only the processor that owns a word changes it.
+  // Only instructions of the owner's processor change a word.
   Capabilities capabilities(Rank peer) const noexcept override {
     return {.cpu_atomics_coherent = true,
             .local_pointer = peer == self_,

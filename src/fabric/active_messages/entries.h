@@ -23,8 +23,8 @@ struct Entry {
   std::uint64_t sequence = 0;
   std::uint64_t sent_ns = 0;
   bool alone = false;  // no other batch to its peer was under way when it was posted
-  // Number of steps that have left or may leave at any moment; once it is the count, the sender no longer
-  // reads the steps. Replies are checked against it step by step, because a batch may leave in parts.
+  // Number of steps that have left or may leave at any moment; once all have, the sender no longer reads the
+  // steps. Replies are checked against it step by step, because a batch may leave in parts.
   std::atomic<std::uint32_t> steps_written{0};
   // Of a message.
   MessageKind kind{};

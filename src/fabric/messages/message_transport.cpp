@@ -250,8 +250,7 @@ const char* MessageTransport::take_answer(const AnswerMessage& message) noexcept
   const Name name{Rank{message.head.from}, true};
   PeerLine& line = this->line(name);
   const LineState state = line.state.load();
-  if (state == LineState::joined || state == LineState::ended)
-    return nullptr;  // the answer to a repeated hello
+  if (state == LineState::joined || state == LineState::ended) return nullptr;  // of a repeated hello
   const handshake::Answer& answer = message.answer;
   if (line.called_ns.load() == 0 ||
       !handshake_.is_proof(answer.proof, handshake::Side::answers, line.hello, answer.nonce)) {

@@ -26,7 +26,7 @@ struct RecordHead {
   std::uint32_t sum = 0;
 };
 static_assert(sizeof(RecordHead) == 8);
-// A block of the usual size and its reply.
+// Fits a block of the usual size and its reply.
 inline constexpr std::size_t record_payload_max = std::size_t{36} << 10;
 inline constexpr std::size_t record_tail_max = 16;
 

@@ -7,8 +7,8 @@
 namespace musubi::fabric {
 namespace {
 
-constexpr std::uint64_t fill_check_interval =
-    32;  // the check reads another cache line: not for every message
+// Not for every message: looking ahead reads another cache line.
+constexpr std::uint64_t fill_check_interval = 32;
 constexpr std::uint64_t fill_check_distance = 64;
 
 // Whether fewer than a quarter of the slots after `ticket` are free.

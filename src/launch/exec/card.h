@@ -27,7 +27,7 @@ struct Card {
 
 // Of rank 0: where its process listens.
 struct Door {
-  int refused_status = 0;  // the job does not start, as was reported; all ranks exit with it
+  int refused_status = 0;  // not 0: the job does not start, as was reported; all ranks exit so
   std::string secret;      // of the job; bytes
   std::vector<os::SocketAddress> addresses;
   std::uint16_t port = 0;  // on rank 0's host itself; 0: at `addresses` only

@@ -24,7 +24,8 @@
 namespace musubi::launch {
 namespace {
 
-// Keeps variables that MPI sets from the ranks. MPI still sees those that it has read.
+// Restores the environment, because ranks must not get variables that MPI sets. MPI still sees those that it
+// has read.
 class EnvironmentKept {
  public:
   EnvironmentKept() {
@@ -44,7 +45,7 @@ class EnvironmentKept {
   std::vector<std::string> entries_;
 };
 
-// Keeps files that MPI opens, and the launcher's socket, from the ranks.
+// Closes files that MPI opens, and the launcher's socket, on exec, because ranks must not get them.
 class FilesKept {
  public:
   FilesKept() : before_(open_files()) {
