@@ -22,8 +22,7 @@ inline constexpr fabric::Verdict behind_other = 1;  // the predecessor is anothe
 inline constexpr fabric::Verdict waits = 2;         // the initial home holds the lock and will hand it over
 inline constexpr fabric::Verdict taken = 3;         // the lock was free at the initial home
 inline constexpr fabric::Verdict tried = 4;         // a rank tries the lock there: follow the initial home
-inline constexpr fabric::Verdict kept = 5;          // the initial home keeps the lock and must be asked for
-                                                    // it
+inline constexpr fabric::Verdict kept = 5;          // the initial home keeps the lock: ask for it
 }  // namespace joining
 
 // A fabric::Procedure; `data`: Hooks.
