@@ -1,4 +1,3 @@
-// The name of this host.
 #pragma once
 
 #include <limits.h>
@@ -8,7 +7,7 @@
 
 namespace musubi::os {
 
-// As the kernel has it; `otherwise` where it tells none.
+// The name of this host as the kernel has it; `otherwise` if there is none.
 inline std::string host_name(const char* otherwise) {
   char name[HOST_NAME_MAX + 1] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : otherwise;
