@@ -1,4 +1,3 @@
-// A range of addresses.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,3 @@
-// A number of bytes as messages say it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +7,7 @@
 
 namespace musubi {
 
-// "12.5 GiB"
+// A number of bytes for messages: "12.5 GiB".
 inline std::string in_units(std::uint64_t bytes) {
   constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;

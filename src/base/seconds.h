@@ -1,4 +1,3 @@
-// A time as messages say it.
 #pragma once
 
 #include <chrono>
@@ -7,7 +6,7 @@
 
 namespace musubi {
 
-// "0.5 s", "20 s": six digits at most.
+// A duration for messages: "0.5 s", "20 s"; at most six digits.
 inline std::string in_seconds(std::chrono::nanoseconds time) {
   char text[32];
   std::snprintf(text, sizeof text, "%g s", static_cast<double>(time.count()) * 1e-9);
