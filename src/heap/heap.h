@@ -100,8 +100,7 @@ class Heap {
     const bool before_;
   };
   using LibraryServed = LibraryService<true>;      // the library works for the program
-  using LibraryNotServed = LibraryService<false>;  // nested in LibraryServed: the library has called the
-                                                   // program back
+  using LibraryNotServed = LibraryService<false>;  // nested in it: the library calls the program back
 
   // Whether `caller` gets shared memory.
   bool serves(const void* caller) const noexcept { return own_.bytes != 0 && !is_private_caller(caller); }

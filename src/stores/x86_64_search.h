@@ -25,7 +25,7 @@ class Search {
  private:
   static constexpr std::size_t instructions_max = 100'000, depth_max = 48;
 
-  // What a caller sees of a function.
+  // The effects of a function on its caller.
   struct Summary {
     bool returns = true;
     bool changes_outer = true;  // frames of its callers
