@@ -32,8 +32,8 @@ constexpr std::string_view suffix = ".scan";
 // The file: a header, the identity and build in one text, code ranges, sites and padding. Addresses count
 // from the first byte of code.
 struct Header {
-  std::uint64_t checksum =
-      0;  // of all that follows; detects damage only, since files of other users are never read
+  // Of all that follows; detects damage only, since files of other users are never read.
+  std::uint64_t checksum = 0;
   std::uint64_t text_bytes = 0, ranges = 0, sites = 0, paddings = 0;
   std::uint64_t padding_checksum = 0;  // of the code in the padding ranges
   std::uint64_t instructions = 0, unsupported = 0, undecodable_bytes = 0, doubtful = 0, undecided = 0;

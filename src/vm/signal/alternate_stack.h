@@ -40,8 +40,8 @@ class AlternateStack {
   struct UserView {
     os::SignalBits blocked = 0;  // signals that the program takes for blocked, though they are not
     os::SignalBits blocked_in_handler = 0;
-    std::uintptr_t handler_frame =
-        0;  // the program's handler runs below this address of the stack; 0: none runs
+    // The program's handler runs below this address of the stack; 0: none runs.
+    std::uintptr_t handler_frame = 0;
     // The fault for which the program's handler was called, and the interrupted context; null: none.
     const siginfo_t* fault = nullptr;
     const ucontext_t* fault_context = nullptr;
