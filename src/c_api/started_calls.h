@@ -1,7 +1,7 @@
 // Non-blocking calls of this thread, of any interface: their handles, until they are found complete.
 #pragma once
 
-#include "runtime/started_tasks.h"
+#include "runtime/threads/started_tasks.h"
 
 namespace musubi::c_api {
 

@@ -19,7 +19,7 @@ std::atomic_ref<std::uint64_t> word(std::uint64_t& value) {
 
 // Other ranks put the words through the fabric: in order, as single words.
 Breaks load(Breaks& breaks) {
-  const auto relaxed = std::memory_order_relaxed;  // the lock orders
+  const auto relaxed = std::memory_order_relaxed;  // ordered by the lock
   return {word(breaks.gbrk).load(relaxed), word(breaks.glimit).load(relaxed), word(breaks.end).load(relaxed),
           word(breaks.floor).load(relaxed)};
 }

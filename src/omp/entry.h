@@ -3,7 +3,7 @@
 
 #include "base/export.h"
 #include "omp/thread.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/waiting.h"
 
 // Records the depth of the program's stack: everything above this function's frame belongs to the program,
 // and must be visible to other ranks after the function's releases. Also records the call site, for reports.

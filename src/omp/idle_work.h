@@ -1,7 +1,7 @@
 // Work for a member of a team while it waits.
 #pragma once
 
-#include "runtime/waiting.h"
+#include "runtime/threads/waiting.h"
 
 namespace musubi::omp {
 

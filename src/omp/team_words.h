@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "omp/private_memory.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::omp {
 
@@ -35,7 +35,7 @@ static_assert(end <= runtime::Words::count);
 }  // namespace words
 
 // The channel on which ranks release and acquire the data that belong to a team word
-// (runtime/synchronization.h).
+// (runtime/api/synchronization.h).
 constexpr std::uint64_t channel_of(std::size_t index) {
   return index;
 }
