@@ -21,8 +21,8 @@ bool is_entered_inside(const std::uint8_t* code, std::size_t at) {
   return opcode == 0xeb || (opcode & 0xf0) == 0x70;
 }
 
-// Appends a no-operation to the preceding ones. Control may enter at an aligned address: a function that
-// starts with room for a tracer.
+// Appends a no-operation to the preceding ones. A new padding begins at an aligned address, where control may
+// enter: a function may start with room for a tracer.
 void add_padding(std::vector<CodeRange>& padding, std::uintptr_t address, std::size_t bytes) {
   const bool continues =
       !padding.empty() && padding.back().begin + padding.back().bytes == address && address % alignment != 0;

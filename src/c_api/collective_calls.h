@@ -31,7 +31,7 @@ enum class Call : std::uint32_t {
   gas_unshare
 };
 
-// The word of a barrier's payload that tells the call.
+// The word of a barrier's payload that names the call.
 inline constexpr std::size_t word_of_call = 5;
 // "musubi_allreduce (24 bytes, type 2, operation 1, root 0)".
 std::array<char, 120> described(const runtime::CallTerms& terms);

@@ -18,8 +18,8 @@ class ThreadEnd {
   ThreadEnd(const ThreadEnd&) = delete;
   ThreadEnd& operator=(const ThreadEnd&) = delete;
 
-  // Called by the thread itself, once; after `work` again, for later work. Not effective on the thread that
-  // ends the process by exit(): the job is over then.
+  // Called by the thread itself, once, and again after `work` has run if more is to be done. No effect on the
+  // thread that ends the process by exit(): the job is over then.
   void expect() { MUSUBI_CHECK(::pthread_setspecific(key_, this) == 0); }
 
  private:

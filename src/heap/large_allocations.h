@@ -1,4 +1,4 @@
-// The large allocations of this rank, which tell to what memory a pointer may refer.
+// The large allocations of this rank, which bound the memory that a pointer may refer to.
 #pragma once
 
 #include <array>

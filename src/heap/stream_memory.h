@@ -1,4 +1,4 @@
-// The memory of the C library's streams: private memory at addresses that tell the rank, so that a stream of
+// The memory of the C library's streams: private memory at addresses that name the rank, so that a stream of
 // another rank is known by its address. The parts of other ranks read as zeros: the inlined getc_unlocked and
 // putc_unlocked then call the C library.
 #pragma once

@@ -12,7 +12,7 @@ class Interruption {
   // Other threads and ranks may act. The caller holds no spin lock.
   virtual void pass() noexcept = 0;
   // As pass(), where the protocol is about to read or change something that other threads or ranks change.
-  // There are so many of these points that few of them may take time.
+  // These points are so frequent that few of them may take time.
   virtual void touch() noexcept = 0;
   // How many of the next `bytes` bytes are copied or compared before other threads and ranks act. Result: at
   // least 1.

@@ -99,7 +99,7 @@ bool takes_batches(const ImplicitTask& task) {
   return !loop.specification.ordered && !loop.doacross && !task.team->words.all_within_reach();
 }
 
-// One round trip for several chunks. Batches differ in size, so a position does not tell the last thread to
+// One round trip for several chunks. Batches differ in size, so a position does not identify the last thread to
 // overshoot.
 bool take_batch(ImplicitTask& task) {
   Loop& loop = task.loop;
@@ -173,7 +173,7 @@ bool next_alone(Loop& loop) {
   return loop.chunk.first < loop.chunk.last;
 }
 
-// A word tells how far the loop has been handed out.
+// A word records how far the loop has been handed out.
 bool hands_out_chunks(const Loop& loop) {
   const Schedule schedule = loop.specification.schedule;
   return schedule == Schedule::dynamic || schedule == Schedule::guided;

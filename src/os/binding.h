@@ -1,6 +1,6 @@
 // Binds the threads of a rank to processors of its own, invisibly to the program: a query for the mask of a
-// bound thread returns the mask that the process was started with, and whatever such a thread starts gets
-// that mask.
+// bound thread returns the mask that the process was started with, and the program's processes and threads
+// that such a thread starts get that mask.
 #pragma once
 
 #include <pthread.h>

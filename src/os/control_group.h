@@ -21,7 +21,7 @@ ControlGroup read_control_group(const std::string& process = "/proc/self",
                                 const std::string& mounted = "/sys/fs/cgroup");
 
 // Memory that processes can still get, from the machine or from the control group, whichever has less. Empty
-// if the kernel does not tell.
+// if the kernel does not report it.
 std::optional<std::uint64_t> memory_bytes_left(const std::string& process = "/proc/self",
                                                const std::string& mounted = "/sys/fs/cgroup",
                                                const std::string& machine = "/proc/meminfo");

@@ -14,8 +14,8 @@ namespace musubi::os {
 
 std::size_t page_bytes() noexcept;
 
-// Whether this kernel commits private memory when it is reserved (vm.overcommit_memory=2). False if it does
-// not tell.
+// Whether this kernel commits private memory when it is reserved (vm.overcommit_memory=2). False if
+// unknown.
 bool commits_strictly();
 
 // An open file, closed on destruction; until then registered as the runtime's own (os/own_files.h).
@@ -90,8 +90,8 @@ class Mapping {
 Result<void> map_over(void* address, std::size_t bytes, Protection protection, Source source);
 
 // Which of `pages` pages of private memory from `address` on may differ from their state when they were
-// mapped; the other pages were never touched. All of them if the kernel does not tell. Costs nanoseconds per
-// page.
+// mapped; the other pages were never touched. All of them if the kernel does not report it. Costs nanoseconds
+// per page.
 std::vector<bool> touched_pages(const void* address, std::size_t pages);
 
 // Frees the memory of a part of a memory file (whole pages), which reads as zeros until it is written again.
@@ -102,7 +102,7 @@ bool punch_hole(const FileDescriptor& file, std::uint64_t offset, std::size_t by
 bool drop_private(std::uintptr_t address, std::size_t bytes) noexcept;
 
 // Offset of the first byte at or after `offset` that takes memory in a memory file; UINT64_MAX if there is
-// none, 0 if the system does not tell.
+// none, 0 if the system does not report it.
 std::uint64_t next_data(int file, std::uint64_t offset) noexcept;
 
 Result<void> protect(void* address, std::size_t bytes, Protection protection);

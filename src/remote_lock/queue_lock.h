@@ -143,7 +143,7 @@ class QueueLock {
   // Takes the lock if this rank is its home and it is free; waits if only a visitor has it.
   Task<bool> lock_if_home(std::uint64_t index, Rank initial_home);
 
-  // `gift` may be null. It goes to a waiting rank; without one it is not asked for.
+  // `gift` may be null. It goes to a waiting rank; without one give() is not called.
   Task<> unlock(std::uint64_t index, Gift* gift = nullptr);
   // Unlocks if no rank waits; otherwise the caller must call unlock(). Result: whether it unlocked.
   bool unlock_unwatched(std::uint64_t index);
@@ -152,7 +152,7 @@ class QueueLock {
   // deferred work before another rank may have the lock. The next rank claims the lock and asks for it
   // (Along::ask()); this rank then calls unlock(). Result: whether the lock is kept.
   bool keep(std::uint64_t index);
-  // Take a kept lock again, or make it free, if no rank has claimed it. Result: whether they did.
+  // Take a kept lock again, and make it free, if no rank has claimed it. Result: whether it was done.
   bool retake(std::uint64_t index);
   bool free_kept(std::uint64_t index);
   // For a lock that was kept and not taken again.

@@ -22,7 +22,7 @@ Frame Frame::at_entry(const Arguments& arguments) {
   return frame;
 }
 
-// rsp always points to the stack, whatever its computation.
+// rsp always points to the stack, however it was computed.
 void Frame::set(unsigned number, const Value& value) {
   const bool is_lost = number == rsp && value.root != Root::frame;
   registers_[number] = is_lost ? Value{Root::frame, false, 1, lowest} : value;

@@ -31,8 +31,8 @@ class PagedVm : public Vm, public SignalOwner {
                                 Placement placement) = 0;
 
   // Opens a mapped segment for good: its accesses are no longer watched, and no operation may name its
-  // blocks. The system view shows its bytes only if `backing` is the memory file. Needs no table, whatever
-  // the segment's size. Errors: refused by the kernel.
+  // blocks. The system view shows its bytes only if `backing` is the memory file. Takes no memory for tables,
+  // for a segment of any size. Errors: refused by the kernel.
   Result<void> leave_segment_open(std::size_t index, Backing backing) {
     return views_.leave_open(index, backing);
   }
