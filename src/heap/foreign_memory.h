@@ -1,5 +1,5 @@
-// The heap's requests to other ranks, and for the memory of its pages. The runtime implements them
-// (heap_messages.h); tests have stand-ins.
+// The heap's requests to other ranks, and to the system for the memory of its pages. The runtime implements
+// them (heap_messages.h); tests have fakes.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace musubi::heap {
 
 class ForeignMemory : public PageGiver {
  public:
-  // Returns memory that `owner` allocated to it, now or later: `bytes` of a mapping, or, for 0, all of an
+  // Returns memory to `owner`, which allocated it, now or later: `bytes` of a mapping, or, for 0, all of an
   // allocation. The caller no longer writes to it.
   virtual void release(Rank owner, std::uintptr_t address, std::size_t bytes) noexcept = 0;
   // Usable bytes of the allocation at `address`, which `owner` made. Blocks for a round trip.

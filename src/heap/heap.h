@@ -1,10 +1,10 @@
 // The program's heap: shared memory for the program and its libraries, private memory for the C library, the
 // dynamic linker and Musubi, whose buffers go to the kernel or are needed inside the fault handler.
 //
-// Each rank allocates in its own part of the shared heap; the address identifies the owner. Memory of another rank
-// is returned by message (foreign_memory.h). jemalloc keeps its metadata apart from the memory, so that an
-// allocator never causes sharing: nothing here reads or writes a byte of shared memory except to zero or copy
-// bytes for the caller. Free memory returns to the system (free_pages.h).
+// Each rank allocates in its own part of the shared heap; the address identifies the owner. Memory of another
+// rank is returned by message (foreign_memory.h). jemalloc keeps its metadata apart from the memory, so that
+// an allocator never causes sharing: nothing here reads or writes a byte of shared memory except to zero or
+// copy bytes for the caller. Free memory returns to the system (free_pages.h).
 #pragma once
 
 #include <algorithm>

@@ -99,8 +99,8 @@ bool takes_batches(const ImplicitTask& task) {
   return !loop.specification.ordered && !loop.doacross && !task.team->words.all_within_reach();
 }
 
-// One round trip for several chunks. Batches differ in size, so a position does not identify the last thread to
-// overshoot.
+// One round trip for several chunks. Batches differ in size, so a position does not identify the last thread
+// to overshoot.
 bool take_batch(ImplicitTask& task) {
   Loop& loop = task.loop;
   const std::uint64_t count = loop.specification.space.count, chunk = loop.chunk_size;

@@ -52,7 +52,7 @@ class EventLog {
   explicit operator bool() const noexcept { return head_ != nullptr; }
 
   // Claims a ring without an owner for `thread_id`, including the events that an earlier thread left in it.
-  // Result: null, and a count, if all rings are taken. Any thread, signal-safe, as all functions below.
+  // Result: null if all rings are taken, which it counts. Any thread, signal-safe, as all functions below.
   EventRing* claim(std::int32_t thread_id) const noexcept;
   static void give_back(EventRing& ring) noexcept;
 
