@@ -86,7 +86,7 @@ Result<std::uint8_t*> FreeMemory::map_near(AddressRange code, std::size_t bytes,
   below.insert(below.end(), above.begin(), above.end());
   for (std::uintptr_t candidate : below) {
     std::uint8_t* const mapped = try_map(candidate, bytes);
-    take({candidate, candidate + bytes});  // not free in any case
+    take({candidate, candidate + bytes});  // mapped now, here or by other code
     if (mapped != nullptr) return mapped;
   }
   return Error{

@@ -65,7 +65,7 @@ struct Step {
   std::int64_t jump = 0;  // of a conditional jump: the distance from its end
   bool jumps_if_equal = false;
   bool jumps_if_unequal = false;
-  bool notes_success = false;  // stores success in a byte, which tests inverted
+  bool notes_success = false;  // stores success in a byte; a test of the byte inverts the condition
 };
 
 bool is_move(ZydisMnemonic mnemonic) {
@@ -236,7 +236,7 @@ Places copies_of_expected(const ZydisDecoder& decoder, const std::uint8_t* code,
 }
 
 // Whether the code at `at`, after a successful compare-and-exchange, uses the old value (`found` holds it).
-// Moving the value, or comparing it with itself, is no use: unoptimised code reports success so.
+// Moving the value, or comparing it with itself, is no use: unoptimised code reports success that way.
 bool looks_at_result(const ZydisDecoder& decoder, const std::uint8_t* code, std::size_t bytes, std::size_t at,
                      Places found) {
   constexpr unsigned steps_max = 24;

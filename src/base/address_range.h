@@ -1,3 +1,4 @@
+// A range of addresses.
 #pragma once
 
 #include <cstddef>

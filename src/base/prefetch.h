@@ -1,3 +1,4 @@
+// Prefetching of cache lines.
 #pragma once
 
 namespace musubi {

@@ -60,7 +60,7 @@ class ClassCache {
     end_ = begin + objects * object_bytes_;
   }
   // Takes a batch out of the cache, for the heap: the unused magazine if both are full; in repeated calls,
-  // all objects.
+  // all objects. Result: false if the magazines are empty.
   bool give_up(Batch& batch) {
     Magazine& magazine = other().count != 0 ? other() : loaded();
     batch.count = std::exchange(magazine.count, 0);

@@ -1,3 +1,4 @@
+// The name of this host.
 #pragma once
 
 #include <limits.h>
@@ -7,7 +8,7 @@
 
 namespace musubi::os {
 
-// The name of this host as the kernel has it; `otherwise` if there is none.
+// As the kernel has it; `otherwise` if there is none.
 inline std::string host_name(const char* otherwise) {
   char name[HOST_NAME_MAX + 1] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : otherwise;
