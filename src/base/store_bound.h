@@ -1,4 +1,4 @@
-// Facts known in advance about the plain stores of a program (docs/decisions/merge_unit.md).
+// Facts known in advance about the plain stores of a program (docs/decisions/races.md).
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The simulator's hooks inside the protocols: they inject faults, and let other threads and ranks act between
 // two steps. The protocol layers and the engine of active messages are built twice from the same sources. In
 // the build that ships, Hooks is empty and its functions compile to nothing. A program links one of the two
-// builds; cmake refuses a mixture (docs/decisions/two_builds.md).
+// builds; cmake refuses a mixture (docs/decisions/simulator.md).
 #pragma once
 
 #include <algorithm>

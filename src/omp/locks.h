@@ -41,7 +41,7 @@ class Locks {
 
   // The lock of the variable at `variable`: a lock of the job if the ranks share that memory, else one of
   // this rank. Two variables of one kind never have the same lock, and the bytes there are irrelevant. All
-  // ranks give the same answer, at any time (docs/decisions/locks_by_address.md). May wait for an answer of
+  // ranks give the same answer, at any time (docs/decisions/locks.md). May wait for an answer of
   // another rank, once for each piece of memory. Ends the job if locks are in more pieces than the table has.
   LockId at(const void* variable, LockUnit unit);
   // The lock of the critical section whose name is the variable at `name`, which is the same for all ranks.

@@ -1,4 +1,4 @@
-// Bounds the stores of a region: examines its code once, before it runs (docs/decisions/merge_unit.md).
+// Bounds the stores of a region: examines its code once, before it runs (docs/decisions/races.md).
 #pragma once
 
 #include <cstdint>

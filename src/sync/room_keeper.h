@@ -1,4 +1,4 @@
-// Frees memory of a rank that runs short of it (docs/decisions/memory_as_cache.md): evicts copies that can be
+// Frees memory of a rank that runs short of it (docs/decisions/memory.md): evicts copies that can be
 // fetched again; if that is not enough, moves homes to ranks with room. Each rank publishes its free room in
 // a word that other ranks read. A rank that needs room reads the words of two ranks, different ones over
 // time, and asks the one with more; no rank knows all.

@@ -32,7 +32,7 @@ struct Segment {
   Rank home{};
   std::size_t slice_bytes = 0;
   // Merge granularity for words that two ranks have changed in part: 1, 2, 4, 8 bytes. 0: determined by the
-  // program's stores, as far as they are known (docs/decisions/merge_unit.md).
+  // program's stores, as far as they are known (docs/decisions/races.md).
   std::uint8_t merge_unit = 0;
   // For the policy `entry`: bytes of one element of the program's data, counted from `base`. Updates hold
   // whole elements (coherence/entry/elements.h). 0: as merge_unit says, or single bytes.

@@ -1,6 +1,6 @@
 // Few bytes: a reader that has an older version of a block gets the lines that have changed since, after
 // the result of the call by which it asks for the block, if the record at the home tells which these are
-// (core/change_record.h) and there is room for them (docs/decisions/few_bytes.md).
+// (core/change_record.h) and there is room for them (docs/decisions/readers.md).
 #pragma once
 
 #include <cstddef>

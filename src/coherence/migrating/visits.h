@@ -1,5 +1,5 @@
 // What a rank does that takes something of a block which sleeps at its home: it marks the block there
-// (docs/decisions/releases.md).
+// (docs/decisions/private_blocks.md).
 #pragma once
 
 #include <array>

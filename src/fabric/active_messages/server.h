@@ -3,7 +3,7 @@
 // peer, whose lane then fills up.
 //
 // Memory that other threads access concurrently is copied word by word, into the buffer and out of it: a
-// system call that copies tears words (docs/decisions/active_messages.md).
+// system call that copies tears words (docs/decisions/fabric.md).
 #pragma once
 
 #include <array>

@@ -15,7 +15,7 @@ namespace musubi::fabric::ofi {
 namespace {
 
 // The best first. Other providers are used only by name: `net`, `sockets` and `shm` break promises or spin,
-// and udp;ofi_rxd detects no death (docs/decisions/ofi.md).
+// and udp;ofi_rxd detects no death (docs/decisions/networks.md).
 constexpr std::array<std::string_view, 7> preference{"cxi",  "opx",           "psm3",       "efa",
                                                      "psm2", "verbs;ofi_rxm", "tcp;ofi_rxm"};
 

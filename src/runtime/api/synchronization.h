@@ -45,7 +45,7 @@ class Synchronization {
   virtual void set_release_listener(ReleaseListener* listener) = 0;
 
   // The known bounds of the stores of the region `function`, which threads of all ranks are about to call
-  // with the address `argument`. Its code is analysed once (docs/decisions/merge_unit.md): a millisecond for
+  // with the address `argument`. Its code is analysed once (docs/decisions/races.md): a millisecond for
   // 5,000 instructions. On the thread that begins the region, before the barrier of the region; `frame`: on
   // its stack, below all of the program's frames there.
   virtual StoreBound stores_of(std::uintptr_t function, const void* argument, const void* frame) = 0;
