@@ -14,7 +14,8 @@
 namespace musubi::image {
 namespace {
 
-constexpr std::uint64_t look_ns = 100'000'000;  // how long the child waits before it looks for its parent
+// how long the child waits before it checks that its parent lives
+constexpr std::uint64_t look_ns = 100'000'000;
 
 std::uint32_t process_id() noexcept {
   return static_cast<std::uint32_t>(::syscall(SYS_getpid));
@@ -62,7 +63,7 @@ bool ChildLink::ask(Question question, std::uintptr_t address, std::size_t bytes
   address_ = address;
   bytes_ = bytes;
   answered_.store(not_yet);
-  // The parent sleeps on this word only while the bit is set.
+  // The parent waits on this futex only while the bit is set.
   alive_.fetch_and(~static_cast<std::uint32_t>(FUTEX_WAITERS));
   os::futex_wake(alive_);
   while (answered_.load() == not_yet) {

@@ -1,5 +1,5 @@
 // Messages between a child made by fork and the parent's thread that waits for it: words in a page that both
-// see, so that it does not matter which files the child closes.
+// map, independent of the files that the child closes.
 #pragma once
 
 #include <linux/futex.h>
@@ -15,7 +15,7 @@
 
 namespace musubi::image {
 
-// The thread that called fork, for the child to go on as.
+// State of the thread that called fork; the child continues as this thread.
 struct CallerState {
   ucontext_t context;
   std::uintptr_t thread_pointer;
@@ -29,28 +29,29 @@ class ChildLink {
  public:
   enum class Question : std::uint32_t {
     open,          // read a byte of each page of [address, address + bytes)
-    usable_bytes,  // of the allocation at `address`
+    usable_bytes,  // size of the allocation at `address`
   };
   enum class Event : std::uint8_t { question, ended, nothing };
 
-  // In memory of its own. Errors: no memory.
+  // In memory of its own. Errors: out of memory.
   static Result<ChildLink*> make();
-  // Parent. The child, if there is one, gets no answer any more.
+  // Parent: any child gets no further answers.
   void drop() noexcept;
 
   CallerState caller;
-  // The memory holds no locks of the C library: what fork returned, for the thread that called it.
+  // The result of fork, passed to the calling thread through this page, which holds no locks of the C
+  // library.
   pid_t child = -1;
   int error = 0;
   std::atomic<bool> tries_exec{false};  // the child has called exec
 
-  // Child, first of all, on the thread that stays: from now on the parent notices when the child starts
-  // another program or ends in any way.
+  // Child, before anything else, on the thread that stays: from now on the parent notices when the child
+  // calls exec or ends in any way.
   void enter() noexcept;
-  // Child. False when the parent does not answer any more. Signal-safe.
+  // Child. False if the parent no longer answers. Signal-safe.
   bool ask(Question question, std::uintptr_t address, std::size_t bytes, std::uint64_t& answer) noexcept;
 
-  // Parent: waits for the child to do something, at most `time`.
+  // Parent: waits for an event of the child, at most `time`.
   Event wait(std::chrono::nanoseconds time) noexcept;
   Question question() const noexcept { return question_; }
   std::uintptr_t address() const noexcept { return address_; }
@@ -60,12 +61,12 @@ class ChildLink {
  private:
   enum Answered : std::uint32_t { not_yet, answered, never };
 
-  // The kernel's list of locks that a process holds: it marks them when the process ends or becomes another
-  // program. `alive_` is such a lock.
+  // The robust futex list: the kernel marks its locks when the process ends or calls exec. `alive_` is such a
+  // lock.
   robust_list_head held_;
   robust_list entry_;
   std::atomic<std::uint32_t> alive_;   // id of the child's thread, FUTEX_WAITERS while the parent sleeps
-  std::atomic<std::uint32_t> asking_;  // id of the process that asks: children of the child may, too
+  std::atomic<std::uint32_t> asking_;  // id of the process that asks: the child or one of its own children
   std::atomic<std::uint32_t> answered_;
   std::atomic<bool> closed_;
   pid_t parent_;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int status_of_refusal = 125;
 
-// In the child: the parent's thread that answers.
+// In the child: access to the memory of the parent, through the parent's thread that answers.
 class ParentMemory final : public runtime::Memory::CopySource, public heap::ForeignMemory {
  public:
   explicit ParentMemory(ChildLink& link) : link_(link) {}
@@ -24,7 +24,7 @@ class ParentMemory final : public runtime::Memory::CopySource, public heap::Fore
     std::uint64_t nothing;
     return link_.ask(ChildLink::Question::open, address, bytes, nothing);
   }
-  // heap::ForeignMemory: the child's copy of an allocation is as good as its own, and nobody waits for it.
+  // heap::ForeignMemory: the child releases nothing in its private copy; only the size is asked for.
   void release(Rank, std::uintptr_t, std::size_t) noexcept override {}
   std::size_t usable_bytes(Rank, std::uintptr_t address) noexcept override {
     std::uint64_t bytes = 0;
@@ -32,13 +32,13 @@ class ParentMemory final : public runtime::Memory::CopySource, public heap::Fore
     return bytes;
   }
   void take_back() noexcept override {}
-  bool give_back(std::uintptr_t, std::size_t) noexcept override { return false; }  // it is the parent's
+  bool give_back(std::uintptr_t, std::size_t) noexcept override { return false; }  // the parent owns it
 
  private:
   ChildLink& link_;
 };
 
-// A process is or is not such a child; interposed functions have no argument to carry it.
+// Null in any process that is no such child. Interposed functions have no argument to carry it.
 constinit ParentMemory* memory_of_process = nullptr;
 
 [[noreturn]] void refuse_openmp() {
@@ -47,7 +47,7 @@ constinit ParentMemory* memory_of_process = nullptr;
          "start the other program with posix_spawn");
 }
 
-// Before any other handler that may touch shared memory.
+// Must run before any other handler that may touch shared memory.
 void begin_child() {
   runtime::Runtime* const runtime = own_runtime();
   if (runtime == nullptr) return;

@@ -15,7 +15,7 @@
 namespace musubi::image {
 namespace {
 
-// Between two looks at children of other ranks.
+// Polling intervals for children of other ranks.
 constexpr std::uint64_t first_pause_ns = 200'000;
 constexpr std::uint64_t pause_max_ns = 10'000'000;
 
@@ -61,7 +61,7 @@ bool Children::may_be_elsewhere(pid_t process) noexcept {
   return (makers & ~bit_of(runtime_->self())) != 0;
 }
 
-// Of this process. Result: as the kernel's.
+// Looks at children of this process. Result: as the kernel's.
 std::int64_t Children::look(const Question& question, Found& found) noexcept {
   if (question.with_information) {
     found.information.si_pid = 0;

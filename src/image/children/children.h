@@ -1,5 +1,5 @@
 // Children of the program (docs/decisions/process_objects.md): the system knows each as a child of the rank
-// that made it, the program as its own. Waiting for one of another rank asks that rank.
+// that made it; to the program all are its own. A wait for a child of another rank asks that rank.
 #pragma once
 
 #include <sys/resource.h>
@@ -15,17 +15,17 @@ class Children final : private runtime::Procedure {
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
 
-  // This rank makes a child: from now on others that wait for any child ask here, too.
+  // This rank makes a child: from now on, ranks that wait for any child ask this rank, too.
   void note_child() noexcept;
 
-  // Whether another rank may have made the child, or one of the children, that is waited for. The two
-  // functions below serve only then. For a child of this rank the process waits alone.
+  // Whether another rank may have made the child, or one of the children, to wait for. Only then call the two
+  // wait functions below; this process waits for its own children without them.
   bool may_be_elsewhere(pid_t process) noexcept;
-  // False in a child made by vfork, which has everything else in common with its parent.
+  // False in a child made by vfork, which shares everything else with its parent.
   bool is_this_process() const noexcept;
-  // As wait4(2) in the job. Pointers are to private memory, or null. Looks again and again.
+  // As wait4(2), for children of all ranks. Pointers are to private memory, or null. Polls.
   pid_t wait(pid_t process, int* status, int options, struct rusage* usage) noexcept;
-  // As waitid(2) in the job.
+  // As waitid(2), for children of all ranks.
   int wait(idtype_t type, id_t id, siginfo_t* information, int options) noexcept;
 
  private:

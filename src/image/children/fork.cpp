@@ -34,8 +34,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds look_again(100);
 
-// Where the C library keeps the id of a thread, counted from its thread pointer: the place that holds the id
-// in both threads.
+// Offset of the thread's id from its thread pointer in the C library: the place that holds the id in both
+// threads.
 std::size_t place_of_thread_id(std::uintptr_t one, pid_t id_of_one, std::uintptr_t other, pid_t id_of_other) {
   constexpr std::size_t bytes_searched = 2048;
   for (std::size_t place = 0; place < bytes_searched; place += sizeof(pid_t)) {
@@ -48,7 +48,7 @@ std::size_t place_of_thread_id(std::uintptr_t one, pid_t id_of_one, std::uintptr
   __builtin_unreachable();
 }
 
-// Goes on as the thread that called fork, where it called: its stack and its data are now this process's own.
+// Continues as the thread that called fork, at its call: its stack and data are now private to this process.
 [[noreturn]] void become_caller(ChildLink& link, std::size_t place_of_id) {
   const CallerState& caller = link.caller;
   os::system_call(SYS_sigaltstack, reinterpret_cast<long>(&caller.signal_stack), 0);
@@ -58,8 +58,8 @@ std::size_t place_of_thread_id(std::uintptr_t one, pid_t id_of_one, std::uintptr
   __builtin_trap();
 }
 
-// On a thread of its own, whose stack and data are private: those of the caller may be shared mappings, in
-// which parent and child would tread on each other.
+// Runs on a separate thread, whose stack and data are private: the caller's may be shared mappings, in which
+// parent and child would overwrite each other.
 void* fork_for_caller(void* given) {
   ChildLink& link = *static_cast<ChildLink*>(given);
   using Fork = pid_t (*)();
@@ -69,12 +69,12 @@ void* fork_for_caller(void* given) {
   link_of_forking_thread = &link;
   const pid_t child = fork();
   if (child == 0) become_caller(link, place);
-  link.child = child;  // not in the child, which sees the same words
+  link.child = child;  // not in the child, which maps the same words
   link.error = errno;
   return nullptr;
 }
 
-// Signals of the program are for its own threads.
+// Only the program's own threads take its signals.
 class SignalsHeldBack {
  public:
   SignalsHeldBack() noexcept
@@ -117,7 +117,7 @@ void end_child(runtime::Runtime& runtime, pid_t child) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-// The other threads go on, and the child copies a block when it first touches it.
+// The other threads continue, and the child copies a block only at its first access.
 void tell_of_work(const ChildLink& link) {
   if (link.tries_exec.load()) return;
   report_refused_call(
@@ -126,7 +126,7 @@ void tell_of_work(const ChildLink& link) {
       "fork outside of parallel regions and without other threads, or call exec at once");
 }
 
-// Until the child needs this memory no more.
+// Answers until the child needs this memory no more.
 void serve(runtime::Runtime& runtime, ChildLink& link, bool others_run) {
   const auto limit = Clock::now() + runtime.settings().fork_timeout;
   while (true) {
@@ -143,7 +143,7 @@ void serve(runtime::Runtime& runtime, ChildLink& link, bool others_run) {
   }
 }
 
-// The part of the calling thread's stack in use, with the thread's own data above it, if it is shared.
+// The used part of the calling thread's stack and the thread's own data above it, if the stack is shared.
 void note_stack(runtime::Runtime& runtime, CallerState& caller, const void* frame) {
   const runtime::Layout& layout = runtime.memory().layout();
   const auto low = reinterpret_cast<std::uintptr_t>(frame);
@@ -194,7 +194,7 @@ pid_t fork_rank(Descriptors& descriptors, Children& children) noexcept {
   caller.signal_stack.ss_flags &= ~SS_ONSTACK;
   note_stack(runtime, caller, __builtin_frame_address(0));
   ::getcontext(&caller.context);
-  if (is_child_of_rank()) {  // the child comes back from the call above
+  if (is_child_of_rank()) {  // the child returns from the call above
     runtime::forget_stack();
     end_fork_in_child();
     return 0;

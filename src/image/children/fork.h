@@ -9,8 +9,8 @@
 
 namespace musubi::image {
 
-// As fork(2). The calling thread of the parent goes on when the child has started another program or ended. A
-// child that does neither in time is ended with a line. REQUIRES: the process is a rank.
+// As fork(2). The calling thread of the parent continues after the child has called exec or ended. A child
+// that does neither in time is killed, with a message. REQUIRES: the process is a rank.
 pid_t fork_rank(Descriptors& descriptors, Children& children) noexcept;
 
 }  // namespace musubi::image

@@ -30,7 +30,7 @@ struct Bytes {
   std::uintptr_t end;
 };
 
-// The parts of DT_DYNAMIC that name relocations. Addresses are absolute.
+// The entries of the dynamic section that describe relocations. Addresses are absolute.
 struct Dynamic {
   std::span<const ElfW(Rela)> relocations;
   std::span<const ElfW(Rela)> jump_slots;
@@ -59,7 +59,7 @@ Dynamic read_dynamic(const dl_phdr_info& object) {
   if (header == nullptr) return result;
   std::uintptr_t relocations = 0, jump_slots = 0;
   std::size_t relocation_bytes = 0, jump_slot_bytes = 0;
-  // glibc relocates the entries in place, other linkers leave them as they are in the file.
+  // glibc relocates the entries in place; other linkers leave the values of the file.
   const auto absolute = [&](std::uintptr_t value) {
     return value != 0 && value < object.dlpi_addr ? value + object.dlpi_addr : value;
   };
@@ -112,13 +112,13 @@ void add_slots(std::span<const ElfW(Rela)> relocations, const dl_phdr_info& obje
   }
 }
 
-// Everything that the dynamic linker writes for itself, wherever it lies; ascending, joined.
+// All bytes that the dynamic linker writes for itself; ascending, joined.
 std::vector<Bytes> linker_bytes(const dl_phdr_info& object, const IsPrivate& is_private) {
   const Dynamic dynamic = read_dynamic(object);
   std::vector<Bytes> all;
   add_slots(dynamic.relocations, object, dynamic, is_private, all);
   add_slots(dynamic.jump_slots, object, dynamic, is_private, all);
-  // Behind the address of the dynamic section stand the linker's own pointers: link map and resolver.
+  // The first words of the global offset table: dynamic section, link map and resolver.
   if (dynamic.got != 0) all.push_back({dynamic.got, dynamic.got + 3 * sizeof(void*)});
   std::ranges::sort(all, {}, &Bytes::begin);
   std::vector<Bytes> joined;
@@ -132,7 +132,7 @@ std::vector<Bytes> linker_bytes(const dl_phdr_info& object, const IsPrivate& is_
   return joined;
 }
 
-// The pages that the dynamic linker protects after relocation. It rounds both ends down.
+// The pages that the dynamic linker protects after relocation; it rounds both ends down.
 Bytes protected_pages(const dl_phdr_info& object, std::uintptr_t page) {
   const ElfW(Phdr)* header = find_header(object, PT_GNU_RELRO);
   if (header == nullptr) return {0, 0};
@@ -140,7 +140,7 @@ Bytes protected_pages(const dl_phdr_info& object, std::uintptr_t page) {
   return {page_floor(begin, page), page_floor(begin + header->p_memsz, page)};
 }
 
-// Where the pages of [begin, end) end that the kernel filled from the file; behind them .bss begins.
+// End of the pages of [begin, end) that the kernel filled from the file; .bss follows.
 std::uintptr_t end_of_file_pages(const dl_phdr_info& object, Bytes range, std::uintptr_t page) {
   std::uintptr_t filled = range.begin;
   for (int i = 0; i < object.dlpi_phnum; ++i) {

@@ -1,6 +1,5 @@
-// What an ELF file that lies loaded in memory says about its static data: which pages the program writes, and
-// which bytes in them belong to the dynamic linker and not to the program. The one place that walks ELF
-// structures.
+// Static data of an ELF file loaded in memory: which pages the program writes, and which bytes in them belong
+// to the dynamic linker. Only this file walks ELF structures for that.
 #pragma once
 
 #include <link.h>
@@ -17,25 +16,25 @@
 
 namespace musubi::image {
 
-// Static data of a program or a library, ready for Runtime::start. Both lists ascend and do not overlap.
+// Static data of a program or a library, as Runtime::start takes it. Both lists ascend and do not overlap.
 struct Globals {
   std::vector<runtime::SharedRange> shared;
-  // Copies of variables that private libraries define (stdout, environ, std::cout: their values point into
-  // this process's libraries) and the slots that the dynamic linker fills, as far as they lie in `shared`.
+  // Bytes of `shared` that stay private: copies of variables that private libraries define (stdout, environ,
+  // std::cout: their values point into this process's libraries), and slots that the dynamic linker fills.
   std::vector<runtime::PrivateBytes> private_bytes;
 };
 
-// The writable segments without what becomes read-only after relocation, in whole pages. The last page of
-// .bss is taken whole, nothing beyond it: the heap of brk may follow. Private to each rank stays also what is
-// no segment data: thread-local storage. `is_private` says whether the library that defines a variable keeps
-// it to each rank; null: all do. REQUIRES: the object has been relocated. Any thread.
+// The writable segments as whole pages, without the part that is read-only after relocation. The last page of
+// .bss is included whole and no page after it: brk's heap may follow. Thread-local storage is no segment data
+// and stays private. `is_private` says whether a variable belongs to a private library; null: all do.
+// REQUIRES: the object has been relocated. Any thread.
 using IsPrivate = std::function<bool(const char* variable)>;
 Globals find_globals(const dl_phdr_info& object, const IsPrivate& is_private = nullptr);
 
 // Whether the object calls, or takes the address of, one of these functions of other objects.
 bool imports_any(const dl_phdr_info& object, std::span<const std::string_view> names);
 
-// The note that the linker left to tell builds apart, in hexadecimal; empty without one.
+// The linker's build id, in hexadecimal; empty if there is none.
 std::string build_id(const dl_phdr_info& object);
 
 }  // namespace musubi::image

@@ -17,12 +17,11 @@ constexpr std::uintptr_t page = 4096;
 
 struct Held {
   const link_map* object;  // null: free
-  std::uintptr_t init;     // what DT_INIT said, or 0
+  std::uintptr_t init;     // the value of DT_INIT, or 0
   std::uintptr_t array_bytes;
 };
 
-// Written while the dynamic linker relocates this library, when there is neither memory nor an object of
-// ours.
+// Written while the dynamic linker relocates this library, before memory or constructed objects exist.
 constinit Held held[held_max]{};
 constinit std::size_t held_end = 0;
 
@@ -46,7 +45,7 @@ Held* find_held(const link_map* object) {
   return nullptr;
 }
 
-// The dynamic section may have been protected after relocation.
+// The dynamic section may be read-only after relocation.
 bool make_writable(const link_map& object) {
   const ElfW(Dyn)* end = object.l_ld;
   while (end->d_tag != DT_NULL) ++end;
@@ -82,7 +81,7 @@ void run_destructors_of(const link_map& object) {
   if (last != nullptr) call(object.l_addr + last->d_un.d_ptr);
 }
 
-// Behind the objects that it needs; a circle is entered where it is met.
+// Orders objects after the objects that they need; a circle is entered where it is met.
 class Order {
  public:
   explicit Order(const std::vector<link_map*>& objects) : objects_(objects) {

@@ -56,7 +56,7 @@ bool is_library(std::string_view path, std::string_view name) {
   file.remove_prefix(name.size());
   if (file.starts_with('-')) {
     const std::size_t end = file.find_first_not_of("0123456789abcdef.", 1);
-    // Up to the dot of ".so".
+    // The name ends at the dot of ".so".
     if (end == std::string_view::npos || end < 3 || file[end - 1] != '.') return false;
     file.remove_prefix(end - 1);
   }

@@ -17,13 +17,13 @@ class LibraryChoice {
  public:
   explicit LibraryChoice(const config::Settings& settings);
 
-  // By name alone: whether the library at `path` is one that stays private.
+  // Whether the name of the library at `path` makes it private.
   bool is_named_private(std::string_view path) const;
 
-  // Decides about objects that have been loaded together. The program is shared. An object that a private one
-  // needs is private too, lest the private one find data of another rank. Allocates; one thread at a time.
+  // Decides about objects loaded together. The program is shared. An object that a private one needs is
+  // private too, so that the private one never finds data of another rank. Allocates; one thread at a time.
   void decide(const std::vector<link_map*>& objects);
-  // False also where nothing was decided: what the C library loads for itself.
+  // False for undecided objects, too: those that the C library loads for itself.
   bool is_shared(const link_map& object) const;
 
  private:
@@ -39,7 +39,7 @@ bool is_library(std::string_view path, std::string_view name);
 // The objects that the dynamic linker has loaded, the program first, without the vdso.
 std::vector<link_map*> linked_objects();
 
-// What `object` needs, as far as it is among `objects`.
+// The objects that `object` needs, among `objects`.
 std::vector<link_map*> needed_by(const link_map& object, const std::vector<link_map*>& objects);
 
 }  // namespace musubi::image

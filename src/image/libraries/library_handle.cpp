@@ -8,14 +8,14 @@
 namespace musubi::image {
 namespace {
 
-// Read as a link_map by programs that know what a handle of glibc is.
+// Programs that know the layout of a glibc handle read it as a link_map.
 struct Handle {
   link_map shown;
   link_map* object;
   const Handle* next;
 };
 
-// The C library's dlsym passes no argument of ours. Handles are never taken away.
+// The C library's dlsym passes no argument of ours. Handles are never removed.
 constinit std::atomic<const Handle*> newest{nullptr};
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Handles of opened libraries that mean the same at all ranks. The C library's handles are addresses of its
-// own data, which differ. So the program gets the address of a copy of their public part, at a place that all
-// ranks have.
+// Handles of opened libraries that mean the same on all ranks. The C library's handles are addresses of its
+// own data, which differ between ranks. The program gets the address of a copy of their public part instead,
+// at an address that is the same on all ranks.
 #pragma once
 
 #include <link.h>
@@ -11,11 +11,11 @@
 
 namespace musubi::image {
 
-// Makes handles for these objects on pages from `next` on, which is moved behind them. One thread at a time.
+// Makes handles for these objects on pages from `next` on, and moves `next` past them. One thread at a time.
 // False: the addresses are in use.
 bool make_handles(const std::vector<link_map*>& objects, std::uintptr_t& next);
 
-// From the C library's handle to the job's, and back. What has no handle of the job stays as it is. Any
+// From the C library's handle to the job's, and back. A handle unknown to the job is returned unchanged. Any
 // thread.
 void* handle_of_job(void* handle) noexcept;
 void* handle_of_process(void* handle) noexcept;

@@ -1,6 +1,6 @@
-// Mutexes in the data of libstdc++, which each rank has for itself. What they guard is the program's: shared
-// pointers that threads exchange, the iterators of a container in debug mode, locales. So they are locks of
-// the job, known by their addresses, which are the same at all ranks.
+// Mutexes in the data of libstdc++, which is private to each rank. They guard data of the program: shared
+// pointers that threads exchange, the iterators of a container in debug mode, locales. They are therefore
+// locks of the job, identified by their addresses, which are the same on all ranks.
 #pragma once
 
 #include <link.h>
@@ -12,8 +12,8 @@ namespace musubi::image {
 
 class LibraryLocks {
  public:
-  // Looks whether `object`, whose data are not shared, is such a library. Each rank does so for the objects
-  // that it has loaded.
+  // Notes the range of `object`, whose data is private, if it is such a library. Each rank does so for the
+  // objects that it has loaded.
   void note(const link_map& object);
   // Any thread.
   bool contains(const void* mutex) const noexcept {

@@ -1,5 +1,5 @@
 // Variables of the C library that main sets and that threads of other ranks read (library_variables.def), and
-// the environment where main has assigned `environ` itself.
+// the environment if main has assigned `environ` itself.
 #pragma once
 
 #include <array>
@@ -14,15 +14,15 @@ class LibraryVariables {
   // Before the program runs.
   void start() noexcept;
 
-  // Rank 0, the thread of main. Result: the values of all variables, when one has changed since the last
-  // call; else empty. Valid until the next call.
+  // Rank 0, main's thread. Result: the values of all variables if one has changed since the last call;
+  // otherwise empty. Valid until the next call.
   std::string_view changes() noexcept;
-  // Another rank: sets those that have changed since the last call.
+  // Another rank: sets the variables that have changed since the last call.
   void take(std::string_view values) noexcept;
 
-  // Rank 0: the environment is known to the others from now on.
+  // Rank 0: the other ranks know the environment from now on.
   void note_environment() noexcept;
-  // Rank 0, the thread of main: whether `environ` has been assigned since.
+  // Rank 0, main's thread: whether `environ` has been assigned since.
   bool is_environment_new() const noexcept;
 
  private:
@@ -32,13 +32,13 @@ class LibraryVariables {
 #undef MUSUBI_VARIABLE
       ;
   struct Variable {
-    void* place = nullptr;  // of the program's copy, if it has one; null: the library is not loaded
+    void* place = nullptr;  // in the program's copy, if it has one; null: the library is not loaded
     std::size_t bytes = 0;
   };
   using Values = std::array<std::uint64_t, variable_count>;
   static_assert(variable_count <= 64);
   struct Message {
-    std::uint64_t changed = 0;  // by bit: since the program's start
+    std::uint64_t changed = 0;  // one bit for each variable changed since the program's start
     Values values{};
     bool operator==(const Message&) const = default;
   };

@@ -23,7 +23,7 @@ constexpr std::size_t jump_bytes = 5;
 // mov $9, %eax; syscall: the kernel's mmap.
 constexpr std::array<std::uint8_t, 7> map_call{0xb8, 0x09, 0, 0, 0, 0x0f, 0x05};
 
-// In place of these: asks for an address, then does what they did. The two addresses are filled in.
+// Replaces these instructions: asks for an address, then runs them. The two addresses are filled in.
 constexpr std::uint8_t map_stub[] = {0x48, 0x8d, 0x64, 0x24, 0x80,  // lea -128(%rsp), %rsp
                                      0x55,                          // push %rbp
                                      0x48, 0x89, 0xe5,              // mov %rsp, %rbp
@@ -59,7 +59,7 @@ constinit thread_local LinkerWatch* watch_of_thread = nullptr;
 
 std::uintptr_t place_mapping(std::uintptr_t address, std::size_t bytes, int protection, int flags, int file) {
   if (watch_of_thread == nullptr || address != 0) return 0;
-  // Objects are mapped with a flag that nothing else has; first as room, if they want to be aligned.
+  // Objects are mapped with a flag that nothing else uses; first without access if they need alignment.
   const bool is_object = file >= 0 && (flags & MAP_DENYWRITE) != 0;
   const bool is_room = file < 0 && protection == PROT_NONE;
   return is_object || is_room ? watch_of_thread->place_object(bytes) : 0;
@@ -87,7 +87,7 @@ Code code_of_linker() {
   return result;
 }
 
-// Where the one call stands, or null.
+// The address of the only such call; null if there is none or several.
 const std::uint8_t* find_map_call(Code code) {
   const std::uint8_t* found = nullptr;
   for (std::size_t at = 0; at + map_call.size() <= code.size(); ++at) {
@@ -98,7 +98,7 @@ const std::uint8_t* find_map_call(Code code) {
   return found;
 }
 
-// The function that debuggers stop in: a return, and padding up to the next function. Null: something else.
+// The function that debuggers stop in: a return, and padding up to the next function. Null: any other code.
 const std::uint8_t* find_change_return(Code code) {
   constexpr std::uint8_t landing[] = {0xf3, 0x0f, 0x1e, 0xfa};
   constexpr std::uintptr_t alignment = 16;
@@ -126,7 +126,7 @@ bool protect(const std::uint8_t* code, std::size_t bytes, int protection) {
                     protection) == 0;
 }
 
-// Executable all the while: mprotect itself may be waited for there.
+// The code stays executable throughout: this thread's mprotect may run through it.
 bool redirect(const std::uint8_t* code, std::size_t bytes, const std::uint8_t* to) {
   if (!protect(code, bytes, PROT_READ | PROT_WRITE | PROT_EXEC)) return false;
   write_jump(const_cast<std::uint8_t*>(code), bytes, to);

@@ -1,5 +1,5 @@
-// Two places in the dynamic linker's code that this process watches, by changing a few of its instructions:
-// where it maps memory, and where it tells debuggers that the list of loaded objects has changed.
+// Watches two places in the dynamic linker's code by changing a few of its instructions: where it maps
+// memory, and where it tells debuggers that the list of loaded objects has changed.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace musubi::image {
 
-// Work that the dynamic linker does while it loads objects on the calling thread. Called under the linker's
-// lock: nothing here may wait for another thread that loads. Memory of this library may be allocated.
+// Callbacks while the dynamic linker loads objects on the calling thread. Called under the linker's lock:
+// they must not wait for another thread that loads. They may allocate memory of this library.
 class LinkerWatch {
  public:
-  // Where to map the first piece of an object, of that many bytes; 0: wherever the kernel likes.
+  // Address for the first piece of an object, `bytes` long; 0: the kernel chooses.
   virtual std::uintptr_t place_object(std::size_t bytes) noexcept = 0;
   // The list of objects has changed. All are mapped; no constructor of the new ones has run.
   virtual void objects_mapped() noexcept = 0;
@@ -22,11 +22,11 @@ class LinkerWatch {
   ~LinkerWatch() = default;
 };
 
-// Changes the dynamic linker's code. Once, before the program has threads. Fails when it is not the code that
-// is known: then nothing was changed.
+// Changes the dynamic linker's code. Once, before the program has threads. Fails, with nothing changed, if
+// the code is unknown.
 Result<void> install_linker_hooks();
 
-// The watch of the calling thread, or null. Only what is loaded while there is one is reported.
+// Sets the watch of the calling thread; null: none. It sees only loads of this thread.
 void watch_linker(LinkerWatch* watch) noexcept;
 
 }  // namespace musubi::image

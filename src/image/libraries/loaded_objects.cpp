@@ -56,7 +56,7 @@ int add_line(dl_phdr_info* object, std::size_t, void* result) {
   return 0;
 }
 
-// Libraries whose thread-local variables are their own business, ours among them.
+// Libraries that manage their own thread-local variables, including ours.
 bool is_of_the_system(std::string_view path) {
   return is_c_library(path) ||
          starts_with_one_of(file_name(path),
@@ -119,7 +119,7 @@ Globals find_library_globals(const link_map& library) {
 
 Globals find_shared_globals(const LibraryChoice& choice) {
   const std::vector<link_map*> objects = linked_objects();
-  // The program's copies of a library's variables are what the library itself uses.
+  // The library itself uses the program's copy of its variable.
   const auto is_private = [&](const char* variable) {
     const auto owner = std::find_if(objects.begin() + 1, objects.end(), [variable](const link_map* object) {
       return exported_address(*object, variable) != nullptr;

@@ -6,7 +6,7 @@
 namespace musubi::image {
 namespace {
 
-// Behind the shared range and the programs (0x55...), far before the libraries (0x7f...).
+// After the shared range and the programs (0x55...), far below the libraries (0x7f...).
 constexpr std::uintptr_t arena_begin = 0x6000'0000'0000;
 constexpr std::size_t arena_bytes = 0x1000'0000'0000;
 constexpr std::size_t slice_unit = std::size_t{1} << 30;

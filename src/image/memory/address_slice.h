@@ -1,4 +1,4 @@
-// Addresses that one rank gives out, and no other: what is mapped there can be mapped on every rank.
+// Addresses that only one rank gives out: a mapping made there can be made at the same address on every rank.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@
 
 namespace musubi::image {
 
-// Whole pages everywhere. Any thread; not from a signal handler.
+// All ranges are whole pages. Any thread; not from a signal handler.
 class AddressSlice {
  public:
   AddressSlice(Rank self, std::uint32_t ranks);
 
   bool contains(std::uintptr_t address) const noexcept { return range_.contains(address); }
-  // A free range of `bytes` at a multiple of `alignment`, a power of two; 0 when there is none.
+  // A free range of `bytes` at a multiple of `alignment`, a power of two; 0 if no such range is left.
   std::uintptr_t take(std::size_t bytes, std::size_t alignment) noexcept;
-  // Takes just this range. Result: false when a part of it is taken or lies elsewhere.
+  // Takes exactly this range. Result: false if a part of it is taken or outside the slice.
   bool take_at(std::uintptr_t address, std::size_t bytes) noexcept;
-  // The part of the range that is of this slice, taken or not, is free from now on.
+  // Frees the part of the range that belongs to this slice, whether it was taken or not.
   void give_back(std::uintptr_t address, std::size_t bytes) noexcept;
 
  private:
-  using Ranges = std::map<std::uintptr_t, std::uintptr_t>;  // begin to end, apart from each other
+  using Ranges = std::map<std::uintptr_t, std::uintptr_t>;  // begin to end; disjoint
 
   void cut_out(Ranges::iterator range, std::uintptr_t begin, std::uintptr_t end);
 

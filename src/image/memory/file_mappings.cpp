@@ -37,7 +37,7 @@ void* map_failed(int error) {
 // Flags that mean the same on every rank.
 constexpr int common_flags = MAP_TYPE | MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | MAP_SYNC | MAP_HUGETLB;
 
-// The wrappers of open and close are for the program's own files.
+// Direct system call: the wrappers of open and close serve the program's own files.
 int open_of_process(pid_t process, int file, int access) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", static_cast<int>(process), file);
@@ -51,7 +51,7 @@ FileMappings::FileMappings(runtime::Runtime& runtime)
   runtime.remote_calls().serve(procedures::file_mappings, *this);
 }
 
-// With `file` open here. Result: 0 or -errno.
+// REQUIRES: `file` is open here. Result: 0 or -errno.
 int FileMappings::carry_out(const Order& order, int file) noexcept {
   void* const address = pointer(order.address);
   switch (order.kind) {
@@ -122,7 +122,7 @@ int FileMappings::order_all(const Order& order, Reach reach) noexcept {
   return result == 0 ? 0 : fail(-result);
 }
 
-// Nobody has anything there any more.
+// No rank has anything mapped there any more.
 void FileMappings::reuse(std::uintptr_t address, std::size_t bytes) noexcept {
   Order order{};
   order.kind = Order::Kind::reuse;
@@ -169,7 +169,7 @@ void* FileMappings::map_here(const MapRequest& request) noexcept {
   if (place == 0) return map_failed(ENOMEM);
   void* const mapped = os::map_pages(pointer(place), request.bytes, request.protection,
                                      request.flags | MAP_FIXED_NOREPLACE, request.file, request.offset);
-  if (mapped != pointer(place)) {  // refused, or somewhere else
+  if (mapped != pointer(place)) {  // refused, or mapped elsewhere
     slice_.give_back(place, request.bytes);
     return mapped;
   }

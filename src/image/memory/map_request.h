@@ -1,4 +1,4 @@
-// What a call of mmap(2) asks for.
+// The arguments of mmap(2) and the kind of memory that they ask for.
 #pragma once
 
 #include <sys/mman.h>
@@ -8,7 +8,6 @@
 
 namespace musubi::image {
 
-// Arguments of mmap(2).
 struct MapRequest {
   void* wanted;
   std::size_t bytes;
@@ -25,7 +24,7 @@ inline bool is_private(const MapRequest& request) {
   return (request.flags & MAP_TYPE) == MAP_PRIVATE;
 }
 
-// Stacks, devices and what the kernel will refuse are of this process alone.
+// Of this process alone: stacks, devices, and calls that the kernel will refuse.
 enum class MapKind { anonymous, file, of_this_process };
 MapKind kind_of(const MapRequest& request);
 

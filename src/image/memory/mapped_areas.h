@@ -1,4 +1,4 @@
-// The addresses of this process that are mappings of files, and the owner of each.
+// The addresses at which this process maps files, and the ranks that share each mapping.
 #pragma once
 
 #include <atomic>
@@ -22,17 +22,17 @@ class MappedAreas {
     bool is_private;  // MAP_PRIVATE
   };
 
-  // The area that holds `address`. Takes no lock where there has never been one near.
+  // The area that contains `address`. Takes no lock outside the span of all areas so far.
   std::optional<Area> at(const void* address) const noexcept;
-  // In the place of what was noted there.
+  // Replaces areas in that range.
   void note(const Area& area);
   // Result: the parts of the range that were noted.
   std::vector<Area> forget(std::uintptr_t address, std::size_t bytes);
 
  private:
   mutable Mutex lock_;
-  std::atomic<std::uintptr_t> lowest_{UINTPTR_MAX}, highest_{0};  // of all areas so far
-  std::vector<Area> areas_ MUSUBI_GUARDED_BY(lock_);              // apart from each other
+  std::atomic<std::uintptr_t> lowest_{UINTPTR_MAX}, highest_{0};  // span of all areas so far
+  std::vector<Area> areas_ MUSUBI_GUARDED_BY(lock_);              // disjoint
 };
 
 }  // namespace musubi::image

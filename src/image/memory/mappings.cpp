@@ -63,7 +63,7 @@ void* Mappings::map(const MapRequest& given) noexcept {
                         given.offset % static_cast<off_t>(os::page_bytes()) == 0 && type >= MAP_SHARED &&
                         type <= MAP_SHARED_VALIDATE &&
                         (!is_fixed(given) || number(given.wanted) % os::page_bytes() == 0);
-  if (!is_sound) return map_plainly(given);  // the kernel says what is wrong
+  if (!is_sound) return map_plainly(given);  // the kernel reports the error
   if ((request.flags & MAP_32BIT) != 0) {
     report_refused_call("mmap with MAP_32BIT was refused, because shared memory lies at high addresses",
                         "leave MAP_32BIT out, or run with one rank");
@@ -95,14 +95,14 @@ void* Mappings::map_at_will(const MapRequest& request) noexcept {
   return map_failed(EINVAL);
 }
 
-// Whether the mapping is memory of the job with a copy of the file. Over several hosts also where nobody
-// writes: each of them may have another file of that name, or none.
+// Whether the mapping is shared memory filled with a copy of the file. Over several hosts this includes
+// mappings that are only read: another host may have another file of that name, or none.
 bool Mappings::is_copied(const MapRequest& request) const noexcept {
   if (is_private(request)) return (request.protection & PROT_WRITE) != 0 || has_other_hosts();
   return has_other_hosts() && (::fcntl(request.file, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
-// Of the shared heap, full of anything.
+// Uninitialised memory of the shared heap.
 void* Mappings::take_pages(const MapRequest& request) noexcept {
   void* const memory = own_.map(request.bytes, alignment_of(request));
   if (memory == nullptr) {
@@ -135,7 +135,7 @@ bool Mappings::fill(void* memory, const MapRequest& request) noexcept {
   return true;
 }
 
-// A rank of another host has the file open.
+// For a file that a rank of another host has open.
 bool Mappings::fill_from_afar(void* memory, const MapRequest& request) noexcept {
   std::size_t done = 0;
   while (done < request.bytes) {
@@ -156,7 +156,7 @@ void* Mappings::map_fixed(const MapRequest& request) noexcept {
                             (!is_private(request) || (request.protection & PROT_WRITE) == 0);
   if (is_read_file && is_over_file) return files_.map(request, os::page_bytes());
   if (!is_over_file) {
-    // Over what this process alone has, it may do as it likes.
+    // An address that only this process uses may be mapped plainly.
     void* const free_place = os::map_pages(request.wanted, request.bytes, PROT_NONE,
                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (free_place == MAP_FAILED) return map_plainly(request);
@@ -191,8 +191,7 @@ void* Mappings::map_over_shared(const MapRequest& request) noexcept {
   return request.wanted;
 }
 
-// Other ranks' access to shared memory cannot be taken from them: of protections only the right to run code
-// has a meaning.
+// Shared memory stays accessible to other ranks: of the protections only PROT_EXEC has an effect.
 void Mappings::allow_code(const void* address, int protection) noexcept {
   if ((protection & PROT_EXEC) != 0) runtime_.memory().allow_code(number(address));
 }
@@ -274,7 +273,7 @@ int Mappings::advise(void* address, std::size_t bytes, int advice) noexcept {
   return 0;
 }
 
-// Zeros come back; the memory of whole blocks goes, where this rank has mapped them.
+// The range reads as zeros; memory of whole blocks is released where this rank has mapped them.
 void Mappings::drop(std::uintptr_t address, std::size_t bytes) noexcept {
   const std::size_t block = runtime_.settings().heap_block_bytes;
   const std::uintptr_t end = address + bytes;

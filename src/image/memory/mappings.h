@@ -1,10 +1,10 @@
-// mmap and its kin as the program sees them: what it maps, every rank sees at the same address.
+// mmap and its relatives as the program sees them: every rank sees a mapping at the same address.
 //
-// - Anonymous memory comes from the shared heap (mapped_memory.h), as does a private file mapping that the
-//   program may write to: filled with the file's bytes.
+// - Anonymous memory comes from the shared heap (mapped_memory.h). A private file mapping that the
+//   program may write to does, too: it is filled with the file's bytes.
 // - Other file mappings are made by every rank (file_mappings.h).
-// - Stacks and what is no file stay of this process.
-// - What cannot be shared is refused with a line that names the call.
+// - Stacks and mappings of anything but files stay private to this process.
+// - A mapping that cannot be shared is refused with a message that names the call.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ namespace musubi::image {
 // One per process. Any thread; not from a signal handler. Results and errno as in section 2 of the manual.
 class Mappings final : private runtime::Procedure {
  public:
-  // All outlive this. Before the job's first barrier.
+  // All arguments outlive this object. Before the job's first barrier.
   Mappings(runtime::Runtime& runtime, heap::Heap& own_heap, heap::MappedMemory& own,
            heap::HeapMessages& messages);
 
@@ -41,7 +41,7 @@ class Mappings final : private runtime::Procedure {
   int unlock(const void* address, std::size_t bytes) noexcept;
   void* attach(int segment, const void* wanted, int flags) noexcept;
   int detach(const void* address) noexcept;
-  // Whether a file is mapped there, at all ranks. Any thread; signal-safe where none is.
+  // Whether all ranks map a file there. Any thread; signal-safe if none is mapped.
   bool is_in_file(const void* address) const noexcept { return files_.covers(address); }
   // sbrk(2).
   void* move_break(std::intptr_t bytes) noexcept { return break_.move(bytes); }
@@ -49,11 +49,11 @@ class Mappings final : private runtime::Procedure {
   int set_break(void* end) noexcept { return break_.set(end); }
 
  private:
-  // For another rank, which maps over a part of one of our mappings.
+  // Serves another rank that maps over a part of one of our mappings.
   runtime::Answer run(Rank caller, std::span<const std::byte> request,
                       std::span<std::byte> reply) noexcept override;
 
-  // REQUIRES of these: request.bytes are whole pages.
+  // REQUIRES for these: request.bytes are whole pages.
   void* take_pages(const MapRequest& request) noexcept;
   void* map_pages(const MapRequest& request) noexcept;
   void* map_at_will(const MapRequest& request) noexcept;

@@ -26,7 +26,7 @@ void* ProgramBreak::move(std::intptr_t bytes) noexcept {
       errno = ENOMEM;
       return failed;
     }
-    // Given back it must be zeros, should it be taken again.
+    // A later growth must find zeros.
     if (after < before) {
       runtime_.memory().store_zeros(reinterpret_cast<void*>(range_.begin + after), before - after);
     }

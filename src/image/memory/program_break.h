@@ -1,4 +1,4 @@
-// brk(2) and sbrk(2): one end of the program's break for all ranks, in a range of shared memory.
+// brk(2) and sbrk(2): one program break for all ranks, in a range of shared memory.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace musubi::image {
 
-// Addresses that brk and sbrk give out: the same in all ranks.
+// Addresses that brk and sbrk give out, the same on all ranks.
 struct BreakRange {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;
@@ -17,10 +17,10 @@ struct BreakRange {
 // One per process. Any thread; not from a signal handler. Results and errno as in section 2 of the manual.
 class ProgramBreak {
  public:
-  // `runtime` outlives this.
+  // `runtime` outlives this object.
   explicit ProgramBreak(runtime::Runtime& runtime) : runtime_(runtime) {}
 
-  // Before the first of the calls below.
+  // Call before the two functions below.
   void set_range(const BreakRange& range) noexcept { range_ = range; }
 
   void* move(std::intptr_t bytes) noexcept;  // sbrk

@@ -21,7 +21,7 @@
 namespace musubi::image {
 namespace {
 
-// In front of each message; the text follows.
+// Precedes the text of each message.
 struct Head {
   Attributes::Change change;
   std::int32_t number;
@@ -74,7 +74,7 @@ void set_limit(int resource, const std::string& text) {
   note_users_limit(resource, limit);
 }
 
-// The words and the name, as a text; the name is left out in the first part.
+// The call as text: the struct, whose name pointer means nothing to other ranks, then the name.
 std::string text_of(const Attributes::Call& call) {
   return std::string(reinterpret_cast<const char*>(&call), sizeof call) + call.name;
 }

@@ -1,6 +1,6 @@
 // Attributes of the process that the program sets on one rank and expects everywhere: directory, umask,
-// locale, environment, handlers. Each change is made here first; then the other ranks follow, before the call
-// returns.
+// locale, environment, handlers. Each change is made on this rank first, then on all other ranks, before the
+// call returns.
 #pragma once
 
 #include <array>
@@ -17,19 +17,19 @@ class Attributes final : private runtime::Procedure {
  public:
   enum class Change : std::uint32_t {
     directory,     // text: path from the root
-    mask,          // number: of new files
+    mask,          // number: umask of new files
     locale,        // number: category; text: name
     set_variable,  // text: name=value
     unset_variable,
     clear_variables,
     fork_handlers,  // text: three functions and the object they belong to
     limit,          // number: resource; text: rlimit
-    process_ids,    // asks: of the process and its parent
+    process_ids,    // asks for the ids of the process and its parent
     call,           // text: Call
-    formats,        // text: of StreamFormats
-    variables,      // text: of LibraryVariables
+    formats,        // text: see StreamFormats
+    variables,      // text: see LibraryVariables
   };
-  // Of a function with arguments that are words, by its name.
+  // A call of a function, by its name, with integer arguments.
   struct Call {
     const char* name;
     std::array<std::uint64_t, 3> words;
@@ -42,19 +42,19 @@ class Attributes final : private runtime::Procedure {
 
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime, Locales& locales);
-  // Rank 0: `environ` is that of the program from now on.
+  // Rank 0: the program uses the present `environ` from now on.
   void note_environment() noexcept { variables_.note_environment(); }
 
-  // Makes the same change at the other ranks. A text that is too long for a message changes this rank only.
+  // Makes the same change on the other ranks. A text too long for a message changes this rank only.
   void spread(Change change, int number, std::string_view text) noexcept;
-  // Has each other rank make the same call.
+  // Makes the same call on each other rank.
   void spread(const Call& call) noexcept;
-  // The same at rank 0 only. Result: as the function's, a double by its bits.
+  // Makes the call on rank 0 only. Result: as the function's; a double as its bits.
   std::int64_t call_at_first_rank(const Call& call) noexcept;
-  // Rank 0, main's thread, before a region: what main has set without a call (stream_formats.h,
-  // library_variables.h).
+  // Rank 0, main's thread, before a region: sends the changes that main made without a call
+  // (stream_formats.h, library_variables.h).
   void tell_what_main_set() noexcept;
-  // Rank 0's, which stand for those of all ranks.
+  // The ids of rank 0, which the program sees on all ranks.
   ProcessIds process_ids() noexcept;
 
  private:
@@ -67,7 +67,7 @@ class Attributes final : private runtime::Procedure {
   Locales* locales_ = nullptr;
   StreamFormats formats_;
   LibraryVariables variables_;
-  std::atomic<std::uint64_t> ids_{0};  // of rank 0, both; 0: not asked for yet
+  std::atomic<std::uint64_t> ids_{0};  // both ids of rank 0; 0: not yet asked for
 };
 
 }  // namespace musubi::image

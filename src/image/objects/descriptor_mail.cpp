@@ -19,7 +19,7 @@ union Control {
   char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-// The bare calls: those that the program sees look at its descriptors first.
+// Direct system calls: the wrappers that the program uses look the descriptors up first.
 ssize_t send_message(int socket, const msghdr& message) noexcept {
   return ::syscall(SYS_sendmsg, socket, &message, MSG_NOSIGNAL);
 }
@@ -34,8 +34,7 @@ Result<void> DescriptorMail::open() {
       os::FileDescriptor(static_cast<int>(::syscall(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)));
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
-  socklen_t bytes =
-      sizeof name.sun_family;  // the kernel chooses a name that is free, outside the file system
+  socklen_t bytes = sizeof name.sun_family;  // the kernel chooses a free abstract name
   if (socket_.number() < 0 || ::syscall(SYS_bind, socket_.number(), &name, bytes) != 0) {
     return Error{std::string("no socket to pass files between ranks: ") + ::strerror(errno)};
   }
@@ -86,7 +85,7 @@ int DescriptorMail::receive(std::uint64_t ticket) noexcept {
     int number;
     std::memcpy(&number, CMSG_DATA(header), sizeof number);
     if (bytes == sizeof got && got == ticket) return number;
-    ::syscall(SYS_close, number);  // nobody asked for it
+    ::syscall(SYS_close, number);  // no rank asked for it
   }
 }
 

@@ -1,4 +1,4 @@
-// Answers to other ranks about this rank's descriptors.
+// Serves requests of other ranks about this rank's descriptors.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -38,14 +38,14 @@ runtime::Answer Descriptors::run(Rank caller, std::span<const std::byte> request
   __builtin_unreachable();
 }
 
-// Result: flags of the descriptor, or the negative error number.
+// Result: flags of the descriptor, or a negative error number.
 int Descriptors::give(Rank caller, const Message& message) noexcept {
   const auto number = static_cast<std::size_t>(message.number);
   if (number < numbers_ && state(message.number) == State::absent) return -EBADF;
   if (is_internal(message.number)) return -EBADF;
   const long flags = ::syscall(SYS_fcntl, message.number, F_GETFD);
   if (flags < 0) return -EBADF;
-  // First: a close that comes now is to reach the caller.
+  // Noted before the file is sent, so that a concurrent close reaches the caller.
   if (is_own_range(message.number) && message.number != STDOUT_FILENO) {
     holders_[number].fetch_or(std::uint64_t{1} << std::min(caller.value, 63u));
   }
@@ -82,7 +82,7 @@ int Descriptors::adopt(Rank caller, int number) noexcept {
   int flags;
   const int received = receive_from(caller, number, &flags);
   if (received == of_other_host) {
-    // The C library's own stream of that number goes on to write to the launcher.
+    // The C library's own stream of that number continues to write to the launcher.
     if (owner(number) == caller) note_far(number, flags);
     return 0;
   }
@@ -97,7 +97,7 @@ int Descriptors::adopt(Rank caller, int number) noexcept {
   return 0;
 }
 
-// What a program may have opened under numbers of this rank.
+// Numbers of this rank that the program may have opened.
 std::size_t Descriptors::list(std::span<std::byte> reply) const noexcept {
   std::size_t bytes = 0;
   for (std::size_t number = first_number(self_); number < first_number(Rank{self_.value + 1}); ++number) {

@@ -25,17 +25,17 @@ namespace musubi::image {
 namespace {
 
 constexpr int standard_end = 3;
-// Numbers that the job shares: few enough for select(2) if each rank has many then, and in larger jobs no
-// more than a rank can afford to keep out of use, as long as each has some.
+// Numbers that the job shares: below FD_SETSIZE while each rank gets numbers_per_rank_wanted; larger jobs use
+// up to numbers_wanted_max, more only if each rank would get fewer than it needs.
 constexpr std::size_t numbers_of_select = 1024, numbers_per_rank_wanted = 256, numbers_wanted_max = 4096;
 constexpr std::size_t numbers_per_rank_needed = 5;
-// Behind them each rank has numbers that mean something to it alone: the runtime's files, connections to the
-// other ranks, and what the program opens beyond its numbers.
+// After the shared numbers, each rank has numbers of its own: the runtime's files, connections to other
+// ranks, and files that the program opens when its shared numbers are used up.
 constexpr std::size_t numbers_alone_wanted = 1024, numbers_alone_needed = 64, connections_per_rank = 2;
-// Main, on rank 0, opens most.
+// Rank 0 runs main, which opens most files.
 constexpr std::size_t part_of_first = 16;
 
-// The bare calls: those that the program sees come here.
+// Direct system calls: the wrappers that the program uses call this class.
 long bare_close(int number) noexcept {
   return ::syscall(SYS_close, number);
 }
@@ -50,8 +50,8 @@ std::vector<bool> open_numbers(std::size_t first) {
   std::vector<bool> result;
   DIR* const folder = ::opendir("/proc/self/fd");
   if (folder == nullptr) return result;
-  // The kernel makes a file of /proc for each number that it lists, and begins where it is told: after two
-  // entries for folders.
+  // The kernel makes a file of /proc for each number that it lists. The offset skips the numbers below
+  // `first` and the two entries for folders.
   constexpr long folders = 2;
   if (first != 0) ::seekdir(folder, folders + static_cast<long>(first));
   while (const dirent* entry = ::readdir(folder)) {
@@ -73,7 +73,7 @@ struct Numbers {
   std::size_t shared, alone;
 };
 
-// Result: what the limit allows after it has been raised as far as need be. Too few: less than needed.
+// Raises the limit on open files as needed. Result: the numbers that it allows, possibly fewer than needed.
 Numbers numbers_for(std::uint32_t ranks) {
   const std::size_t connections = connections_per_rank * ranks;
   const std::size_t alone = std::max(numbers_alone_wanted, numbers_alone_needed + connections);
@@ -111,11 +111,11 @@ Result<void> Descriptors::reserve_numbers(Rank self, std::uint32_t ranks, bool o
   shared_ = numbers_of_first_ + numbers_per_rank_ * (ranks - 1);
   states_ = std::make_unique<std::atomic<State>[]>(shared_);
   holders_ = std::make_unique<std::atomic<std::uint64_t>[]>(shared_);
-  // Of nothing: reading and writing fail as on a number that is not open.
+  // O_PATH: reading and writing fail as on a number that is not open.
   os::FileDescriptor nothing(::open("/dev/null", O_PATH | O_CLOEXEC));
   nothing_ = os::FileDescriptor(::fcntl(nothing.number(), F_DUPFD_CLOEXEC, static_cast<int>(shared_)));
   if (nothing_.number() < 0) return Error{"no descriptor left: " + cause_of(errno)};
-  nothing.close();  // its number, too, is held until start()
+  nothing.close();  // its number, too, stays occupied until start()
   for (std::size_t number = 0; number < shared_; ++number) {
     const bool before = number >= standard_end && contains(before_, number);
     const bool own =
@@ -138,7 +138,7 @@ Result<void> Descriptors::start(runtime::Runtime& runtime) {
     if (contains(before_, number) || os::is_own_file(static_cast<int>(number)))
       opened_by_libraries_[number] = false;
   }
-  // From here on the kernel gives this rank's numbers to what the program opens.
+  // From here on the kernel gives this rank's numbers to files that the program opens.
   for (std::size_t number = std::max<std::size_t>(first_number(self_), standard_end);
        number < first_number(Rank{self_.value + 1}); ++number) {
     if (!contains(before_, number)) bare_close(static_cast<int>(number));
@@ -172,7 +172,7 @@ std::int64_t Descriptors::ask(Rank rank, const Message& message) noexcept {
 
 bool Descriptors::fetch(int number) noexcept {
   const os::ErrnoKept errno_kept;
-  // A close that happens meanwhile drops what comes after it has come.
+  // Under this lock, a close that happens during the transfer drops the file after its arrival.
   const std::lock_guard lock(receiving_);
   if (state(number) != State::absent) return true;
   int flags = 0;
@@ -192,7 +192,7 @@ void Descriptors::note_far(int number, int given) noexcept {
   set_state(number, (given & given_regular) != 0 ? State::far_regular : State::far);
 }
 
-// A new number for what `number` is at `rank`, of_other_host, or -1. Under the lock.
+// A new number for the file `number` of `rank`, of_other_host, or -1. REQUIRES: receiving_ is held.
 int Descriptors::receive_from(Rank rank, int number, int* flags) noexcept {
   const std::uint64_t ticket = ++tickets_;
   const std::int64_t answer = ask(rank, {Request::give, number, 0, 0, ticket, mail_.address()});
@@ -228,7 +228,7 @@ void Descriptors::let_go_elsewhere(int number) noexcept {
 int Descriptors::close_own(int number, Rank but) noexcept {
   drop_elsewhere(number, but);
   const int error = bare_close(number) == 0 ? 0 : errno;
-  drop_elsewhere(number, but);  // given away in between
+  drop_elsewhere(number, but);  // another rank may have fetched it in between
   return -error;
 }
 
@@ -272,7 +272,7 @@ int Descriptors::duplicate(int from, int to, int flags) noexcept {
   return static_cast<int>(bare_duplicate(from, to, flags));
 }
 
-// Where one of the two is of another host: at the rank that has both.
+// At least one of the two files is on another host: the rank that owns both duplicates it.
 int Descriptors::duplicate_far(int from, int to, int flags) noexcept {
   const auto end = static_cast<int>(numbers_);
   if (from >= end || to >= end || owner(from) != owner(to)) {
@@ -291,7 +291,7 @@ void Descriptors::spread_standard(int number) noexcept {
   if (numbers_ == 0) return;
   const os::ErrnoKept errno_kept;
   if (number == 0) return drop_elsewhere(number, self_);
-  if (number == 1 && state(1) == State::absent) return;  // rank 0's
+  if (number == 1 && state(1) == State::absent) return;  // rank 0 owns it
   const Message message{Request::adopt, number, 0, 0, 0, {}};
   runtime_->remote_calls().call_others(procedures::descriptors, std::as_bytes(std::span(&message, 1)));
 }

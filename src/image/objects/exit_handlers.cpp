@@ -18,7 +18,8 @@ struct Request {
   ExitHandlers::Handler handler;  // to add
 };
 
-// A lock of the job, known by this address: who takes a handler sees what the thread wrote that added it.
+// Names a lock of the job that orders memory: a thread that takes a handler sees the writes of the thread
+// that added it.
 constexpr char order_of_handlers = 0;
 
 class InOrder {

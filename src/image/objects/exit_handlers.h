@@ -1,6 +1,6 @@
-// What the program has registered to run at its end: handlers of atexit and on_exit, destructors of objects,
-// handlers of at_quick_exit. Rank 0 keeps one list of each kind for the job. The thread that leaves, of
-// whichever rank, takes one after the other and runs it, the last first, as in one process.
+// Functions that the program has registered to run at its end: handlers of atexit and on_exit, destructors of
+// objects, handlers of at_quick_exit. Rank 0 keeps one list of each kind for the job. The exiting thread, on
+// any rank, takes and runs them one at a time, the last first, as in one process.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ class ExitHandlers final : private runtime::Procedure {
  public:
   enum class List : std::uint32_t { exit, quick_exit };
   struct Handler {
-    void* function;  // null: there is none
+    void* function;  // null: no handler
     void* argument;
-    bool wants_status;  // the status comes before the argument (on_exit)
+    bool wants_status;  // the status precedes the argument (on_exit)
   };
 
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
 
-  // Attached threads of the program. The handler sees what this thread has written before.
+  // Attached threads of the program. The handler sees this thread's earlier writes.
   void add(List list, const Handler& handler);
-  // Runs and forgets all handlers of the list, also those that they add. A thread that leaves; in a forked
-  // child of rank 0 those that the parent had then.
+  // Runs and removes all handlers of the list, also handlers that they add. Called by the exiting thread; a
+  // forked child of rank 0 runs the handlers that the parent had at the fork.
   void run(List list, int status);
 
  private:

@@ -13,7 +13,7 @@
 namespace musubi::image {
 namespace {
 
-// Results of so few bytes travel both ways: they may be arguments, too (the length of an address, a list of
+// Small results travel both ways because they may be arguments, too (the length of an address, a list of
 // poll).
 constexpr std::size_t two_way_bytes_max = 256;
 constexpr std::size_t data_bytes_max = 1808;  // in each direction
@@ -37,7 +37,7 @@ std::int64_t refuse_far_call() {
 
 }  // namespace
 
-// What travels, followed by the bytes of the areas that are sent, one after the other.
+// Header of a message; the bytes of the areas that are sent follow, in order.
 struct FarCalls::Request {
   struct Area {
     std::uint32_t bytes;
@@ -86,7 +86,7 @@ std::int64_t FarCalls::run_whole(Rank rank, const FarCall& call, bool is_regular
              : run_pieces(rank, call, is_regular);
 }
 
-// By one piece of memory of our own.
+// With one contiguous buffer in place of the parts.
 std::int64_t FarCalls::run_parts(Rank rank, const FarCall& call, bool is_regular) noexcept {
   const std::uint16_t number = functions_[call.number_].with_one_piece;
   std::size_t bytes = 0;
@@ -180,7 +180,7 @@ std::int64_t FarCalls::run_once(Rank rank, const FarCall& call) noexcept {
   return result;
 }
 
-// For another rank. The reply has the results one after the other.
+// Runs a call of another rank. The reply holds the results in order.
 runtime::Answer FarCalls::run(Rank, std::span<const std::byte> bytes, std::span<std::byte> reply) noexcept {
   Request request;
   MUSUBI_CHECK(bytes.size() >= sizeof request);

@@ -63,7 +63,7 @@ Result<void> Locales::start(runtime::Runtime& runtime) {
   return replace_map_function();
 }
 
-// The C library maps locale files by its own mmap, whose code now jumps to ours.
+// The C library maps locale files through its own mmap, whose code now jumps to Locales::map.
 Result<void> Locales::replace_map_function() {
   std::uint8_t jump[] = {0xff, 0x25, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};  // jmp to the address that follows
   const auto target = reinterpret_cast<std::uintptr_t>(&Locales::map);
@@ -94,7 +94,7 @@ void* Locales::map(void* address, std::size_t bytes, int protection, int flags, 
   return MAP_FAILED;
 }
 
-// By its path: on other hosts the same file has another number of the kernel. 0: there is no place for it.
+// Keyed by path, because device and inode differ between hosts. 0: there is no address for it.
 std::uintptr_t Locales::place_of(int file, std::size_t bytes, std::uint64_t offset) {
   char path[PATH_MAX];
   const std::string link = "/proc/self/fd/" + std::to_string(file);
@@ -106,7 +106,7 @@ std::uintptr_t Locales::place_of(int file, std::size_t bytes, std::uint64_t offs
   return number < files_max ? files_base + number * file_bytes + offset : 0;
 }
 
-// Rank 0 gives out numbers, from 0 on.
+// Rank 0 assigns numbers, from 0 on.
 std::uint32_t Locales::number_of(Request request, Numbers& numbers, const std::string& name) {
   {
     const std::lock_guard guard(lock_);
@@ -129,7 +129,7 @@ std::uint32_t Locales::number_of(Request request, Numbers& numbers, const std::s
 
 locale_t Locales::of_job(locale_t made) {
   const std::string names = names_of(made);
-  // The locale C is a constant of the C library.
+  // The C locale is a constant of the C library.
   if (names.find_first_not_of("C\n") == std::string::npos) return made;
   const std::uint32_t number = number_of(Request::number_object, objects_, names);
   if (number >= objects_max) return made;
@@ -161,8 +161,7 @@ const char* Locales::kept_name(const std::string& name) {
   return names_.emplace(name, text).first->second;
 }
 
-// At another rank than the one that has asked for it. Categories that this host does not know stay those of
-// C.
+// On the ranks that did not make the locale. Categories that this host does not have stay those of C.
 void Locales::make(std::uint32_t number, const std::string& names) {
   const Loading loading(*this);
   locale_t made = make_real(LC_ALL_MASK, "C", nullptr);
@@ -178,7 +177,7 @@ void Locales::make(std::uint32_t number, const std::string& names) {
   put(number, made);
 }
 
-// The object of the C library is kept for good, as its parts are in use from now on.
+// The C library's object is never freed: its parts are in use from now on.
 void Locales::put(std::uint32_t number, locale_t made) {
   static_assert(sizeof *made <= object_bytes);
   const std::lock_guard guard(lock_);

@@ -1,8 +1,7 @@
-// Locales that one thread makes and others use. The C library keeps a locale in memory of its process: an
+// Locales that one thread makes and other threads use. The C library keeps a locale in private memory: an
 // object, and mapped files with the texts and tables that facets, `nl_langinfo` and `wctype` point to. Here
-// an object has a place that is the same at all ranks, each rank fills it by locales of the same names, and
-// mapped files lie at the same addresses everywhere. Locales are kept for good: those of the same names are
-// one.
+// an object has an address that is the same on all ranks, each rank fills it with locales of the same names,
+// and mapped files have the same addresses everywhere. Locales are never freed; equal names share one locale.
 #pragma once
 
 #include <locale.h>
@@ -22,16 +21,16 @@ class Locales final : private runtime::Procedure {
   // Collective, before the program runs. Errors: addresses in use, or code that cannot be changed.
   Result<void> start(runtime::Runtime& runtime);
 
-  // The locale of the job with the names of `made`, which the C library has made for the caller and which is
-  // given up. Where there are too many, `made` itself. Attached threads.
+  // The locale of the job with the names of `made`, which the C library has made for the caller and which
+  // this call consumes. `made` itself if there are too many. Attached threads.
   locale_t of_job(locale_t made);
-  // A copy of a name for the program, which any rank can read. Each text has one.
+  // A copy of the name in shared memory. Equal names share one copy.
   const char* kept_name(const std::string& name);
   static bool contains(const void* locale) noexcept {
     return reinterpret_cast<std::uintptr_t>(locale) - objects_base < objects_max * object_bytes;
   }
 
-  // While one lives, locale files that the C library maps on this thread get their places of the job.
+  // While one exists, locale files that the C library maps on this thread get the job's addresses.
   class Loading {
    public:
     explicit Loading(Locales& locales) noexcept : before_(loading_) { loading_ = &locales; }
@@ -43,7 +42,7 @@ class Locales final : private runtime::Procedure {
   };
 
  private:
-  // Below the shared space, above the streams; the kernel puts nothing there by itself.
+  // Below the shared space, above the streams; the kernel chooses no address there.
   static constexpr std::uintptr_t objects_base = 0x0f80'0000'0000;
   static constexpr std::size_t object_bytes = 256;
   static constexpr std::size_t objects_max = 4096;
@@ -71,7 +70,7 @@ class Locales final : private runtime::Procedure {
 
   runtime::Runtime* runtime_ = nullptr;
   std::mutex lock_;
-  Numbers objects_, files_;  // at rank 0 all, elsewhere those that this rank has asked for
+  Numbers objects_, files_;  // all at rank 0; on other ranks those that this rank has asked for
   bool made_[objects_max] = {};
   std::map<std::string, char*> names_;
 };

@@ -99,7 +99,7 @@ char* MemoryStreams::provide(const Text& text) noexcept {
 void MemoryStreams::show(const Text& text) noexcept {
   char* const memory = provide(text);
   if (memory == nullptr) return;
-  // The program's page may have to come from elsewhere: not under the lock.
+  // Without the lock, because an access to the program's page may block.
   char part[1024];
   for (std::size_t offset = 0;;) {
     const std::size_t count = read(text.id, offset, part);

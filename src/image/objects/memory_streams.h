@@ -1,5 +1,5 @@
-// open_memstream(3) and open_wmemstream(3): such a stream grows a piece of private memory at the rank that
-// made it. A flush or close, at any rank, copies the text to shared memory of the program.
+// open_memstream(3) and open_wmemstream(3): the stream grows a buffer in private memory of the rank that made
+// it. A flush or close, on any rank, copies the text to shared memory of the program.
 #pragma once
 
 #include <atomic>
@@ -16,33 +16,33 @@ namespace musubi::image {
 class MemoryStreams {
  public:
   enum class Kind : std::uint32_t { narrow, wide };
-  // Known about a text to the rank that flushes.
+  // A text as the flushing rank knows it.
   struct Text {
-    std::uint64_t id;  // of the stream among those of its rank; 0: there is none
+    std::uint64_t id;  // of the stream among those of its rank; 0: none
     char** place;      // of the program
     std::size_t* length_place;
     std::size_t length;  // characters
     std::size_t character_bytes;
   };
 
-  // Null, with errno, when there is no memory.
+  // Null, with errno, if memory is exhausted.
   std::FILE* open(char** place, std::size_t* length_place, Kind kind);
 
-  // At the rank that made `stream`. 0: not such a stream. `closes`: the stream is about to be closed; later
+  // On the rank that made `stream`. 0: not such a stream. `closes`: the stream is about to be closed; later
   // calls do not find it, and its id stays valid.
   std::uint64_t id_of(const std::FILE* stream, bool closes) noexcept;
-  // Behind fflush or fclose.
+  // After fflush or fclose.
   Text text_of(std::uint64_t id) noexcept;
-  // A part of it, from `offset` in bytes on. Result: bytes stored.
+  // A part of the text, from byte `offset` on. Result: bytes stored.
   std::size_t read(std::uint64_t id, std::size_t offset, std::span<char> part) noexcept;
-  // Of a closed one.
+  // Frees the text of a closed stream.
   void drop(std::uint64_t id) noexcept;
 
-  // Shows the program a text of this rank. Threads of the program.
+  // Copies a text of this rank to the program's memory. Threads of the program.
   void show(const Text& text) noexcept;
-  // Behind fflush(null).
+  // After fflush(null).
   void show_all() noexcept;
-  // Gives the program memory for `text`. Null: none is left.
+  // Memory of the program for `text`. Null: memory is exhausted.
   static char* provide(const Text& text) noexcept;
 
  private:
@@ -52,7 +52,7 @@ class MemoryStreams {
     Kind kind;
     char** place;
     std::size_t* length_place;
-    char* text;  // as the C library says, when it has been flushed
+    char* text;  // set by the C library at a flush
     std::size_t length;
   };
   Text describe(const Stream& stream) const noexcept;

@@ -68,7 +68,7 @@ runtime::Answer NamedSemaphores::run(Rank, std::span<const std::byte> bytes,
   return {0, sizeof semaphore};
 }
 
-// The C library makes the file, and says what is wrong.
+// The C library creates the file and reports errors.
 int NamedSemaphores::open_here(const Request& request, sem_t*& semaphore) noexcept {
   sem_t* const plain = next_open_(request.name, request.flags, request.mode, request.value);
   if (plain == SEM_FAILED) return errno;
@@ -77,7 +77,7 @@ int NamedSemaphores::open_here(const Request& request, sem_t*& semaphore) noexce
   return error;
 }
 
-// The C library's place of them (sem_overview(7)).
+// Maps the file that the C library uses (sem_overview(7)).
 int NamedSemaphores::map(const char* name, sem_t*& semaphore) noexcept {
   const std::string path = std::string("/dev/shm/sem.") + (name + std::strspn(name, "/"));
   const os::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));

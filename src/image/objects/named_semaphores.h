@@ -1,5 +1,5 @@
-// Semaphores with a name (sem_open): every rank of one host maps the file that such a semaphore is. Rank 0
-// keeps which are open, as a process does.
+// Named semaphores (sem_open): every rank of one host maps the semaphore's file. Rank 0 keeps the list of
+// open ones, as a process does.
 #pragma once
 
 #include <semaphore.h>
@@ -18,7 +18,7 @@ class NamedSemaphores final : private runtime::Procedure {
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime, Mappings& mappings);
 
-  // As sem_open(3) and sem_close(3); ENOSYS, with a line, over several hosts. Attached threads.
+  // As sem_open(3) and sem_close(3); over several hosts ENOSYS, with a message. Attached threads.
   sem_t* open(const char* name, int flags, mode_t mode, unsigned value) noexcept;
   int close(sem_t* semaphore) noexcept;
 

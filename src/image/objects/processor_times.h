@@ -1,5 +1,4 @@
-// The processor time of the process, which the program takes for one: of all ranks together
-// (docs/reference/process.md).
+// The processor time of the job, which the program takes for that of its process (docs/reference/process.md).
 #pragma once
 
 #include <sys/resource.h>
@@ -13,8 +12,8 @@ class ProcessorTimes final : private runtime::Procedure {
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
 
-  // What the other ranks, or their children (RUSAGE_CHILDREN), have used: times, faults, switches and blocks
-  // added up, the largest of the sizes. A millisecond old at most, so that a loop may look at its clock. May
+  // Usage of the other ranks, or of their children (RUSAGE_CHILDREN): sums of times, faults, switches and
+  // blocks; the maximum of sizes. At most a millisecond old, so that a loop may poll its clock cheaply. May
   // block for calls. Any attached thread, in handlers of the program, too.
   rusage of_others(int who) noexcept;
 
@@ -25,7 +24,7 @@ class ProcessorTimes final : private runtime::Procedure {
   runtime::Runtime* runtime_ = nullptr;
 };
 
-// Adds as above.
+// Adds as described for of_others().
 void add(rusage& sum, const rusage& other) noexcept;
 
 }  // namespace musubi::image

@@ -10,9 +10,9 @@ namespace musubi::image {
 namespace {
 
 constexpr std::uint64_t mark = 0x6d757375'62697265;
-constexpr std::size_t kept_max = 256;  // of those that other ranks, or the program, have not released
+constexpr std::size_t kept_max = 256;  // cached forms; find() compiles a dropped one again
 
-// Of the job, ever.
+// Never reused in the job.
 std::uint64_t new_id() noexcept {
   static constinit std::atomic<std::uint64_t> last{0};
   return (++last << 16) + own_runtime()->self().value;
@@ -20,7 +20,7 @@ std::uint64_t new_id() noexcept {
 
 }  // namespace
 
-// In the shared heap; the pattern follows.
+// Allocated in the shared heap; the pattern follows.
 struct RegularExpressions::Source {
   std::uint64_t id;
   int flags;
@@ -52,7 +52,7 @@ int RegularExpressions::compile(regex_t* expression, const char* pattern, int fl
   return 0;
 }
 
-// Null: no memory.
+// Null: out of memory.
 std::shared_ptr<RegularExpressions::Compiled> RegularExpressions::find(const Source& source) {
   const std::uint64_t id = source.id;
   {

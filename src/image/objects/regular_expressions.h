@@ -1,6 +1,6 @@
-// Regular expressions of the C library. A compiled one leads into private memory, changes while it is
-// matched, and is guarded by a lock of the process: so each rank compiles those that it uses for itself. The
-// program's object holds what is to be compiled.
+// Regular expressions of the C library. A compiled one points to private memory, changes while it is matched,
+// and is guarded by a lock of the process: each rank therefore compiles the expressions that it uses. The
+// program's object holds the pattern and the flags.
 #pragma once
 
 #include <regex.h>
@@ -13,7 +13,7 @@
 
 namespace musubi::image {
 
-// Functions of the C library.
+// The C library's functions.
 struct RegexFunctions {
   int (*compile)(regex_t*, const char*, int);
   int (*match)(const regex_t*, const char*, std::size_t, regmatch_t*, int);
@@ -29,7 +29,7 @@ class RegularExpressions {
   int match(const regex_t& expression, const char* text, std::size_t count, regmatch_t* matches, int flags);
   void release(regex_t* expression);
 
-  // Whether it was made by compile(), at any rank.
+  // Whether compile() made it, on any rank.
   static bool is_ours(const regex_t& expression) noexcept;
 
  private:
@@ -54,7 +54,7 @@ class RegularExpressions {
 
   const RegexFunctions functions_;
   std::mutex lock_;
-  std::list<std::shared_ptr<Compiled>> recent_;  // the last used first
+  std::list<std::shared_ptr<Compiled>> recent_;  // most recently used first
 };
 
 }  // namespace musubi::image

@@ -24,15 +24,15 @@
 namespace musubi::image {
 namespace {
 
-// Another thread that takes a signal does so within this time, if it has the core.
+// Another thread that does not block a signal takes it within this time if it gets a core.
 constexpr std::uint64_t patience_ns = 2'000'000;
 
-// The processor's, which go to the thread that caused them, and the C library's.
+// Signals of the processor, which go to the thread that caused them, and of the C library.
 constexpr os::SignalBits left_out =
     os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) | os::signal_bit(SIGTRAP) | os::signal_bit(SIGILL) |
     os::signal_bit(SIGFPE) | os::signal_bit(SIGABRT) | os::signal_bit(32) | os::signal_bit(33);
 
-// Those of the process that all threads block now.
+// Signals of the process that all threads block now.
 os::SignalBits pending_signals() {
   os::SignalBits pending = 0;
   os::system_call(SYS_rt_sigpending, os::as_argument(&pending), sizeof pending);
@@ -57,7 +57,7 @@ Result<void> SignalWatch::open() {
   const int signals = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
   bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   file_ = ::epoll_create1(EPOLL_CLOEXEC);
-  // Told once of each signal: one that the program keeps blocked may stay pending for ever.
+  // Edge-triggered: a signal that the program keeps blocked may stay pending for ever.
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
   if (signals < 0 || bell_ < 0 || file_ < 0 || ::epoll_ctl(file_, EPOLL_CTL_ADD, signals, &event) != 0 ||
@@ -91,7 +91,7 @@ void SignalWatch::send(const siginfo_t& signal) {
   wake();
 }
 
-// The bare call: the program's write is another.
+// A direct system call: the program's write is wrapped.
 void SignalWatch::wake() noexcept {
   const std::uint64_t one = 1;
   os::system_call(SYS_write, bell_, os::as_argument(&one), sizeof one);
@@ -113,7 +113,7 @@ void SignalWatch::look() {
   os::sleep_ns(patience_ns);
   const os::SignalBits left = pending_signals();
   if (runtime_->self() == Rank{0}) return serve(left & with_handler() & runtime::HandlersHeldBack::of_main());
-  // A thread that runs program code here may wait for what has no handler.
+  // A thread that runs program code here may wait for signals without a handler.
   const bool none_waits = runtime_->synchronization().is_between_regions() && !has_program_threads();
   const os::SignalBits due = none_waits ? left : left & with_handler();
   siginfo_t taken;
@@ -122,7 +122,7 @@ void SignalWatch::look() {
   }
 }
 
-// Counted before it touches shared memory, as a thread that the program has made.
+// Counted before it touches shared memory, like a thread that the program has made.
 void SignalWatch::serve(os::SignalBits signals) {
   if (signals == 0) return;
   runtime_->threads().add_outsider();

@@ -1,5 +1,5 @@
-// Signals of this process that no thread of it takes: its threads wait in the runtime, where handlers may not
-// run, or it has none that runs program code. The initial thread, which does nothing else, sees to them.
+// Delivers signals of this process that none of its threads takes: they wait in the runtime, where handlers
+// may not run, or none of them runs program code. The initial thread, otherwise idle, delivers them.
 #pragma once
 
 #include <signal.h>
@@ -16,17 +16,17 @@ namespace musubi::image {
 
 class SignalWatch {
  public:
-  // Hands a signal to the process that the program knows. On the watching thread.
+  // Passes a signal to the process that the program knows. On the watching thread.
   using Forward = void (*)(const siginfo_t& signal);
 
-  // Opens what the thread looks at: before the program can have descriptors. Errors: no descriptor left.
+  // Opens the descriptors of the watch: before the program can have any. Errors: no descriptor left.
   Result<void> open();
-  // On the initial thread, which blocks all signals, until end(). At rank 0 such signals are handled here,
-  // while main waits in the runtime and would take them; at other ranks `forward` gets them.
+  // Runs on the initial thread, which blocks all signals, until end(). On rank 0 it handles signals here
+  // while main, which would take them, waits in the runtime; on other ranks it passes them to `forward`.
   void watch(runtime::Runtime& runtime, Forward forward);
   void end() noexcept;
-  // Sends a signal to this process with all that it carries, which the kernel allows to the initial thread
-  // alone. Any thread.
+  // Sends a signal with all its data to this process, which the kernel permits only to the initial thread.
+  // Any thread.
   void send(const siginfo_t& signal);
 
  private:
@@ -35,7 +35,7 @@ class SignalWatch {
   void look();
   void serve(os::SignalBits signals);
 
-  int file_ = -1;  // an epoll(7) with a signalfd(2) and this:
+  int file_ = -1;  // an epoll(7) of a signalfd(2) and of bell_
   int bell_ = -1;
   std::atomic<bool> ended_{false};
   SpinLock lock_;

@@ -25,8 +25,7 @@ pid_t own_process() noexcept {
   return static_cast<pid_t>(os::system_call(SYS_getpid));
 }
 
-// Whether the process is no child of this one, as far as anybody can know: a process that is gone may have
-// been one.
+// Whether the process is known not to be a child of this one: a process that is gone may have been one.
 bool is_foreign(pid_t process) noexcept {
   siginfo_t nothing{};
   const bool is_child = os::system_call(SYS_waitid, P_PID, process, reinterpret_cast<long>(&nothing),
@@ -35,7 +34,7 @@ bool is_foreign(pid_t process) noexcept {
 }
 
 // Whether rank 0 gets the same signal, because it was sent to all processes of the terminal or of a group, or
-// by the launcher. A process outside, except a rank's own children, cannot mean one of the other ranks.
+// by the launcher. A process outside the job, except a rank's own child, cannot mean a rank other than 0.
 bool is_for_first_rank(int signal, const siginfo_t& information) noexcept {
   const runtime::Runtime* const runtime = own_runtime();
   if (runtime == nullptr || runtime->self() == Rank{0}) return false;
@@ -52,10 +51,10 @@ bool is_for_first_rank(int signal, const siginfo_t& information) noexcept {
   }
 }
 
-// A watched signal comes without an argument.
+// The callback of the watch has no argument to carry it.
 constinit Signals* watching = nullptr;
 
-// What the kernel calls in place of the program's handlers.
+// The kernel calls it in place of the program's handlers.
 void enter_handler(int signal, siginfo_t* information, void* context) {
   const int kept_errno = errno;
   const bool leaves = is_for_first_rank(signal, *information);
@@ -72,7 +71,7 @@ int error_of(long result) noexcept {
   return result < 0 ? static_cast<int>(-result) : 0;
 }
 
-// To the calling thread, or to the process.
+// Sends to the calling thread, or to the process.
 int queue(bool to_thread, int signal, const sigval& value) noexcept {
   siginfo_t information{};
   information.si_signo = signal;
@@ -105,8 +104,8 @@ bool is_taken_here(int signal) noexcept {
   return (os::signal_bits(blocked) & os::signal_bit(signal)) == 0;
 }
 
-// Every program of gfortran has handlers of its library for signals that kill: they print the place, and let
-// the program die. Takes no locks of the loader: a constructor, under these, may call sigaction as well.
+// Every gfortran program has its library's handlers for fatal signals: they print the location, and let the
+// program die. Takes no locks of the loader: a constructor, which runs under these, may call sigaction, too.
 bool reports_an_end([[maybe_unused]] const void* handler) {
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
   dl_find_object object;
@@ -132,7 +131,7 @@ void Signals::watch() {
   if (runtime_->ranks() == 1) return;
   watching = this;
   watch_.watch(*runtime_, [](const siginfo_t& signal) {
-    if (is_for_first_rank(signal.si_signo, signal)) return;  // which gets it, too
+    if (is_for_first_rank(signal.si_signo, signal)) return;  // rank 0 gets it, too
     Message message{};
     message.request = Request::forward;
     message.information = signal;

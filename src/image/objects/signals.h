@@ -1,5 +1,5 @@
-// Signals in a job of several ranks (docs/decisions/process_objects.md): what the program says of one holds
-// at all ranks, and each is handled once.
+// Signals in a job of several ranks (docs/decisions/process_objects.md): a change that the program makes
+// applies to all ranks, and each signal is handled once.
 #pragma once
 
 #include <signal.h>
@@ -15,17 +15,17 @@ class Signals final : private runtime::Procedure {
   Result<void> open() { return watch_.open(); }
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
-  // On the initial thread, until main has called pthread_exit, which end_watch() says.
+  // On the initial thread, until end_watch(), which main's pthread_exit calls.
   void watch();
   void end_watch() noexcept { watch_.end(); }
 
-  // Makes the other ranks do with `signal` what has been done here. Any attached thread, in handlers of the
-  // program, too; so are those below. Results: 0 or an error number.
+  // Sets the same action for `signal` on the other ranks. Any attached thread, in handlers of the program,
+  // too; the same for the functions below. Results: 0 or an error number.
   void spread(int signal, const struct sigaction& action) noexcept;
-  // For the process that the program sees: the calling thread takes it if the program has a handler and the
-  // thread does not block it, rank 0 otherwise. `value`: of sigqueue(3), or null.
+  // Signals the process that the program sees: the calling thread takes it if the program has a handler and
+  // the thread does not block it; otherwise rank 0 does. `value`: of sigqueue(3), or null.
   int send_to_process(int signal, const sigval* value) noexcept;
-  // For a thread of any rank, by its id in the system.
+  // Signals a thread of any rank, by its id in the system.
   int send_to_thread(pid_t thread, int signal) noexcept;
 
  private:

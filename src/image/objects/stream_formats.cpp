@@ -9,7 +9,7 @@
 namespace musubi::image {
 namespace {
 
-// Those of the program's library; this one has a hidden libstdc++ of its own.
+// The streams of the program's libstdc++; this library has a hidden one of its own.
 template <class Stream>
 std::ios* find(const char* name) {
   return static_cast<Stream*>(::dlsym(RTLD_DEFAULT, name));
@@ -29,7 +29,7 @@ void StreamFormats::start(const runtime::Runtime& runtime) noexcept {
   }
 }
 
-// A buffer that libstdc++ keeps to the process means nothing elsewhere.
+// A buffer in private memory has no meaning on other ranks.
 StreamFormats::Format StreamFormats::format_of(std::size_t stream) const noexcept {
   const std::ios& ios = *streams_[stream];
   const auto buffer = reinterpret_cast<std::uintptr_t>(ios.rdbuf());

@@ -1,5 +1,5 @@
-// How the standard streams of C++ print and read: flags, precision, fill, buffer. Each rank has these streams
-// for itself, and what main has set by its next region holds for all threads of the region.
+// Format of the standard C++ streams: flags, precision, fill, buffer. Each rank has streams of its own; the
+// formats that main has set before a region apply to all threads of the region.
 #pragma once
 
 #include <array>
@@ -14,11 +14,11 @@ namespace musubi::image {
 
 class StreamFormats {
  public:
-  // Before the program runs. Without streams, or where they are in common, nothing ever changes.
+  // Before the program runs. Without streams, or if ranks share them, changes() is always empty.
   void start(const runtime::Runtime& runtime) noexcept;
 
-  // Rank 0, the thread of main. Result: the formats of all streams, when they are others than at the last
-  // call; else empty. Valid until the next call.
+  // Rank 0, main's thread. Result: the formats of all streams if one has changed since the last call;
+  // otherwise empty. Valid until the next call.
   std::string_view changes() noexcept;
   // Another rank: sets these.
   void take(std::string_view formats) noexcept;
@@ -36,7 +36,7 @@ class StreamFormats {
   Format format_of(std::size_t stream) const noexcept;
 
   const runtime::Runtime* runtime_ = nullptr;
-  std::array<std::ios*, stream_count> streams_{};  // null: there are none
+  std::array<std::ios*, stream_count> streams_{};  // null: the program has no C++ streams
   std::array<std::streambuf*, stream_count> own_buffers_{};
   std::array<Format, stream_count> told_{};
 };

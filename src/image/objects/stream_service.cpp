@@ -1,4 +1,4 @@
-// What other ranks do with this rank's streams.
+// Operations of other ranks on this rank's streams.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace musubi::image {
 namespace {
 
-// The C library's lock of a stream (libio/libioP.h): recursive for the thread with that thread pointer.
+// The C library's lock of a stream (libio/libioP.h), recursive for the thread with that thread pointer.
 struct LibraryLock {
   int word;
   int count;
@@ -28,7 +28,8 @@ std::int64_t outcome(std::int64_t result) noexcept {
   return result >= 0 ? result : -errno;
 }
 
-// The first byte is waited for. The others must be there, because the asker may need no more.
+// Blocks for the first byte only: the caller may need no further bytes, so that waiting for them could block
+// it for ever.
 std::int64_t read_at_hand(std::FILE* stream, std::span<char> reply, bool by_lines) noexcept {
   errno = 0;
   int next = ::getc_unlocked(stream);
@@ -59,7 +60,7 @@ runtime::Answer with_text(std::int64_t status, std::uint64_t id, std::span<char>
 
 }  // namespace
 
-// The calling thread stands for a thread of another rank inside the lock of a stream.
+// The calling thread holds the lock of a stream on behalf of a thread of another rank.
 class Streams::Entry {
  public:
   Entry(Streams& streams, const Request& request, Rank rank) noexcept
@@ -73,7 +74,7 @@ class Streams::Entry {
   ~Entry() {
     change_hold();
     if (is_held()) {
-      lock_of(request_.stream).owner = &streams_;  // no thread's
+      lock_of(request_.stream).owner = &streams_;  // the owner of no thread
     } else {
       ::funlockfile(request_.stream);
     }

@@ -14,10 +14,10 @@
 namespace musubi::image {
 namespace {
 
-// Callbacks of the C library get no argument of ours.
+// The C library's callbacks have no argument to carry it.
 constinit Streams* streams_of_process = nullptr;
 
-// Null where all streams are the process's own.
+// Null if all streams belong to this process.
 Streams* streams_of_job() noexcept {
   return runs_over_ranks() ? streams_of_process : nullptr;
 }
@@ -56,14 +56,14 @@ StreamHere::StreamHere(std::FILE* stream, StreamUse use) noexcept : here_(stream
   here_ = ::fopencookie(this, use == StreamUse::writing ? "w" : "r", functions);
   if (here_ == nullptr) return;
   foreign_ = stream;
-  // Output goes out in this call, whose result tells of errors. Of a character that was read to make a wide
-  // one nothing can be put back.
+  // Unbuffered output, so that this call sends it and its result reports errors. A byte of a wide character
+  // cannot be put back.
   if (use != StreamUse::reading) ::setvbuf(here_, nullptr, _IONBF, 0);
 }
 
 ssize_t StreamHere::read(void* here, char* data, std::size_t bytes) noexcept {
   StreamHere& self = *static_cast<StreamHere*>(here);
-  constexpr std::size_t line_bytes_max = 4096;  // a caller that asks for more does not read by lines
+  constexpr std::size_t line_bytes_max = 4096;  // a caller that asks for more does not read lines
   const std::size_t wanted = std::min(bytes, Streams::data_bytes_max);
   const std::int64_t got =
       streams_of_job()->operate(self.foreign_, Streams::Operation::read, bytes > line_bytes_max ? 1 : 0,
@@ -80,7 +80,7 @@ ssize_t StreamHere::write(void* here, const char* data, std::size_t bytes) noexc
   std::size_t done = 0;
   while (done < bytes) {
     const std::size_t part = std::min(bytes - done, Streams::data_bytes_max);
-    // In several parts: nobody else's come in between.
+    // Output of several parts must not be interleaved with that of other threads.
     const bool keep = part < bytes && !self.keeps_lock_;
     const std::int64_t written =
         streams_of_job()->operate(self.foreign_, Streams::Operation::write, 0, 0, {data + done, part}, {},
@@ -89,12 +89,12 @@ ssize_t StreamHere::write(void* here, const char* data, std::size_t bytes) noexc
     if (written > 0) done += static_cast<std::size_t>(written);
     if (written >= 0 && static_cast<std::size_t>(written) == part) continue;
     errno = written < 0 ? static_cast<int>(-written) : EIO;
-    return 0;  // as fopencookie(3) wants it
+    return 0;  // as fopencookie(3) requires
   }
   return static_cast<ssize_t>(bytes);
 }
 
-// Bytes that were read from the owner and not used go back.
+// Returns bytes that were read from the owner and not used.
 void StreamHere::finish() noexcept {
   const os::ErrnoKept errno_kept;
   if (keeps_lock_) {

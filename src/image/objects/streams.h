@@ -1,5 +1,5 @@
-// Streams of the C library that another rank made. Their state stays there: a call here works on a stream of
-// its own for the time of the call, which reads and writes through the owner.
+// Streams of the C library that another rank made. Their state stays on that rank: a call here works on a
+// temporary stream of its own, which reads and writes through the owner.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,10 @@ namespace musubi::image {
 class Streams final : private runtime::Procedure {
  public:
   enum class Operation : std::uint32_t {
-    write,   // data; result: bytes written
-    read,    // up to `number` bytes, of what the owner has at hand behind the first; up to the end of a line
-             // unless `offset`
+    write,  // data; result: bytes written
+    // up to `number` bytes: waits for one, adds bytes that the owner has buffered; ends at a newline unless
+    // `offset`
+    read,
     unread,  // data
     seek,    // by `offset`, `number` as whence
     tell,
@@ -29,24 +30,24 @@ class Streams final : private runtime::Procedure {
     clear_state,
     number,  // of the descriptor
     buffer,  // mode `number`, `offset` bytes
-    reopen,  // data: mode and path, each ended by zero
+    reopen,  // data: mode and path, each null-terminated
     lock,
-    text,       // of a stream in memory, `number` being its id, from `offset` on
-    drop_text,  // of a closed one
+    text,       // of a memory stream, `number` is its id, from `offset` on
+    drop_text,  // of a closed memory stream
   };
-  // What becomes of the lock of the stream behind the operation.
+  // The stream's lock after the operation.
   enum class Lock : std::uint32_t { unchanged, keep, let_go };
 
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
 
-  // Whether another rank has `stream`. Standard input and output are rank 0's; output is each rank's own when
-  // lines are labelled.
+  // Whether another rank owns `stream`. Rank 0 owns standard input and output; with labelled lines each rank
+  // owns its output.
   bool is_foreign(const std::FILE* stream) const noexcept {
     if (heap::stream_memory.contains(stream)) return heap::stream_memory.owner_of(stream) != self_;
     return self_ != Rank{0} && (stream == stdin || (stream == stdout && one_output_));
   }
-  // Runs an operation on a foreign stream at its owner. Result: below 0 a negative error number.
+  // Runs an operation on a foreign stream at its owner. Result: a negative error number on failure.
   std::int64_t operate(std::FILE* stream, Operation operation, std::int64_t offset = 0,
                        std::int64_t number = 0, std::span<const char> data = {}, std::span<char> reply = {},
                        Lock lock = Lock::unchanged) noexcept;
@@ -87,7 +88,7 @@ class Streams final : private runtime::Procedure {
 
 enum class StreamUse : std::uint8_t { writing, reading, reading_wide };
 
-// The stream to work on for one call: `stream` itself unless it is foreign.
+// The stream to work on during one call: `stream` itself unless it is foreign.
 class StreamHere {
  public:
   StreamHere(std::FILE* stream, StreamUse use) noexcept;
@@ -105,7 +106,7 @@ class StreamHere {
   void finish() noexcept;
 
   std::FILE* here_;
-  std::FILE* foreign_ = nullptr;  // null: `here_` is the one that was asked for
+  std::FILE* foreign_ = nullptr;  // null: `here_` is the requested stream
   StreamUse use_;
   bool keeps_lock_ = false;
 };

@@ -14,8 +14,8 @@
 namespace musubi::image {
 namespace {
 
-// The C library's ids are small numbers, or addresses below 2^47 with the highest bit set: between them is
-// room for a rank.
+// The C library's ids are small numbers, or addresses below 2^47 with the highest bit set: the bits in
+// between hold the rank.
 constexpr unsigned rank_shift = 48;
 constexpr std::uintptr_t rank_mask = std::uintptr_t{0x7fff} << rank_shift;
 
@@ -28,7 +28,7 @@ timer_t with_rank(timer_t timer, Rank rank) noexcept {
 Rank rank_of(timer_t timer) noexcept {
   return Rank{static_cast<std::uint32_t>((number(timer) & rank_mask) >> rank_shift)};
 }
-// As the C library gave it to its rank.
+// The id that the C library gave on the timer's rank.
 timer_t at_home(timer_t timer) noexcept {
   return with_rank(timer, Rank{0});
 }
@@ -38,8 +38,8 @@ void find(Function& function, const char* name) noexcept {
   function = reinterpret_cast<Function>(next_definition(name));
 }
 
-// A function of the program and its argument, for a thread that the C library makes. No code could free this
-// object: the C library forgets it when the timer is deleted.
+// A function of the program and its argument, for a thread that the C library makes. Never freed: the C
+// library forgets the object when the timer is deleted.
 struct Notice {
   void (*function)(sigval);
   sigval value;
@@ -92,7 +92,7 @@ int Timers::create(clockid_t clock, const sigevent* event, timer_t* timer) noexc
   sigevent wanted{};
   if (event != nullptr) wanted = *event;
   if (event != nullptr && event->sigev_notify == SIGEV_THREAD) {
-    // Its threads come when they like.
+    // Its threads may start at any time.
     runtime_->threads().add_outsider();
     wanted.sigev_value.sival_ptr = new Notice{event->sigev_notify_function, event->sigev_value};
     wanted.sigev_notify_function = run_notice;
@@ -157,7 +157,7 @@ int Timers::ask(Rank rank, const Message& message, Reply& reply) noexcept {
   return status < 0 ? -1 : static_cast<int>(status);
 }
 
-// As the C library: -1 and errno.
+// Result: as the C library's, -1 and errno.
 int Timers::carry_out(const Message& message, Reply& reply) noexcept {
   const timer_t timer = at_home(message.timer);
   const itimerval* const interval = message.has_value ? &message.interval : nullptr;

@@ -1,5 +1,5 @@
-// Timers of the process (docs/decisions/process_objects.md): setitimer's run at rank 0 for all ranks;
-// those of timer_create run at the rank that made them, and their ids tell it.
+// Timers of the process (docs/decisions/process_objects.md): setitimer's run on rank 0 for all ranks; those
+// of timer_create run on the rank that made them, which their ids contain.
 #pragma once
 
 #include <signal.h>
@@ -11,7 +11,7 @@
 namespace musubi::image {
 
 // Results and errno as in section 2 of the manual. Pointers are to private memory, and may be null where the
-// manual allows it. Any attached thread, in handlers of the program, too.
+// manual permits. Any attached thread, in handlers of the program, too.
 class Timers final : private runtime::Procedure {
  public:
   // Collective, before the program runs.
@@ -20,9 +20,9 @@ class Timers final : private runtime::Procedure {
   int set_interval(int which, const itimerval* value, itimerval* before) noexcept;
   int get_interval(int which, itimerval* now) noexcept;
 
-  // Here.
+  // On this rank.
   int create(clockid_t clock, const sigevent* event, timer_t* timer) noexcept;
-  // Where the timer is.
+  // On the timer's rank.
   int set(timer_t timer, int flags, const itimerspec* value, itimerspec* before) noexcept;
   int get(timer_t timer, itimerspec* now) noexcept;
   int overrun(timer_t timer) noexcept;
@@ -32,8 +32,8 @@ class Timers final : private runtime::Procedure {
   enum class Request : std::uint32_t { set_interval, get_interval, set, get, overrun, remove };
   struct Message {
     Request request;
-    std::int32_t number;  // which one; flags
-    timer_t timer;        // as its rank knows it
+    std::int32_t number;  // kind of interval timer; flags
+    timer_t timer;        // the id on its rank
     bool has_value;
     itimerval interval;
     itimerspec value;
@@ -45,7 +45,7 @@ class Timers final : private runtime::Procedure {
 
   runtime::Answer run(Rank caller, std::span<const std::byte> request,
                       std::span<std::byte> reply) noexcept override;
-  // The C library's. Looking them up takes locks of the dynamic linker, which a handler may have interrupted.
+  // The C library's. A lookup takes locks of the dynamic linker, which a handler may have interrupted.
   struct Functions {
     int (*set_interval)(int, const itimerval*, itimerval*);
     int (*get_interval)(int, itimerval*);

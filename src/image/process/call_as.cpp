@@ -8,7 +8,7 @@
 namespace musubi::image {
 namespace {
 
-// Returns to `gadget`, a return instruction of the caller's, and from there to us.
+// Calls through `gadget`, a return instruction in the caller's object: the function returns to it, then here.
 __attribute__((naked)) void* call_by_way_of(const void*, const void*, std::uintptr_t, std::uintptr_t,
                                             std::uintptr_t) {
   asm(R"(
@@ -36,7 +36,7 @@ int find_return(dl_phdr_info* object, std::size_t, void* given) {
     if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
     const std::uintptr_t begin = object->dlpi_addr + header.p_vaddr;
     if (search.address - begin >= header.p_memsz) continue;
-    constexpr int return_near = 0xc3;  // also inside of another instruction
+    constexpr int return_near = 0xc3;  // also in the middle of another instruction
     search.gadget = std::memchr(reinterpret_cast<const void*>(begin), return_near, header.p_memsz);
     return 1;
   }

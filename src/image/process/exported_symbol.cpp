@@ -17,7 +17,7 @@ struct Tables {
 
 Tables tables_of(const link_map& object) {
   Tables result;
-  // glibc relocates the entries in place, other linkers leave them as they are in the file.
+  // glibc relocates the entries in place; other linkers leave the values of the file.
   const auto absolute = [&](std::uintptr_t value) {
     return value < object.l_addr ? value + object.l_addr : value;
   };
@@ -36,8 +36,8 @@ bool is_definition_of(const Tables& tables, std::uint32_t index, const char* nam
   return symbol.st_shndx != SHN_UNDEF && std::strcmp(tables.strings + symbol.st_name, name) == 0;
 }
 
-// The table begins with: buckets, first symbol that is in it, words of a filter, shift; then come the filter,
-// the buckets, and for each symbol a word whose lowest bit ends the chain.
+// The table begins with the number of buckets, the first symbol in the table, the words of a filter, and a
+// shift. The filter, the buckets, and a word for each symbol follow; the lowest bit of a word ends a chain.
 const ElfW(Sym) * find_in_gnu_table(const Tables& tables, const char* name) {
   const std::uint32_t* const table = tables.gnu_hash;
   const std::uint32_t bucket_count = table[0], first = table[1], filter_words = table[2];

@@ -1,12 +1,12 @@
-// Looking a name up in one library, without the dynamic linker's order of search.
+// Looks a name up in one library, without the dynamic linker's search order.
 #pragma once
 
 #include <link.h>
 
 namespace musubi::image {
 
-// The address of the symbol of that name that `object` defines for others, or null. Versions are not looked
-// at, and an indirect function is not asked. Allocates nothing.
+// The address of the symbol of that name that `object` exports, or null. Ignores versions and does not call
+// the resolver of an indirect function. Allocates nothing.
 void* exported_address(const link_map& object, const char* name);
 
 }  // namespace musubi::image

@@ -6,11 +6,11 @@
 namespace musubi::image {
 namespace {
 
-// One list for the process: the call that registers carries no handle. Copied for use: a handler may register
-// others, and a child has no other thread that could give the lock back.
+// One list for the process: the registering call carries no handle. Each fork uses a copy, because a handler
+// may register others, and a child has no other thread that could release the lock.
 constinit std::mutex guard;
 constinit std::vector<ForkHandlers>* registered = nullptr;
-// Those of the fork under way.
+// The handlers of the fork in progress.
 constinit thread_local std::vector<ForkHandlers>* of_this_fork = nullptr;
 
 std::vector<ForkHandlers> take_handlers() {

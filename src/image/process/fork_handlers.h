@@ -1,5 +1,5 @@
-// What the program asks to be called around fork (pthread_atfork): on the thread that forks, in the parent
-// and in the child.
+// Handlers that the program registers with pthread_atfork. They run on the forking thread, in the parent and
+// in the child.
 #pragma once
 
 namespace musubi::image {
@@ -13,7 +13,7 @@ struct ForkHandlers {
 // Any of them may be null. Any thread.
 void add_fork_handlers(const ForkHandlers& handlers);
 
-// By the thread that forks: those that came last first, and in order.
+// By the forking thread: prepare handlers in reverse order of registration, the other two in order.
 void prepare_fork();
 void end_fork_in_parent();
 void end_fork_in_child();

@@ -10,7 +10,7 @@
 namespace musubi::image {
 namespace {
 
-// The soft limit that the program sees; 0: the kernel's. One for the process, as limits are.
+// The soft limit that the program sees; 0: the kernel's. Limits belong to the process.
 constinit std::atomic<rlim_t> shown{0};
 
 rlimit kernel_limit() noexcept {

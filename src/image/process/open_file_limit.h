@@ -1,5 +1,5 @@
-// The limit on open files: a rank needs more than its program. The program sees the user's, and what it
-// executes or starts by posix_spawn has it.
+// The limit on open files: a rank needs more files than its program. The program sees the user's limit, and
+// programs that it executes or starts by posix_spawn get that limit.
 #pragma once
 
 #include <sys/resource.h>
@@ -7,21 +7,20 @@
 
 namespace musubi::image {
 
-// Raises this process's soft limit to `files`, as far as the hard one allows. Result: the limit then.
+// Raises this process's soft limit to `files`, or to the hard limit if that is lower. Result: the new limit.
 rlim_t raise_open_files(rlim_t files) noexcept;
 
-// Of the kernel's limit makes the one that the program sees. Other resources stay as they are. Any thread.
+// Replaces the kernel's limit by the one that the program sees; no effect for other resources. Any thread.
 void show_users_limit(int resource, rlimit& limit) noexcept;
-// Of a limit that the program sets makes what may be given to the kernel: the rank keeps the files that it
-// has.
+// The limit to pass to the kernel for one that the program sets: the rank keeps its own files.
 rlimit with_own_files(int resource, const rlimit& wanted) noexcept;
-// The kernel has taken it: the program sees what it has set.
+// Call after the kernel has accepted it: the program sees the limit that it has set.
 void note_users_limit(int resource, const rlimit& set) noexcept;
 
-// The user's limit for another process, a child that was just started.
+// Sets the user's limit for another process, a child that was just started.
 void give_users_limit(pid_t process) noexcept;
 
-// The user's limit while a program is executed. What is not replaced gets its own back.
+// Sets the user's limit during an exec; restores the rank's own if the exec fails.
 class UsersLimit {
  public:
   UsersLimit() noexcept;

@@ -5,7 +5,7 @@
 namespace musubi::image {
 namespace {
 
-// Interposed functions have no argument through which the rank could reach them.
+// Interposed functions have no argument to carry the runtime.
 constinit runtime::Runtime* runtime_of_process = nullptr;
 constinit bool is_rank = false;
 constinit bool is_running = false;

@@ -12,7 +12,7 @@
 namespace musubi::image {
 namespace {
 
-// Result: whether `remedy` is a new one.
+// Result: whether this call is the first with `remedy`.
 bool is_first(const char* remedy) noexcept {
   static constinit std::array<std::atomic<const char*>, 32> written{};
   for (auto& place : written) {

@@ -1,4 +1,4 @@
-// Numbers of the procedures that this layer serves at other ranks (runtime/api/remote_calls.h).
+// Numbers of the procedures that this layer serves for other ranks (runtime/api/remote_calls.h).
 #pragma once
 
 #include "runtime/api/remote_calls.h"

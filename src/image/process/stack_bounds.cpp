@@ -20,13 +20,14 @@
 namespace musubi::image {
 namespace {
 
-// The C library's variable is one for the process. Null: main has not begun.
+// The C library's variable. Null: main has not begun.
 constinit void** stack_end = nullptr;
 constinit bool stack_end_is_protected = false;
 constinit void* end_of_initial = nullptr;
 constinit void* end_of_main = nullptr;
 
-// Whether the variable lies in what the dynamic linker has protected: it is not the program's copy.
+// Whether the variable is in memory that the dynamic linker has protected, so that it is not the program's
+// copy.
 bool is_protected(const void* variable) noexcept {
   struct Search {
     std::uintptr_t address;
@@ -67,7 +68,8 @@ class KernelFields {
     const long bytes = os::system_call(SYS_read, file, os::as_argument(text.data()), text.size());
     os::system_call(SYS_close, file);
     std::string_view rest(text.data(), static_cast<std::size_t>(std::max(bytes, 0L)));
-    rest.remove_prefix(std::min(rest.rfind(')') + 2, rest.size()));  // the program's name may hold anything
+    // the program's name may contain any character
+    rest.remove_prefix(std::min(rest.rfind(')') + 2, rest.size()));
     for (std::size_t field = 3; field < values_.size() && !rest.empty(); ++field) {
       std::from_chars(rest.data(), rest.data() + rest.size(), values_[field]);
       rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);
@@ -82,7 +84,8 @@ class KernelFields {
   std::size_t known_ = 0;
 };
 
-// What the kernel tells others of this process. It may refuse; nothing else depends on it.
+// Sets the stack address that the kernel shows to other processes. It may refuse; the program does not depend
+// on it.
 void tell_kernel(const void* end) noexcept {
   const KernelFields now;
   if (!now.complete()) return;

@@ -15,7 +15,7 @@ struct Kept {
   std::vector<std::string> variables;  // `NAME=value`
   std::string library;                 // the path that is preloaded
 };
-// Calls of the C library that are interposed have no argument for it. Never destroyed.
+// Interposed calls have no argument for it. Never destroyed.
 constinit Kept* kept = nullptr;
 
 bool makes_join(std::string_view variable) {

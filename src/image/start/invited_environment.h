@@ -1,5 +1,6 @@
-// A process that the launcher has invited and that does not join, as a shell or `env`: what it starts may be
-// the program. So the invitation and the preload go on, whatever becomes of the environment there.
+// For a process that the launcher invites but that does not join, such as a shell or `env`: a program that it
+// starts may join. The invitation and the preload reach that program however the process changes its
+// environment.
 #pragma once
 
 #include <string>
@@ -7,18 +8,18 @@
 
 namespace musubi::image {
 
-// In such a process, at its start: remembers what of the environment makes a program join.
+// In such a process, at its start: keeps the variables that make a program join.
 void keep_invitation();
 
-// An environment that is given to another program, with what was kept where that is missing. Without anything
-// kept it is the one given. Allocates, when something is missing.
+// An environment for another program, with the kept variables added where they are missing; without any it is
+// the given one. Allocates if variables are missing.
 class InvitedEnvironment {
  public:
   explicit InvitedEnvironment(char* const* given);
   InvitedEnvironment(const InvitedEnvironment&) = delete;
   InvitedEnvironment& operator=(const InvitedEnvironment&) = delete;
 
-  // As long as this object and what was given live.
+  // Valid as long as this object and the given environment.
   char* const* get() const noexcept { return list_.empty() ? given_ : list_.data(); }
 
  private:

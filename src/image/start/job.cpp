@@ -3,7 +3,7 @@
 namespace musubi::image {
 namespace {
 
-// Interposed functions have no argument through which the job could reach them.
+// Interposed functions have no argument to carry the job.
 constinit Job* job_of_process = nullptr;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// This process's part in the job: the runtime and what the image hangs on it. Made once, before the program's
-// own constructors; never destroyed, because destructors of the program may still use the heap when
-// everything else ends.
+// This process's part in the job: the runtime and the state that the image adds to it. Made once, before the
+// program's own constructors; never destroyed, because destructors of the program may use the heap to the
+// very end.
 #pragma once
 
 #include <sys/types.h>
@@ -63,26 +63,26 @@ struct Job {
   LibraryChoice choice;
   LibraryLocks library_locks;
   ProgramArguments arguments;
-  std::atomic<pid_t> main_thread{0};  // the kernel's id of the one that runs main, or stands for the rank
+  std::atomic<pid_t> main_thread{0};  // kernel's id of the thread that runs main, or represents the rank
 
-  // Static data is shared, and constructors of the program and its libraries have begun.
+  // Whether static data is shared, and constructors of the program and its libraries have begun.
   bool program_runs() const noexcept { return image::program_runs(); }
   bool is_first_rank() const noexcept { return runtime.self() == Rank{0}; }
 };
 
-// From now on `job` is that of this process. Once, by join_job.
+// Makes `job` the job of this process. Once, by join_job.
 void set_job(Job& job) noexcept;
 
 // The job of this process; null before join_job, in a process that is no rank, and in a forked child of a
 // rank. Any thread, signal-safe.
 Job* current_job() noexcept;
 
-// The job whose memory this process sees: that of current_job(), and in a child of a rank the parent's.
-// Any thread, signal-safe.
+// The job whose memory this process sees: current_job(), or the parent's job in a child of a rank. Any
+// thread, signal-safe.
 Job* job_of_memory() noexcept;
 
-// The job while the program runs over several ranks; else null: the objects of this process are all there
-// are. Any thread, signal-safe.
+// current_job() while the program runs over several ranks; otherwise null, because this process is the whole
+// program. Any thread, signal-safe.
 inline Job* job_of_ranks() noexcept {
   return runs_over_ranks() ? current_job() : nullptr;
 }

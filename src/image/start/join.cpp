@@ -26,13 +26,13 @@
 namespace musubi::image {
 namespace {
 
-// Of rank 0's part of the heap so much is for brk and sbrk.
+// This share of rank 0's part of the heap serves brk and sbrk.
 constexpr std::size_t heap_parts_per_break = 16;
 constexpr std::size_t break_bytes_max = std::size_t{1} << 30;
 
-constexpr int status_of_refusal = 125;  // as of env, timeout and others that could not start a program
+constexpr int status_of_refusal = 125;  // as env, timeout and others use if they cannot start a program
 
-// The value of `step`, or the end of the process.
+// The value of `step`; ends the process if it failed.
 template <typename Value>
 Value value_or_refuse(Result<Value> step) {
   if (!step) refuse(status_of_refusal, step.error().message);
@@ -65,13 +65,13 @@ void compare_images(bootstrap::Bootstrap& bootstrap, std::chrono::nanoseconds st
   if (!all) refuse(status_of_refusal, all.error().message);
   const std::string difference = fingerprint_difference(all.value());
   if (difference.empty()) return;
-  // Rank 0 speaks for all, unless it sees none.
+  // Rank 0 reports for all ranks, unless it sees no difference.
   if (bootstrap.self() != Rank{0}) os::sleep_ns(static_cast<std::uint64_t>(start_timeout.count()));
   bootstrap.abort(status_of_refusal, difference);
 }
 
-// What to add to this host's clock so that it agrees with rank 0's, as well as their clocks of day do: a
-// service of the system keeps these together, and measuring over the network would not do better.
+// The offset that makes this host's clock agree with rank 0's, as closely as their times of day: a system
+// service synchronises these, and measuring over the network would not do better.
 std::int64_t clock_offset_ns(bootstrap::Bootstrap& bootstrap) {
   if (bootstrap.hosts().count() == 1) return 0;
   const auto start_of_clock =
@@ -80,7 +80,7 @@ std::int64_t clock_offset_ns(bootstrap::Bootstrap& bootstrap) {
   return start_of_clock - std::stoll(all.front());
 }
 
-// Objects whose own allocations stay private.
+// Objects whose allocations stay private.
 std::vector<AddressRange> private_callers() {
   std::vector<AddressRange> result;
   const auto own_code = reinterpret_cast<std::uintptr_t>(&private_callers);
@@ -132,9 +132,9 @@ std::vector<link_map*> private_objects(const LibraryChoice& choice) {
   return result;
 }
 
-// Those of C++ and its locale. The program's constructors, which would bring them up, run on rank 0 alone,
-// but the library's data is each rank's own. Counted as if they had not been used yet: the last user flushes
-// them.
+// Initialises the streams and the locale of C++ on every rank: the program's constructors, which would do it,
+// run on rank 0 alone, but the library's data is private to each rank. The count of users ends as it was, and
+// the last user flushes them.
 void start_standard_streams() {
   char object = 0;  // of the class ios_base::Init, which has no data
   for (const char* step : {"_ZNSt8ios_base4InitC1Ev", "_ZNSt8ios_base4InitD1Ev"}) {
@@ -179,7 +179,7 @@ Job& join_job(const ProgramArguments& arguments) {
   if (program_has_code_on_stacks()) runtime.memory().allow_code(runtime.memory().layout().stacks_base);
   serve_library_loads(job);
   omp::start(runtime, program_has_thread_storage(), clock_offset);
-  // Our own malloc calls are served privately: what OpenMP hands from thread to thread is asked for by name.
+  // Our own malloc calls get private memory, so OpenMP asks by name for memory that threads share.
   omp::set_shared_allocator({[](std::size_t alignment, std::size_t bytes) {
                                return heap::process_heap.allocate_aligned(alignment, bytes, nullptr);
                              },

@@ -23,22 +23,22 @@
 namespace musubi::image {
 namespace {
 
-// Team word of rank 0: the thread that loads, or 0.
+// Team word of rank 0: id of the loading thread, or 0.
 constexpr std::size_t loading_word = runtime::Words::count - 8;
 
-// Between objects, and what their places are rounded to.
+// Gap between objects, and alignment of their addresses.
 constexpr std::size_t place_unit = std::size_t{64} << 10;
 
-// From where on libraries go, the same at all ranks between two loads.
+// Next address for libraries, the same on all ranks between two loads.
 constinit std::uintptr_t next_place = 0;
-// Why libraries cannot be opened; null: they can.
+// The reason why libraries cannot be opened; null: they can.
 constinit const char* hooks_problem = nullptr;
 
 constexpr std::uintptr_t round_up(std::uintptr_t value) {
   return (value + place_unit - 1) / place_unit * place_unit;
 }
 
-// What one call of dlopen brings.
+// The objects loaded by one call of dlopen.
 class Load final : public LinkerWatch {
  public:
   Load(Job& job, std::uintptr_t first_place) : job_(job), first_(first_place), next_(first_place) {
@@ -62,7 +62,7 @@ class Load final : public LinkerWatch {
   }
   void objects_mapped() noexcept override {
     for (link_map* object : linked_objects()) {
-      // Other threads load their objects elsewhere meanwhile.
+      // Other threads may load objects at other addresses at the same time.
       if (object->l_addr < first_ || object->l_addr >= next_) continue;
       if (std::ranges::count(objects_, object) != 0) continue;
       objects_.push_back(object);
@@ -93,7 +93,7 @@ class Load final : public LinkerWatch {
   std::vector<link_map*> objects_;
 };
 
-// One loads at a time in the job; a constructor of a library may open others.
+// One thread of the job loads at a time; a constructor of a library may open other libraries.
 class Turn {
  public:
   explicit Turn(runtime::Runtime& runtime) : runtime_(runtime) {
@@ -119,7 +119,7 @@ class Turn {
 };
 constinit thread_local int Turn::depth = 0;
 
-// A thread that the runtime does not know yet, for as long as it works for it.
+// Attaches a thread unknown to the runtime while it works for the runtime.
 class Attached {
  public:
   explicit Attached(runtime::Runtime& runtime) : runtime_(runtime), is_new_(runtime.threads().attach()) {}
@@ -142,7 +142,7 @@ struct Request {
 };
 static_assert(sizeof(Request) <= runtime::call_bytes_max);
 
-// Makes the libraries part of the program at this rank. Private libraries have their constructors run.
+// Makes the libraries part of the program at this rank. Runs the constructors of private ones.
 void take_in(Job& job, const Load& load, bool own_bytes_win) {
   job.choice.decide(load.objects());
   std::vector<link_map*> kept;
@@ -167,7 +167,7 @@ void take_in(Job& job, const Load& load, bool own_bytes_win) {
 
 class LoadProcedure final : public runtime::Procedure {
  public:
-  // Past the wrappers, which would go round in circles.
+  // Calls past the wrappers, which would lead back here.
   explicit LoadProcedure(Job& job)
       : job_(job),
         open_(reinterpret_cast<OpenFunction>(next_definition("dlopen"))),
@@ -264,7 +264,7 @@ void* open_library(Job& job, OpenFunction open, const void* caller, const char* 
     return nullptr;
   }
   if (load.objects().empty() && (flags & RTLD_GLOBAL) == 0) return handle_of_job(handle);
-  // A handle of the C library is the object.
+  // A handle of the C library is the address of the object.
   spread(job, load, first_place, *static_cast<const link_map*>(handle), flags);
   take_in(job, load, true);
   run_constructors(load.objects(), job.arguments);

@@ -31,7 +31,7 @@ struct Program {
   runtime::ThreadStack stack;
 };
 
-// Of the program and of libraries that share its data: once in the job, on one rank as without Musubi.
+// Runs the constructors of the program and of libraries that share its data, on one rank.
 void run_shared_constructors(const Program& program) {
   program.job.arguments = {program.argument_count, program.arguments, environ};
   std::vector<link_map*> objects = linked_objects();
@@ -40,7 +40,7 @@ void run_shared_constructors(const Program& program) {
   if (program.initialiser != nullptr) program.initialiser(program.argument_count, program.arguments, environ);
 }
 
-// Any way out of main but pthread_exit ends the process.
+// Runs when main calls pthread_exit: any other way out of main ends the process.
 void tell_end_of_main(void*) {
   current_job()->signals.end_watch();
 }
@@ -66,7 +66,8 @@ void* run_on_shared_stack(void* given) {
   std::exit(program.main(program.argument_count, program.arguments, environ));
 }
 
-// Signals sent to the process go to the initial thread if that takes them; the program expects them in main.
+// The kernel gives a signal of the process to the initial thread if that does not block it; the program
+// expects it in main.
 void leave_signals_to_others() {
   constexpr os::SignalBits of_this_thread = os::signal_bit(SIGSEGV) | os::signal_bit(SIGBUS) |
                                             os::signal_bit(SIGTRAP) | os::signal_bit(SIGILL) |
@@ -94,8 +95,8 @@ pthread_t start_thread(Program& program) {
 }  // namespace
 
 void run_program(Job& job, Main main, Initialiser initialiser, int argument_count, char** arguments) {
-  // main may use anywhere what getenv finds. Calls from other ranks change the environment of the other
-  // ranks; these calls keep away from shared memory.
+  // The program may read the result of getenv on any rank. Calls from other ranks change the environments of
+  // those ranks and must not touch shared memory.
   if (job.is_first_rank()) environ = copy_strings(environ);
   job.attributes.note_environment();
   patch_atomics(job);
@@ -108,7 +109,7 @@ void run_program(Job& job, Main main, Initialiser initialiser, int argument_coun
   const pthread_t thread = start_thread(program);
   leave_signals_to_others();
   os::unbind_thread();
-  runtime::close_wait_record();  // main is another thread
+  runtime::close_wait_record();  // main runs on another thread
   job.signals.watch();
   ::pthread_join(thread, nullptr);
   // main has called pthread_exit: any other way out ends the process.

@@ -24,7 +24,7 @@
 namespace musubi::image {
 namespace {
 
-// In a process of one thread.
+// For a process of one thread.
 AtomicValue execute_alone(std::uintptr_t address, const AtomicOperation& operation) {
   AtomicValue old = 0;
   std::memcpy(&old, reinterpret_cast<void*>(address), operation.bytes);
@@ -37,7 +37,7 @@ class RuntimeSink final : public atomics::AtomicSink {
  public:
   explicit RuntimeSink(runtime::Runtime& runtime) : runtime_(runtime) {}
 
-  // What the entry has saved lies below, and is different each time: a release would look at it.
+  // Registers saved by the entry are below `stack_low` and differ each time: a release would compare them.
   void at(std::uintptr_t next_instruction, std::uintptr_t stack_low) noexcept override {
     runtime::note_call(reinterpret_cast<const void*>(next_instruction));
     if (!is_child_of_rank()) omp::note_stack(reinterpret_cast<const void*>(stack_low));
@@ -56,7 +56,7 @@ class RuntimeSink final : public atomics::AtomicSink {
   runtime::Runtime& runtime_;
 };
 
-// Breakpoints in place of atomics, whatever the program has made of SIGTRAP.
+// Serves breakpoints that replace atomics, also if the program handles SIGTRAP itself.
 class TrapOwner final : public vm::SignalOwner {
  public:
   vm::SignalVerdict on_signal(int, const siginfo_t& information, ucontext_t& context) noexcept override {
@@ -65,7 +65,7 @@ class TrapOwner final : public vm::SignalOwner {
   }
 };
 
-// For atomics in the handler of their fault; the interrupted code's stack is in use down to `stack_low`.
+// Serves an atomic in the handler of its fault; the interrupted code's stack is in use down to `stack_low`.
 class FaultSink final : public atomics::AtomicSink {
  public:
   FaultSink(runtime::Runtime& runtime, std::uintptr_t stack_low) : runtime_(runtime), stack_low_(stack_low) {}
@@ -90,8 +90,8 @@ AddressRange own_code() {
   return {};
 }
 
-// Atomics that nobody patched, in generated code or a library: served when they fault, before the page would
-// be opened for them.
+// Serves atomics that were not patched, in generated code or a library, when they fault, before the fault
+// would open the page for them.
 class MissedAtomics final : public vm::SignalOwner {
  public:
   MissedAtomics(runtime::Runtime& runtime, const atomics::SharedRanges& ranges)
@@ -101,7 +101,7 @@ class MissedAtomics final : public vm::SignalOwner {
     constexpr std::uintptr_t red_zone_bytes = 128;
     if (is_child_of_rank()) return {};
     const os::FaultContext fault = os::fault_context(context);
-    // Our own atomics touch a page so that it is opened.
+    // Our own atomics touch a page to open it.
     const bool candidate = information.si_code > 0 && fault.access == os::FaultAccess::write &&
                            ranges_.contains(reinterpret_cast<std::uintptr_t>(information.si_addr)) &&
                            !own_code_.contains(fault.program_counter);
@@ -118,7 +118,7 @@ class MissedAtomics final : public vm::SignalOwner {
   const AddressRange own_code_;
 };
 
-// Nothing that handlers of signals look at may go away.
+// These objects are never freed, because signal handlers use them.
 void serve_signals(runtime::Runtime& runtime, const atomics::SharedRanges& ranges) {
   vm::FaultHandler& handler = *vm::FaultHandler::installed();
   auto& missed = *new MissedAtomics(runtime, ranges);
@@ -128,8 +128,8 @@ void serve_signals(runtime::Runtime& runtime, const atomics::SharedRanges& range
   handler.add_owner(SIGTRAP, *new TrapOwner);
 }
 
-// Patched code compares with ranges that are known when it is patched, and asks `holds` about the rest.
-// Memory between the data of libraries is not shared, and more libraries come while the program runs.
+// Patched code compares with the ranges known at patch time, and asks `holds` about the rest: memory between
+// the data of libraries is not shared, and libraries may be loaded later.
 Result<atomics::SharedRanges> shared_ranges(const runtime::Runtime& runtime) {
   const runtime::Layout& layout = runtime.memory().layout();
   const std::size_t ranks = runtime.ranks();
@@ -181,7 +181,7 @@ Result<atomics::ObjectScan> scan_object(runtime::Runtime& runtime, const link_ma
   return result;
 }
 
-// Said where it happens, because such a program would be wrong without a word.
+// A message, because such a program would silently be wrong.
 void tell_undecided(const Job& job, const atomics::Scan& scan, const link_map& object) {
   if (scan.undecided == 0 || !job.is_first_rank()) return;
   report_refused_call(std::to_string(scan.undecided) + " places in " + path_of(object) +
@@ -190,8 +190,8 @@ void tell_undecided(const Job& job, const atomics::Scan& scan, const link_map& o
                       "keep symbols or unwind tables in that file, which tell code from data");
 }
 
-// A fence of libatomic ends a store of 16 bytes. A program that never makes one has no use for order, though
-// it may be linked with the library; and one that does begins to keep order there.
+// A fence of libatomic ends a store of 16 bytes. A program that links the library but never makes such a
+// store does not need order; a program that does starts to keep order at its first one.
 bool fences_are_calls(const link_map& object) {
   const std::string_view path = object.l_name;
   return path.substr(path.rfind('/') + 1).starts_with("libatomic.so");

@@ -18,19 +18,19 @@
 namespace musubi::image {
 namespace {
 
-// The threads of a rank may leave at the same time; the job hears of one.
+// Several threads of a rank may exit at the same time; the job is told once.
 constinit std::atomic<bool> has_ended{false};
-// A child made by vfork runs on this memory, but it is not the rank that leaves.
+// A child made by vfork runs in this memory, but its exit does not end the rank.
 constinit pid_t process_of_job = 0;
 
-constexpr int status_mask = 0xff;  // what wait(2) keeps of a status
+constexpr int status_mask = 0xff;  // bits of a status that wait(2) reports
 
-// Not the one that the program sees, which is rank 0's.
+// This process's own id; the program sees rank 0's.
 pid_t process_id() noexcept {
   return static_cast<pid_t>(os::system_call(SYS_getpid));
 }
 
-// Null for all threads but the first that asks.
+// Non-null only for the first thread that calls it.
 Job* job_to_end() noexcept {
   Job* const job = current_job();
   if (job == nullptr || process_id() != process_of_job || has_ended.exchange(true)) return nullptr;
@@ -41,7 +41,7 @@ void run_handlers(int status, void*) {
   job_of_memory()->exit_handlers.run(ExitHandlers::List::exit, status);
 }
 
-// Of objects that the calling thread has for itself.
+// Destroys the thread_local objects of the calling thread.
 void destroy_thread_objects() noexcept {
   const auto destroy = reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, "__call_tls_dtors"));
   if (destroy != nullptr) destroy();
@@ -53,7 +53,7 @@ void destroy_shared_objects(const Job& job) {
   run_destructors(objects);
 }
 
-// Runs behind all other handlers, and before the C library writes its buffers.
+// Runs after all other handlers, and before the C library writes its buffers.
 void end_of_handlers(int status, void*) {
   end_job(status & status_mask);
 }
@@ -73,8 +73,8 @@ void end_job(int status) noexcept {
   Job* const job = job_to_end();
   if (job == nullptr) return;
   const bool together = omp::shut_down(status);
-  // Before the launcher knows the status, because it may end the process then; and after the others have
-  // stopped, so that an unfinished last line does not pass for a prompt while they are still printing.
+  // Before the launcher learns the status, because it may end the process then; and after the other ranks
+  // have stopped, so that an unfinished last line does not pass for a prompt while they are still printing.
   std::fflush(nullptr);
   if (together) {
     job->runtime.synchronization().last_barrier();

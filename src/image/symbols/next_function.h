@@ -1,4 +1,4 @@
-// Functions of the C library that the first callers need before any constructor has run.
+// Functions of the C library that are needed before any constructor has run.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace musubi::image {
 
-// The definition behind this library's, looked up at its first use. Any thread.
+// The next definition after this library's, looked up at its first use. Any thread.
 template <class Function>
 class Next {
  public:

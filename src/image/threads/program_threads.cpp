@@ -33,10 +33,10 @@ void thread_has_ended() {
   if (running.fetch_sub(1) == 1) os::futex_wake(running);
 }
 
-// The destructor of a pthread key: it runs when the thread has returned, called pthread_exit or was
-// cancelled. The thread's C++ thread_local objects, whose destructors may touch shared memory, have gone by
-// then. Destructors of the program's keys may touch it, too: so this one asks to be called again, and ends
-// the thread in the last round that POSIX promises. exit() does not run it: the thread goes on then.
+// The destructor of a pthread key: it runs after the thread has returned, called pthread_exit or been
+// cancelled, and after its C++ thread_local objects were destroyed. Destructors of the program's keys may
+// touch shared memory, too: this one asks to be called again, and detaches the thread in the last round that
+// POSIX guarantees. exit() does not run it, and the thread continues then.
 void end_thread(void* rounds);
 
 pthread_key_t end_key() {
@@ -57,7 +57,7 @@ void end_after(std::uintptr_t rounds) {
 void end_thread(void* rounds) {
   const auto left = reinterpret_cast<std::uintptr_t>(rounds) - 1;
   if (left != 0) return end_after(left);
-  // For a thread of another rank that joins this one.
+  // Pairs with the acquire of a thread of another rank that joins this one.
   const pthread_t self = ::pthread_self();
   if (is_joinable(self)) own_runtime()->synchronization().release(channel_of(self));
   own_runtime()->threads().detach();

@@ -8,13 +8,13 @@
 
 namespace musubi::image {
 
-// As pthread_create(3), the thread being attached around `start`; before the job stands, plainly so.
+// As pthread_create(3), with the thread attached around `start`; plain pthread_create before the job exists.
 int create_program_thread(pthread_t* thread, const pthread_attr_t* attributes, ThreadStart start,
                           void* argument);
 // The same for a thread of ours that works for the program, on a private stack.
 int create_private_thread(pthread_t* thread, ThreadStart start, void* argument);
 
-// Makes a thread that the C library made for the program, and that calls this first, one of the above.
+// Turns a thread that the C library made for the program into one of the above. The thread calls it first.
 void begin_program_thread();
 
 // Whether there are any. Any thread.

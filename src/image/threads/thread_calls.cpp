@@ -42,7 +42,7 @@ int stack_of(pthread_t thread, ThreadCalls::Result& result) {
   return 0;
 }
 
-// By the functions that the program calls: here the thread is one of the process.
+// Uses the wrapped functions: at this rank the thread is one of the process.
 int carry_out(const Call& call, ThreadCalls::Result& result) {
   const std::size_t bytes = std::min<std::size_t>(call.bytes, call.memory.size());
   const auto set = reinterpret_cast<cpu_set_t*>(result.memory.data());

@@ -1,5 +1,5 @@
-// Calls that name a thread (pthread_join and its kin), for threads of other ranks: the address that a
-// pthread_t is tells the rank, which makes the call.
+// Calls that name a thread (pthread_join and its relatives), for threads of other ranks: a pthread_t is an
+// address, which tells the rank of the thread, and that rank makes the call.
 #pragma once
 
 #include <pthread.h>
@@ -16,7 +16,7 @@ namespace musubi::image {
 class ThreadCalls final : private runtime::Procedure {
  public:
   enum class Function : std::uint32_t {
-    join,  // if it has ended
+    join,  // if the thread has ended
     detach,
     cancel,
     kill,
@@ -40,7 +40,7 @@ class ThreadCalls final : private runtime::Procedure {
     std::array<char, 1024> memory{};  // a name, a set of processors
   };
   struct Result {
-    std::uint64_t word = 0;  // what a thread returned, where its stack begins
+    std::uint64_t word = 0;  // result of a thread, beginning of its stack
     std::uint64_t bytes = 0;
     std::int32_t number = 0;
     sched_param parameters{};
@@ -50,12 +50,12 @@ class ThreadCalls final : private runtime::Procedure {
   // Collective, before the program runs.
   void start(runtime::Runtime& runtime);
 
-  // Whether the thread is another rank's. Any thread, signal-safe.
+  // Whether the thread belongs to another rank. Any thread, signal-safe.
   bool is_elsewhere(pthread_t thread) const noexcept { return owner_of(thread) != runtime_->self(); }
   // Makes the call at the thread's rank. Result: 0 or an error number. Attached threads.
   int call(const Call& call, Result& result) noexcept;
-  // Waits until the thread has ended, with pauses, at most until `deadline` of that clock (null: for ever). A
-  // point of cancellation. Result: as pthread_clockjoin_np(3).
+  // Polls until the thread has ended, at most until `deadline` of that clock (null: no limit). A cancellation
+  // point. Result: as pthread_clockjoin_np(3).
   int join(pthread_t thread, void** result, clockid_t clock, const timespec* deadline);
 
  private:
@@ -66,7 +66,7 @@ class ThreadCalls final : private runtime::Procedure {
   runtime::Runtime* runtime_ = nullptr;
 };
 
-// What a thread has written is passed on by this when it ends.
+// The channel through which an ended thread passes on its writes.
 inline std::uint64_t channel_of(pthread_t thread) noexcept {
   return static_cast<std::uint64_t>(thread);
 }

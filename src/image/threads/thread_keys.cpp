@@ -16,7 +16,7 @@ void ThreadKeys::start(runtime::Runtime& runtime) {
   if (runtime.ranks() > 1) runtime.remote_calls().serve(procedures::thread_keys, *this);
 }
 
-// Rank 0 chooses for all: two ranks that create keys at the same time then do not collide.
+// Rank 0 chooses for all ranks, so that two ranks that create keys at the same time do not collide.
 int ThreadKeys::create(pthread_key_t* key, Destructor destructor) noexcept {
   pthread_key_t made = 0;
   const Message message{Request::create, 0, destructor};
@@ -33,7 +33,7 @@ int ThreadKeys::remove(pthread_key_t key) noexcept {
   return remove_everywhere(key);
 }
 
-// At rank 0. A number that another rank uses for a key of its own is left out.
+// At rank 0. Skips a number that another rank uses for a private key.
 int ThreadKeys::create_everywhere(pthread_key_t& key, Destructor destructor) noexcept {
   const std::lock_guard held(choosing_);
   std::vector<pthread_key_t> left_out;
@@ -47,7 +47,7 @@ int ThreadKeys::create_everywhere(pthread_key_t& key, Destructor destructor) noe
   return error;
 }
 
-// At rank 0: all others take the number, or none.
+// At rank 0: all other ranks take the number, or none does.
 bool ThreadKeys::take_everywhere(pthread_key_t key, Destructor destructor) noexcept {
   const auto ask = [&](std::uint32_t rank, Request request) {
     const Message message{request, key, destructor};
@@ -63,7 +63,7 @@ bool ThreadKeys::take_everywhere(pthread_key_t key, Destructor destructor) noexc
   return true;
 }
 
-// The C library gives out the lowest free number.
+// The C library assigns the lowest free number.
 int ThreadKeys::take_here(pthread_key_t key, Destructor destructor) noexcept {
   std::vector<pthread_key_t> lower;
   pthread_key_t made = 0;

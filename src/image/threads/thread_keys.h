@@ -1,5 +1,5 @@
-// Keys of data of threads (pthread_key_create): the program keeps their numbers in shared memory, so a
-// number is the same key at all ranks.
+// Keys of thread-specific data (pthread_key_create): the program keeps their numbers in shared memory, so a
+// number is the same key on all ranks.
 #pragma once
 
 #include <pthread.h>

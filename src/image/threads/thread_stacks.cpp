@@ -18,15 +18,15 @@ namespace {
 struct Use {
   enum class State : std::uint8_t { none, joinable, detached };
   State state = State::none;
-  pid_t thread = 0;  // the kernel's id; 0: it has not begun
+  pid_t thread = 0;  // the kernel's id; 0: not started
   runtime::ThreadStack stack{};
 };
 
-// By the number of the slot. The C library does not tell when a detached thread has gone.
+// Indexed by slot. The C library does not report the end of a detached thread.
 constinit std::mutex guard;
 constinit std::vector<Use>* uses = nullptr;
 
-// Holds `guard`, as do those below.
+// REQUIRES for these functions: `guard` is held.
 Use& use_of(std::size_t slot) {
   if (uses == nullptr) uses = new std::vector<Use>;
   if (slot >= uses->size()) uses->resize(slot + 1);
@@ -50,7 +50,7 @@ void end_use(Use& use) {
   use = {};
 }
 
-// The kernel has let go of a thread's memory when it knows the thread no more.
+// The kernel no longer uses a thread's memory once the thread's id is gone.
 void collect_ended() {
   if (uses == nullptr) return;
   const long process = os::system_call(SYS_getpid);
@@ -67,7 +67,7 @@ bool fits(const pthread_attr_t* attributes) {
   void* low = nullptr;
   std::size_t bytes = 0;
   if (::pthread_attr_getstack(attributes, &low, &bytes) != 0) return false;
-  // Without a stack of the program's the C library counts from address 0.
+  // If the program supplies no stack, the C library reports an end of 0.
   const bool brings_one = reinterpret_cast<std::uintptr_t>(low) + bytes != 0;
   const runtime::Layout& layout = own_runtime()->memory().layout();
   const std::size_t guard_bytes = own_runtime()->memory().layout().stack_guard_bytes;
@@ -98,7 +98,7 @@ void give_back_stack(const runtime::ThreadStack& stack) {
 
 int create_on_stack(const runtime::ThreadStack& stack, pthread_t* thread, const pthread_attr_t* attributes,
                     void* (*start)(void*), void* argument) {
-  // What the attributes refer to (a mask, a set of processors) stays theirs.
+  // Objects that the attributes refer to (a mask, a set of processors) still belong to the attributes.
   pthread_attr_t wanted;
   ::pthread_attr_init(&wanted);
   if (attributes != nullptr) wanted = *attributes;

@@ -1,4 +1,4 @@
-// Calls that close descriptors, make new ones of them, or take arguments of several kinds.
+// Calls that close or duplicate descriptors, or take arguments of several kinds.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
@@ -43,7 +43,7 @@ constinit Next<AddFile> next_add_fchdir("posix_spawn_file_actions_addfchdir_np")
 constinit Next<int (*)(posix_spawn_file_actions_t*, int, int)> next_add_dup2(
     "posix_spawn_file_actions_adddup2");
 
-// Whether `file` is the runtime's, which the program may not close; in a job of one rank, too. A child may.
+// Whether `file` is the runtime's: the program must not close it, even in a job of one rank; a child may.
 bool is_kept(int file) {
   return current_job() != nullptr && musubi::os::is_own_file(file);
 }
@@ -52,7 +52,7 @@ int refuse_kept() {
   return -1;
 }
 
-// In a job of one rank: what lies between the files of the runtime.
+// In a job of one rank: closes the numbers between the files of the runtime.
 int close_alone(unsigned first, unsigned last) {
   constexpr unsigned noted_end = 65536;
   int result = 0;
@@ -73,12 +73,12 @@ void close_all(Job& job, unsigned first, unsigned last) {
   }
 }
 
-// Makes `number` usable; what is not open is for the call to find.
+// Makes `number` usable; the call itself finds that a number is not open.
 void use(int number) {
   if (Job* const job = current_job()) KernelAccess(*job).file_if_open(number);
 }
 
-// What the argument of fcntl points to.
+// Size of the object that fcntl's argument points to.
 std::size_t bytes_of_control(int command) {
   switch (command) {
     case F_GETLK:
@@ -96,13 +96,13 @@ std::size_t bytes_of_control(int command) {
   }
 }
 
-// The same of ioctl: newer requests say so, those of terminals are older.
+// The same for ioctl: newer requests encode the size, those of terminals are older.
 std::size_t bytes_of_request(unsigned long request) {
   constexpr std::size_t bytes_of_old_requests = 64;  // struct termios is the largest
   return _IOC_SIZE(request) != 0 ? _IOC_SIZE(request) : bytes_of_old_requests;
 }
 
-// The argument, the last of three, is a number, or memory of so many bytes.
+// The third argument is a number, or points to `bytes` bytes of memory.
 int control_far(Job& job, KernelAccess& access, OwnWrapper function,
                 const std::array<std::uint64_t, 3>& arguments, std::size_t bytes) {
   void* const memory = from_word<void*>(arguments[2]);
@@ -151,7 +151,7 @@ MUSUBI_EXPORT int dup3(int from, int to, int flags) noexcept {
 
 MUSUBI_EXPORT int close_range(unsigned first, unsigned last, int flags) noexcept {
   Job* const job = job_of_ranks();
-  // Marking for exec concerns the process.
+  // Marking for exec concerns this process only.
   if (flags != 0) return next_close_range.get()(first, last, flags);
   if (job == nullptr)
     return first <= last ? close_alone(first, last) : next_close_range.get()(first, last, 0);
@@ -164,7 +164,7 @@ MUSUBI_EXPORT void closefrom(int first) noexcept {
   close_all(*job, static_cast<unsigned>(std::max(first, 0)), ~0u);
 }
 
-// fcntl.h names fcntl and fcntl64 alike: hence the names of our own.
+// fcntl.h gives fcntl and fcntl64 one name: the wrappers therefore have names of their own.
 #define MUSUBI_FCNTL(name)                                                           \
   MUSUBI_EXPORT int wrapped_##name(int file, int command, ...) __asm__(#name);       \
   int wrapped_##name(int file, int command, ...) {                                   \

@@ -1,4 +1,4 @@
-// dprintf and its kin, which write inside the C library: here they write by the wrapper.
+// dprintf and its variants, which write inside the C library: here they write through the wrapper.
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,7 +29,7 @@ int print(int file, const char* format, va_list arguments) {
 
 }  // namespace
 
-// Programs may be built with or without checks of the format: hence the names of our own.
+// Programs may be built with or without format checks: the wrappers therefore have names of their own.
 #define MUSUBI_PRINT(name, parameters, ...)                   \
   MUSUBI_EXPORT int wrapped_##name parameters __asm__(#name); \
   int wrapped_##name parameters {                             \

@@ -1,5 +1,6 @@
-// Streams of directories. Those of the C library are of one process: in a job of several ranks they are
-// objects in the shared heap, which any rank reads on, by a descriptor that any rank can use.
+// Directory streams. The C library's own are private to a process: in a job of several ranks a stream is
+// an object in the shared heap, which any rank can continue to read through a descriptor that any rank can
+// use.
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -34,7 +35,7 @@ class Folder {
   explicit Folder(int file) noexcept : file_(file) {}
   int file() const noexcept { return file_; }
 
-  // Null at the end, and with errno when there is an error.
+  // Null at the end; null with errno on an error.
   dirent* next() noexcept {
     const Held held(*this);
     if (at_ == end_ && !fill()) return nullptr;
@@ -55,7 +56,7 @@ class Folder {
   }
 
  private:
-  // A mutex of the job.
+  // Holds the stream's mutex, a lock of the job.
   class Held {
    public:
     explicit Held(Folder& folder) noexcept : folder_(folder) { ::pthread_mutex_lock(&folder_.lock_); }
@@ -67,8 +68,8 @@ class Folder {
     Folder& folder_;
   };
 
-  // Through the stack, whose blocks stay open. Where memory closes while the call ends, the kernel answers
-  // EFAULT and has moved the position all the same: entries would be lost.
+  // Reads into the stack, whose blocks stay open. If the target closed during the call, the kernel would
+  // return EFAULT but have advanced the position, and entries would be lost.
   bool fill() noexcept {
     alignas(dirent) char entries[sizeof data_];
     const int kept_errno = errno;
@@ -85,7 +86,7 @@ class Folder {
     return bytes > 0;
   }
 
-  // Of a folder that a rank of another host has open.
+  // Reads a directory that a rank of another host has open.
   long far_entries(KernelAccess& access, char* entries) noexcept {
     using namespace musubi::image;
     constexpr std::size_t bytes = 1536;  // of one message
@@ -98,13 +99,13 @@ class Folder {
 
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   const int file_;
-  long position_ = 0;  // of the entry behind the last one given out
+  long position_ = 0;  // of the entry after the last one returned
   std::size_t at_ = 0;
   std::size_t end_ = 0;
   alignas(dirent) char data_[4096];
 };
 
-// Null when it is one of the C library's.
+// Null for a stream of the C library.
 Folder* folder_of(DIR* stream) noexcept {
   return job_of_memory() != nullptr && process_heap.is_shared(stream) ? reinterpret_cast<Folder*>(stream)
                                                                       : nullptr;
@@ -192,7 +193,8 @@ MUSUBI_EXPORT int dirfd(DIR* stream) noexcept {
   return folder == nullptr ? next_dirfd.get()(stream) : folder->file();
 }
 
-// dirent.h may name readdir64 for readdir, and the layouts are equal: hence names of our own.
+// dirent.h may map readdir64 to readdir; the layouts are equal. The wrappers therefore have names of their
+// own.
 static_assert(sizeof(dirent) == sizeof(dirent64));
 MUSUBI_EXPORT dirent* wrapped_readdir(DIR* stream) __asm__("readdir");
 dirent* wrapped_readdir(DIR* stream) {

@@ -16,14 +16,14 @@ namespace {
 
 constinit Next<int (*)(int, int, ...)> next_fcntl("fcntl");
 
-// The lowest rank of this host: its process is the one that the kernel knows as the holder.
+// The lowest rank of this host: the kernel knows its process as the holder.
 Rank keeper_of_host(const runtime::Runtime& runtime) noexcept {
   Rank rank{0};
   while (!runtime.hosts().together(rank, runtime.self())) ++rank.value;
   return rank;
 }
 
-// Without waiting. `lock` is private memory.
+// Does not block. `lock` is private memory.
 int try_record(Job& job, int file, int command, struct flock& lock) noexcept {
   const Rank keeper = keeper_of_host(job.runtime);
   if (keeper == job.runtime.self()) return next_fcntl.get()(file, command, &lock);
@@ -59,7 +59,7 @@ int lock_record(Job& job, int file, int command, void* argument) noexcept {
 
 namespace {
 
-// As glibc: the section from the current position, which may reach backwards.
+// As glibc: the section starts at the current position, and may extend backwards.
 int lock_section(int file, int operation, off_t bytes) {
   struct flock lock {};
   lock.l_type = operation == F_ULOCK ? F_UNLCK : F_WRLCK;

@@ -1,4 +1,4 @@
-// Finds the job that a signal of the program is for.
+// Finds the job that a signal of the program addresses.
 #pragma once
 
 #include <sys/types.h>
@@ -7,7 +7,7 @@
 
 namespace musubi::image {
 
-// The job, when it has several ranks and `process` is the id by which the program knows it; else null.
+// The job, if it has several ranks and `process` is the id by which the program knows it; otherwise null.
 Job* job_addressed_by(pid_t process) noexcept;
 
 }  // namespace musubi::image

@@ -1,4 +1,4 @@
-// Signals that the program sends to itself: it knows one process, and threads of all ranks.
+// Signals that the program sends to itself: it sees one process, with the threads of all ranks.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
-// Functions of the C library that leave memory to the program: trees and tables, vectors of arguments, lists
-// of files. A function that allocates nothing for itself meanwhile runs with the C library served from the
-// shared heap. The others have their result copied: a directory's buffer, say, must stay private, since the
-// kernel writes to it.
+// Functions of the C library that return memory to the program: trees and tables, argument vectors, lists of
+// files. A function that allocates only this memory runs with the C library served from the shared heap. For
+// any other function the result is copied, because memory such as a directory's buffer, which the kernel
+// writes, must stay private.
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
@@ -28,7 +28,7 @@ using musubi::image::Next;
 
 using Compare = int(const void*, const void*);
 
-// tsearch gives its function no argument of ours.
+// tsearch passes its function no argument of ours.
 constinit thread_local Compare* compare_of_program = nullptr;
 
 int compare_outside(const void* one, const void* other) {
@@ -36,7 +36,7 @@ int compare_outside(const void* one, const void* other) {
   return compare_of_program(one, other);
 }
 
-// Memory of the C library, moved to the shared heap. Null, and the old memory lives, when that is full.
+// Moves memory of the C library to the shared heap. Null, with the old memory kept, if the heap is full.
 void* move_to_shared(void* memory, std::size_t bytes) noexcept {
   if (memory == nullptr || process_heap.is_shared(memory)) return memory;
   void* const copy = process_heap.allocate_shared(bytes);
@@ -155,7 +155,7 @@ MUSUBI_SCAN(scandir64, struct dirent64)
 MUSUBI_SCAN_AT(scandirat, struct dirent)
 MUSUBI_SCAN_AT(scandirat64, struct dirent64)
 
-// The one table of hsearch is the job's.
+// The job has one table for hsearch.
 namespace {
 
 struct hsearch_data* search_table(musubi::image::Job& job) {
@@ -212,7 +212,7 @@ void wrapped_hdestroy() {
   process_heap.release(table);
 }
 
-// Lists of addresses: an entry and its address are one piece of memory.
+// Lists of addresses: one allocation holds an entry and its address.
 MUSUBI_EXPORT int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** list) {
   static constinit Next<int (*)(const char*, const char*, const addrinfo*, addrinfo**)> next("getaddrinfo");
   addrinfo* found = nullptr;

@@ -18,7 +18,7 @@ bool is_power_of_two(std::size_t value) {
   return value != 0 && (value & (value - 1)) == 0;
 }
 
-// glibc's memalign rounds a strange alignment up.
+// glibc's memalign rounds the alignment up to a power of two.
 void* allocate_aligned(std::size_t alignment, std::size_t bytes, const void* caller) {
   std::size_t rounded = sizeof(void*);
   while (rounded < alignment && rounded <= (~std::size_t{0} >> 2)) rounded *= 2;

@@ -1,5 +1,5 @@
 // mmap's family and the program's break. Calls of the C library, of the dynamic linker and of this library
-// are for the process alone: they go to the kernel as they are, and so does everything in a job of one rank.
+// concern this process only: they go to the kernel unchanged, as all calls do in a job of one rank.
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ using musubi::image::Job;
 using musubi::image::Mappings;
 namespace os = musubi::os;
 
-// Null when the call is to be plain. Signal-safe, and usable before any constructor has run.
+// Null if the call goes to the kernel unchanged. Signal-safe, and usable before any constructor has run.
 Job* job_for(const void* caller) {
   Job* const job = current_job();
   return job == nullptr || job->runtime.ranks() == 1 || !process_heap.serves(caller) ? nullptr : job;
@@ -34,7 +34,7 @@ Mappings* mappings_for(const void* caller) {
 
 void* map(void* wanted, size_t bytes, int protection, int flags, int file, off_t offset, const void* caller) {
   Job* const job = job_for(caller);
-  // Mappings of drivers and their kin are this process's own.
+  // Mappings of private libraries such as drivers stay private to this process.
   if (job != nullptr && !musubi::image::is_in_private_library(*job, caller)) {
     if ((flags & MAP_ANONYMOUS) == 0) job->descriptors.make_usable(file);
     return job->mappings.map({wanted, bytes, protection, flags, file, offset});
@@ -89,7 +89,7 @@ MUSUBI_EXPORT int mprotect(void* address, size_t bytes, int protection) noexcept
 MUSUBI_EXPORT int madvise(void* address, size_t bytes, int advice) noexcept {
   return advise(address, bytes, advice, MUSUBI_CALLER);
 }
-// Its result is the error, and glibc's POSIX_MADV_DONTNEED loses nothing.
+// Returns the error; glibc's POSIX_MADV_DONTNEED discards no data.
 MUSUBI_EXPORT int posix_madvise(void* address, size_t bytes, int advice) noexcept {
   if (advice == POSIX_MADV_DONTNEED) return 0;
   const int kept_errno = errno;
@@ -127,7 +127,7 @@ MUSUBI_EXPORT int munlock(const void* address, size_t bytes) noexcept {
   Mappings* const mappings = mappings_for(MUSUBI_CALLER);
   return mappings != nullptr ? mappings->unlock(address, bytes) : os::unlock_pages(address, bytes);
 }
-// It would bring every page of the shared space into being.
+// Locking all pages would allocate every page of the shared space.
 MUSUBI_EXPORT int mlockall(int flags) noexcept {
   static constinit musubi::image::Next<int (*)(int)> next("mlockall");
   return mappings_for(MUSUBI_CALLER) != nullptr ? 0 : next.get()(flags);

@@ -1,5 +1,5 @@
-// operator new and delete in all their forms: libstdc++'s own would call malloc from within libstdc++, which
-// is right, but could be inlined into a static copy inside the program, which is not.
+// operator new and delete in all their forms. libstdc++'s own would call malloc from within libstdc++, which
+// works, but a static copy inlined into the program would not.
 #include <dlfcn.h>
 
 #include <bit>
@@ -17,19 +17,19 @@ using musubi::heap::process_heap;
 
 namespace {
 
-// This library has a libstdc++ of its own, hidden; handlers and exceptions belong to the program's.
+// This library has a hidden libstdc++ of its own; handlers and exceptions belong to the program's.
 template <class Function>
 Function of_the_program(const char* name) {
   return reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, name));
 }
 
-// Null, too, where the alignment is no power of two.
+// Null also if the alignment is no power of two.
 void* try_allocate(std::size_t bytes, std::size_t alignment, const void* caller) noexcept {
   if (alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__) return process_heap.allocate(bytes, caller);
   return std::has_single_bit(alignment) ? process_heap.allocate_aligned(alignment, bytes, caller) : nullptr;
 }
 
-// Asks the program's new-handler for memory until there is some. Result: null when there is no handler.
+// Calls the program's new-handler until memory is available. Result: null if there is no handler.
 void* allocate_with_handler(std::size_t bytes, std::size_t alignment, const void* caller) {
   if (!std::has_single_bit(alignment)) return nullptr;  // no handler helps
   const auto get_handler = of_the_program<std::new_handler (*)()>("_ZSt15get_new_handlerv");

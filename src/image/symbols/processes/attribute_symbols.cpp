@@ -1,4 +1,4 @@
-// Calls that set attributes of the process (image/attributes.h), and the ids by which the program knows it.
+// Calls that set attributes of the process (image/attributes.h), and the process ids that the program sees.
 #include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ void spread(Change change, int number, std::string_view text) {
   if (Job* const job = job_of_ranks()) job->attributes.spread(change, number, text);
 }
 
-// By the name that the system gives it: a path of the program may go by links or from another directory.
+// By its canonical name: a path of the program may contain links or be relative.
 void spread_directory() {
   if (job_of_ranks() == nullptr) return;
   char path[PATH_MAX];
@@ -51,7 +51,7 @@ constinit Next<int (*)(char*)> next_putenv("putenv");
 constinit Next<int (*)()> next_clearenv("clearenv");
 constinit Next<int (*)(void (*)(), void (*)(), void (*)(), void*)> next_register("__register_atfork");
 
-// Of memory that any rank can read, because getenv hands it out; never freed, as in the C library.
+// In memory that any rank can read, because getenv returns its address; never freed, as in the C library.
 int put_shared(const char* name, const char* value) {
   const std::size_t name_bytes = std::strlen(name), value_bytes = std::strlen(value) + 1;
   auto* const text =
@@ -89,7 +89,7 @@ MUSUBI_EXPORT char* setlocale(int category, const char* name) noexcept {
   if (job == nullptr) return next_setlocale.get()(category, name);
   const musubi::image::Locales::Loading loading(job->locales);
   char* const result = next_setlocale.get()(category, name);
-  // The name that was found: an empty one is looked up in the environment.
+  // The name found: an empty name is looked up in the environment.
   if (result != nullptr && name != nullptr) spread(Change::locale, category, result);
   return result == nullptr ? nullptr : const_cast<char*>(job->locales.kept_name(result));
 }
@@ -131,7 +131,7 @@ MUSUBI_EXPORT pid_t getppid() noexcept {
                         : job->attributes.process_ids().parent;
 }
 
-// What pthread_atfork calls. Code lies at the same addresses on all ranks.
+// pthread_atfork calls it. Code has the same addresses on all ranks.
 MUSUBI_EXPORT int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
                                     void* object) noexcept {
   const musubi::image::Job* const job = musubi::image::current_job();

@@ -1,4 +1,4 @@
-// The functions that print a message and may leave: inside the C library they would not meet our exit().
+// Functions that print a message and may exit: inside the C library they would bypass our exit().
 #include <err.h>
 #include <error.h>
 
@@ -9,7 +9,7 @@
 #include "image/symbols/exported.h"
 #include "image/symbols/next_function.h"
 
-// The headers declare these in ways that we need not repeat: hence the names of our own.
+// The wrappers have names of their own, so that they need not repeat the headers' exact declarations.
 MUSUBI_EXPORT [[noreturn]] void wrapped_verr(int status, const char* format,
                                              va_list arguments) __asm__("verr");
 void wrapped_verr(int status, const char* format, va_list arguments) {
@@ -42,7 +42,7 @@ constinit Next<void (*)(int, int, const char*, ...)> next_error("error");
 constinit Next<void (*)(int, int, const char*, unsigned, const char*, ...)> next_error_at_line(
     "error_at_line");
 
-// The text of a message; printing it again needs no arguments.
+// A formatted message, which can be printed again without the arguments.
 class Text {
  public:
   Text(const char* format, va_list arguments) {

@@ -1,4 +1,4 @@
-// The ways to leave that the program may call (program_exit.h), and what it registers for its end.
+// The exit functions that the program may call (program_exit.h), and handlers that it registers for its end.
 #include <cstdlib>
 
 #include "heap/heap.h"
@@ -46,8 +46,8 @@ namespace {
 using musubi::image::ExitHandlers;
 using musubi::image::Next;
 
-// `place`: in the object that registers. The place of the call does not tell: constructors end with it. Null:
-// that object is a part of the C library or ours, or there is no job.
+// `place`: in the registering object. The caller's address does not tell, because constructors end with a
+// tail call. Null: that object is part of the C library or ours, or there is no job.
 ExitHandlers* handlers_for(const void* place) {
   musubi::image::Job* const job = musubi::image::current_job();
   const bool is_of_job = job != nullptr && job->program_runs() && musubi::heap::process_heap.serves(place);
@@ -61,7 +61,7 @@ constinit Next<OfTwo> next_at_quick_exit("__cxa_at_quick_exit"), next_on_exit("o
 
 }  // namespace
 
-// What atexit calls, and the code of objects that have destructors.
+// atexit calls it, and so does the code of objects with destructors.
 MUSUBI_EXPORT int __cxa_atexit(void* function, void* argument, void* object) noexcept {
   ExitHandlers* const handlers = handlers_for(object != nullptr ? object : function);
   if (handlers == nullptr) return next_at_exit.get()(function, argument, object);

@@ -1,6 +1,6 @@
-// Holds back all constructors before the first of them runs. The dynamic linker calls the resolver of an
-// indirect function while it relocates this library: then everything is loaded, and nothing has been started.
-// Neither memory nor most of the C library can be used there.
+// Defers all constructors before the first of them runs. The dynamic linker calls the resolver of an indirect
+// function while it relocates this library: at that time all objects are loaded and no constructor has run.
+// The resolver must not use memory allocation or most of the C library.
 #include <link.h>
 
 #include "image/libraries/held_constructors.h"
@@ -14,7 +14,7 @@ bool begins_with(const char* name, const char* beginning) {
   return true;
 }
 
-// The C library starts itself and this library; sanitizers have to be first.
+// The C library initialises itself and this library; sanitizers must run first.
 bool starts_itself(const char* path) {
   const char* name = path;
   for (const char* at = path; *at != '\0'; ++at) {
@@ -34,7 +34,7 @@ void nothing_more() {}
 
 extern "C" {
 __attribute__((visibility("hidden"), used)) void (*musubi_hold_all_constructors())() {
-  // Loaded later, by dlopen: the program has started.
+  // The library was loaded later, by dlopen: the program has started.
   if (_r_debug.r_state != r_debug::RT_ADD) return nothing_more;
   for (link_map* object = _r_debug.r_map; object != nullptr; object = object->l_next) {
     if (object->l_ld != nullptr && !starts_itself(object->l_name)) musubi::image::hold_constructors(*object);
@@ -43,7 +43,7 @@ __attribute__((visibility("hidden"), used)) void (*musubi_hold_all_constructors(
 }
 __attribute__((visibility("hidden"), ifunc("musubi_hold_all_constructors"))) void
 musubi_constructors_are_held();
-// The reference that makes the dynamic linker ask.
+// The reference that makes the dynamic linker call the resolver.
 __attribute__((visibility("hidden"),
                used)) void (*const volatile musubi_constructors_anchor)() = musubi_constructors_are_held;
 }

@@ -1,4 +1,4 @@
-// dlopen and its relatives: a library that one rank opens is there at all ranks (image/library_loading.h).
+// dlopen and its relatives: all ranks get a library that one rank opens (image/library_loading.h).
 #include <dlfcn.h>
 
 #include "image/libraries/library_handle.h"
@@ -20,13 +20,13 @@ constinit Next<int (*)(void*)> next_dlclose{"dlclose"};
 constinit Next<int (*)(void*, int, void*)> next_dlinfo{"dlinfo"};
 constinit Next<void* (*)(void*, const char*, const char*)> next_dlvsym{"dlvsym"};
 
-// Ours, until the program has asked for it.
+// Our error message, until the program has asked for it.
 constinit thread_local const char* problem_of_thread = nullptr;
 
 void* open_for(const void* caller, const char* path, int flags) {
   musubi::image::Job* const job = musubi::image::current_job();
   problem_of_thread = nullptr;
-  // Finding it later would make the C library forget why the program's call failed.
+  // A later lookup would make the C library forget why the program's call failed.
   next_dlerror.get();
   next_dlclose.get();
   next_dlinfo.get();
@@ -65,7 +65,7 @@ MUSUBI_EXPORT void* dlsym(void* handle, const char* name) noexcept {
   return musubi::image::look_up_as(__builtin_return_address(0), look_up, known, name);
 }
 
-// RTLD_NEXT means the definition behind this library here, which is what callers who ask by version want.
+// RTLD_NEXT finds the definition after this library here, which is the one that callers by version want.
 MUSUBI_EXPORT void* dlvsym(void* handle, const char* name, const char* version) noexcept {
   problem_of_thread = nullptr;
   next_dlerror.get();

@@ -1,4 +1,4 @@
-// Limits on resources (image/attributes.h): those of the process hold for all ranks.
+// Resource limits (image/attributes.h): those of the process apply to all ranks.
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ using musubi::image::Attributes;
 using musubi::image::Job;
 using musubi::image::job_of_ranks;
 
-// Of another process it is the kernel's matter. Copies: the kernel cannot open shared memory.
+// The kernel alone serves another process. Works on copies, because the kernel cannot open shared memory.
 int change_limit(pid_t process, int resource, const rlimit* wanted, rlimit* before) noexcept {
   Job* const job = job_of_ranks();
   if (job != nullptr && process == job->attributes.process_ids().process) process = 0;
@@ -39,7 +39,7 @@ int change_limit(pid_t process, int resource, const rlimit* wanted, rlimit* befo
 
 }  // namespace
 
-// sys/resource.h gives a 64-bit limit the same layout and another name.
+// sys/resource.h gives the 64-bit limit another name and the same layout.
 static_assert(sizeof(rlimit) == sizeof(rlimit64));
 
 MUSUBI_EXPORT int wrapped_getrlimit(int resource, rlimit* limit) __asm__("getrlimit");

@@ -1,4 +1,4 @@
-// fork(2) and its other names, and what makes processes in a way that cannot be served.
+// fork(2) and its other names, and calls that make processes in an unsupported way.
 #include <sys/types.h>
 
 #include <cerrno>
@@ -26,7 +26,7 @@ pid_t fork_process() {
 MUSUBI_EXPORT pid_t fork() noexcept {
   return fork_process();
 }
-// The child may call everything that its parent might have been in the midst of: fork_rank's child can, too.
+// The child of _Fork may call only async-signal-safe functions; fork_rank's child may call them all.
 MUSUBI_EXPORT pid_t _Fork() noexcept {
   return fork_process();
 }
@@ -37,7 +37,7 @@ MUSUBI_EXPORT pid_t __libc_fork() noexcept {
   return fork_process();
 }
 
-// Of the arguments behind the first four, those that were not given are not looked at.
+// Arguments after the fourth are optional; the C library ignores those that the flags do not require.
 MUSUBI_EXPORT int clone(int (*function)(void*), void* stack, int flags, void* argument, ...) noexcept {
   va_list rest;
   va_start(rest, argument);

@@ -1,4 +1,4 @@
-// Clocks of processor time: of the job, which the program takes for its process.
+// Clocks of processor time: they show that of the job, which the program takes for its process.
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>
@@ -20,7 +20,7 @@ constinit Next<int (*)(clockid_t, timespec*)> next_clock_gettime("clock_gettime"
 constinit Next<clock_t (*)(tms*)> next_times("times");
 constinit Next<int (*)(int, rusage*)> next_getrusage("getrusage");
 
-// Null while the process is all there is.
+// Null unless the program runs over several ranks.
 ProcessorTimes* times_of_job() noexcept {
   Job* const job = job_of_ranks();
   return job != nullptr ? &job->processor_times : nullptr;
@@ -33,7 +33,7 @@ clock_t ticks(const timeval& time) noexcept {
 
 }  // namespace
 
-// The structures may lie in shared memory, which the kernel cannot open: copies.
+// Works on copies: the structures may be in shared memory, which the kernel cannot open.
 MUSUBI_EXPORT int clock_gettime(clockid_t clock, timespec* time) noexcept {
   timespec found{};
   const int result = next_clock_gettime.get()(clock, &found);

@@ -1,4 +1,5 @@
-// The program's ways to block signals: those that the runtime needs stay open, and the program need not know.
+// Calls by which the program blocks signals: those that the runtime needs stay unblocked, invisibly to the
+// program.
 #include <pthread.h>
 #include <signal.h>
 
@@ -28,7 +29,7 @@ int change(int how, int signal) {
   return fail(set_mask(how, &only, nullptr));
 }
 
-// The calls of old BSD know 32 signals.
+// The old BSD calls know 32 signals.
 int change_old(int how, int bits) {
   const sigset_t set = os::signal_set(static_cast<unsigned>(bits));
   sigset_t before{};
@@ -40,7 +41,7 @@ int suspend(const sigset_t* mask) {
   return next_sigsuspend.get()(WaitingMask(mask).get());
 }
 
-// Waits with one signal fewer blocked, or with these.
+// Waits with one signal removed from the mask, or with a mask of these bits.
 int pause_for(int signal_or_bits, bool is_signal) {
   sigset_t mask = os::signal_set(static_cast<unsigned>(signal_or_bits));
   if (is_signal) {
@@ -82,7 +83,7 @@ MUSUBI_EXPORT int sigsetmask(int bits) noexcept {
 MUSUBI_EXPORT int sigsuspend(const sigset_t* mask) {
   return musubi::image::suspend(mask);
 }
-// The headers give sigpause other names, one for each of its meanings.
+// The headers give sigpause two other names, one for each meaning.
 extern "C" __attribute__((visibility("default"))) int pause_with_bits(int bits) __asm__("sigpause");
 extern "C" int pause_with_bits(int bits) {
   return musubi::image::pause_for(bits, false);
@@ -97,7 +98,7 @@ extern "C" int pause_for_either(int signal_or_bits, int is_signal) {
   return musubi::image::pause_for(signal_or_bits, is_signal != 0);
 }
 
-// Of a thread that is yet to begin.
+// For a thread that has not started.
 MUSUBI_EXPORT int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* mask) {
   const auto set = musubi::image::next_setsigmask.get();
   return set == nullptr ? ENOSYS : set(attributes, musubi::image::WaitingMask(mask).get());

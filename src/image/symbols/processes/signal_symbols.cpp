@@ -1,5 +1,5 @@
-// The program's ways to install handlers (vm/signal/user_signals.h): it never takes over the signals that the
-// runtime needs, and need not know.
+// Calls by which the program installs handlers (vm/signal/user_signals.h): it never takes over the signals
+// that the runtime needs, and does not notice them.
 #include <signal.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ using vm::UserSignals;
 constinit Next<int (*)(int, const struct sigaction*, struct sigaction*)> next_sigaction("sigaction");
 constinit Next<int (*)(const stack_t*, stack_t*)> next_sigaltstack("sigaltstack");
 
-// Signals of siginterrupt(3): calls that they interrupt do not go on.
+// Signals of siginterrupt(3): they do not restart the calls that they interrupt.
 constinit std::atomic<os::SignalBits> interrupting{0};
 
 bool is_valid(int signal) {
@@ -42,13 +42,13 @@ Handler set_handler(int signal, Handler handler, int flags) {
   return set_action(signal, &set, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
-// As BSD and glibc have it: the handler stays, and interrupted calls go on.
+// As BSD and glibc: the handler stays installed, and interrupted calls restart.
 Handler set_lasting_handler(int signal, Handler handler) {
   const bool interrupts = is_valid(signal) && (interrupting.load() & os::signal_bit(signal)) != 0;
   return set_handler(signal, handler, interrupts ? 0 : SA_RESTART);
 }
 
-// As System V has it: the handler is called once, with its signal open.
+// As System V: the handler runs once, with its signal unblocked.
 Handler set_handler_once(int signal, Handler handler) {
   return set_handler(signal, handler, static_cast<int>(SA_RESETHAND) | SA_NODEFER);
 }
@@ -68,7 +68,7 @@ int set_action_everywhere(UserSignals& signals, int signal, const struct sigacti
   const int result = signals.action(signal, &wanted, &before);
   if (result != 0) return result;
   if (old != nullptr) *old = before;
-  // A handler that installs itself again is the usual case.
+  // A handler that installs itself again is the common case.
   Job* const job = job_of_ranks();
   if (job != nullptr && !is_same(wanted, before)) job->signals.spread(signal, wanted);
   return 0;
@@ -119,7 +119,7 @@ MUSUBI_EXPORT int siginterrupt(int signal, int interrupts) noexcept {
   return musubi::image::set_action(signal, &action, nullptr);
 }
 
-// X/Open: besides the handler, the signal's place in the mask.
+// X/Open: sets the handler and the signal's bit in the mask.
 MUSUBI_EXPORT Handler sigset(int signal, Handler handler) noexcept {
   const auto hold = reinterpret_cast<Handler>(2);  // SIG_HOLD
   if (!musubi::image::is_valid(signal)) {

@@ -1,5 +1,5 @@
-// Other programs: what posix_spawn and exec get. The kernel reads it in another process or thread, which
-// cannot open shared memory.
+// Arguments of posix_spawn and exec for other programs. The kernel reads them in another process or thread,
+// which cannot open shared memory.
 #include <fcntl.h>
 #include <spawn.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ using musubi::image::job_of_memory;
 using musubi::image::KernelAccess;
 using musubi::image::Next;
 
-// A list of texts in private memory, with null behind it.
+// A null-terminated list of texts in private memory.
 class PrivateTexts {
  public:
   explicit PrivateTexts(char* const* list) {
@@ -106,8 +106,8 @@ bool is_rank_of_several() {
   return job != nullptr && job->runtime.ranks() > 1 && job->children.is_this_process();
 }
 
-// The launcher's invitation is used up, and the other ranks would have no job: they leave. The job's status
-// is that of the program which comes.
+// The launcher's invitation is used up, and the other ranks would be left without a job: they leave. The
+// job's status is that of the new program.
 void leave_to_program() {
   musubi::image::report_refused_call(
       "exec replaces this rank by a program that is no part of the job: it runs in one process, and the job "
@@ -131,7 +131,7 @@ int exec(Next<Exec>& next, const char* path, char* const* arguments, char* const
   return result;
 }
 
-// Arguments of execl and its kin, up to the null; malloc is not for a child made by fork.
+// Arguments of execl and its variants, up to the null; a child made by fork must not call malloc.
 constexpr std::size_t arguments_max = 4096;
 struct Arguments {
   const char* list[arguments_max + 1];

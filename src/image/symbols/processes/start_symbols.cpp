@@ -1,4 +1,4 @@
-// __libc_start_main: called by the program's first instructions, when its libraries are loaded.
+// __libc_start_main: called by the program's first instructions, after its libraries are loaded.
 #include <unistd.h>
 
 #include <climits>
@@ -23,7 +23,7 @@ namespace {
 using musubi::image::Initialiser;
 using musubi::image::Main;
 
-// The C library calls what it is given with three arguments and no room for ours.
+// The C library calls main with three arguments, none of them ours.
 constinit Main main_of_program = nullptr;
 constinit Initialiser initialiser_of_program = nullptr;
 
@@ -34,12 +34,12 @@ int run_instead_of_main(int argument_count, char** arguments, char**) {
 
 void initialise_nothing(int, char**, char**) {}
 
-// Not a rank: what was held back runs as if it had not been.
+// For a process that is no rank: deferred constructors run as if they had not been deferred.
 void start_plainly(const musubi::image::ProgramArguments& arguments) {
   if (musubi::runtime::is_invited()) musubi::runtime::give_back_stack_limit();
   musubi::image::keep_invitation();
   std::vector<link_map*> objects = musubi::image::linked_objects();
-  // The C library itself starts the program.
+  // The C library runs those of the program itself.
   musubi::image::give_back_constructors(*objects.front());
   musubi::image::run_constructors(objects, arguments);
 }
@@ -50,7 +50,7 @@ bool only_starts_others() {
   return bytes > 0 && musubi::image::only_starts_others({path, static_cast<std::size_t>(bytes)});
 }
 
-// A rank, or a program with OpenMP that was started without the launcher.
+// Whether the process is a rank, or a program with OpenMP that was started without the launcher.
 bool joins() {
   using musubi::image::uses_openmp;
   if (musubi::runtime::is_invited()) return uses_openmp() || !only_starts_others();

@@ -22,13 +22,13 @@ constinit Next<int (*)(timer_t, int, const itimerspec*, itimerspec*)> next_set("
 constinit Next<int (*)(timer_t, itimerspec*)> next_get("timer_gettime");
 constinit Next<int (*)(timer_t)> next_overrun("timer_getoverrun"), next_remove("timer_delete");
 
-// Null while timers are those of the process alone.
+// Null if timers belong to this process alone.
 Timers* timers_of_job() noexcept {
   Job* const job = job_of_ranks();
   return job != nullptr ? &job->timers : nullptr;
 }
 
-// The program's structures may lie in shared memory, which the kernel cannot open: copies.
+// Works on copies: the program's structures may be in shared memory, which the kernel cannot open.
 int set_interval(int which, const itimerval* value, itimerval* before) noexcept {
   Timers* const timers = timers_of_job();
   if (timers == nullptr) return next_set_interval.get()(which, value, before);

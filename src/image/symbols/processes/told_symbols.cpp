@@ -11,7 +11,7 @@
 namespace musubi::image {
 namespace {
 
-// Tells the others when the call here is over.
+// Makes the other ranks repeat the call after it has returned here.
 class Told {
  public:
   template <class... Arguments>
@@ -25,7 +25,7 @@ class Told {
   const Attributes::Call call_;
 };
 
-// Has rank 0 call the function. Null where the calling rank does so itself.
+// Has rank 0 call the function. False if the calling rank calls it itself.
 template <class Result>
 class FirstRank {
  public:

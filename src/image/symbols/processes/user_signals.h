@@ -1,4 +1,4 @@
-// The way from interposed functions to the record of the program's signals.
+// Access to the record of the program's signals for interposed functions.
 #pragma once
 
 #include <signal.h>
@@ -7,7 +7,7 @@
 
 namespace musubi::image {
 
-// Null before the job stands, and in processes that are no rank.
+// Null before the job exists, and in processes that are no rank.
 inline vm::UserSignals* user_signals() noexcept {
   vm::FaultHandler* const handler = vm::FaultHandler::installed();
   return handler == nullptr ? nullptr : &handler->user_signals();
@@ -19,7 +19,7 @@ int set_action_everywhere(vm::UserSignals& signals, int signal, const struct sig
 // pthread_sigmask(3): 0 or an error number.
 int set_mask(int how, const sigset_t* set, sigset_t* old) noexcept;
 
-// A mask of the program's for a call that waits with it. Null stays null.
+// The program's mask, without protected signals, for a call that waits with it. Null stays null.
 class WaitingMask {
  public:
   explicit WaitingMask(const sigset_t* mask) noexcept

@@ -16,7 +16,7 @@ using musubi::image::Next;
 constinit Next<pid_t (*)(pid_t, int*, int, struct rusage*)> next_wait4("wait4");
 constinit Next<int (*)(idtype_t, id_t, siginfo_t*, int)> next_waitid("waitid");
 
-// The program's results may lie in shared memory, which the kernel cannot open: copies.
+// Works on copies: the program's results may be in shared memory, which the kernel cannot open.
 pid_t wait_for(pid_t process, int* status, int options, struct rusage* usage) {
   Job* const job = job_of_ranks();
   int found_status = 0;

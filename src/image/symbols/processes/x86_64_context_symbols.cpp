@@ -1,6 +1,6 @@
-// getcontext and its kin. Those of the C library hand the masks inside the contexts to the kernel, which
-// finds closed pages: here masks go by way of the record of the program's signals, and registers are taken
-// from a copy.
+// getcontext and its relatives. The C library's own pass the masks inside the contexts to the kernel,
+// which would meet closed pages: here masks go through the record of the program's signals, and registers are
+// read from a copy.
 #include <signal.h>
 #include <ucontext.h>
 
@@ -27,9 +27,9 @@ constexpr std::size_t offset_of_register(int number) {
 
 }  // namespace
 
-// As setcontext: returns only when it fails.
+// As setcontext: returns only on failure.
 extern "C" __attribute__((visibility("hidden"))) int musubi_enter_context(const ucontext_t* context) {
-  // The copy lies on a stack that another thread of this rank may close before the kernel looks at it.
+  // The copy is on a stack that another thread of this rank may close before the kernel reads it.
   constexpr int attempts_max = 16;
   for (int attempt = 0; attempt < attempts_max; ++attempt) {
     ucontext_t copy = *context;
@@ -42,7 +42,7 @@ extern "C" __attribute__((visibility("hidden"))) int musubi_enter_context(const 
   return -1;
 }
 
-// Registers are in the context. Without a second context the caller goes on.
+// Registers are already saved in `context`. Without a second context the caller continues.
 extern "C" __attribute__((visibility("hidden"))) int musubi_leave_context(ucontext_t* context,
                                                                           const ucontext_t* next) {
   sigset_t mask{};
@@ -51,7 +51,7 @@ extern "C" __attribute__((visibility("hidden"))) int musubi_leave_context(uconte
   return next == nullptr ? 0 : musubi_enter_context(next);
 }
 
-// What the caller has when the function returns to it, with 0.
+// Saves the caller's state after the function has returned 0 to it.
 #define MUSUBI_SAVE_AND(function_of_the_rest)                                                  \
   __asm__ volatile(                                                                            \
       "movq %%rbx, %c[rbx](%%rdi)\n movq %%rbp, %c[rbp](%%rdi)\n movq %%r12, %c[r12](%%rdi)\n" \
@@ -88,7 +88,7 @@ MUSUBI_EXPORT int setcontext(const ucontext_t* context) noexcept {
   return musubi_enter_context(context);
 }
 
-// Where the function of a context returns to, with the place of the next context in rbx.
+// A context's function returns here, with the address of the next context in rbx.
 extern "C" __attribute__((visibility("hidden"), naked)) void musubi_end_context() {
   __asm__ volatile(
       ".cfi_undefined rip\n movq (%rbx), %rdi\n movq %rbx, %rsp\n andq $-16, %rsp\n testq %rdi, %rdi\n"
@@ -101,8 +101,7 @@ MUSUBI_EXPORT void makecontext(ucontext_t* context, void (*function)(), int coun
   const int on_stack = count > in_registers ? count - in_registers : 0;
   constexpr std::uintptr_t alignment = 16;
   auto top = reinterpret_cast<std::uintptr_t>(context->uc_stack.ss_sp) + context->uc_stack.ss_size;
-  // The place of the next context lies above the arguments. Below them lies the address to return to, where
-  // a call would have put it.
+  // The next context is stored above the arguments, the return address below them, as after a call.
   top -= (static_cast<std::uintptr_t>(on_stack) + 1) * sizeof(greg_t);
   auto* const stack = reinterpret_cast<greg_t*>((top & -alignment) - sizeof(greg_t));
   greg_t* const values = context->uc_mcontext.gregs;

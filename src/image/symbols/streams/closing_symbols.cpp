@@ -1,5 +1,4 @@
-// fflush and fclose: after them the program may look at the text of a stream in memory
-// (image/memory_streams.h).
+// fflush and fclose: after them the program may read the text of a memory stream (image/memory_streams.h).
 #include <stdio.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -26,7 +25,7 @@ using musubi::image::Streams;
 using musubi::image::told;
 using Operation = Streams::Operation;
 
-// The linker's names for the ends of our code.
+// The linker's symbols for the bounds of our code.
 extern "C" const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern "C" const char _end[] __attribute__((visibility("hidden")));
 
@@ -34,7 +33,7 @@ bool is_ours(const void* caller) {
   return caller >= __ehdr_start && caller < _end;
 }
 
-// At the owner; if it is a stream in memory, its text is copied to memory of this rank.
+// Runs at the owner; copies the text of a memory stream to memory of this rank.
 std::int64_t operate(FILE* stream, Streams& owner, Operation operation) {
   MemoryStreams::Text text{};
   const std::int64_t result =
@@ -62,7 +61,7 @@ int flush(FILE* stream, int (*next)(FILE*)) {
   return result;
 }
 
-// All streams of this rank, and the common output.
+// Flushes all streams of this rank, and the common output.
 int flush_all(int (*next)(FILE*)) {
   Streams* const owner = owner_of(stdout);
   const bool elsewhere = owner == nullptr || told(owner->operate(stdout, Operation::flush)) == 0;
@@ -75,7 +74,7 @@ int flush_all(int (*next)(FILE*)) {
 
 MUSUBI_EXPORT int fflush(FILE* stream) {
   static constinit Next<int (*)(FILE*)> next("fflush");
-  // When the runtime ends a rank, rank 0 may have gone.
+  // When the runtime ends a rank, rank 0 may already be gone.
   if (is_ours(MUSUBI_CALLER)) return next.get()(stream);
   return stream == nullptr ? flush_all(next.get()) : flush(stream, next.get());
 }

@@ -1,4 +1,4 @@
-// What the wrappers of calls on streams of any rank have in common.
+// Common parts of the wrappers of stream calls.
 #pragma once
 
 #include <stdio.h>
@@ -11,20 +11,20 @@
 
 namespace musubi::image {
 
-// Null unless `stream` is another rank's.
+// Null unless another rank owns `stream`.
 inline Streams* owner_of(const FILE* stream) noexcept {
   Job* const job = job_of_ranks();
   return job != nullptr && job->streams.is_foreign(stream) ? &job->streams : nullptr;
 }
 
-// The operation's result as the C library tells it.
+// Converts a result of Streams::operate to the C library's convention.
 inline std::int64_t told(std::int64_t result) noexcept {
   if (result >= 0) return result;
   errno = static_cast<int>(-result);
   return -1;
 }
 
-// The C library closes the descriptor of `stream` in `call`: other ranks let go of it.
+// Runs `call`, in which the C library closes the descriptor of `stream`; other ranks drop their copies.
 template <class Call>
 auto while_closing(FILE* stream, Call call) {
   Job* const job = current_job();

@@ -1,4 +1,4 @@
-// Calls that ask or change the state of a stream, which may be another rank's (image/streams.h).
+// Calls that query or change the state of a stream of any rank (image/streams.h).
 #include <stdio.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -56,8 +56,8 @@ FILE* reopen(FILE* (*next)(const char*, const char*, FILE*), const char* path, c
 
 }  // namespace
 
-// MUSUBI_ON_STREAM(result, name, (parameters), (arguments), what to do with a foreign stream, how to call the
-// C library's otherwise)
+// MUSUBI_ON_STREAM(result, name, (parameters), (arguments), operation on a foreign stream): any other stream
+// goes to the C library.
 #define MUSUBI_ON_STREAM(result, name, parameters, arguments, at_owner)                \
   MUSUBI_EXPORT result wrapped_##name parameters __asm__(#name);                       \
   result wrapped_##name parameters {                                                   \
@@ -86,7 +86,7 @@ MUSUBI_ON_STREAM(void, flockfile, (FILE * stream), (stream),
                  owner->operate(stream, Operation::lock, 0, 0, {}, {}, Streams::Lock::keep))
 MUSUBI_ON_STREAM(void, funlockfile, (FILE * stream), (stream),
                  owner->operate(stream, Operation::lock, 0, 0, {}, {}, Streams::Lock::let_go))
-// Waits where it might answer "busy": both are allowed to a caller in a loop.
+// Waits instead of reporting "busy": a caller that loops may not tell the difference.
 MUSUBI_ON_STREAM(int, ftrylockfile, (FILE * stream), (stream),
                  owner->operate(stream, Operation::lock, 0, 0, {}, {}, Streams::Lock::keep))
 
@@ -98,7 +98,7 @@ int put_back(FILE* stream, Streams& owner, int value) {
   return static_cast<unsigned char>(value);
 }
 
-// Positions of wide characters with a state are not served on foreign streams.
+// Does not support positions of stateful wide characters.
 int get_position(FILE* stream, Streams& owner, fpos_t* position) {
   const std::int64_t place = told(owner.operate(stream, Operation::tell));
   if (place < 0) return -1;
@@ -147,9 +147,9 @@ FILE* wrapped_freopen64(const char* path, const char* mode, FILE* stream) {
   return reopen(next.get(), path, mode, stream);
 }
 
-// Calls with arguments of any number, by those that take a list, whose wrappers stream_calls.def makes: names
-// of our own, because the headers lead some to others. MUSUBI_VARIADIC(name, (parameters), last parameter,
-// call with the list)
+// Variadic functions, through the variants with a va_list, whose wrappers stream_calls.def makes. They have
+// names of their own, because the headers redirect some of them. MUSUBI_VARIADIC(name, (parameters), last
+// parameter, call with the list)
 #define MUSUBI_VARIADIC(name, parameters, last, call)          \
   MUSUBI_EXPORT int variadic_##name parameters __asm__(#name); \
   int variadic_##name parameters {                             \

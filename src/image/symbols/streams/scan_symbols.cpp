@@ -1,4 +1,4 @@
-// scanf(3) and its kin with a list of arguments: the memory that %m allocates is the program's.
+// scanf(3) and its variants with a va_list: memory that %m allocates belongs to the program.
 #include <stdio.h>
 #include <wchar.h>
 
@@ -20,14 +20,14 @@ using musubi::image::StreamHere;
 using musubi::image::StreamUse;
 
 struct Conversion {
-  char type = '\0';  // '\0': there is none left
+  char type = '\0';  // '\0': none is left
   bool takes_argument = false;
   bool allocates = false;
   bool is_wide = false;
   std::size_t width = 1;
 };
 
-// The next conversion in `format`, which moves behind it.
+// The next conversion in `format`; moves `format` past it.
 Conversion next_conversion(const char*& format) {
   Conversion result;
   for (format = std::strchr(format, '%'); format != nullptr; format = std::strchr(format + 2, '%')) {
@@ -54,8 +54,8 @@ Conversion next_conversion(const char*& format) {
   return result;
 }
 
-// Of the first `count` results those that the C library has allocated come to lie in shared memory.
-// Arguments by number ("%1$ms") keep theirs.
+// Moves those of the first `count` results that the C library has allocated to shared memory. Numbered
+// arguments ("%1$ms") stay private.
 void share_results(const char* format, va_list arguments, int count) {
   while (count > 0) {
     const Conversion conversion = next_conversion(format);
@@ -79,7 +79,7 @@ void share_results(const char* format, va_list arguments, int count) {
   }
 }
 
-// `call` scans with a list of arguments.
+// `call` scans with a va_list.
 template <class Call>
 int scan(const char* format, va_list arguments, Call call) {
   if (current_job() == nullptr || std::strchr(format, 'm') == nullptr) return call(arguments);

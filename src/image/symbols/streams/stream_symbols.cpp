@@ -1,4 +1,4 @@
-// Calls about files that need more than an opened buffer.
+// Calls about files that need more than an open buffer.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ using musubi::image::job_of_ranks;
 using musubi::image::KernelAccess;
 using musubi::image::next_definition;
 
-// The mode is there when a file may be made.
+// The mode is present if the call may create a file.
 mode_t mode_of(int flags, va_list arguments) {
   return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
 }
@@ -38,8 +38,7 @@ int open_file(int directory, const char* path, int flags, mode_t mode) {
   return file;
 }
 
-// A buffer in shared memory would be handed to the kernel inside the C library: it gets one of its own
-// instead.
+// The C library would pass a buffer in shared memory to the kernel: the stream gets a private buffer instead.
 char* without_shared(char* buffer) {
   const Job* const job = job_of_memory();
   return job != nullptr && job->runtime.memory().is_shared(reinterpret_cast<std::uintptr_t>(buffer)) ? nullptr
@@ -62,7 +61,7 @@ int set_buffer(std::FILE* stream, char* buffer, int mode, std::size_t bytes) {
 
 }  // namespace
 
-// fcntl.h names open and open64 alike: hence the names of our own.
+// fcntl.h gives open and open64 one name: the wrappers therefore have names of their own.
 #define MUSUBI_OPEN(name)                                                            \
   MUSUBI_EXPORT int wrapped_##name(const char* path, int flags, ...) __asm__(#name); \
   int wrapped_##name(const char* path, int flags, ...) {                             \
@@ -95,7 +94,7 @@ MUSUBI_OPEN(open)
 MUSUBI_OPEN(open64)
 MUSUBI_OPEN_AT(openat)
 MUSUBI_OPEN_AT(openat64)
-// Fortified programs call these; without a mode.
+// Called by fortified programs; they pass no mode.
 MUSUBI_OPEN_CHECKED(__open_2)
 MUSUBI_OPEN_CHECKED(__open64_2)
 MUSUBI_OPEN_AT_CHECKED(__openat_2)

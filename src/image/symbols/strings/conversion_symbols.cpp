@@ -1,6 +1,6 @@
-// Conversions between character sets (iconv). The C library keeps one in memory of its process. The program's
-// handle is an object in shared memory that names the sets, and each rank that uses it opens a conversion for
-// itself: of sets with states between calls, the one that goes on must be the rank that began.
+// Conversions between character sets (iconv). The C library keeps a conversion in private memory. The
+// program's handle is an object in shared memory that names the sets, and each rank that uses it opens a
+// conversion of its own. With a stateful set, the rank that began a text must continue it.
 #include <iconv.h>
 #include <string.h>
 
@@ -28,17 +28,17 @@ constinit Next<int (*)(iconv_t)> next_close("iconv_close");
 const iconv_t no_conversion = reinterpret_cast<iconv_t>(-1);
 constexpr unsigned rank_shift = 48;
 
-// What a handle points to. Two never have the same number, also where memory is used again.
+// A handle points to it. Numbers are unique, even if memory is reused.
 struct Conversion {
   std::uint64_t number;
   std::size_t to_bytes;
   char names[];  // to, from
 };
 
-// Those that this rank has opened.
+// The conversions that this rank has opened.
 class OwnConversions {
  public:
-  // Opens one where there is none yet. Null: it cannot be opened here.
+  // Opens the conversion if this rank has not yet. Null: it cannot be opened here.
   iconv_t of(const Conversion& conversion) {
     const std::lock_guard guard(lock_);
     Own& own = opened_[&conversion];

@@ -1,4 +1,5 @@
-// Locales of the program as objects (image/locales.h). libstdc++ makes its named ones by the same functions.
+// Locales as objects of the program (image/locales.h). libstdc++ makes its named locales by the same
+// functions.
 #include <locale.h>
 
 #include "image/start/job.h"
@@ -22,7 +23,7 @@ Locales* locales() {
 
 }  // namespace
 
-// `base` is given up when it works, and a new one is made in any case.
+// Consumes `base` on success; always makes a new object.
 MUSUBI_EXPORT locale_t newlocale(int mask, const char* name, locale_t base) noexcept {
   Locales* const kept = locales();
   if (kept == nullptr) return next_new.get()(mask, name, base);

@@ -1,5 +1,5 @@
-// Functions that give their result in static memory of the C library, which is each rank's own: the program
-// gets it in shared memory, one place per function and rank, which the next call there uses again.
+// Functions that return static memory of the C library, which is private to each rank: the program gets the
+// result in shared memory, one buffer per function and rank, which the rank's next call reuses.
 #include <arpa/inet.h>
 #include <grp.h>
 #include <netdb.h>
@@ -29,10 +29,10 @@ bool shares_results() {
   return musubi::image::job_of_ranks() != nullptr;
 }
 
-// Memory of one function. Its callers take turns, as they do natively.
+// The buffer of one function. Concurrent callers must synchronise, as they must natively.
 class Room {
  public:
-  // Null: no memory. What was given before stays valid.
+  // Null: out of memory. Buffers returned earlier stay valid.
   char* of(std::size_t bytes) {
     if (bytes > bytes_) {
       bytes_ = std::max(2 * bytes, bytes_min);
@@ -57,7 +57,7 @@ char* kept_text(Room& room, const char* text) {
   return kept == nullptr ? nullptr : static_cast<char*>(std::memcpy(kept, text, bytes));
 }
 
-// An entry with its texts, as one of the functions with _r finds it.
+// An entry with its texts, filled by a reentrant (_r) function.
 template <class Entry, class Find>
 Entry* kept_entry(Room& room, Find find) {
   constexpr std::size_t first_bytes = 1024;
@@ -79,7 +79,7 @@ Entry* kept_entry(Room& room, Find find) {
 
 }  // namespace
 
-// The headers declare some of these in ways that we need not repeat: hence the names of our own.
+// The wrappers have names of their own, so that they need not repeat the headers' exact declarations.
 #define MUSUBI_RESULT(result, name, parameters)                  \
   MUSUBI_EXPORT result wrapped_##name parameters __asm__(#name); \
   result wrapped_##name parameters

@@ -1,4 +1,4 @@
-// Functions of the C library with a state between calls, that is one in the job.
+// Functions of the C library that keep a state between calls, which the job shares.
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +18,8 @@ using musubi::image::Job;
 using musubi::image::job_of_ranks;
 using musubi::image::Next;
 
-// States of random() that the program has given. Other ranks ask rank 0 for numbers, on a thread that must
-// not meet shared memory: so the C library works on copies.
+// States of random() that the program has supplied. Other ranks ask rank 0 for numbers, on a thread that must
+// not touch shared memory: the C library therefore works on copies.
 class StatesOfRandom {
  public:
   char* copy_of(char* state, std::size_t bytes) {
@@ -28,7 +28,7 @@ class StatesOfRandom {
     if (copy.size() < bytes) copy.assign(state, state + bytes);
     return copy.data();
   }
-  // What the program calls a state of the C library.
+  // The program's name for a state of the C library.
   char* original_of(char* copy) {
     const std::lock_guard guard(lock_);
     for (auto& [state, bytes] : copies_) {

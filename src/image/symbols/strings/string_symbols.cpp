@@ -1,4 +1,4 @@
-// Functions of the C library whose result the program owns: made inside the C library, it would be private
+// Functions of the C library whose result the program owns: the C library's own result would be private
 // memory.
 #include <limits.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ int print_to_new(char** result, const char* format, va_list arguments, const voi
   return length;
 }
 
-// The C library enlarges a shared line in shared memory.
+// Makes a first buffer in shared memory, which the C library then enlarges.
 bool provide_line(char** line, std::size_t* bytes, const void* caller) {
   constexpr std::size_t first_bytes = 120;  // as glibc
   if (line == nullptr || bytes == nullptr || (*line != nullptr && *bytes != 0)) return true;
@@ -80,7 +80,7 @@ char* resolve_path(const char* path, char* result, const void* caller) {
 char* current_directory(char* result, std::size_t bytes, const void* caller) {
   using GetDirectory = char* (*)(char*, std::size_t);
   static const auto next = reinterpret_cast<GetDirectory>(next_definition("getcwd"));
-  if (result != nullptr && bytes == 0) return next(result, bytes);  // an error that the C library states
+  if (result != nullptr && bytes == 0) return next(result, bytes);  // the C library reports the error
   char directory[PATH_MAX];
   if (next(directory, sizeof directory) == nullptr) return nullptr;
   const std::size_t length = std::strlen(directory);
@@ -135,7 +135,7 @@ MUSUBI_EXPORT int __asprintf_chk(char** result, int, const char* format, ...) no
   MUSUBI_PRINT_TO_NEW(format);
 }
 
-// stdio.h may define getline inline: hence a name of our own.
+// stdio.h may define getline inline: the wrapper therefore has a name of its own.
 MUSUBI_EXPORT ssize_t wrapped_getline(char** line, std::size_t* bytes, FILE* stream) __asm__("getline");
 ssize_t wrapped_getline(char** line, std::size_t* bytes, FILE* stream) {
   return read_line(line, bytes, '\n', stream, MUSUBI_CALLER);

@@ -1,5 +1,5 @@
-// syscall(2): the calls about signals, the process and words of shared memory, by number, end where their
-// named relatives do.
+// syscall(2): calls by number about signals, the process and words of shared memory have the effect of the
+// named functions.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -25,7 +25,7 @@
 namespace musubi::image {
 namespace {
 
-// As the kernel has it.
+// The kernel's layout.
 struct KernelAction {
   decltype(sigaction::sa_sigaction) handler;
   unsigned long flags;
@@ -66,7 +66,7 @@ long set_mask_of(vm::UserSignals& signals, int how, const os::SignalBits* set, o
   return 0;
 }
 
-// Of the process, by the id that the program knows. False: as the kernel has it.
+// Calls about the process, by the id that the program knows. False: the kernel serves the call.
 bool is_about_process(long number, const long* given, long& result) {
   switch (number) {
     case SYS_getpid:
@@ -136,7 +136,7 @@ bool is_about_process(long number, const long* given, long& result) {
   }
 }
 
-// Of files, in the same way.
+// The same for calls about files.
 bool is_about_file(long number, const long* given, long& result) {
   const auto number_at = [given](int place) { return static_cast<int>(given[place]); };
   switch (number) {
@@ -205,7 +205,7 @@ MUSUBI_EXPORT long syscall(long number, ...) noexcept {
                                       reinterpret_cast<stack_t*>(given[1]));
     }
   }
-  // The runtime's own calls are about this process.
+  // Calls of the runtime itself concern this process.
   long done;
   if (musubi::heap::process_heap.serves(MUSUBI_CALLER) &&
       (number == SYS_futex ? musubi::image::does_shared_futex(given, done)

@@ -53,8 +53,7 @@
 namespace musubi::image {
 namespace {
 
-// A block that was opened may be closed again by another thread's synchronisation before the kernel gets to
-// it.
+// Synchronisation of another thread may close a block again before the kernel accesses it.
 constexpr int attempts_max = 16;
 
 template <class Value>
@@ -81,7 +80,7 @@ Value failure_without_function() {
   return failure<Value>();
 }
 
-// `far`: gives the call as one with a file of another host.
+// `far`: makes the call if one of its files is on another host.
 template <class Accesses, class Call, class Far>
 auto call_with_access(int attempts, Accesses name_accesses, Call call, Far far) {
   using Result = decltype(call());
@@ -109,7 +108,7 @@ auto call_with_access(int attempts, Accesses name_accesses, Call call, Far far) 
   }
 }
 
-// Each function's number among those that other hosts may ask for.
+// Each function's number for requests of other hosts.
 enum Number : std::uint16_t {
 #define MUSUBI_CALL(result, name, parameters, arguments, accesses) number_##name,
 #define MUSUBI_CALL_ONCE MUSUBI_CALL
@@ -123,7 +122,7 @@ enum Number : std::uint16_t {
   number_count
 };
 
-// The id that the kernel knows this process by, for the one that the program knows: its memory is here.
+// Translates the process id that the program knows to this process's, because its memory is here.
 pid_t process_here(pid_t process) noexcept {
   return job_addressed_by(process) == nullptr ? process : static_cast<pid_t>(os::system_call(SYS_getpid));
 }
@@ -145,7 +144,7 @@ FarCall far_call(std::uint16_t number, const Arguments&... arguments) noexcept {
 
 }  // namespace
 
-// What a call does with memory and files, given its arguments.
+// The memory and files that a call uses, given its arguments.
 #define MUSUBI_ACCESSES(name, parameters, accesses)                  \
   namespace {                                                        \
   auto accesses_of_##name parameters {                               \
@@ -153,8 +152,8 @@ FarCall far_call(std::uint16_t number, const Arguments&... arguments) noexcept {
   }                                                                  \
   }
 
-// The wrappers bear names of their own in C++, so that they need not agree with every header about
-// exceptions.
+// The wrappers have C++ names of their own, so that they need not repeat each header's exception
+// specification.
 #define MUSUBI_WRAP(result, name, parameters, arguments, accesses, attempts)                            \
   MUSUBI_ACCESSES(name, parameters, accesses)                                                           \
   namespace {                                                                                           \
@@ -267,7 +266,7 @@ std::uint16_t far_number(OwnWrapper function) noexcept {
 
 namespace {
 
-// The digits of a number that the kernel's headers define; -1: they do not.
+// The value of a number defined in the kernel's headers; -1: not defined.
 constexpr int number_in(std::string_view text) {
   int number = 0;
   for (const char digit : text) {
@@ -342,8 +341,8 @@ long call_by_number(long number, const long* given) noexcept {
 
 namespace {
 
-// Looking a function up takes locks of the dynamic linker: not in a signal handler, hence here. The lookups
-// at the first call serve the constructors of libraries that come before this one.
+// A lookup takes locks of the dynamic linker, which is impossible in a signal handler: hence at the start.
+// The lookups at first use serve constructors of libraries that run before this one.
 __attribute__((constructor)) void find_next_definitions() {
 #define MUSUBI_CALL(result, name, parameters, arguments, accesses) \
   next_##name = reinterpret_cast<Type_of_##name*>(next_definition(#name));

@@ -1,4 +1,4 @@
-// The masks of threads as the program sees them (symbols/affinity_symbols.cpp).
+// Affinity masks of threads as the program sees them (symbols/affinity_symbols.cpp).
 #pragma once
 
 #include <sys/types.h>
@@ -7,8 +7,8 @@
 
 namespace musubi::image {
 
-// As the kernel's sched_getaffinity and sched_setaffinity: errors are negative numbers, and the first gives
-// how many bytes it has written. `mask` may lie in shared memory.
+// As the kernel's sched_getaffinity and sched_setaffinity: errors are negative numbers, and the first returns
+// the number of bytes written. `mask` may be in shared memory.
 long processors_of(pid_t thread, std::size_t bytes, void* mask) noexcept;
 long set_processors_of(pid_t thread, std::size_t bytes, const void* mask) noexcept;
 

@@ -1,5 +1,5 @@
-// The processors that a thread may use. A rank binds its threads to some of those that the program was
-// started with (os/binding.h); the program sees all of them, until it chooses itself.
+// The processors that a thread may use. A rank binds its threads to a part of those that the program was
+// started with (os/binding.h); the program sees all of them, until it sets a mask itself.
 #include "image/symbols/threads/affinity_calls.h"
 
 #include <pthread.h>
@@ -20,10 +20,10 @@
 namespace musubi::image {
 namespace {
 
-// In memory that the kernel can open; more than any kernel has.
+// Private memory for the kernel; larger than any kernel's mask.
 using Mask = unsigned char[4096];
 
-// The process's id is that of its main thread.
+// The process's id names its main thread.
 pid_t thread_named_by(pid_t thread) {
   const Job* const job = current_job();
   if (thread == 0 || job == nullptr || !job->is_first_rank()) return thread;
@@ -60,7 +60,7 @@ long set_processors_of(pid_t named, std::size_t bytes, const void* mask) noexcep
 
 namespace {
 
-// As the C library has it: bytes that the kernel does not know are zero. Result: 0 or an error.
+// As the C library does: bytes beyond the kernel's mask are zero. Result: 0 or an error.
 int whole_mask_of(pid_t thread, std::size_t bytes, cpu_set_t* mask) {
   const long written = processors_of(thread, bytes, mask);
   if (written < 0) return static_cast<int>(-written);
@@ -75,7 +75,7 @@ int as_call(int error) {
   return -1;
 }
 
-// The kernel's id, as far as it is known without the C library.
+// The kernel's id, if it is known without the C library.
 std::optional<pid_t> id_of(pthread_t thread) {
   if (::pthread_equal(thread, ::pthread_self()) != 0) return 0;
   return os::id_of_bound(thread);

@@ -1,5 +1,5 @@
-// Condition variables of the program in shared memory: a count of signals, at which waiting threads look.
-// Every signal ends every wait, as the standard allows.
+// Condition variables of the program in shared memory: a count of signals, which waiting threads poll. Every
+// signal ends every wait, as the standard permits.
 #include <pthread.h>
 #include <time.h>
 
@@ -20,15 +20,14 @@ using musubi::image::job_that_shares;
 using musubi::image::next_definition;
 using musubi::image::SharedWord;
 
-// glibc keeps the clock of a condition variable here (nptl/internaltypes.h).
+// The bit in which glibc keeps the clock of a condition variable (nptl/internaltypes.h).
 constexpr unsigned used_by_processes = 1, monotonic_clock_flag = 2;
 
 clockid_t clock_of(const pthread_cond_t* condition) {
   return (condition->__data.__wrefs & monotonic_clock_flag) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }
 
-// A condition in a file, which the C library's own code waits for: that gives the mutex back and takes it
-// again without our knowing.
+// For a condition in a file: the C library's own code waits, and releases and takes the mutex inside.
 template <class Function, class... Arguments>
 int wait_plainly(pthread_cond_t* condition, Function function, Arguments... arguments) {
   const FileObject file(condition);
@@ -46,12 +45,12 @@ int signal_plainly(pthread_cond_t* condition, int (*function)(pthread_cond_t*)) 
   return function(condition);
 }
 
-// The low half of glibc's count of waiters, which are not counted here.
+// Stored in the low half of glibc's count of waiters, which is not used here.
 SharedWord signals_of(pthread_cond_t* condition) {
   return SharedWord(reinterpret_cast<std::uint32_t*>(condition));
 }
 
-// The thread can be cancelled between two looks, never inside the runtime.
+// The thread can be cancelled between two polls, never inside the runtime.
 int await_change(pthread_cond_t* condition, std::uint32_t seen, clockid_t clock, const timespec* moment) {
   const SharedWord signals = signals_of(condition);
   musubi::omp::Backoff backoff(musubi::runtime::Wait::condition, 0,
@@ -68,7 +67,7 @@ void take_again(void* mutex) {
   ::pthread_mutex_lock(static_cast<pthread_mutex_t*>(mutex));
 }
 
-// `moment` null: for ever. POSIX wants a cancelled thread's handlers to find the mutex taken again.
+// `moment` null: no limit. POSIX requires that a cancelled thread's handlers find the mutex locked.
 int wait_for_signal(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                     const timespec* moment) {
   const SharedWord signals = signals_of(condition);

@@ -1,5 +1,6 @@
-// Objects of POSIX in files that all ranks of one host map: the C library's own serve them, as they serve
-// processes that share a file. The ranks' other memory follows what is passed on by such an object.
+// POSIX objects in files that all ranks of one host map: the C library's own code serves them, as for
+// processes that share a file. Passing such an object on also makes earlier writes to the ranks' other memory
+// visible.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ class FileObject {
       job_ = nullptr;
   }
 
-  // Whether the object lies in such a file.
+  // Whether the object is in such a file.
   explicit operator bool() const noexcept { return job_ != nullptr; }
-  // The next thread that takes the object can read what this one has written.
+  // The next thread that takes the object can read this thread's writes.
   void release() const {
     if (job_ != nullptr) job_->runtime.synchronization().release(channel_);
   }
@@ -32,8 +33,8 @@ class FileObject {
   Job* job_;
 };
 
-// Calls `function` of the C library, by which the calling thread takes `object`. `mark`: sets the field by
-// which the C library knows an object that several processes use. Result: that of the function.
+// Calls `function` of the C library, by which the calling thread takes `object`. `mark`: sets the field that
+// tells the C library that several processes use an object. Result: the function's.
 template <class Object, class Mark, class Function, class... Arguments>
 int take_plain(Object* object, Mark mark, Function function, Arguments... arguments) {
   const FileObject file(object);
@@ -42,7 +43,7 @@ int take_plain(Object* object, Mark mark, Function function, Arguments... argume
   if (result == 0) file.acquire();
   return result;
 }
-// The same for one by which it gives the object back.
+// The same for a function that gives the object back.
 template <class Object, class Mark, class Function>
 int give_back_plain(Object* object, Mark mark, Function function) {
   const FileObject file(object);

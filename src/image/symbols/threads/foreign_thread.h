@@ -1,4 +1,4 @@
-// Threads of other ranks, as calls of the program name them.
+// Recognises threads of other ranks in calls of the program.
 #pragma once
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 namespace musubi::image {
 
-// Null: the thread is one of this process, or each process has its own. Any thread, signal-safe.
+// Null: the thread is one of this process, or the program runs in one rank. Any thread, signal-safe.
 Job* job_of_foreign(pthread_t thread) noexcept;
 
 }  // namespace musubi::image

@@ -25,13 +25,13 @@ long fail(int error) noexcept {
 
 struct Limit {
   clockid_t clock;
-  const timespec* moment;  // null: none
+  const timespec* moment;  // null: no limit
   bool has_passed() const noexcept { return moment != nullptr && image::has_passed(clock, *moment); }
 };
 
-// The waiting threads are not kept, so none is woken: each looks at the word until it has changed. For a
-// wake without a change it also returns after a while, as the call's contract allows at any time. A flush
-// brings what others wrote before the change, by plain stores, too.
+// There is no list of waiting threads and no wake-up: each polls the word until it has changed. Because a
+// wake may come without a change, it also returns after a while, as futex(2) permits at any time. The flush
+// makes the writes before the change visible, plain stores included.
 long wait_for_change(Job& job, std::uint32_t* address, std::uint32_t expected, Limit limit) noexcept {
   const SharedWord word(address);
   const timespec look_again = moment_in(CLOCK_MONOTONIC, look_again_after);
@@ -46,7 +46,8 @@ long wait_for_change(Job& job, std::uint32_t* address, std::uint32_t expected, L
   }
 }
 
-// Result: as of a wake that found no one. Threads that wait see what was written before.
+// Returns the result of a wake that finds no waiter. The flush makes earlier writes visible to waiting
+// threads.
 long wake(Job& job) noexcept {
   job.runtime.synchronization().flush();
   return 0;

@@ -1,5 +1,4 @@
-// Keys of data of threads (image/thread_keys.h). Those of libraries that each rank has for itself are its
-// own.
+// Keys of thread-specific data (image/thread_keys.h). Private libraries keep keys of their own.
 #include <pthread.h>
 #include <threads.h>
 
@@ -20,7 +19,7 @@ using musubi::image::ThreadKeys;
 constinit Next<int (*)(pthread_key_t*, ThreadKeys::Destructor)> next_create("pthread_key_create");
 constinit Next<int (*)(pthread_key_t)> next_remove("pthread_key_delete");
 
-// Null when the key is to be of this process.
+// Null if the key is private to this process.
 ThreadKeys* keys_for(const void* caller) {
   Job* const job = current_job();
   if (job == nullptr || !job->program_runs() || job->runtime.ranks() == 1 || !process_heap.serves(caller)) {

@@ -1,5 +1,5 @@
-// Barriers and spin locks of POSIX in shared memory, and the mutexes and conditions of C11, which are glibc's
-// of POSIX under other names.
+// Barriers and spin locks of POSIX in shared memory, and the mutexes and conditions of C11, which in glibc
+// are those of POSIX under other names.
 #include <pthread.h>
 #include <threads.h>
 
@@ -23,17 +23,18 @@ using musubi::image::take_plain;
 using musubi::omp::Backoff;
 using musubi::runtime::Wait;
 
-// In the place of glibc's.
+// Replaces glibc's fields.
 struct MeetingWords {
   std::uint32_t arrived;
   std::uint32_t round;
   std::uint32_t size;
 };
 static_assert(sizeof(MeetingWords) <= sizeof(pthread_barrier_t));
-// After three words of the same size glibc keeps whether several processes use it.
+// The word in which glibc keeps whether several processes use the barrier follows three words of the same
+// size.
 constexpr std::uint32_t used_by_processes = 128;
 
-// Those who have come before the last let its work be seen, and see that of all others.
+// Every thread publishes its writes before it waits, and sees those of all other threads afterwards.
 int meet_in_file(pthread_barrier_t* barrier, int (*wait)(pthread_barrier_t*)) {
   const FileObject file(barrier);
   if (file)
@@ -76,7 +77,7 @@ std::uint32_t* word_of(pthread_spinlock_t* lock) {
 
 void needs_no_mark(volatile int&) {}
 
-// As glibc on x86-64: a lock may have been made before the job stood.
+// glibc's value on x86-64: a lock may have been initialised before the job existed.
 constexpr std::uint32_t is_free = 1;
 
 bool try_spin(pthread_spinlock_t* lock) {

@@ -1,4 +1,4 @@
-// Moments at which a wait ends, by a clock of the system.
+// Deadlines of waits, by a clock of the system.
 #pragma once
 
 #include <time.h>

@@ -1,6 +1,6 @@
-// Mutexes of the program (std::mutex among them) that lie in shared memory exclude the threads of all ranks:
-// they are locks of the job, as omp_lock_t is. Their owner is a thread, as POSIX has it. A mutex that no
-// thread uses is all zero under both implementations.
+// Mutexes of the program (std::mutex among them) in shared memory exclude the threads of all ranks: they are
+// locks of the job, like omp_lock_t. Their owner is a thread, as POSIX requires. An unused mutex is all zero
+// under both implementations.
 #include <pthread.h>
 #include <time.h>
 
@@ -34,13 +34,13 @@ using musubi::omp::thread_mark;
 using OfMutex = int (*)(pthread_mutex_t*);
 using OfMutexUntil = int (*)(pthread_mutex_t*, const timespec*);
 using OfMutexUntilOfClock = int (*)(pthread_mutex_t*, clockid_t, const timespec*);
-// Addresses of the C library, the same for the whole process.
+// Addresses in the C library, the same for the whole process.
 constinit Next<OfMutex> next_lock("pthread_mutex_lock"), next_trylock("pthread_mutex_trylock"),
     next_unlock("pthread_mutex_unlock"), next_destroy("pthread_mutex_destroy");
 constinit Next<OfMutexUntil> next_timedlock("pthread_mutex_timedlock");
 constinit Next<OfMutexUntilOfClock> next_clocklock("pthread_mutex_clocklock");
 
-// The fields that glibc uses for the same: depth and owner lie before the kind.
+// Depth and owner take the place of glibc's own fields for them, before the kind.
 static_assert(offsetof(pthread_mutex_t, __data.__kind) >= sizeof(NestLockWord));
 static_assert(sizeof(pthread_mutex_t) >= std::size_t{1} << shift_of(LockUnit::mutex));
 NestLockWord& nest_word_of(pthread_mutex_t* mutex) {
@@ -54,7 +54,7 @@ int type_of(const pthread_mutex_t* mutex) {
   return mutex->__data.__kind & type_mask;
 }
 
-// A lock of the job although its memory is this rank's (library_locks.h).
+// Such a mutex is a lock of the job although its memory is private (library_locks.h).
 bool is_lock_of_library(const void* mutex) {
   const musubi::image::Job* const job = musubi::image::job_of_ranks();
   return job != nullptr && job->library_locks.contains(mutex);
@@ -68,7 +68,7 @@ void mark_as_shared(pthread_mutex_t& mutex) {
   __atomic_fetch_or(&mutex.__data.__kind, used_by_processes, __ATOMIC_RELAXED);
 }
 
-// Result: 0, or the error of a mutex that checks, which its holder has taken again.
+// `error`: the result for an error-checking mutex that its holder takes again. Result: 0 or `error`.
 int check_depth(pthread_mutex_t* mutex, int error) {
   NestLockWord& word = nest_word_of(mutex);
   if (word.depth == 1 || type_of(mutex) == PTHREAD_MUTEX_RECURSIVE) return 0;
@@ -76,7 +76,7 @@ int check_depth(pthread_mutex_t* mutex, int error) {
   return error;
 }
 
-// `error`: of a mutex that checks and is the calling thread's own.
+// `error`: the result for an error-checking mutex that the calling thread holds.
 int try_shared(pthread_mutex_t* mutex, int error) {
   if (!knows_owner(mutex)) return musubi::omp::test_lock(mutex, LockUnit::mutex) ? 0 : EBUSY;
   if (musubi::omp::test_nest_lock(nest_word_of(mutex), LockUnit::mutex, thread_mark()) == 0) return EBUSY;
@@ -111,7 +111,7 @@ MUSUBI_EXPORT int pthread_mutex_init(pthread_mutex_t* mutex, const pthread_mutex
 }
 
 MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
-  if (is_of_parent(mutex)) return 0;  // of one thread
+  if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (is_lock_of_library(mutex)) {
     musubi::omp::note_stack(__builtin_frame_address(0));
     musubi::omp::critical_begin(mutex);
@@ -128,14 +128,14 @@ MUSUBI_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
 }
 
 MUSUBI_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
-  if (is_of_parent(mutex)) return 0;  // of one thread
+  if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (job_that_shares(mutex) == nullptr) return take_plain(mutex, mark_as_shared, next_trylock.get());
   musubi::omp::note_stack(__builtin_frame_address(0));
   return try_shared(mutex, EBUSY);
 }
 
 MUSUBI_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* moment) noexcept {
-  if (is_of_parent(mutex)) return 0;  // of one thread
+  if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (job_that_shares(mutex) == nullptr)
     return take_plain(mutex, mark_as_shared, next_timedlock.get(), moment);
   musubi::omp::note_stack(__builtin_frame_address(0));
@@ -144,7 +144,7 @@ MUSUBI_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec
 
 MUSUBI_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock,
                                           const timespec* moment) noexcept {
-  if (is_of_parent(mutex)) return 0;  // of one thread
+  if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (job_that_shares(mutex) == nullptr) {
     return take_plain(mutex, mark_as_shared, next_clocklock.get(), clock, moment);
   }
@@ -154,7 +154,7 @@ MUSUBI_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t cloc
 }
 
 MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
-  if (is_of_parent(mutex)) return 0;  // of one thread
+  if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (is_lock_of_library(mutex)) {
     musubi::omp::note_stack(__builtin_frame_address(0));
     musubi::omp::critical_end(mutex);
@@ -172,7 +172,7 @@ MUSUBI_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
 }
 
 MUSUBI_EXPORT int pthread_mutex_destroy(pthread_mutex_t* mutex) noexcept {
-  if (is_of_parent(mutex)) return 0;  // of one thread
+  if (is_of_parent(mutex)) return 0;  // a forked child has one thread
   if (job_that_shares(mutex) == nullptr) return next_destroy.get()(mutex);
-  return 0;  // nothing is left of it
+  return 0;  // no state to free
 }

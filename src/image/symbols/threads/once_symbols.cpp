@@ -26,7 +26,7 @@ using musubi::image::SharedWord;
 
 enum State : std::uint32_t { untouched = 0, running = 1, done = 2 };
 
-// Result: whether the caller is to do the work; otherwise it has been done, and can be seen.
+// Result: whether the caller must do the work; otherwise it has been done, and its writes are visible.
 bool begin_once(const SharedWord& state) {
   musubi::omp::Backoff backoff(musubi::runtime::Wait::once);
   while (true) {
@@ -43,7 +43,7 @@ bool begin_once(const SharedWord& state) {
   }
 }
 
-// Undoes the beginning when the work ends by an exception.
+// Resets the state if an exception ends the work.
 class OnceAttempt {
  public:
   explicit OnceAttempt(const SharedWord& state) : state_(state) {}
@@ -56,15 +56,15 @@ class OnceAttempt {
   bool succeeded_ = false;
 };
 
-// Variables that this rank knows to be initialised. The compiler's own code looks at the first byte of a
-// guard. This byte stays zero for variables in shared memory: a thread that found it set would not learn the
-// writes that belong to it.
+// Variables that this rank knows to be initialised. Code of the compiler tests the first byte of a guard.
+// This byte stays zero for variables in shared memory: a thread that found it set would not get the writes of
+// the initialisation.
 class KnownGuards {
  public:
   bool contains(const void* guard) const noexcept {
     return places_[place(guard)].load(std::memory_order_acquire) == guard;
   }
-  // A newer one takes the place of an older one, which is then looked up in shared memory again.
+  // Replaces an older entry, whose guard is then looked up in shared memory again.
   void add(const void* guard) noexcept { places_[place(guard)].store(guard, std::memory_order_release); }
 
  private:
@@ -75,10 +75,10 @@ class KnownGuards {
   std::array<std::atomic<const void*>, std::size_t{1} << bits> places_{};
 };
 
-// A cache without an owner: guards are known before there is a job, and by address alone.
+// A global cache: guards are used before the job exists, and identified by their addresses alone.
 constinit KnownGuards known_guards;
 
-// Guards in private memory, by the rules of libstdc++, whose code may use the same ones.
+// Guards in private memory follow the rules of libstdc++, whose code may use the same ones.
 constexpr std::uint32_t private_done = 1, private_running = 0x100, private_waited_for = 0x10000;
 
 void end_private(std::uint32_t* guard, std::uint32_t value) {
@@ -120,15 +120,15 @@ MUSUBI_EXPORT int pthread_once(pthread_once_t* control, void (*function)()) {
   return 0;
 }
 
-// C11's is glibc's of POSIX under another name.
+// In glibc C11's call_once is pthread_once under another name.
 MUSUBI_EXPORT void call_once(once_flag* flag, void (*function)()) {
   ::pthread_once(reinterpret_cast<pthread_once_t*>(flag), function);
 }
 
-// The C++ ABI's names. A guard has 8 bytes; its second half holds our state.
+// Names of the C++ ABI. A guard has 8 bytes; its second half holds our state.
 MUSUBI_EXPORT int __cxa_guard_acquire(std::uint32_t* guard) {
   if (job_that_shares(guard) == nullptr && !is_of_parent(guard)) return begin_private(guard);
-  // Zero in the first byte does not say that the program's constructors have not run the initialisation.
+  // The first byte may be set by the program's constructors; zero does not mean uninitialised.
   if (known_guards.contains(guard) || (__atomic_load_n(guard, __ATOMIC_ACQUIRE) & private_done) != 0)
     return 0;
   musubi::omp::note_stack(__builtin_frame_address(0));

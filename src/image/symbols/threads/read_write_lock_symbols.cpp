@@ -1,6 +1,6 @@
-// Read-write locks of the program in shared memory. A lock of the job, held for moments, guards who holds
-// one; it stays with a rank that alone uses it. Writers that must wait do so one by one. As glibc's, such a
-// lock prefers readers, which may take it again, unless its kind says otherwise.
+// Read-write locks of the program in shared memory. A lock of the job, held briefly, guards the list of
+// holders; it stays with a rank as long as no other rank uses it. Waiting writers queue one after another. As
+// glibc's, such a lock prefers readers, which may take it recursively, unless its kind differs.
 #include <pthread.h>
 
 #include <cerrno>
@@ -42,12 +42,12 @@ void mark_as_shared(pthread_rwlock_t& lock) {
   __atomic_store_n(&lock.__data.__shared, 1, __ATOMIC_RELAXED);
 }
 
-// In the place of glibc's fields, before those that an attribute sets. Used inside the lock of the job that
-// stands for it.
+// Replaces glibc's fields, before those that an attribute sets. Access requires the lock of the job that
+// guards it.
 struct LockWords {
-  std::uint32_t readers;  // that hold the lock
+  std::uint32_t readers;  // holders of the lock for reading
   std::uint32_t reserved;
-  std::uint64_t writer;  // mark of the thread that holds it to write, or 0
+  std::uint64_t writer;  // mark of the thread that holds it for writing, or 0
 };
 static_assert(offsetof(pthread_rwlock_t, __data.__shared) >= sizeof(LockWords));
 static_assert(sizeof(pthread_rwlock_t) >= std::size_t{1} << shift_of(LockUnit::waiting_writer));
@@ -57,7 +57,7 @@ class ReadWriteLock {
   explicit ReadWriteLock(pthread_rwlock_t* lock)
       : lock_(lock), words_(*reinterpret_cast<LockWords*>(lock)), own_(thread_mark()) {}
 
-  // Result of these: 0, EBUSY, EDEADLK.
+  // Result of the next two: 0, EBUSY, EDEADLK.
   int try_read() const {
     const Inside inside(lock_, LockUnit::mutex);
     if (words_.writer != 0) return words_.writer == own_ ? EDEADLK : EBUSY;
@@ -71,7 +71,7 @@ class ReadWriteLock {
     words_.writer = own_;
     return 0;
   }
-  // Result of these: 0, EDEADLK.
+  // Result of the next two: 0, EDEADLK.
   int read() const {
     const int error = lets_writers_pass() ? wait_for(&ReadWriteLock::try_read) : try_read();
     return error != EBUSY ? error : poll(&ReadWriteLock::try_read);
@@ -106,7 +106,7 @@ class ReadWriteLock {
   bool lets_writers_pass() const {
     return lock_->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
   }
-  // One at a time, in the order in which they have come.
+  // One at a time, first come, first served.
   int wait_for(int (ReadWriteLock::*try_to_take)() const) const {
     const Inside first(lock_, LockUnit::waiting_writer);
     return poll(try_to_take);
@@ -143,12 +143,12 @@ int take_until(pthread_rwlock_t* lock, int (ReadWriteLock::*try_to_take)() const
 
 #define MUSUBI_TAKE(name, take)                                                                       \
   MUSUBI_EXPORT int pthread_rwlock_##name(pthread_rwlock_t* lock) noexcept {                          \
-    if (is_of_parent(lock)) return 0; /* of one thread */                                             \
+    if (is_of_parent(lock)) return 0; /* a forked child has one thread */                             \
     if (job_that_shares(lock) == nullptr) return take_plain(lock, mark_as_shared, next_##name.get()); \
     musubi::omp::note_stack(__builtin_frame_address(0));                                              \
     return take;                                                                                      \
   }
-// As natively: a try does not tell a deadlock from a lock that another thread holds.
+// As natively: a try does not distinguish a deadlock from a lock held by another thread.
 MUSUBI_TAKE(rdlock, ReadWriteLock(lock).read())
 MUSUBI_TAKE(wrlock, ReadWriteLock(lock).write())
 MUSUBI_TAKE(tryrdlock, ReadWriteLock(lock).try_read() == 0 ? 0 : EBUSY)
@@ -157,7 +157,7 @@ MUSUBI_TAKE(trywrlock, ReadWriteLock(lock).try_write() == 0 ? 0 : EBUSY)
 
 #define MUSUBI_TAKE_UNTIL(name, try_to_take)                                                              \
   MUSUBI_EXPORT int pthread_rwlock_timed##name(pthread_rwlock_t* lock, const timespec* moment) noexcept { \
-    if (is_of_parent(lock)) return 0; /* of one thread */                                                 \
+    if (is_of_parent(lock)) return 0; /* a forked child has one thread */                                 \
     if (job_that_shares(lock) == nullptr)                                                                 \
       return take_plain(lock, mark_as_shared, next_timed##name.get(), moment);                            \
     musubi::omp::note_stack(__builtin_frame_address(0));                                                  \
@@ -165,7 +165,7 @@ MUSUBI_TAKE(trywrlock, ReadWriteLock(lock).try_write() == 0 ? 0 : EBUSY)
   }                                                                                                       \
   MUSUBI_EXPORT int pthread_rwlock_clock##name(pthread_rwlock_t* lock, clockid_t clock,                   \
                                                const timespec* moment) noexcept {                         \
-    if (is_of_parent(lock)) return 0; /* of one thread */                                                 \
+    if (is_of_parent(lock)) return 0; /* a forked child has one thread */                                 \
     if (job_that_shares(lock) == nullptr)                                                                 \
       return take_plain(lock, mark_as_shared, next_clock##name.get(), clock, moment);                     \
     musubi::omp::note_stack(__builtin_frame_address(0));                                                  \
@@ -176,7 +176,7 @@ MUSUBI_TAKE_UNTIL(wrlock, try_write)
 #undef MUSUBI_TAKE_UNTIL
 
 MUSUBI_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
-  if (is_of_parent(lock)) return 0;  // of one thread
+  if (is_of_parent(lock)) return 0;  // a forked child has one thread
   if (job_that_shares(lock) == nullptr) return give_back_plain(lock, mark_as_shared, next_rwunlock.get());
   musubi::omp::note_stack(__builtin_frame_address(0));
   ReadWriteLock(lock).unlock();
@@ -184,7 +184,7 @@ MUSUBI_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t* lock) noexcept {
 }
 
 MUSUBI_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t* lock) noexcept {
-  if (is_of_parent(lock)) return 0;  // of one thread
+  if (is_of_parent(lock)) return 0;  // a forked child has one thread
   if (job_that_shares(lock) == nullptr) return next_rwdestroy.get()(lock);
-  return 0;  // nothing is left of it
+  return 0;  // no state to free
 }

@@ -1,5 +1,5 @@
-// Semaphores of the program in shared memory (sem_init): their count is where glibc has it, the low half of
-// the first word. The waiting threads are not counted.
+// Semaphores of the program in shared memory (sem_init): the count is in glibc's place, the low half of the
+// first word. Waiting threads are not counted.
 #include <fcntl.h>
 #include <semaphore.h>
 #include <time.h>
@@ -32,7 +32,7 @@ constinit Next<int (*)(sem_t*, int*)> next_value("sem_getvalue");
 constinit Next<int (*)(sem_t*, const timespec*)> next_timedwait("sem_timedwait");
 constinit Next<int (*)(sem_t*, clockid_t, const timespec*)> next_clockwait("sem_clockwait");
 
-// glibc keeps here whether several processes use the semaphore (nptl/semaphoreP.h).
+// The field in which glibc keeps whether several processes use the semaphore (nptl/semaphoreP.h).
 struct PlainWords {
   std::uint64_t count;
   std::uint32_t used_by_processes;
@@ -65,7 +65,7 @@ bool take(const SharedWord& count) {
   return false;
 }
 
-// `moment` null: for ever. The thread can be cancelled between two looks, never inside the runtime.
+// `moment` null: no limit. The thread can be cancelled between two polls, never inside the runtime.
 int wait_for(sem_t* semaphore, clockid_t clock, const timespec* moment) {
   const SharedWord count = count_of(semaphore);
   musubi::omp::Backoff backoff(musubi::runtime::Wait::condition, 0,

@@ -1,5 +1,5 @@
-// A word of the program by which its threads wait for each other: exact on all ranks when it lies in shared
-// memory, an ordinary atomic when it does not.
+// A word of the program through which its threads wait for each other: atomic over all ranks in shared
+// memory, an ordinary atomic elsewhere.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace musubi::image {
 
-// The job when `object` lies in memory that the ranks share by now, else null: the C library's own
-// implementation serves that object.
+// The job if `object` is in memory that the ranks share by now; otherwise null, and the C library's own
+// implementation serves the object.
 inline Job* job_that_shares(const void* object) noexcept {
   Job* const job = current_job();
   const bool shared = job != nullptr && job->program_runs() &&
@@ -17,8 +17,8 @@ inline Job* job_that_shares(const void* object) noexcept {
   return shared ? job : nullptr;
 }
 
-// In a child made by fork: whether `object` lies in its copy of such memory. It may say what another thread
-// of the parent did, or be in the job's form.
+// In a child made by fork: whether `object` is in its copy of shared memory. The copy may show the state of
+// another thread of the parent, or have the job's form.
 inline bool is_of_parent(const void* object) noexcept {
   return is_child_of_rank() && job_of_memory()->program_runs() &&
          job_of_memory()->runtime.memory().is_shared(reinterpret_cast<std::uintptr_t>(object));
@@ -30,9 +30,9 @@ class SharedWord {
 
   std::uint32_t load() const { return apply(AtomicOperation::Kind::load, 0, 0); }
   void add(std::uint32_t amount) const { apply(AtomicOperation::Kind::add, amount, 0); }
-  // Of what threads pass on by the word.
+  // The channel of the writes that threads pass on through the word.
   std::uint64_t channel() const noexcept { return reinterpret_cast<std::uintptr_t>(word_); }
-  // The store comes after everything that this thread has written.
+  // The store becomes visible after all earlier writes of this thread.
   void release(std::uint32_t value) const {
     if (job_ != nullptr) job_->runtime.synchronization().release(channel());
     apply(AtomicOperation::Kind::store, value, 0);
@@ -41,7 +41,7 @@ class SharedWord {
   std::uint32_t compare_exchange(std::uint32_t expected, std::uint32_t desired) const {
     return apply(AtomicOperation::Kind::compare_exchange, desired, expected);
   }
-  // From now on this thread can read what other ranks wrote before the value that it has just seen.
+  // From now on this thread sees the writes that other ranks made before they stored the value just read.
   void acquire() const {
     if (job_ != nullptr) job_->runtime.synchronization().acquire(channel());
   }

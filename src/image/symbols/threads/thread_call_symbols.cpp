@@ -1,4 +1,4 @@
-// Calls that name a thread: one of another rank is that rank's (image/thread_calls.h).
+// Calls that name a thread; the rank of the thread runs them (image/thread_calls.h).
 #include <pthread.h>
 #include <threads.h>
 
@@ -32,7 +32,7 @@ constinit Next<int (*)(pthread_t, const char*)> next_set_name("pthread_setname_n
 constinit Next<int (*)(pthread_t, pthread_attr_t*)> next_get_attributes("pthread_getattr_np");
 constinit Next<int (*)(pthread_t, clockid_t*)> next_get_clock("pthread_getcpuclockid");
 
-// Joined by the C library: the thread's stack is free.
+// After a join by the C library the thread's stack is free.
 int after_join(int error, pthread_t thread) {
   if (error == 0 && job_of_ranks() != nullptr) note_joined(thread);
   return error;
@@ -93,7 +93,7 @@ MUSUBI_EXPORT int pthread_detach(pthread_t thread) noexcept {
   return error;
 }
 
-// The C library's own go past these.
+// The C library's own bypass the wrappers above.
 MUSUBI_EXPORT int thrd_join(thrd_t thread, int* status) {
   void* returned = nullptr;
   if (pthread_join(thread, &returned) != 0) return thrd_error;
@@ -112,7 +112,7 @@ MUSUBI_EXPORT int pthread_kill(pthread_t thread, int signal) noexcept {
   return job_of_foreign(thread) != nullptr ? make(call_of(Function::kill, thread, signal))
                                            : next_kill.get()(thread, signal);
 }
-// It would end a thread in the middle of the runtime.
+// Asynchronous cancellation would end a thread in the middle of the runtime.
 MUSUBI_EXPORT int pthread_setcanceltype(int type, int* before) {
   if (type == PTHREAD_CANCEL_ASYNCHRONOUS && job_of_ranks() != nullptr) {
     report_refused_call(
@@ -152,7 +152,7 @@ MUSUBI_EXPORT int pthread_setschedprio(pthread_t thread, int priority) noexcept 
                                            : next_set_priority.get()(thread, priority);
 }
 
-// The system reads and writes these itself: in memory that is open.
+// The system reads and writes these names itself: in private memory.
 MUSUBI_EXPORT int pthread_getname_np(pthread_t thread, char* name, std::size_t bytes) noexcept {
   ThreadCalls::Call call = call_of(Function::get_name, thread);
   ThreadCalls::Result found;
@@ -181,7 +181,7 @@ MUSUBI_EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t* attribute
   ::pthread_attr_setdetachstate(attributes, found.number);
   return 0;
 }
-// The system has no clock of a thread of another process.
+// The system offers no clock of a thread of another process.
 MUSUBI_EXPORT int pthread_getcpuclockid(pthread_t thread, clockid_t* clock) noexcept {
   return job_of_foreign(thread) != nullptr ? ENOENT : next_get_clock.get()(thread, clock);
 }

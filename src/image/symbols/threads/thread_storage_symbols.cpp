@@ -1,5 +1,5 @@
-// __tls_get_addr: where a thread's own data of a library lie. The dynamic linker allocates those of a library
-// that was opened later, at their first use, and they are the program's: others may have their address.
+// __tls_get_addr: the address of a library's thread-local data. The dynamic linker allocates the data of a
+// library opened later at their first use. They belong to the program: other threads may have their address.
 #include <cstddef>
 #include <cstdint>
 
@@ -13,7 +13,7 @@
 
 namespace {
 
-// As the ABI and the C library lay them out.
+// Layouts of the ABI and the C library.
 struct Place {
   unsigned long module, offset;
 };
@@ -25,11 +25,11 @@ union Entry {
   } block;
 };
 
-// Whether the linker would allocate nothing: a look that costs little. False at worst too often.
+// Whether the linker would allocate nothing; a cheap test, which may err towards false.
 bool is_there(std::size_t module) noexcept {
   struct Head {
     void* itself;
-    const Entry* entries;  // the count lies before them
+    const Entry* entries;  // the count precedes them
   };
   const Entry* const entries = reinterpret_cast<const Head*>(musubi::os::thread_pointer())->entries;
   const void* const none = reinterpret_cast<void*>(-1);
@@ -43,7 +43,7 @@ MUSUBI_EXPORT void* __tls_get_addr(Place* place) noexcept {
   static constinit musubi::image::Next<void* (*)(Place*)> next("__tls_get_addr");
   if (is_there(place->module)) return next.get()(place);
   const musubi::image::Job* const job = musubi::image::current_job();
-  // The runtime, and libraries that it works with, may not meet a closed page.
+  // The runtime, and libraries that it uses, must not meet a closed page.
   if (job == nullptr || !job->program_runs() || musubi::runtime::HandlersPostponed::is_inside() ||
       musubi::image::is_in_private_library(*job, MUSUBI_CALLER)) {
     return next.get()(place);

@@ -9,8 +9,8 @@
 
 namespace {
 
-// Threads of ours (of the runtime, of the OpenMP teams) see to their own attachment. Our code lies in one
-// piece around this function; `__ehdr_start` and `_end` are the linker's names for its ends.
+// Threads of this library (of the runtime, of the OpenMP teams) attach themselves. Our code is contiguous;
+// `__ehdr_start` and `_end` are the linker's symbols for its bounds.
 extern "C" const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern "C" const char _end[] __attribute__((visibility("hidden")));
 
@@ -35,7 +35,7 @@ struct StandardStart {
   void* argument;
 };
 
-// thrd_join(3) takes the status out of the pointer that pthread_join(3) gives.
+// thrd_join(3) takes the status from the pointer that pthread_join(3) returns.
 void* run_standard_thread(void* given) {
   const StandardStart start = *static_cast<StandardStart*>(given);
   delete static_cast<StandardStart*>(given);
@@ -44,7 +44,7 @@ void* run_standard_thread(void* given) {
 
 }  // namespace
 
-// The C library's own makes the thread without calling pthread_create.
+// The C library's own version does not call pthread_create.
 MUSUBI_EXPORT int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
   auto* const given = new StandardStart{function, argument};
   const int error = musubi::image::create_program_thread(thread, nullptr, run_standard_thread, given);
