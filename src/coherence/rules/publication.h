@@ -43,6 +43,11 @@ constexpr bool copy_is_needless(const Entry& e, const BlockWords& home, bool all
          home.write_ts == e.write_ts.value;
 }
 
+// The twin here came from the version that the home has, which can be had again.
+constexpr bool twin_is_of(const Entry& e, const BlockWords& home) {
+  return home.write_ts == e.write_ts.value && !home.unpublished();
+}
+
 // What the first write to a block at its home finds.
 enum class FirstWrite : std::uint8_t {
   needs_twin,       // others may hold the version
