@@ -21,7 +21,7 @@ struct Stage {
   std::size_t region_bytes = 0;
   char* user = nullptr;    // protected, where the faults happen
   char* system = nullptr;  // the same pages, always writable
-  char* far = nullptr;     // what a block is filled from, or its twin
+  char* far = nullptr;     // the source from which a block is filled, or its twin
   bool fill = false;       // far -> system before opening; otherwise system -> far, the twin
   int opened = PROT_NONE;
 };

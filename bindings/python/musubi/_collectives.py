@@ -56,7 +56,7 @@ def allreduce(values, operation="sum"):
 
 
 def reduce(values, operation="sum", root=0):
-    """Like all_reduce, for a buffer, but only rank `root` gets the result; other ranks keep their `values`."""
+    """Like allreduce, for a buffer, but only rank `root` gets the result; other ranks keep `values`."""
     view = _values(values)
     require(library.musubi_reduce(address_of(view), view.nbytes // view.itemsize, _type_of(view),
                                   _operation(operation), root))

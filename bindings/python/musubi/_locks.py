@@ -8,7 +8,7 @@ _FOREVER_NS = 2**64 - 1
 
 
 def _number(number):
-    """The number as a 32-bit integer for the library. A number that does not fit is invalid for every lock."""
+    """The number as a 32-bit integer for the library. A number that does not fit names no lock."""
     number = operator.index(number)
     return number if 0 <= number < 2**32 else 2**32 - 1
 
