@@ -1,6 +1,5 @@
 // A search tree linked by pointers: nodes are allocated inside parallel regions by different threads, linked
-// below locks, walked and freed by other threads than those that made them.
-// Usage: tree [keys]
+// under locks, walked and freed by threads other than those that allocated them. Usage: tree [keys]
 
 #include <omp.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // Barriers and critical sections while each thread holds memory that it has written once and no other thread
 // accesses. The cost of a barrier and of an unlock should not depend on the amount of that memory. Usage:
-// `beside [MiB of all threads] [barriers]`. `barrier` and `critical` are the total times; `mean` lines give the
-// time of one in microseconds.
+// `beside [MiB of all threads] [barriers]`. `barrier` and `critical` are the total times; `mean` lines give
+// the time of one in microseconds.
 
 #include "nas.h"
 
