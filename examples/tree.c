@@ -1,5 +1,6 @@
 // A search tree linked by pointers: nodes are allocated inside parallel regions by different threads, linked
-// under locks, walked and freed by threads other than those that allocated them. Usage: tree [keys]
+// under locks, walked and freed by threads other than those that allocated them.
+// Usage: tree [keys]
 
 #include <omp.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-// Costs of the basic steps under Musubi, next to the floors of the same run. Usage: musubi run -n 2 costs
-// [--csv] [--only faults|cached_faults|lock|barrier] [rounds], or -n 4 for the barrier of processes that
-// outnumber two cores. With --only, the program `floors` measures the floors; cached_faults are faults on
-// blocks that fit the caches.
+// Costs of the basic steps under Musubi, next to the floors of the same run.
+// Usage: musubi run -n 2 costs [--csv] [--only faults|cached_faults|lock|barrier] [rounds], or -n 4 for the
+// barrier of processes that outnumber two cores. With --only, the program `floors` measures the floors;
+// cached_faults are faults on blocks that fit the caches.
 
 #include <fcntl.h>
 #include <sched.h>

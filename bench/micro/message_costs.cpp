@@ -1,6 +1,7 @@
 // Cost of a get over active messages, compared with the same bytes over the same kind of sockets with nothing
 // above them: two ranks, or two threads, of one process; by AF_UNIX sockets, by TCP, and by libfabric over
-// TCP, if it is available. Usage: message_costs [--csv] [rounds]
+// TCP, if it is available.
+// Usage: message_costs [--csv] [rounds]
 
 #include <sched.h>
 #include <sys/socket.h>

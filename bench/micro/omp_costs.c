@@ -1,5 +1,5 @@
-// Costs of an empty barrier and of a contended critical section for an OpenMP program. Usage: omp_costs
-// barrier|critical [samples]. Prints lines name,median_ns,p10_ns,p90_ns,rounds.
+// Costs of an empty barrier and of a contended critical section for an OpenMP program.
+// Usage: omp_costs barrier|critical [samples]. Prints lines name,median_ns,p10_ns,p90_ns,rounds.
 
 #include <omp.h>
 #include <stdint.h>
