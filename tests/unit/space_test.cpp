@@ -105,7 +105,7 @@ TEST_F(SpaceTest, SegmentsWithPartsHoldOnlyThese) {
   EXPECT_FALSE(parts.contains_all(62, 4));
 }
 
-// More than are looked at one after another, in no order of addresses.
+// More than a linear search covers, in no order of addresses.
 TEST(SpaceWithManySegmentsTest, FindsThemWhileTheyComeAndGo) {
   constexpr std::size_t page = 4096, count = 500;
   Space space(2);

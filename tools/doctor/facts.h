@@ -61,7 +61,7 @@ struct Facts {
 
   std::string libfabric_version;                 // empty: there is none
   std::vector<std::string> libfabric_providers;  // that can carry a job, the best first
-  std::vector<std::string> libfabric_rma;        // by provider: the cost of gets and puts
+  std::vector<std::string> libfabric_rma;        // by provider: how it carries out gets and puts
   std::vector<std::string> mpis;                 // that have an adapter: "openmpi: Open MPI v4.1.4"
 
   std::string library;        // path of the preloaded library, or

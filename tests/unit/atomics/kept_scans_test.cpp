@@ -1,4 +1,4 @@
-// Scans that are kept in files, and files that are not to be believed.
+// Scans cached in files are reused, and damaged or foreign files are rejected.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>

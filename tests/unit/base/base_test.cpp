@@ -71,7 +71,7 @@ TEST(FramePool, ThreadsTakeOverWhatEndedThreadsLeft) {
   for (int i = 0; i < threads; ++i) {
     std::thread([] { frame_free(frame_allocate(300), 300); }).join();
   }
-  // One pool, and a few more where a joined thread has not quite gone.
+  // One pool, and a few more if a joined thread has not fully exited.
   EXPECT_LE(frame_bytes_mapped() - before, 8u * 256 * 1024);
 }
 

@@ -216,7 +216,7 @@ TEST(Evictions, TryACopyBeforeItGoes) {
   e.write_ts = LogicalTime{3};
   e.state = State::readable_clean;
   EXPECT_EQ(rules::fate_of(e, false), Fate::is_tried);
-  EXPECT_EQ(rules::fate_of(e, true), Fate::stays);  // it was touched meanwhile
+  EXPECT_EQ(rules::fate_of(e, true), Fate::stays);  // it has been touched since
   e.state = State::invalid_clean;
   EXPECT_EQ(rules::fate_of(e, true), Fate::goes);
   EXPECT_EQ(rules::fate_of(e, false), Fate::goes);
@@ -226,14 +226,14 @@ TEST(Evictions, TryACopyBeforeItGoes) {
   }
   e.state = State::invalid_clean;
   e.write_ts = LogicalTime{};
-  e.has_copy = true;  // readers of zeros find them there
+  e.has_copy = true;  // readers find zeros there
   EXPECT_EQ(rules::fate_of(e, true), Fate::stays);
 }
 
 TEST(Evictions, KnowThatNobodyTakesTheBytes) {
   Entry e{};
   e.write_ts = LogicalTime{5};
-  EXPECT_TRUE(rules::is_taken_for_sure(e, LogicalTime{}));  // never was home
+  EXPECT_TRUE(rules::is_taken_for_sure(e, LogicalTime{}));  // was never the home
   EXPECT_FALSE(rules::is_taken_for_sure(e, LogicalTime{5}));
   e.hint_write_ts = LogicalTime{6};
   EXPECT_TRUE(rules::is_taken_for_sure(e, LogicalTime{5}));

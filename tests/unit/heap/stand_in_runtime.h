@@ -1,4 +1,4 @@
-// A runtime of one process for tests: it takes notes of what the heap asks for.
+// A runtime of one process for tests: it records the calls of the heap.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Functions as compilers make regions of them, and how wide the pieces are that each leaves whole.
+// Functions as compilers make regions of them, and the widths of the pieces that each leaves whole.
 #pragma once
 
 #ifdef __cplusplus
