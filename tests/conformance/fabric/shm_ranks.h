@@ -8,7 +8,7 @@
 
 namespace musubi::fabric::conformance {
 
-// Memory that other processes can map, too.
+// Memory that other processes can map too.
 struct SharedMemory {
   os::FileDescriptor file;
   os::Mapping mapping;

@@ -90,8 +90,7 @@ TEST_F(HeapTest, LargeArraysOfOneSizeLieFarApartModuloPowersOfTwo) {
 // Second, for the same reason.
 TEST_F(HeapTest, ZeroedMemoryIsZeroAndFreshMemoryIsNotWritten) {
   constexpr std::size_t large = std::size_t{40} << 20;
-  void* const of_others =
-      process_heap.allocate_shared(std::size_t{8} << 20);  // takes the memory that was in use before
+  void* const of_others = process_heap.allocate_shared(std::size_t{8} << 20);  // memory in use before
   const std::size_t before = world().touched_pages();
   void* const fresh = process_heap.allocate_zeroed(large, 1, nullptr);
   ASSERT_NE(fresh, nullptr);

@@ -217,8 +217,7 @@ TEST(Meeting, ADoorWithoutFilesIsSaidAndCostsNoProcessor) {
     const os::SocketAddress& door = meeting.addresses.front();
     os::FileDescriptor stranger(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ASSERT_EQ(::connect(stranger.number(), &door.any, door.bytes()), 0);
-    ASSERT_EQ(::send(stranger.number(), "x", 1, MSG_NOSIGNAL),
-              1);  // the kernel holds back silent connections
+    ASSERT_EQ(::send(stranger.number(), "x", 1, MSG_NOSIGNAL), 1);  // the kernel holds silent ones back
     testing::internal::CaptureStderr();
     rlimit before{};
     ::getrlimit(RLIMIT_NOFILE, &before);

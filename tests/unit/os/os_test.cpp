@@ -230,8 +230,7 @@ TEST(Lines, AreWrittenWholeOrNotAtAll) {
   const FileDescriptor reader(ends[0]), writer(ends[1]);
   const std::string line(400, 'x');
   std::size_t written = 0;
-  while (write_line_at_once(writer.number(), line))
-    ++written;  // ends, since a write never waits for a reader
+  while (write_line_at_once(writer.number(), line)) ++written;  // ends: a write does not wait for readers
   EXPECT_GE(written, 10u);
   std::string got(4096, ' ');
   std::size_t bytes_read = 0;
