@@ -102,7 +102,7 @@ def locks():
 
         def notify():
             musubi.attach_thread()
-            time.sleep(0.05)  # for a wait that is over too early
+            time.sleep(0.05)  # a wait that ended too early would show
             with own:
                 condition.notify()
             musubi.detach_thread()
