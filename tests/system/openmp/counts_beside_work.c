@@ -1,5 +1,6 @@
-// Counts under locks, in memory in which other threads write their own words meanwhile: on the stack of a
-// thread that works, too, in the heap and in static data. More threads than ranks, so that some share a rank.
+// Counts under locks, in memory in which other threads write their own words at the same time: also on the
+// stack of a working thread, in the heap and in static data. More threads than ranks, so that some share a
+// rank.
 #include "check.h"
 
 enum { threads = 8, rounds = 60, times = 50, spread = 64 };

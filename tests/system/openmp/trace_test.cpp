@@ -1,4 +1,4 @@
-// `musubi run --trace`: what the file holds, and that there is nothing else, however the job ends.
+// `musubi run --trace`: the contents of the file, and that no other file remains, however the job ends.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -81,7 +81,7 @@ TEST_F(Trace, ShowsWhatTheThreadsOfAllRanksDid) {
   EXPECT_EQ(job.error(), "");
 }
 
-// All ranks leave a barrier after the last has come: their clocks have one zero.
+// All ranks leave a barrier after the last has arrived: their clocks have one zero.
 TEST_F(Trace, BarriersOfTheRanksMeet) {
   LaunchedJob job(traced(job_of({2}, "repeats", {"barrier", "100"})));
   ASSERT_EQ(job.wait(), 0) << job.error();
@@ -102,7 +102,7 @@ TEST_F(Trace, BarriersOfTheRanksMeet) {
   }
 }
 
-// Hosts whose clocks began at different times, where the system allows that.
+// Hosts whose clocks began at different times, if the system allows that.
 std::vector<std::string> two_hosts() {
   const bool has_clocks = std::system("unshare --time --fork --monotonic 5000 true 2>/dev/null") == 0;
   const std::string clock =
