@@ -185,7 +185,8 @@ TEST(Statistics, WhatCrossesTheNetworkHasRowsOfItsOwn) {
        {std::pair{"remote_operations", "far_operations"}, std::pair{"remote_bytes", "far_bytes"},
         std::pair{"messages", "far_messages"}}) {
     EXPECT_GT(sum_of(statistics, far), 0u) << statistics;
-    EXPECT_GT(sum_of(statistics, all), sum_of(statistics, far)) << statistics;  // some is within hosts
+    // Ranks of one host communicate, too.
+    EXPECT_GT(sum_of(statistics, all), sum_of(statistics, far)) << statistics;
   }
   EXPECT_GT(sum_of(statistics, "far_trip_ns"), sum_of(statistics, "far_operations")) << statistics;
 }
