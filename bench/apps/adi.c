@@ -120,7 +120,7 @@ static void add_change(int y, int z) {
   }
 }
 
-// One time step, by the whole team: threads share planes of equal z, and in the sweep in z planes of equal y.
+// A time step, by the whole team: threads share planes of equal z, and in the sweep in z planes of equal y.
 static void take_step(void) {
 #pragma omp for schedule(static)
   for (int z = 1; z < adi.points - 1; z++) {

@@ -58,7 +58,7 @@ static double row_product(int row, const double* vector) {
   return sum;
 }
 
-// One step of conjugate gradients, by the whole team. `nowait` is sound if the next loop has the same static
+// A step of conjugate gradients, by the whole team. `nowait` is sound if the next loop has the same static
 // schedule and reads only values that its own thread wrote.
 static void conjugate_step(void) {
 #pragma omp single

@@ -21,7 +21,7 @@ void fourier_prepare(void) {
   }
 }
 
-// One step: transforms of `length`, `stride` of them adjacent, become 4 times as many of a quarter of the
+// A step: transforms of `length`, `stride` of them adjacent, become 4 times as many of a quarter of the
 // length.
 static void quarter_length(int length, int stride, const double* restrict from_real,
                            const double* restrict from_imaginary, double* restrict to_real,

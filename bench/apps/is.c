@@ -128,7 +128,7 @@ static void test_ranks(int iteration, const int32_t* test_keys) {
   }
 }
 
-// One ranking, by the whole team.
+// A ranking, by the whole team.
 static void rank_keys(int iteration) {
   int32_t test_keys[TEST_KEYS];
 #pragma omp master

@@ -174,7 +174,7 @@ static void ascend(int level, void (*run)(plane_work*, int)) {
   run(smooth, level);
 }
 
-// One V-cycle, by the whole team.
+// A V-cycle, by the whole team.
 static void cycle(void) {
   int level = top;
   while (--level > SMALL_LEVEL) by_team(restrict_residual, level);

@@ -38,7 +38,7 @@ static inline size_t at(int direction, int along, int line, int plane) {
   return (i * n + k) * n + j;
 }
 
-// One row of one line: eliminates the elements below the diagonal with the two rows before.
+// A row of a line: eliminates the elements below the diagonal with the two rows before.
 static inline void eliminate(const struct cube* cube, int direction, int along, int line, int plane) {
   const double far = DISSIPATION;
   const double near = -DIFFUSION - 4.0 * DISSIPATION;

@@ -135,7 +135,7 @@ class NetworkJob final : public Job {
   std::array<OneRank, 2> ranks_;
 };
 
-// Of the second rank, only the service thread runs.
+// Only the service thread of the second rank runs.
 class TwoRanks {
  public:
   TwoRanks(Kind kind, bool asleep) {

@@ -62,7 +62,7 @@ struct ClearedTwice : Elements<3, 6> {
   }
 };
 
-// One flag for all, in a word of chars of their own.
+// A flag for all threads, in a word of chars that have single owners.
 struct SharedFlag : Elements<4, 7> {
   static std::string name() { return "one flag next to chars of one's own"; }
   [[gnu::always_inline]] static void store(char* base, long i, long count, unsigned salt) {

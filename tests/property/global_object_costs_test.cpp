@@ -96,7 +96,7 @@ struct World {
   ObjectCache cache;
 };
 
-// Of the size first taken: the objects freed first, which are in a batch.
+// The objects freed first, of the size taken first, which are in a batch.
 std::uint64_t first_of_span(const World& world) {
   for (std::uint64_t unit = 0;; ++unit) {
     const SimulatedMember& member = *world.heaps.members[1];

@@ -1,5 +1,5 @@
-// Blocks that sleep at their home while other ranks access them (docs/decisions/private_blocks.md), in many hostile
-// worlds.
+// Blocks that sleep at their home while other ranks access them (docs/decisions/private_blocks.md), in many
+// hostile worlds.
 #include "stage.h"
 
 namespace musubi::sim {

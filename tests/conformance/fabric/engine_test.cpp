@@ -15,7 +15,7 @@ std::uint64_t allocations = 0;
 
 }  // namespace
 
-// Counts what the engine allocates; the tests have one thread.
+// Counts the engine's allocations; the tests have one thread.
 void* operator new(std::size_t bytes) {
   ++allocations;
   if (void* memory = std::malloc(bytes)) return memory;

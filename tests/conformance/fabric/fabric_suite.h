@@ -43,7 +43,7 @@ class FabricWorld {
 struct Driver {
   const char* name;
   std::unique_ptr<FabricWorld> (*make)(std::uint32_t ranks, std::size_t region_bytes);
-  // Of the contended tests: real threads need many for races to happen, virtual time does not.
+  // For contended tests: real threads need many repetitions for races to happen, virtual time does not.
   unsigned repetitions = 1;
 };
 

@@ -200,7 +200,7 @@ TEST_F(MessageDoor, AnotherBuildOrJobIsRefused) {
   EXPECT_TRUE(heard("it is of another version or build of Musubi"));
 }
 
-// A flood of hellos keeps no rank out, and leaves nothing behind.
+// A flood of hellos keeps no rank out, and leaves no state.
 TEST_F(MessageDoor, AFloodOfHellosKeepsNobodyOut) {
   const handshake::Handshake stranger(Rank{1}, ranks, "test", std::array<std::byte, 32>{});
   for (unsigned i = 0; i < 2000; ++i) {

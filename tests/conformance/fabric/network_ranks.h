@@ -63,7 +63,7 @@ class LossCounter final : public PeerWatcher {
 // The one region of a rank in these tests.
 inline constexpr RegionId region_of_tests{0};
 
-// One rank: some memory as its one region, the transport, and the fabric over it.
+// A rank: some memory as its one region, the transport, and the fabric over it.
 template <typename Transport>
 struct NetworkRank {
   os::Mapping memory;

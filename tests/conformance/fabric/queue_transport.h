@@ -17,7 +17,7 @@ namespace musubi::fabric::conformance {
 
 class QueueTransport;
 
-// One lane from one rank to another.
+// A lane from one rank to another.
 struct QueuedLane {
   std::deque<std::byte> bytes;
   std::size_t room = 0;         // its capacity in bytes

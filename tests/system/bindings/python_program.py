@@ -1,4 +1,4 @@
-"""One rank of a job that tries the package `musubi`: python_program.py <case>."""
+"""A rank of a job that tries the package `musubi`: python_program.py <case>."""
 
 import array
 import sys

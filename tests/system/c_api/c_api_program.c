@@ -1,4 +1,4 @@
-/* One rank of a job that tries musubi.h: c_api_program <case>. Each case checks itself and ends the job
+/* A rank of a job that tries musubi.h: c_api_program <case>. Each case checks itself and ends the job
  * with a line when it fails. */
 #include <pthread.h>
 #include <stdlib.h>

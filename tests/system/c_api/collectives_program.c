@@ -1,4 +1,4 @@
-/* One rank of a job that tries the collective calls of musubi.h: collectives_program <case>. Each case checks
+/* A rank of a job that tries the collective calls of musubi.h: collectives_program <case>. Each case checks
  * itself. */
 #include "checks.h"
 

@@ -1,4 +1,4 @@
-// One rank of a job that tries musubi.hpp: cxx_program <case>. Each case checks itself.
+// A rank of a job that tries musubi.hpp: cxx_program <case>. Each case checks itself.
 #include <musubi/musubi.hpp>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-/* One rank of a job that tries gas.h: gas_program <case>. Each case checks itself. */
+/* A rank of a job that tries gas.h: gas_program <case>. Each case checks itself. */
 #include <musubi/gas.h>
 #include <musubi/musubi.h>
 #include <pthread.h>
@@ -318,8 +318,7 @@ static void again(void) {
   }
 }
 
-/* Rank 1 dies while all ranks move pages, but few: a rank that has them all keeps a core busy. The job
-   ends. */
+/* Rank 1 dies while all ranks move a few pages: one that has them all keeps a core busy. The job ends. */
 static void death(void) {
   const gas_address pages = gas_alloc(64 * 64, 64, GAS_CYCLIC);
   CHECK(pages != 0);

@@ -1,4 +1,4 @@
-/* One rank of a job with many calls of gas.h in flight: gas_under_way <threads> <rounds>. The threads of a
+/* A rank of a job with many calls of gas.h in flight: gas_under_way <threads> <rounds>. The threads of a
  * rank share 256 calls. Each round the ranks pass their places on, so that bytes and pages cross the
  * network; all values read are checked. */
 #include <musubi/gas.h>

@@ -1,4 +1,4 @@
-/* One rank of a job that tries the allocators of gheap.h: gheap_memory_program <case>. Each case checks
+/* A rank of a job that tries the allocators of gheap.h: gheap_memory_program <case>. Each case checks
  * itself. */
 #include <limits.h>
 #include <musubi/gheap.h>

@@ -1,4 +1,4 @@
-/* One rank of a job that tries gheap.h: gheap_program <case>. Each case checks itself. */
+/* A rank of a job that tries gheap.h: gheap_program <case>. Each case checks itself. */
 #include <limits.h>
 #include <musubi/gas.h>
 #include <musubi/gheap.h>

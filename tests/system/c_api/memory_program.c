@@ -1,4 +1,4 @@
-/* One rank of a job that tries the memory of musubi.h: memory_program <case>. Each case checks itself. */
+/* A rank of a job that tries the memory of musubi.h: memory_program <case>. Each case checks itself. */
 #include <errno.h>
 #include <unistd.h>
 

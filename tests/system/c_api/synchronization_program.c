@@ -1,4 +1,4 @@
-/* One rank of a job that tries the locks and conditions of musubi.h: synchronization_program <case>. Each
+/* A rank of a job that tries the locks and conditions of musubi.h: synchronization_program <case>. Each
  * case checks itself. */
 #include <pthread.h>
 #include <unistd.h>

@@ -246,7 +246,7 @@ TEST(Launch, HundredRandomKillsLeaveNothing) {
         << "round " << round << ", " << moment.text() << ": " << status << job.error();
     ASSERT_EQ(left.of(job), "") << "round " << round << ", " << moment.text();
   }
-  EXPECT_GE(noted, 100u);  // there was something to leave behind
+  EXPECT_GE(noted, 100u);  // the job had something to leave
 }
 
 // The objects that the test above looks for can be found.

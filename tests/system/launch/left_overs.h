@@ -1,4 +1,4 @@
-// Objects that a job might leave behind: processes, memory that one of them still holds, files.
+// Possible remains of a job: processes, memory that one of them still holds, files.
 #pragma once
 
 #include <sys/types.h>

@@ -156,7 +156,7 @@ int act_ready() {
   wait_for_end();
 }
 
-// outlive: leaves an orphaned process behind.
+// outlive: leaves an orphaned process.
 int act_outlive() {
   if (job->self().value == 0 && ::fork() == 0) {
     ::setsid();

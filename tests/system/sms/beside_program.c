@@ -1,4 +1,4 @@
-/* One process of a job that uses sms.h and musubi.h: beside_program <case>. Each case checks itself. */
+/* A process of a job that uses sms.h and musubi.h: beside_program <case>. Each case checks itself. */
 #include <musubi/gas.h>
 #include <musubi/gheap.h>
 #include <musubi/musubi.h>

@@ -115,7 +115,7 @@ static void locks(void) {
   }
   sms_barrier(0);
   for (int i = 0; i < count; ++i) CHECK(sums[i * 1000] == (long)turns * sms_nproc * (sms_nproc + 1) / 2);
-  /* One inside of another, and both held over a barrier. */
+  /* A lock inside of another, and both held over a barrier. */
   sms_lock(sms_proc_id);
   sms_lock(1000 + sms_proc_id);
   sms_barrier(0);

@@ -178,8 +178,8 @@ TEST(MergeKernels, MergeSelectsBytes) {
   }
 }
 
-// Words of the width stay whole; all other words are merged byte by byte. Where 8 bytes are several values,
-// each half is a word.
+// Words of the width stay whole; all other words are merged byte by byte. If 8 bytes are several values, each
+// half is a word.
 class FixedUnit final : public WordRule {
  public:
   FixedUnit(std::size_t word_bytes, std::size_t unit, bool is_proved = false)

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t longest = 1024;  // the most blocks that a stream makes likely
 constexpr std::uint64_t side_by_side = 8;
 
-// One stream whose blocks are opened as far as the detector suggests.
+// A stream whose blocks are opened as far as the detector suggests.
 class Follower {
  public:
   Follower(StreamDetector& detector, std::uint64_t first) : detector_(detector), next_(first) {}

@@ -1,4 +1,4 @@
-// What a process learns about its job from its environment.
+// A process learns its job's parameters from its environment.
 #include "runtime/join_job.h"
 
 #include <gtest/gtest.h>

@@ -232,8 +232,8 @@ TEST(Barrier, BringsEverythingToEverybodyOnSeveralHosts) {
   }
 }
 
-// One line per round and rank; a message in addition only if the peer has asked for it. Of two ranks the last
-// to look need not ask; the other rank may look until it is done, unless its yields take too long.
+// One line per round and rank; a message in addition only if the peer has asked for it. Among two ranks the
+// last to look need not ask; the other rank may look until it is done, unless its yields take too long.
 TEST(Barrier, SendsNoMessageToWhoLooksByItself) {
   constexpr std::uint64_t barriers = 200;
   std::uint64_t messages = 0, through = 0;

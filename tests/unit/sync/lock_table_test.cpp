@@ -24,7 +24,7 @@ using fabric::conformance::SimJob;
 
 constexpr std::size_t notices_max = 128, lock_count = 600;
 
-// One rank: its signature in the control region, and the words of the locks after it.
+// A rank: its signature in the control region, and the words of the locks after it.
 struct Member {
   explicit Member(fabric::sim::SimFabric& node)
       : fabric(node),
