@@ -5,7 +5,7 @@
 namespace musubi::tools {
 namespace {
 
-// The first `count` unused cores of one node; empty: no node has so many left.
+// The first `count` unused cores of one node; empty: no node has enough.
 std::vector<std::size_t> cores_of_one_node(std::span<const Core> cores, const std::vector<bool>& used,
                                            std::size_t count) {
   std::vector<std::size_t> found;

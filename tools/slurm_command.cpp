@@ -60,7 +60,7 @@ std::size_t slots_in(const std::vector<launch::HostSlots>& nodes) {
   return all;
 }
 
-// Distributes so many slots as evenly as possible.
+// Distributes the slots over the nodes as evenly as possible.
 std::vector<launch::HostSlots> spread(std::uint32_t slots, std::uint32_t nodes) {
   std::vector<launch::HostSlots> all;
   for (std::uint32_t i = 0; i < std::min(slots, nodes); ++i)

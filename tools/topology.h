@@ -14,7 +14,7 @@ namespace musubi::tools {
 // synthetic topologies, such as "numa:2 core:4 pu:2".
 std::vector<Core> allowed_cores(const std::string& description = {});
 
-// The processors of each of so many ranks here, by the setting `bind`; empty: no rank is pinned.
+// The processors of each of `ranks` ranks here, by the setting `bind`; empty: no rank is pinned.
 std::vector<Processors> place_on_this_host(const std::string& bind, std::uint32_t ranks,
                                            std::uint32_t threads_per_rank);
 

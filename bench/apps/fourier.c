@@ -21,8 +21,8 @@ void fourier_prepare(void) {
   }
 }
 
-// A step: transforms of `length`, `stride` of them adjacent, become 4 times as many of a quarter of the
-// length.
+// A step: transforms of `length`, `stride` of them adjacent, become 4 times as many transforms of a quarter
+// of the length.
 static void quarter_length(int length, int stride, const double* restrict from_real,
                            const double* restrict from_imaginary, double* restrict to_real,
                            double* restrict to_imaginary) {

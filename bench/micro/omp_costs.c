@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
-// A sample is the mean of so many barriers, as in the floors: reading the clock costs too much compared with
-// one barrier.
+// A sample is the mean of this many barriers, as in the floors: reading the clock costs too much compared
+// with one barrier.
 #define BARRIERS_PER_SAMPLE 64
 #define WARM_UP 16
 #define SAMPLES_MAX 100000

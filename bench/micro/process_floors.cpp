@@ -19,7 +19,7 @@
 namespace musubi::bench {
 namespace {
 
-// One sample is the mean of so many operations: reading the clock alone costs a tenth of the shortest.
+// A sample is the mean of this many operations: reading the clock alone costs a tenth of the shortest.
 constexpr std::size_t operations_per_sample = 64;
 constexpr std::size_t warm_up_samples = 16;
 

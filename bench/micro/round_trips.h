@@ -34,7 +34,7 @@ void send_at_once(int socket);
 int connect_to(const os::SocketAddress& address);
 int take_connection(int listening);
 
-// One side of so many round trips. ask() gives the nanoseconds of each.
+// One side of `rounds` round trips. ask() gives the nanoseconds of each.
 std::vector<double> ask(int socket, RoundTrip trip, Waits waits, std::size_t rounds);
 void answer(int socket, RoundTrip trip, Waits waits, std::size_t rounds);
 

@@ -126,7 +126,7 @@ TEST(Budget, ABlockFetchedAheadIsOneOperationAtTheAcquireAndNoneAtTheRead) {
   expect_one_operation_at_the_acquire({});
 }
 
-// The home is asked at once, instead of first asking the writer for a version that it may no longer hold.
+// The home is asked at once, since the acquire also makes the writer's version expire.
 TEST(Budget, ABlockWhoseNewVersionLapsesWithTheSameAcquireIsOneOperation) {
   expect_one_operation_at_the_acquire(LogicalTime{1000});
 }

@@ -39,7 +39,7 @@ struct Pattern {
 
 extern char symbol_arena[arena_bytes];
 extern char* loaded_base;
-extern int order[count_max];  // a permutation that keeps 0 .. count - 1 together where it is drawn for count
+extern int order[count_max];  // a permutation that keeps 0 .. count - 1 together if it is drawn for count
 extern volatile long zero;
 extern const unsigned char* sources[4];  // random bytes, of which a salt chooses some
 

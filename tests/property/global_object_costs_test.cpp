@@ -156,8 +156,8 @@ TEST(GlobalObjectCosts, FullChecksLookAtTheHeapEachTime) {
   EXPECT_EQ(world.fabric.posted() - before, 3u);  // look and change; change
 }
 
-// An object hidden in another rank's cache is found when it is freed to the rank that still caches it, and is
-// then given out only once.
+// A double free that another rank's cache hides is found when the object returns to the rank that still
+// caches it; from then on the object is given out once.
 TEST(GlobalObjectCosts, DoubleFreeByTwoRanksIsFoundWhenTheObjectComesBack) {
   World world;
   SimulatedMember& other = *world.heaps.members[1];

@@ -346,7 +346,7 @@ TEST(AtomicsLitmus, WhatWasWrittenBeforeOrderBeganIsFound) {
   EXPECT_NE(failures, 0u);
 }
 
-// One rank has credit already, and asks another rank, which has none yet: the rank that gives it is in
+// One rank has credit already, and asks another rank, which has none yet, since its grant is still in
 // progress.
 TEST(AtomicsLitmus, RanksThatAnswerHaveCredit) {
   for (const std::uint64_t seed :

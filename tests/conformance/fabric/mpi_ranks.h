@@ -44,7 +44,7 @@ class Carriers {
   }
   Carriers(const Carriers&) = delete;
 
-  // Begins a round: depots for so many ranks.
+  // Begins a round: depots for this many ranks.
   std::vector<mpi::Depot> begin(std::uint32_t ranks) {
     MUSUBI_CHECK(ranks <= carrier_count, "%u ranks", ranks);
     await_ready();

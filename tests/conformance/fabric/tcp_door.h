@@ -98,7 +98,7 @@ class TcpDoor : public ::testing::Test {
     return false;
   }
 
-  // The bytes of a stranger with this secret and build, in the role of this rank of so many.
+  // The bytes of a stranger with this secret and build, in the role of this rank of `ranks`.
   struct Caller {
     Caller(Rank self, std::uint32_t ranks, std::string_view build, std::span<const std::byte> secret)
         : handshake(self, ranks, build, secret), hello(handshake.hello_to(Rank{0}, handshake::Nonce{})) {}

@@ -71,7 +71,7 @@ TEST(TcpGuests, WhatHasComeIsHeardBeforeTimeIsUp) {
 
 namespace {
 
-// A rank with so many places for guests; each guest is one end of a pair of sockets.
+// A rank with the given number of places for guests; each guest is one end of a pair of sockets.
 struct Full {
   explicit Full(std::size_t places) : guests(own, complaints, set, places, 60'000'000'000) {}
   // Result: the guest's end.

@@ -222,7 +222,7 @@ static void threads(void) {
     if (turn == 0) steady = global_break(rank);
     BARRIER();
   }
-  /* At most the memory that ranks that ran together more closely hold at once: a span for each thread. */
+  /* Threads that overlap more than those of the first turn hold a span each. */
   CHECK(global_break(rank) <= steady + 2 * at_once * 65536);
 }
 

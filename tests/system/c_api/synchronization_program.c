@@ -7,7 +7,7 @@
 
 enum { threads_of_rank = 3 };
 
-/* Runs `work` on so many threads of each rank at once. */
+/* Runs `work` on this many threads of each rank at once. */
 static void on_threads(void* (*work)(void*)) {
   pthread_t threads[threads_of_rank];
   for (size_t i = 0; i < threads_of_rank; ++i) {

@@ -93,7 +93,7 @@ static long memory_policy(void) {
 }
 static void choose_memory_policy(void) {
   const unsigned long node = 1;
-  (void)!syscall(SYS_set_mempolicy, MPOL_PREFERRED, &node, 8 * sizeof node);  // where the kernel has it
+  (void)!syscall(SYS_set_mempolicy, MPOL_PREFERRED, &node, 8 * sizeof node);  // if the kernel has it
 }
 
 static long name(void) {

@@ -14,7 +14,7 @@ namespace {
 
 using Runs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // first block and count
 
-// Segments of so many blocks each, one after the other.
+// Segments of these numbers of blocks, one after the other.
 vm::Space space_of(std::initializer_list<std::uint64_t> segments) {
   vm::Space space(1);
   std::uintptr_t base = 0x10000;

@@ -93,7 +93,7 @@ TEST_F(FreePagesTest, ThoseThatAreUsedAgainAndAgainStay) {
     use(300 * MiB, 24 * MiB);
     look();
   }
-  // Once the unneeded pages are gone, no more pages go.
+  // Once the unused pages have been given back, no more follow.
   EXPECT_LE(giver.bytes(), 2 * 24 * MiB);
   EXPECT_FALSE(is_zero(300 * MiB, 24 * MiB));
 }
