@@ -148,7 +148,7 @@ def format_table(results):
     text = [" ".join(word.ljust(width) if column in left else word.rjust(width)
                      for column, (word, width) in enumerate(zip(line, widths))).rstrip() for line in lines]
     if any(result["disturbed"] == "yes" for result in results):
-        text.append(f"? others used more than {alternate.QUIET_CORES} cores meanwhile: the row tells little")
+        text.append(f"? other processes used more than {alternate.QUIET_CORES} cores: the row tells little")
     text += [f"PROBLEM {result['measure']}: {result['problem']}" for result in results if result["problem"]]
     return "\n".join(text)
 

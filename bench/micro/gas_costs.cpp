@@ -143,7 +143,7 @@ void use_while_it_moves(std::size_t rounds, std::vector<Row>& rows) {
   musubi_barrier();
   stop.store(true);
   mover.join();
-  if (musubi_rank() == 0) std::fprintf(stderr, "moved to rank 0 %zu times meanwhile\n", moved.load());
+  if (musubi_rank() == 0) std::fprintf(stderr, "moved to rank 0 %zu times in the meantime\n", moved.load());
   musubi_barrier();
 }
 

@@ -168,7 +168,7 @@ TEST(ConditionsLitmus, EachThreadThatIsWokenCostsOneMessage) {
   const auto operations = [&stage] { return stage.total(trace::Counter::remote_operations); };
   stage.play(1, tell(stage.node(1), true));
   ASSERT_TRUE(stage.ends_well());
-  EXPECT_EQ(operations(), 1u) << "nobody waits: one look";
+  EXPECT_EQ(operations(), 1u) << "no thread waits: one read";
   EXPECT_EQ(messages(), 0u);
   sync::Conditions::Wait waits[5];
   bool chosen[5]{};

@@ -127,7 +127,7 @@ Task<> use_afterwards(Stage& stage, Node& node, const bool* others_ended, bool t
   while (!*others_ended) co_await idle(stage, 2000);
   if (tries) {
     const bool taken = co_await node.try_lock(first);
-    EXPECT_TRUE(taken) << "nobody has the lock";
+    EXPECT_TRUE(taken) << "no rank has the lock";
     if (!taken) co_return;
   } else {
     co_await node.lock(first);

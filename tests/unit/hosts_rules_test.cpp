@@ -136,7 +136,7 @@ TEST(CompareFacts, EachDifferenceIsALineWithBothHosts) {
   Fact other_page = page;
   other_page.value = "65536 bytes";
   EXPECT_EQ(differences({{"h1", {program, page}}, {"h2", {other, other_page}}}).size(), 1u)
-      << "what another program needs says nothing";
+      << "the needs of another program do not count";
   EXPECT_EQ(differences({{"h1", {program, page}}, {"h2", {program, other_page}}}).size(), 1u);
 }
 

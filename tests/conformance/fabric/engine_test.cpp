@@ -110,7 +110,7 @@ TEST_F(Engine, RequestsPostedMeanwhileLeaveTogether) {
   }
   EXPECT_EQ(requests().sends, 1u) << "the first leaves at once";
   settle();
-  EXPECT_EQ(requests().sends, 2u) << "the others leave together";
+  EXPECT_EQ(requests().sends, 2u) << "the rest is sent together";
   EXPECT_LE(replies().sends, 2u);
   for (unsigned i = 0; i < count; ++i) {
     EXPECT_TRUE(completions[i].is_set());

@@ -157,7 +157,7 @@ TEST(TcpFuzz, HandshakesThatAreDamagedLetNobodyIn) {
     if (random.below(4) != 0) attacked.progress();
     lingering[random.below(lingering.size())] = std::move(socket);
   }
-  EXPECT_EQ(attacked.watcher.failures, 0u) << "nobody was let in, so nobody is missed";
+  EXPECT_EQ(attacked.watcher.failures, 0u) << "no peer was let in, so none is lost";
   for (std::uint32_t rank = 1; rank < ranks; ++rank) {
     lingering.push_back(attacked.enter(Rank{rank}));
   }

@@ -34,7 +34,7 @@ TEST(Launch, StatusOfTheRankThatFinishes) {
   for (const char* rank : {"0", "2"}) {
     LaunchedJob job(run_ranks(3, {"finish", rank, "42"}, {"--set", "abort_timeout=100ms"}));
     EXPECT_EQ(job.wait(), 42);
-    EXPECT_EQ(job.error(), "") << "the others end without a word";
+    EXPECT_EQ(job.error(), "") << "the other ranks end silently";
     EXPECT_TRUE(job.vanished());
   }
 }

@@ -185,7 +185,7 @@ TEST(Mappings, ASegmentThatIsLeftOpenMayShowTheMemoryFile) {
   machine.vm->system_view()[3 * page] = std::byte{7};
   ASSERT_TRUE(machine.vm->map_segment(0, Placement::fresh).ok());
   ASSERT_TRUE(machine.vm->leave_segment_open(0, Backing::memory_file).ok());
-  EXPECT_EQ(machine.byte(3), 7) << "what was there stays";
+  EXPECT_EQ(machine.byte(3), 7) << "the old bytes stay";
   machine.byte(4) = 8;
   EXPECT_EQ(machine.vm->system_view()[4 * page], std::byte{8}) << "all that map the file see it";
   EXPECT_EQ(machine.faults, 0);

@@ -197,7 +197,7 @@ TEST(SpinLock, ExcludesAndIsPolite) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(counter, 200'000u);
-  if (!lock.try_lock()) FAIL() << "nobody holds the lock";
+  if (!lock.try_lock()) FAIL() << "no thread holds the lock";
   std::thread([&] { EXPECT_FALSE(lock.try_lock()); }).join();
   lock.unlock();
 }

@@ -226,7 +226,7 @@ TEST_F(LockTableTest, ATryOfAHeldLockComesBackWithoutIt) {
   let_go.set();
   EXPECT_TRUE(job->run());
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
-    EXPECT_TRUE(ends(rank, take(member(rank), LockId{0}))) << "the try left something behind";
+    EXPECT_TRUE(ends(rank, take(member(rank), LockId{0}))) << "the try left a trace";
   }
 }
 
