@@ -34,11 +34,11 @@ class Value:
 class Row:
     key: str
     measure: str
-    kind: str  # of COMPARE
-    unit: str  # of all times of the row
+    kind: str  # one of COMPARE
+    unit: str  # unit of all times of the row
     ours: Value
     peer: Value
-    bound: str = ""  # of HOLDS, and a number; empty: nothing is required
+    bound: str = ""  # one of HOLDS and a number; empty: no bound
     beside: Value | None = None  # another peer, without a bound
 
     def values(self):

@@ -29,7 +29,7 @@ namespace musubi::tools {
 namespace {
 
 constexpr fabric::RegionId region{0};
-constexpr std::size_t piece_bytes = std::size_t{256} << 10;  // of a large get
+constexpr std::size_t piece_bytes = std::size_t{256} << 10;  // piece of a large get
 constexpr std::size_t pieces = 4;                            // in flight at once
 constexpr std::size_t small_samples_max = 500;
 // The total for all rounds, which bounds a large job, and the limits for one round, which needs a minimum.

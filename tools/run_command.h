@@ -21,7 +21,7 @@ struct RunOptions {
   bool ranks_given = false;
   std::string hosts, host_file;  // both empty: this host
   std::string rsh;               // empty: ssh
-  std::string remote_path;       // of the command on all hosts; empty: the same as here
+  std::string remote_path;       // path of the command on all hosts; empty: the same as here
   std::string threads_per_rank;  // empty: as set
   std::string bind;              // empty: as set
   std::string trace;             // empty: as set
@@ -33,8 +33,8 @@ struct RunOptions {
   bool preload = false;
   bool plain = false;
   bool loads_itself = false;
-  std::vector<std::string> assignments;  // of --set
-  std::vector<std::string> own_words;    // of the command line, before the program
+  std::vector<std::string> assignments;  // arguments of --set
+  std::vector<std::string> own_words;    // words of the command line before the program
   std::vector<std::string> command;      // the program and its arguments
 
   bool on_hosts() const { return !hosts.empty() || !host_file.empty(); }

@@ -18,15 +18,15 @@ struct adi_flow {
 // Coefficients of one direction of space; direction 0 is x, which runs fastest in memory.
 struct adi_direction {
   size_t stride;       // from one point to the next
-  double central;      // of a central difference: half the inverse of the distance of points
-  double second;       // of a second difference: the inverse of the square of that distance
+  double central;      // factor of a central difference: half the inverse of the distance of points
+  double second;       // factor of a second difference: the inverse of the square of that distance
   double dissipation;  // artificial, of second order
 };
 
 struct adi_grid {
   int points;    // on each side, including the boundary
   size_t pitch;  // from row to row: one more than the points, so that lines in z spread over the caches
-  double step;   // of time
+  double step;   // time step
   struct adi_direction directions[3];
   adi_variables* solution;
   adi_variables* change;  // first the right side, then the result of the three sweeps

@@ -49,7 +49,7 @@ static inline void set_contributions(int direction, const struct adi_flow* first
   const lanes enthalpy = central * (ADI_C1 * energy - ADI_C2 * kinetic);
   const lanes none = {0.0};
   const lanes damping = none + artificial;
-  const lanes stretch = diffusion / 3.0;  // of the velocity along the line, in addition to its shear
+  const lanes stretch = diffusion / 3.0;  // the factor along the line, in addition to that of shear
 
   set_entry(to, 0, 0, none, damping);
   set_entry(to, 0, along, none + central, none);

@@ -5,7 +5,7 @@
 
 #include "nas.h"
 
-#define WORD_STEP 512  // of 8 bytes: one word of each page is written, and verified
+#define WORD_STEP 512  // in words of 8 bytes: one word of each page is written and verified
 
 static int64_t words;
 static int64_t* memory;

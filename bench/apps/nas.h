@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define NAS_MULTIPLIER UINT64_C(1220703125)  // 5^13
-#define NAS_SEED UINT64_C(314159265)         // of all kernels but EP
+#define NAS_SEED UINT64_C(314159265)         // for all kernels except EP
 
 // The modulus 2^46 divides 2^64, so wrapping 64-bit products are exact, where the specification splits
 // factors into halves.

@@ -19,7 +19,7 @@ namespace musubi::bench {
 inline constexpr std::size_t fault_block_bytes = 32 * 1024;
 struct FaultBlocks {
   std::size_t count;
-  const char* suffix;  // of the rows
+  const char* suffix;  // appended to the names of the rows
 };
 inline constexpr FaultBlocks fault_blocks[] = {{64, ""}, {2048, ", from memory"}};
 

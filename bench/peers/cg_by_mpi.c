@@ -6,7 +6,7 @@
 static int rows, first, own;
 static int *row_start, *column;
 static double* element;
-static double *x, *z, *p, *q, *r;  // of this band, except `p`
+static double *x, *z, *p, *q, *r;  // of this process's band, except `p`
 static int *counts, *firsts;       // of all bands
 
 static void make_matrix(const struct cg_problem* problem) {

@@ -19,7 +19,7 @@ struct header {
 };
 
 static char* inbox;     /* this process's heap */
-static long heap_bytes; /* of each */
+static long heap_bytes; /* size of each heap */
 static long first;      /* the first message that has not been taken; all messages before it have */
 
 static long room_of(size_t bytes) {

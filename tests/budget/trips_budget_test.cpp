@@ -138,7 +138,7 @@ TEST_P(Trips, ALockBringsOnlyWhatIsNewToItsTaker) {
 // The handover of a lock to a waiting rank: the trips from there to the end of the taker's lock().
 struct HandOver {
   std::uint64_t ns = 0;
-  std::uint64_t trips = 0;  // of the taker
+  std::uint64_t trips = 0;  // trips of the taker
 };
 Task<> take_and_look(Stage& stage, Node& node, LockId lock, HandOver* end) {
   co_await node.locks().lock(lock);

@@ -20,7 +20,7 @@ constexpr long arena_bytes = 16384, count_max = 512;
 // The parameters of a run.
 struct Call {
   char* base;
-  long count;  // of iterations, at most count_max
+  long count;  // number of iterations, at most count_max
   unsigned salt;
   int threads;
   int chunk;

@@ -25,10 +25,10 @@ constexpr std::uint64_t pause_ns = 100;
 
 struct Shape {
   std::uint32_t ranks = 2, threads = 2;
-  std::size_t slots = 1;  // of a thread: batches that it has in flight to each peer
+  std::size_t slots = 1;  // batches that a thread has in flight to each peer
   std::size_t stretch_bytes = 512;
   unsigned rounds = 10;    // batches of a slot
-  unsigned messages = 10;  // of a thread to each peer
+  unsigned messages = 10;  // messages of a thread to each peer
   Outbox::Limits limits;
   NetworkBehaviour network;
   unsigned seal = 0;  // 0: none; then sums, and each cipher

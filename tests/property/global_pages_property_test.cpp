@@ -49,7 +49,7 @@ struct Job {
   }
 
   SimulatedHeaps heaps;
-  std::vector<std::vector<int>> holders;  // of each rank's pages
+  std::vector<std::vector<int>> holders;  // holders of each rank's pages
   std::vector<std::vector<bool>> edges;
   std::deque<Extent> mapped;  // any rank may give these back
   unsigned taken = 0, refused = 0, wrong = 0;

@@ -18,7 +18,7 @@
 namespace musubi::fabric {
 
 struct NetworkBehaviour {
-  std::size_t room = 0;            // of a lane, bytes
+  std::size_t room = 0;            // capacity of a lane in bytes
   std::size_t part_max = 0;        // bytes that are moved before other threads may act
   unsigned short_sends = 0;        // percentage of sends that accept a part only
   unsigned stopped_per_mille = 0;  // at places where a thread may lose its processor

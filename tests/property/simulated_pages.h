@@ -23,7 +23,7 @@ struct PagesShape {
   std::size_t pages = 4;
   std::size_t slots = 4;
   std::uint64_t page_bytes = 32;
-  std::size_t frames = 8;  // of each rank
+  std::size_t frames = 8;  // frames of each rank
   bool by_processor = true;
   bool by_homes = false;  // the directory is accessed by the processors of the homes
 };

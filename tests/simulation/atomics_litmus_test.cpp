@@ -22,7 +22,7 @@ constexpr std::size_t hands_max = 8, block_bytes = 2 * hands_max * sizeof(std::u
 enum class Looks : std::uint8_t {
   by_loads,
   by_atomics,
-  mixed,  // of two threads of a rank one reads by loads, the other by operations that change the word
+  mixed,  // two threads of a rank: one reads by loads, the other by operations that change the word
 };
 
 struct Setup {
@@ -33,7 +33,7 @@ struct Setup {
   InjectedBug bug = InjectedBug::none;
   bool with_locks = false;   // a further thread on each node repeatedly takes a lock
   std::uint64_t times = 1;   // the number of worlds, in multiples
-  std::uint32_t stacks = 1;  // of each node
+  std::uint32_t stacks = 1;  // stacks of each node
 };
 
 struct Word {

@@ -44,9 +44,9 @@ typedef struct {
   omp_lock_t locks[counters_max];
   volatile long* by_lock[counters_max];
   long* by_atomic[counters_max];
-  volatile long* own[threads_max];     // of each thread
-  volatile long* cells_of[cells_max];  // of the thread whose turn it is; read by all after a barrier
-  unsigned char* visits;               // of the iterations of a loop
+  volatile long* own[threads_max];     // the words of each thread
+  volatile long* cells_of[cells_max];  // cells of the thread whose turn it is; all read them after a barrier
+  unsigned char* visits;               // visits of the iterations of a loop
   unsigned char* volatile letter;      // under lock 0: memory that the thread that finds it checks and frees
   long task_sum;
   Deeds deeds[threads_max];

@@ -27,7 +27,7 @@ struct Facts {
   std::string architecture;  // as uname has it
   std::string kernel;        // release
   std::string c_library;     // version of glibc
-  bool has_xsave = false;    // of the processor, allowed by the kernel
+  bool has_xsave = false;    // the processor has it, and the kernel allows it
   bool filtered = false;     // a seccomp filter is in force
 
   Attempt memory_file = 0;        // memfd_create, its size, a shared mapping
@@ -77,7 +77,7 @@ struct Job {
   std::uint32_t ranks = 2;
   std::uint32_t threads_per_rank = 1;
   std::uint64_t mapped_bytes = 0;  // address space that one rank reserves
-  std::uint64_t table_bytes = 0;   // of it, tables that count as the process's own data
+  std::uint64_t table_bytes = 0;   // of mapped_bytes, the tables that count as the process's own data
   std::uint64_t file_bytes = 0;    // longest memory file
   std::string vm_driver = "auto";  // the setting
   std::string of_openmp;           // the choice of `musubi run` for an OpenMP program here; empty: not asked

@@ -17,7 +17,7 @@ struct MeasuredPair {
   std::string by, from;               // hosts, as the user calls them
   std::uint64_t asleep_ns = 0;        // median round trip of 8 bytes while no thread of the target waits
   std::uint64_t awake_ns = 0;         // the same while one waits
-  std::uint64_t bits_per_second = 0;  // of large gets
+  std::uint64_t bits_per_second = 0;  // bandwidth of large gets
 };
 
 struct Measured {

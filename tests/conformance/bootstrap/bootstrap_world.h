@@ -9,7 +9,7 @@
 namespace musubi::bootstrap {
 
 struct Outcome {
-  int status = -1;      // of the job; -1: it has not ended
+  int status = -1;      // exit status of the job; -1: it has not ended
   std::string message;  // the text about its end; lines end with a newline
   std::string output;   // the ranks' output
   bool all_ended = false;

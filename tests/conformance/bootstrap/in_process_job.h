@@ -12,7 +12,7 @@ namespace musubi::bootstrap {
 
 struct InProcessOutcome {
   int status = 0;
-  std::string message;  // of a failure, without a newline
+  std::string message;  // text of a failure, without a newline
 };
 
 // Thrown by a rank's body to die.

@@ -9,7 +9,7 @@ enum { outsiders = 2, rounds = 40, times = 20, apart = 512, many = 100000 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static long counted, asked_to_end;
-static long own[outsiders + 1][apart];  // of each such thread: written without a lock
+static long own[outsiders + 1][apart];  // words of each such thread, written without a lock
 static long filled[many];               // enough that releases close blocks
 
 static long count_once(void) {

@@ -15,7 +15,7 @@ namespace musubi::test {
 class LaunchedJob {
  public:
   struct Options {
-    std::vector<std::string> arguments;         // of musubi, from `run` on
+    std::vector<std::string> arguments;         // arguments of musubi, from `run` on
     std::vector<std::string> before = {};       // another launcher, and its options, which starts musubi
     std::vector<std::string> environment = {};  // added
     bool keep_reading = true;                   // false: stdout is not read until read_on()

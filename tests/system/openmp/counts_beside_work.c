@@ -6,7 +6,7 @@
 enum { threads = 8, rounds = 60, times = 50, spread = 64 };
 
 struct tally {
-  volatile long own[threads];  // of each thread, written without a lock
+  volatile long own[threads];  // a word of each thread, written without a lock
   char apart[200];
   long by_lock, by_name;
 };

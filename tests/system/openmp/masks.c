@@ -13,7 +13,7 @@
 
 extern char** environ;
 
-static int processors;  // of the job on each of its hosts
+static int processors;  // processors of the job on each of its hosts
 
 static int in_mask_of(pid_t thread) {
   cpu_set_t mask;

@@ -119,7 +119,7 @@ TEST_F(Trace, OverHostsTheEventsOfAllAreOnTheLaunchersClock) {
   const ParsedTrace trace = this->trace();
   ASSERT_TRUE(trace.valid);
   EXPECT_EQ(trace.processes.size(), 4u);
-  constexpr std::int64_t error_ns = 200'000'000;  // of a loaded machine; hosts are 5000 s apart
+  constexpr std::int64_t error_ns = 200'000'000;  // error on a loaded machine; hosts are 5000 s apart
   std::vector<ParsedSpan> barriers[4];
   for (const auto& [thread, spans] : trace.spans) {
     for (const ParsedSpan& span : spans) {

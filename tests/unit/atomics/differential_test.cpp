@@ -116,7 +116,7 @@ class Bench {
   bool is_private_ = false;
   Machine before_{};
   Machine expected_{};
-  std::uint8_t* window_ = nullptr;  // of the memory that is initialised and compared
+  std::uint8_t* window_ = nullptr;  // window of the memory that is initialised and compared
   std::size_t window_size_ = 0;
   std::uint8_t memory_before_[2 * window_bytes];
   std::uint8_t memory_expected_[2 * window_bytes];

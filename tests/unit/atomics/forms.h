@@ -12,7 +12,7 @@ enum class FormSource { none, general_register, immediate, bit_register };
 struct Form {
   std::string name;
   std::vector<std::uint8_t> opcode;
-  unsigned bytes;  // of the operand
+  unsigned bytes;  // size of the operand
   FormSource source = FormSource::none;
   unsigned digit = 0;  // in the register field when it holds no register
   unsigned immediate_bytes = 0;

@@ -94,7 +94,7 @@ TEST_F(CommonLength, TheCodeOfThisProcessIsMostlyKnown) {
 }
 
 TEST_F(CommonLength, SoIsWhatBeginsAtAnyByteOfIt) {
-  constexpr std::size_t bytes_max = 400'000;  // of each object
+  constexpr std::size_t bytes_max = 400'000;  // read of each object
   for (const Code& code : code_of_process()) {
     for (std::size_t at = 0; at < std::min(code.bytes, bytes_max) && !HasFailure(); ++at) {
       compare(code.begin + at, code.bytes - at);

@@ -9,7 +9,7 @@ struct Machine {
   std::uint64_t general[16];  // rax rcx rdx rbx rsp rbp rsi rdi r8 ... r15
   std::uint64_t flags;
   std::uint64_t code;
-  std::uint64_t own_stack;  // of the caller, while the code runs
+  std::uint64_t own_stack;  // stack of the caller, while the code runs
   std::uint32_t vector_mask_low, vector_mask_high;
   alignas(64) std::uint8_t vector[4096];  // XSAVE area, standard format
 };

@@ -13,7 +13,7 @@ class StandInRuntime final : public runtime::Runtime,
                              private runtime::Messages,
                              private runtime::Synchronization {
  public:
-  std::size_t size = 48;           // of every allocation of other ranks
+  std::size_t size = 48;           // size of every allocation of other ranks
   bool all_is_one = false;         // memory of all ranks
   std::vector<std::string> notes;  // "release", "acquire", "free 2 1000"
 

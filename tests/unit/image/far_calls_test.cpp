@@ -102,7 +102,7 @@ class FarCallsTest : public testing::Test {
 
 TEST_F(FarCallsTest, MovesWhatNoMessageHoldsInPieces) {
   EXPECT_EQ(write(data.data(), data.size()), 10'000);
-  EXPECT_EQ(runtime.calls, 6);  // of 1,808 bytes
+  EXPECT_EQ(runtime.calls, 6);  // calls of 1,808 bytes
   EXPECT_LT(runtime.sent_bytes, 10'000u + 6 * 128);
   EXPECT_EQ(read(found.data(), found.size(), 0, true), 10'000);
   EXPECT_EQ(found, data);

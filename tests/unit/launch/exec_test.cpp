@@ -59,7 +59,7 @@ TEST(Door, SaysWhatWasPutInAndFits) {
 }
 
 TEST(Door, AnythingElseIsRefused) {
-  const std::string address(2 * sizeof(os::SocketAddress), '0');  // of no family
+  const std::string address(2 * sizeof(os::SocketAddress), '0');  // an address of no family
   for (const std::string& text :
        {std::string(), std::string("0,1"), std::string("x,1,ff"), std::string("0,70000,ff"),
         std::string("0,1,f"), std::string("0,1,fg"), std::string("0,1,ff,00"), "0,1,ff," + address}) {

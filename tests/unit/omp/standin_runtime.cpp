@@ -18,7 +18,7 @@
 namespace musubi::testing {
 namespace {
 
-SharedWorld* world = nullptr;  // of the job that this process belongs to
+SharedWorld* world = nullptr;  // world of the job that this process belongs to
 
 // The shared memory of the stand-in is all that its tests share: it need not be laid out, copied or opened.
 class StandInMemory final : public runtime::Memory {
