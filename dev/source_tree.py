@@ -36,7 +36,7 @@ def files(root, suffixes, *folders):
     return found
 
 
-LAYERED = ("src", "simulator")  # the folders whose folders are layers (layers.txt)
+LAYERED = ("src", "simulator")  # their subfolders are layers (layers.txt)
 
 
 def as_included(path):

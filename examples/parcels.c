@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   if (musubi_init(&argc, &argv) != MUSUBI_OK) return EXIT_FAILURE;
   const int self = musubi_rank(), next = (self + 1) % musubi_size();
   require(ginit(heap_bytes) == 0);
-  require(sgbrk(self, sizeof(long)) == newest); /* the first memory of all; the heap is full of zeros */
+  require(sgbrk(self, sizeof(long)) == newest); /* the first allocation; the heap is zeroed */
   musubi_barrier();
 
   for (int i = 0; i < parcels; ++i) send(next, i);

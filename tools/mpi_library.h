@@ -9,7 +9,7 @@
 
 namespace musubi::tools {
 
-// Whether the ranks are to talk by MPI.
+// Whether the ranks communicate by MPI.
 bool talks_by_mpi(const config::Settings& settings);
 
 // The file of the adapter: by the setting, or else for the launcher that has started this process. Errors:

@@ -51,7 +51,7 @@ void adi_guess(int x, int y, int z, adi_variables guess);
 
 // adi_right_side.c: the flow of a point from its variables; for the inner points of a row of equal y and z,
 // or of a plane of equal z, the right side of the equations, from the solution, the flow and the forcing,
-// without the step of time.
+// without the time step.
 void adi_compute_flow(size_t point);
 void adi_right_side_of_row(int y, int z);
 void adi_right_side(int z);

@@ -136,7 +136,7 @@ static void add_to_checksum(int z, double* real, double* imaginary) {
   }
 }
 
-// The solution after a step of time, and its checksum, by the whole team.
+// The solution after a time step, and its checksum, by the whole team.
 static void transform_back(int step) {
   const size_t plane = (size_t)width * (size_t)height;
 #pragma omp single

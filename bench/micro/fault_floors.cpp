@@ -26,7 +26,7 @@ struct Stage {
   int opened = PROT_NONE;
 };
 
-// A signal handler receives no argument of ours, hence a global; set only while faults are measured.
+// A signal handler receives no user argument, hence a global; set only while faults are measured.
 Stage stage;
 
 void require(bool condition, const char* what) {
@@ -38,7 +38,7 @@ void require(bool condition, const char* what) {
 void on_fault(int, siginfo_t* info, void*) {
   const auto offset = static_cast<std::size_t>(static_cast<char*>(info->si_addr) - stage.user);
   if (offset >= stage.region_bytes) {
-    signal(SIGSEGV, SIG_DFL);  // a fault that is not ours: let it happen again and kill
+    signal(SIGSEGV, SIG_DFL);  // a foreign fault: it happens again and kills the process
     return;
   }
   const std::size_t start = offset / block_bytes * block_bytes;

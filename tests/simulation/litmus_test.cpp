@@ -218,7 +218,7 @@ TEST(Litmus, ASignatureThatOverflowsStillCoversEverything) {
   }
 }
 
-// ---- a home that wanders, and a reader with an old link ----
+// ---- a home that moves, and a reader with an old link ----
 
 Task<> increment_in_turn(Stage& stage, Node& node, std::uint32_t self, std::uint32_t* turn) {
   while (*turn != self) co_await idle(stage, 2000);

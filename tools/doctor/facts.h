@@ -44,7 +44,7 @@ struct Facts {
   Limit address_space_bytes, data_bytes, file_bytes, locked_bytes, open_files, processes;  // RLIMIT_*
 
   os::FaultFileOffer fault_file;     // userfaultfd
-  std::string fault_file_error;      // why the driver uffd cannot run; empty: it can
+  std::string fault_file_error;      // the reason why the driver uffd cannot run; empty: it can
   bool unprivileged_faults = false;  // vm.unprivileged_userfaultfd
 
   std::uint32_t cores = 0;       // physical, with a processor that this process may use

@@ -70,7 +70,7 @@ class MixedBatch {
   }
 
  private:
-  // Whole words, for they must be aligned.
+  // Whole words, since they must be aligned.
   using Bytes = std::vector<std::uint64_t>;
   struct Order {
     Bytes local, expected;

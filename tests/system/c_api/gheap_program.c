@@ -82,7 +82,7 @@ static void published(void) {
   }
 }
 
-/* A heap that is refused leaves its process without memory, and the job in order. */
+/* A process whose heap is refused has no heap memory, and the job goes on. */
 static void refused_heap(void) {
   long low = -1, high = -1;
   if (rank == 0) {

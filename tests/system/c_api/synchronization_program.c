@@ -252,7 +252,7 @@ static void centuries(void) {
   for (int seen = 0; !seen;) {
     CHECK(musubi_lock(mine) == MUSUBI_OK);
     seen = is_waiting;
-    usleep(100000); /* for the thread that ends waits to begin */
+    usleep(100000); /* until the thread that ends waits has begun */
     if (seen) CHECK(musubi_cond_signal(mine) == MUSUBI_OK);
     CHECK(musubi_unlock(mine) == MUSUBI_OK);
   }

@@ -90,7 +90,7 @@ static void check_handlers(void) {
   }
 }
 
-// A handler that serves for one signal, and installs itself again.
+// A one-shot handler, which installs itself again.
 static void check_once(void) {
   CHECK(sysv_signal(SIGUSR1, count_and_install_again) != SIG_ERR);
 #pragma omp parallel

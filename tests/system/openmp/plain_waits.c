@@ -72,7 +72,7 @@ static void meet_by_flags(int* flags, int in_order, int first, int way, enum ins
   }
 }
 
-// All ways, at one place: the rows go on counting.
+// All ways with the same flags: the rows continue their count.
 static int meet_at(int* flags, int in_order, int first) {
   for (int way = 0; way < ways; ++way) {
     for (int inside = nothing; inside < insides; ++inside) {

@@ -34,7 +34,7 @@ static int primes(void) {
   return count;
 }
 
-// By units of two bytes one of the words is joined, in any order of the merges.
+// With units of two bytes one of the words becomes a mixture, in any order of the merges.
 static void store_halves(void) {
   int seen = 0;
 #pragma omp parallel reduction(+ : seen)

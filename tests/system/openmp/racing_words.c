@@ -11,7 +11,7 @@ static int static_ints[count];
 static double static_doubles[count];
 static int single;
 
-// A value per thread, each of other bytes.
+// A value per thread: each sets another byte.
 static uint64_t value_of(int thread, unsigned bytes) {
   return (uint64_t)1 << 8 * (unsigned)(thread % (int)bytes);
 }

@@ -18,7 +18,7 @@ LaunchedJob::Options stalls(const Size& size, const std::string& way, const std:
 
 const std::string heading = "musubi: nothing has moved for";
 
-// The one report of a job that then is ended.
+// The only report of a job, which is then ended.
 std::string report_of(const Size& size, const std::string& way) {
   LaunchedJob job(stalls(size, way));
   EXPECT_TRUE(eventually([&] { return contains(job.error(), heading); })) << way << ": " << job.error();

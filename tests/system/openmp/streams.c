@@ -14,7 +14,7 @@ static time_t global_time;
 static struct tm global_calendar;
 static int global_pipe[2];
 
-// Another thread's writes took the pages away: the calls below find them closed.
+// Another thread's writes invalidated the pages: the calls below find them closed.
 static void dirty_elsewhere(char* bytes, size_t count) {
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < count; i += 64) bytes[i] = (char)omp_get_thread_num();

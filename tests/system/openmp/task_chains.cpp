@@ -56,7 +56,7 @@ void pass_on_aligned(const Aligned& before, long& sum) {
   }
 }
 
-// Each task makes two, one of them a leaf; every other one is undeferred.
+// Each task makes two, one of them a leaf; every second one is undeferred.
 void branch(int left, long& sum) {
 #pragma omp atomic
   ++sum;

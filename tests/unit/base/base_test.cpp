@@ -138,9 +138,8 @@ TEST(Random, RepeatsFromItsSeed) {
 }
 
 TEST(Random, MatchesTheReferenceImplementation) {
-  // The second word of splitmix64 from seed 0 (published test vector); xoshiro256** returns rotl(s1 * 5, 7)
-  // * 9.
-  // * 9.
+  // The second word of splitmix64 from seed 0 (published test vector); xoshiro256** returns
+  // rotl(s1 * 5, 7) * 9.
   const std::uint64_t second_word = 0x6e789e6aa1b965f4u;
   const std::uint64_t product = second_word * 5;
   EXPECT_EQ(Random(0).next(), (product << 7 | product >> 57) * 9);

@@ -35,7 +35,7 @@ class MappedMemoryTest : public testing::Test {
   std::uintptr_t map(std::size_t bytes, std::size_t alignment = page) {
     return reinterpret_cast<std::uintptr_t>(memory.map(bytes, alignment));
   }
-  // Whether the heap has a mapping's memory again: so many more fit.
+  // The number of further mappings that fit, which tells whether the heap has a mapping's memory again.
   int mappings_that_fit() {
     std::vector<void*> taken;
     while (void* const more = process_heap.allocate_aligned(page, mapping_bytes, nullptr))
