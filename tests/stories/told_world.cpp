@@ -109,7 +109,7 @@ Task<> add_one(sim::Node& node, BlockId block, Add& add) {
 ToldWorld::ToldWorld(const std::map<std::string, std::uint64_t>& options)
     : blocks_(option(options, "blocks", 1)), stage_(configuration_of(options), blocks_) {}
 
-// "r0.a: writable", and what else the policy has to say of the copy.
+// "r0.a: writable", and the policy's additional state of the copy.
 std::string ToldWorld::sight_of(std::uint32_t rank, BlockId block) {
   sim::Node& node = stage_.node(rank);
   const coherence::Entry& entry = node.entry(block);
@@ -118,8 +118,8 @@ std::string ToldWorld::sight_of(std::uint32_t rank, BlockId block) {
          (node.migrating() != nullptr ? migrating_sight(node, block) : fixed_sight(node, block));
 }
 
-// ", version 1, until 11": which version the copy is until when. At the home ", home of version 1, leased
-// until 11".
+// ", version 1, until 11": the copy's version and the end of its lease. At the home ", home of version 1,
+// leased until 11".
 std::string ToldWorld::fixed_sight(sim::Node& node, BlockId block) {
   const coherence::Entry& entry = node.entry(block);
   const coherence::BlockWords& words = node.words(block);
@@ -134,8 +134,8 @@ std::string ToldWorld::fixed_sight(sim::Node& node, BlockId block) {
   return text.str();
 }
 
-// " 1..11, home, public 1": from when to when the version may be held, where the home is from here, and which
-// version the public copy is.
+// " 1..11, home, public 1": the interval in which the version may be held, the home as this rank knows it,
+// and the version of the public copy.
 std::string ToldWorld::migrating_sight(sim::Node& node, BlockId block) {
   const coherence::Entry& entry = node.entry(block);
   const coherence::BlockWords& words = node.words(block);
@@ -188,7 +188,7 @@ void ToldWorld::perform(std::uint32_t rank, const std::vector<std::string>& word
       throw std::runtime_error(verb + " needs a block");
     return static_cast<std::uint64_t>(words[2][0] - 'a');
   };
-  const std::size_t word = rank;  // of the block: each rank its own, so that all may write
+  const std::size_t word = rank;  // each rank has a word of its own in the block, so that all ranks may write
   if (verb == "reads") {
     sim::do_now(stage_, node, read_one(node, block(), number_at(3, "a word"), number_at(4, "a value")));
   } else if (verb == "writes") {

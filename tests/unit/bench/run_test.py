@@ -94,7 +94,8 @@ class Run(unittest.TestCase):
         self.assertRegex(text, r"NAS IS, class A \| \S+bench/is does not exist")
 
     def test_termination_leaves_nothing_behind(self):
-        # The program waits for a fifo that nobody opens; who holds its output open has not ended.
+        # The program waits for a fifo that is never opened; while a process holds its output open, it has not
+        # ended.
         self.program("bin/musubi", "")
         os.mkfifo(self.build / "never")
         self.program("bench/daxpy", "")

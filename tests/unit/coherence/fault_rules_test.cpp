@@ -1,4 +1,4 @@
-// The rules of faults, and of looks at the home, as tables.
+// The rules of faults, and of lookups at the home, as tables.
 #include <gtest/gtest.h>
 
 #include "coherence/rules/faults.h"

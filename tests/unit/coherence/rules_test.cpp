@@ -53,7 +53,7 @@ TEST(HomeWords, GrantLeasesThatLastLongEnough) {
   EXPECT_EQ(leased.time(), at(9));
   EXPECT_TRUE(grants_lease(leased, at(9)));
   EXPECT_FALSE(grants_lease(leased, at(10)));
-  EXPECT_FALSE(grants_lease(HomeWord::unread_since(at(9)), at(3))) << "nobody has asked";
+  EXPECT_FALSE(grants_lease(HomeWord::unread_since(at(9)), at(3))) << "no rank has asked";
   EXPECT_EQ(HomeWord{leased.raw() + HomeWord::one_tick}.time(), at(10)) << "a release elsewhere";
 }
 
@@ -63,7 +63,7 @@ TEST(HomeWords, AreDatedAnewByTheHomeIfSomebodyMayReadTheVersion) {
   ASSERT_TRUE(next);
   EXPECT_EQ(next->time(), at(10));
   EXPECT_FALSE(next->is_leased());
-  EXPECT_FALSE(word_of_release_at_home(*next, parameters)) << "nobody has read it since";
+  EXPECT_FALSE(word_of_release_at_home(*next, parameters)) << "no rank has read it since";
 }
 
 TEST(HomeWords, AreAskedForFromTheLaterTime) {
@@ -100,7 +100,7 @@ TEST(Leases, AreAskedForFromTheLaterTimeAndTheFirstTimeForTheShortest) {
 }
 
 TEST(Leases, OfReadersThatComeAgainGrowWithTheLifeOfTheVersionUpToABound) {
-  EXPECT_EQ(wanted_lease(Asked::again, at(5), at(5), 10), at(15)) << "a lease ends behind its version";
+  EXPECT_EQ(wanted_lease(Asked::again, at(5), at(5), 10), at(15)) << "a lease ends after its version";
   EXPECT_EQ(wanted_lease(Asked::again, at(5), at(8), 10), at(8)) << "a young version: as long as it must";
   EXPECT_EQ(wanted_lease(Asked::again, at(5), at(45), 10), at(60));
   EXPECT_EQ(wanted_lease(Asked::again, at(5), at(1'000'000), 2), at(1'000'000 + 2 * shortest_leases_max));
@@ -185,7 +185,7 @@ TEST(Naming, UnderTheLock) {
 TEST(Notices, TheNewestIsKept) {
   Entry e = holding(5, 15);
   hear(e, {BlockId{0}, at(4), at(14), Rank{1}});
-  EXPECT_EQ(e.hint_write_ts, at(0)) << "older than what is here";
+  EXPECT_EQ(e.hint_write_ts, at(0)) << "older than the copy here";
   hear(e, {BlockId{0}, at(16), at(26), Rank{1}});
   hear(e, {BlockId{0}, at(7), at(17), Rank{2}});
   EXPECT_EQ(e.hint_write_ts, at(16));
@@ -216,7 +216,7 @@ TEST(Evictions, TryACopyBeforeItGoes) {
   e.write_ts = LogicalTime{3};
   e.state = State::readable_clean;
   EXPECT_EQ(rules::fate_of(e, false), Fate::is_tried);
-  EXPECT_EQ(rules::fate_of(e, true), Fate::stays);  // it was touched meanwhile
+  EXPECT_EQ(rules::fate_of(e, true), Fate::stays);  // it has been touched since
   e.state = State::invalid_clean;
   EXPECT_EQ(rules::fate_of(e, true), Fate::goes);
   EXPECT_EQ(rules::fate_of(e, false), Fate::goes);
@@ -226,14 +226,14 @@ TEST(Evictions, TryACopyBeforeItGoes) {
   }
   e.state = State::invalid_clean;
   e.write_ts = LogicalTime{};
-  e.has_copy = true;  // readers of zeros find them there
+  e.has_copy = true;  // readers find zeros there
   EXPECT_EQ(rules::fate_of(e, true), Fate::stays);
 }
 
 TEST(Evictions, KnowThatNobodyTakesTheBytes) {
   Entry e{};
   e.write_ts = LogicalTime{5};
-  EXPECT_TRUE(rules::is_taken_for_sure(e, LogicalTime{}));  // never was home
+  EXPECT_TRUE(rules::is_taken_for_sure(e, LogicalTime{}));  // was never the home
   EXPECT_FALSE(rules::is_taken_for_sure(e, LogicalTime{5}));
   e.hint_write_ts = LogicalTime{6};
   EXPECT_TRUE(rules::is_taken_for_sure(e, LogicalTime{5}));
@@ -257,7 +257,7 @@ TEST(Publication, OfLiveBlocksAtARelease) {
   EXPECT_EQ(live_release_of(version(5, 5), true, true, true), passes);
   EXPECT_EQ(live_release_of(version(5, 15), true, true, true), names_live);
   EXPECT_EQ(live_release_of(version(5, 15), false, true, true), publishes)
-      << "a thread could write meanwhile";
+      << "a thread could write at the same time";
   EXPECT_EQ(live_release_of(version(5, 15), true, true, false), publishes);
   EXPECT_EQ(live_release_of(version(5, 5), true, false, true), publishes);
 }
@@ -282,7 +282,7 @@ TEST(Publication, CopiesGoThatNobodyNeeds) {
   e.state = State::writable;
   EXPECT_FALSE(copy_is_needless(e, home, true));
   home.public_ts = 0;
-  EXPECT_FALSE(copy_is_needless(e, home, true)) << "somebody may still give one";
+  EXPECT_FALSE(copy_is_needless(e, home, true)) << "a rank may still give one";
   e.gave_up_copy = true;
   EXPECT_TRUE(copy_is_needless(e, home, false)) << "it is memory only";
   EXPECT_FALSE(copy_is_needless(holding(0, 0), BlockWords{}, true)) << "readers expect zeros";
