@@ -55,9 +55,9 @@ Task<bool> HomeAtomics::modify(Block& b, Modification& modification) {
 // While order is kept, blocks with bytes of each rank's own do not come to rest at their homes: they move.
 bool HomeAtomics::may_be_modified(const Block& b, const Modification& modification) const {
   const Entry& e = b.entry;
-  const bool must_stay_hidden = ground_.keeps_order() && e.pinned && !ground_.quiescence;
+  const bool must_stay_hidden = e.copy.pinned && ground_.hides_updates();
   const bool never_rests = ground_.keeps_order() && ground_.store.has_private_parts(b);
-  return modification.bytes <= bytes_max && !e.held_back && !e.bytes_lost && !must_stay_hidden &&
+  return modification.bytes <= bytes_max && !e.copy.held_back && !e.copy.bytes_lost && !must_stay_hidden &&
          !never_rests && !ground_.store.is_private(b.extent.offset + modification.offset, modification.bytes);
 }
 
@@ -75,8 +75,8 @@ Task<HomeAtomics::Outcome> HomeAtomics::modify_here(Block& b, Modification& modi
 // Under the lock.
 bool HomeAtomics::may_modify_here(const Block& b) const {
   const std::uint64_t write_ts = ground_.shared(b.words.write_ts).load();
-  const std::uint64_t public_ts = ground_.shared(b.words.public_ts).load();
-  return write_ts != 0 && (public_ts == write_ts || public_ts == 0);
+  const LogicalTime public_ts = ground_.public_ts(b);
+  return write_ts != 0 && (public_ts == LogicalTime{write_ts} || public_ts == LogicalTime{});
 }
 
 // Under the lock.
@@ -90,7 +90,7 @@ void HomeAtomics::change_here(Block& b, Modification& modification) {
   modification.apply(b.own);
   if (std::memcmp(before.data(), word, bytes) == 0) return;
   ground_.others_may_act();
-  if (ground_.shared(b.words.public_ts).load() != 0) std::memcpy(b.published + at, word, bytes);
+  if (ground_.has_public_copy(b)) std::memcpy(b.published + at, word, bytes);
   ground_.others_may_act();
   name_here(b, modification);
 }
@@ -102,8 +102,7 @@ void HomeAtomics::name_here(Block& b, const Modification& modification) {
                   LogicalTime{ground_.shared(words.read_ts).load()}};
   const Version found = version;
   const bool notes_lines = lines_.are_worth_noting(b, found);
-  const PublicCopy copy =
-      ground_.shared(words.public_ts).load() != 0 ? PublicCopy::holds_it : PublicCopy::none;
+  const PublicCopy copy = ground_.has_public_copy(b) ? PublicCopy::holds_it : PublicCopy::none;
   const bool is_unread = rules::is_unread(version) || ground_.injected(InjectedBug::atomic_after_lease);
   if (!is_unread) {
     version = {version.read_ts + 1, version.read_ts + 1};
@@ -111,10 +110,10 @@ void HomeAtomics::name_here(Block& b, const Modification& modification) {
   }
   if (!is_unread || rules::name_of_version(version.write_ts) != b.entry.named) {
     versions_.tell_of(b, version, ground_.self(), copy);
-    b.entry.visited = false;
+    b.entry.published.visited = false;
   }
-  b.entry.write_ts = version.write_ts;
-  b.entry.read_ts = version.read_ts;
+  b.entry.held.write_ts = version.write_ts;
+  b.entry.held.read_ts = version.read_ts;
   if (notes_lines) {
     LineMask lines;
     const std::size_t at = modification.offset;
@@ -174,7 +173,8 @@ void HomeAtomics::take_result(Block& b, Rank home, const OperationResult& result
   std::memcpy(&old, result.old, sizeof old);
   modification.found(old);
   if (result.changed == 0) return;
-  if (e.write_ts != LogicalTime{}) change_own(b, modification, musubi::apply(*modification.operation, old));
+  if (e.held.write_ts != LogicalTime{})
+    change_own(b, modification, musubi::apply(*modification.operation, old));
   if (result.is_named != 0 || rules::name_of_version(result.version.write_ts) != e.named)
     versions_.tell_of(b, result.version, home, result.is_live != 0 ? PublicCopy::none : PublicCopy::holds_it);
 }
@@ -187,7 +187,7 @@ void HomeAtomics::change_own(Block& b, const Modification& modification, AtomicV
     if (rules::is_valid(e) && !ground_.may_change_in_place(e)) leases_.end_copy(b);
     arrivals_.note_arrival(b);
   }
-  const bool has_twin = rules::is_dirty(e) || e.published_equals;
+  const bool has_twin = rules::is_dirty(e) || e.published.equals;
   std::memcpy(b.own + modification.offset, &next, modification.bytes);
   if (has_twin && !ground_.injected(InjectedBug::atomic_leaves_twin))
     std::memcpy(b.published + modification.offset, &next, modification.bytes);

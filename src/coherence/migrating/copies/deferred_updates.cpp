@@ -19,14 +19,14 @@ bool DeferredUpdates::begin(Block& b) {
   if (held == nullptr) return false;
   held->base.emplace(store_.scratch());
   std::memcpy(held->base->data(), b.published, b.extent.bytes);
-  b.entry.held_back = true;
+  b.entry.copy.held_back = true;
   visits_.note_held_back(true);
   return true;
 }
 
 bool DeferredUpdates::hold(Block& b, const std::byte* remote, Rank giver) {
-  MUSUBI_CHECK(b.entry.pinned);
-  if (!b.entry.held_back && !begin(b)) return false;
+  MUSUBI_CHECK(b.entry.copy.pinned);
+  if (!b.entry.copy.held_back && !begin(b)) return false;
   store_.for_each_part(
       b, [&](std::size_t at, std::size_t bytes) { std::memcpy(b.published + at, remote + at, bytes); });
   blocks_.of(b.id).giver = giver;
@@ -71,7 +71,7 @@ void DeferredUpdates::show(Block& b) {
 
 void DeferredUpdates::let_go(Block& b) {
   blocks_.remove(blocks_.of(b.id));
-  b.entry.held_back = false;
+  b.entry.copy.held_back = false;
   b.entry.came_in = 0;
   visits_.note_held_back(false);
 }
@@ -115,7 +115,7 @@ Task<> DeferredUpdates::show_if(IsDueToShow is_due) {
       if (id.value == HeldBack::nothing) continue;
       auto pass = co_await store_.gate(id).enter();
       Block b = store_.block(id);
-      if (!b.entry.held_back) continue;
+      if (!b.entry.copy.held_back) continue;
       if (!is_due(b.entry.came_in)) {
         some_wait = true;
       } else if (are_flags) {

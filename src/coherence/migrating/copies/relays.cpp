@@ -69,7 +69,7 @@ Task<fabric::Verdict> Relays::ask(Block& b, const CopyRequest& request, Rank ran
   *result = answer.result;
   const fabric::Verdict verdict = answer.end.verdict;
   if (verdict != copies::here && verdict != copies::in_lines) co_return verdict;
-  if (verdict == copies::here && target == b.own) b.entry.bytes_lost = true;
+  if (verdict == copies::here && target == b.own) b.entry.copy.bytes_lost = true;
   if (ground_.is_given_back(answer.result.version, version_after)) co_return copies::not_here;
   if (verdict == copies::in_lines) {
     lines_.lay(b, target, answer.lines, answer.came());
@@ -95,7 +95,7 @@ void Relays::remember(BlockId id, Rank rank, Rank writer) {
 
 bool Relays::has_readers(const Block& b, LogicalTime coming) const {
   if (!are_used() || coming == LogicalTime{}) return false;
-  return RelayBoard(record(b.id)).has_readers(b.id, b.entry.write_ts, coming);
+  return RelayBoard(record(b.id)).has_readers(b.id, b.entry.held.write_ts, coming);
 }
 
 RelayRecord& Relays::record(BlockId id) const {

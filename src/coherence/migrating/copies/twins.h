@@ -27,10 +27,10 @@ class Twins {
   // The public copy is written.
   void note_copy(const Block& b) {
     Entry& e = b.entry;
-    e.copy_used = true;
-    e.copy_given_back = false;
-    if (e.has_copy || e.pinned || ground_.store.memory().pages == nullptr) return;
-    e.has_copy = true;
+    e.habits.copy_written = true;
+    e.published.memory_gone = false;
+    if (e.queues.copies || e.copy.pinned || ground_.store.memory().pages == nullptr) return;
+    e.queues.copies = true;
     copies_.add(b.id);
   }
   // The public copies that are kept here.

@@ -43,7 +43,7 @@ class Versions {
   // Whether a release makes a version even if it finds no difference: a rank that took the live bytes of this
   // one may have published what is not released yet.
   bool must_name_anew(const Entry& e) const {
-    return e.gave_up_copy && !ground_.injected(InjectedBug::taken_change_kept_quiet);
+    return e.published.given_up && !ground_.injected(InjectedBug::taken_change_kept_quiet);
   }
 
  private:

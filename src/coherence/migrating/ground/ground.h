@@ -43,6 +43,7 @@ struct Ground {
   Block block(BlockId id) const {
     Block b = store.block(id);
     learn_of_visitors(b);
+    parameters.hooks.spoil(b.entry.habits);
     return b;
   }
   // A word that other ranks, or other threads of this one, may look at or change meanwhile.
@@ -50,11 +51,15 @@ struct Ground {
   remote_lock::OwnerWord own_word(const Block& b) const {
     return remote_lock::OwnerWord{shared(b.words.owner).load()}.resolved(self(), b.initial_home);
   }
+  // The version that the public copy here is of; none: there is no public copy here.
+  LogicalTime public_ts(const Block& b) const { return LogicalTime{shared(b.words.public_ts).load()}; }
+  bool has_public_copy(const Block& b) const { return public_ts(b) != LogicalTime{}; }
   // Whether this rank is the block's home; a visitor may have its lock.
   bool is_home(const Block& b) const { return own_word(b).tag() != remote_lock::Ownership::link; }
   // Of a block whose home is elsewhere: where it was last seen.
   Rank believed_home(const Block& b) const {
-    return b.entry.home_known && b.entry.home_guess != self() ? b.entry.home_guess : own_word(b).target();
+    return b.entry.known.home_known && b.entry.known.home() != self() ? b.entry.known.home()
+                                                                      : own_word(b).target();
   }
   // Where to look for the home next: `asked` is not it, and says that `linked` is. That was link number
   // `links`. The first may be right; more lead over all homes of the past. The initial home knows which rank
@@ -75,10 +80,10 @@ struct Ground {
   // ones must not replace them: the rank that comes next in the lock's queue takes the public copy.
   void learn_of_visitors(Block& b) const {
     const LogicalTime named{shared(b.words.write_ts).load()};
-    if (named <= b.entry.write_ts || injected(InjectedBug::visitor_not_heard)) return;
-    b.entry.write_ts = named;
-    b.entry.read_ts = named;  // the word may be one that a reader raises in vain: only the lock tells
-    b.entry.visited = true;
+    if (named <= b.entry.held.write_ts || injected(InjectedBug::visitor_not_heard)) return;
+    b.entry.held.write_ts = named;
+    b.entry.held.read_ts = named;  // the word may be one that a reader raises in vain: only the lock tells
+    b.entry.published.visited = true;
   }
   // Somebody has operated atomically on these words of the block: for its words at some rank.
   void learn_atomic_words(BlockWords& words, std::uint64_t atomic_words) const {
@@ -89,23 +94,22 @@ struct Ground {
   // nobody else changes a link of ours.
   void note_home(Block& b, Rank home) const {
     MUSUBI_CHECK(home != self());
-    b.entry.home_guess = home;
-    b.entry.home_known = true;
+    b.entry.known.set_home(home);
     if (own_word(b).tag() == remote_lock::Ownership::link)
       shared(b.words.owner).store(remote_lock::OwnerWord::link_to(home).raw);
   }
   // A release looks at the block. Under its gate.
   void list(BlockId id, Entry& e) {
-    if (e.listed) return;
-    e.listed = true;
+    if (e.queues.releases) return;
+    e.queues.releases = true;
     dirty.add(id);
   }
   // Releases do not look at the block until it is woken: by a visitor's mark, or before its home makes a
   // version that others can read. Under its gate and lock, before its version is raised; not listed.
   void let_sleep(Block& b) {
-    b.entry.listed = true;
-    if (!b.entry.among_sleepers) {
-      b.entry.among_sleepers = true;
+    b.entry.queues.releases = true;
+    if (!b.entry.queues.sleepers) {
+      b.entry.queues.sleepers = true;
       sleepers.add(b.id);
     }
     shared(b.words.stillness).fetch_or(BlockWords::asleep);
@@ -120,7 +124,7 @@ struct Ground {
   // At its home: the block is closed here, with nothing unreleased. Other ranks may operate on it from now
   // on. Under its gate and lock.
   void let_rest(Block& b) {
-    b.entry.rested = true;
+    b.entry.copy.rested = true;
     shared(b.words.stillness).fetch_or(BlockWords::at_rest);
   }
   // A thread here may open the block from now on. Under its gate and lock.
@@ -131,15 +135,21 @@ struct Ground {
   }
   // The block's bytes take memory here. Under its gate.
   void note_resident(const Block& b) {
-    if (b.entry.was_evicted) {
-      b.entry.was_evicted = false;
+    if (b.entry.habits.was_evicted) {
+      b.entry.habits.was_evicted = false;
       count(Counter::refetched_bytes, b.extent.bytes);
     }
-    if (!b.entry.pinned) residents.add(b.id, b.entry, b.extent.bytes, Residence::fresh);
+    if (!b.entry.copy.pinned) residents.add(b.id, b.entry, b.extent.bytes, Residence::fresh);
   }
 
   // Bytes that come from other ranks stay closed until they have been acquired.
   bool keeps_order() const { return visits.keeps_order() && !alone.load(); }
+  // The same, as a fault of a thread that keeps order sees it.
+  bool keeps_order_now() const { return visits.keeps_order_for(VisitBoard::Order::now) && !alone.load(); }
+  // The quiescent state: no thread of this rank runs program code, so open pages may change.
+  bool is_quiescent() const { return static_cast<bool>(quiescence); }
+  // Order is kept beside running threads: they see no update before an acquire in order has covered it.
+  bool hides_updates() const { return keeps_order() && !is_quiescent(); }
   // Whether the rank is alone still, after all that the calling thread has written: that goes out with the
   // release that ends this.
   bool has_no_one_to_tell() const {
@@ -150,7 +160,7 @@ struct Ground {
   bool may_be_unpublished(const Entry& e) const {
     return rules::may_be_unpublished(e, keeps_order(), parameters);
   }
-  bool may_change_in_place(const Entry& e) const { return e.pinned || quiescence || !keeps_order(); }
+  bool may_change_in_place(const Entry& e) const { return e.copy.pinned || !hides_updates(); }
   bool may_differ_from_twin(const Entry& e) const {
     return rules::may_differ_from_twin(e, quiescence.number());
   }

@@ -30,9 +30,9 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
   if (step == rules::FaultStep::looks_waits) co_await look_while_held(b, touch.address);
   if (step == rules::FaultStep::waits || step == rules::FaultStep::looks_waits) co_return FaultOutcome::held;
   const bool was_valid = step == rules::FaultStep::opens;
-  e.wanted = e.wanted || e.was_invalidated;
-  e.fetches_ahead = 0;
-  e.was_invalidated = false;
+  e.habits.wanted = e.habits.wanted || e.habits.was_invalidated;
+  e.habits.fetches_ahead = 0;
+  e.habits.was_invalidated = false;
   if (!was_valid && !arrivals_.holds_what_came(b)) {
     if (wanted == vm::Access::write) {
       co_await fetches_.fetch_for_writing(b);
@@ -40,10 +40,9 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
       co_await fetches_.fetch(b);
     }
   }
-  MUSUBI_CHECK(!e.bytes_lost);
+  MUSUBI_CHECK(!e.copy.bytes_lost);
   arrivals_.count_rest_as_arrival(b);
-  const bool waits_for_order = in_order && !was_valid && !ground_.alone.load() &&
-                               ground_.visits.keeps_order_for(VisitBoard::Order::now);
+  const bool waits_for_order = in_order && !was_valid && ground_.keeps_order_now();
   if (waits_for_order && !arrivals_.is_covered(e)) co_return FaultOutcome::not_in_order;
   ground_.count(wanted == vm::Access::read ? Counter::read_faults : Counter::write_faults);
   Run run;
@@ -79,7 +78,7 @@ bool Faults::modify_at_once(BlockId id, Modification& modification) {
   }
   if (!pass || !ground_.alone.load()) return false;
   const Block b = ground_.store.block(id);
-  if (b.entry.state != State::writable && !b.entry.pinned) return false;
+  if (b.entry.copy.state != State::writable && !b.entry.copy.pinned) return false;
   ground_.learn_atomic_words(b.words, rules::atomic_words_of(modification.offset, modification.bytes));
   modification.takes_writes_along = false;
   modification.apply(b.own);
@@ -94,10 +93,10 @@ bool Faults::modify_at_once(BlockId id, Modification& modification) {
 Task<bool> Faults::make_writable(Block& b) {
   const Entry& e = b.entry;
   if (rules::is_dirty(e)) co_return true;
-  MUSUBI_CHECK(!e.bytes_lost);
+  MUSUBI_CHECK(!e.copy.bytes_lost);
   const bool without_twin = co_await unpublished_.leave_unpublished(b);
   if (without_twin) co_return true;
-  const bool may_be_taken = e.gave_up_copy && ground_.keeps_order() && !ground_.is_home(b);
+  const bool may_be_taken = e.published.given_up && ground_.keeps_order() && !ground_.is_home(b);
   if (may_be_taken && !ground_.injected(InjectedBug::written_while_taken)) co_return false;
   twins_.make(b);
   co_return true;
@@ -111,7 +110,7 @@ Task<> Faults::look_while_held(Block& b, std::uintptr_t address) {
   const std::size_t at = (address - b.extent.address) / word_bytes * word_bytes;
   holds_.begin_look();
   bool is_change = true;
-  if (address != 0 && at + word_bytes <= b.extent.bytes && !b.entry.bytes_lost &&
+  if (address != 0 && at + word_bytes <= b.extent.bytes && !b.entry.copy.bytes_lost &&
       !arrivals_.holds_what_came(b)) {
     std::uint64_t before, after;
     std::memcpy(&before, b.own + at, word_bytes);

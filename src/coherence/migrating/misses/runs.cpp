@@ -112,7 +112,7 @@ void Runs::gather(const Block& leader, vm::Access wanted, Run& run) {
     const Block b = ground_.block(id);
     if (!comes_along(b, wanted, run.count < ahead) || (valid_only && !rules::is_valid(b.entry))) break;
     if (run.count == 0) most = length_max(b, segment.block_bytes);
-    if (wanted == vm::Access::read && b.entry.was_invalidated) ++b.entry.fetches_ahead;
+    if (wanted == vm::Access::read && b.entry.habits.was_invalidated) ++b.entry.habits.fetches_ahead;
     Run::Member& member = run.members[run.count++];
     member.pass.emplace(std::move(*pass));
     member.was_valid = rules::is_valid(b.entry);
@@ -151,7 +151,7 @@ Task<> Runs::make_valid(Run& run, vm::Access wanted) {
     for (std::size_t i = begin; i < valid; ++i) {
       Entry& e = ground_.store.entry(run.id(i));
       leases_.watch(run.id(i), e);
-      if (e.read_ts < ground_.times.acquired()) valid = i;
+      if (e.held.read_ts < ground_.times.acquired()) valid = i;
     }
     if (valid == begin) break;
   }
@@ -181,7 +181,7 @@ Task<> Runs::touch_member(BlockId id) {
 Source Runs::source_of(const Block& b) const {
   const Entry& e = b.entry;
   if (ground_.own_word(b).tag() != Ownership::link) return {ground_.self(), false};
-  if (ground_.names_a_copy(e)) return {e.hint_writer, true};
+  if (ground_.names_a_copy(e)) return {e.known.writer(), true};
   return {fetches_.first_place_to_look(b), false};
 }
 
@@ -195,7 +195,7 @@ Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t e
   for (std::size_t i = 0; i < length; ++i) {
     const Block b = ground_.block(run.id(begin + i));
     const LinesWanted lines = lines_.wanted(b, LinesAnswer<CopyResult>::room);
-    batch.requests[i] = {b.id.value, b.entry.hint_write_ts.value, 0, 1, lines};
+    batch.requests[i] = {b.id.value, b.entry.known.newest.write_ts.value, 0, 1, lines};
     batch.steps[steps++] = call(copy_procedure, batch.requests[i], batch.answers[i]);
     batch.steps[steps++] = fabric::if_verdict(
         copies::here, fabric::get(published_region, b.extent.offset, b.own, b.extent.bytes));
@@ -209,7 +209,7 @@ Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t e
     Block b = ground_.block(run.id(begin + i));
     const LinesAnswer<CopyResult>& answer = batch.answers[i];
     const fabric::Verdict verdict = answer.end.verdict;
-    if (verdict == copies::here) b.entry.bytes_lost = true;
+    if (verdict == copies::here) b.entry.copy.bytes_lost = true;
     all_came = all_came && (verdict == copies::here || verdict == copies::in_lines) &&
                !ground_.is_given_back(answer.result.version, batch.words_after[i].version);
     if (!all_came) continue;
@@ -218,7 +218,7 @@ Task<std::size_t> Runs::fetch_by_hint(Run& run, std::size_t begin, std::size_t e
     } else {
       ground_.count_fetch(b);
     }
-    arrivals_.accept(b, {b.entry.hint_write_ts, b.entry.hint_read_ts}, b.own,
+    arrivals_.accept(b, {b.entry.known.newest.write_ts, b.entry.known.newest.read_ts}, b.own,
                      Giver{writer, answer.result.atomic_words});
     ++valid;
   }
@@ -250,7 +250,7 @@ Task<std::size_t> Runs::fetch_from_home(Run& run, std::size_t begin, std::size_t
   look.steps[steps++] = get_words(look.versions_after);
   co_await fabric::transfer(ground_.fabric, peer, std::span<const Step>(look.steps.data(), steps));
   for (std::size_t i = 0; i < length; ++i) {
-    if (look.brings_bytes(i)) ground_.store.entry(run.id(begin + i)).bytes_lost = true;
+    if (look.brings_bytes(i)) ground_.store.entry(run.id(begin + i)).copy.bytes_lost = true;
   }
   std::size_t valid = 0;
   while (valid < length && accept_from_home(ground_.block(run.id(begin + valid)), peer, look, valid)) ++valid;
@@ -268,7 +268,7 @@ bool Runs::accept_from_home(Block b, Rank peer, const Look& look, std::size_t i)
   if (look.brings_bytes(i)) ground_.count_fetch(b);
   if (verdict == looks::in_lines) lines_.lay(b, b.own, look.answers[i].lines, look.answers[i].came());
   if (!moved) ground_.count(Counter::renewals);
-  b.entry.bytes_lost = false;  // those of the same version have come
+  b.entry.copy.bytes_lost = false;  // those of the same version have come
   arrivals_.accept(b, {LogicalTime{found.words.write_ts}, LogicalTime{found.leased_until}},
                    moved ? b.own : nullptr, giver_of(peer, found.words));
   return true;
@@ -276,15 +276,15 @@ bool Runs::accept_from_home(Block b, Rank peer, const Look& look, std::size_t i)
 
 void Runs::set_open(const Block& b, vm::Access wanted) {
   Entry& e = b.entry;
-  MUSUBI_CHECK(!e.pinned && !e.bytes_lost);
+  MUSUBI_CHECK(!e.copy.pinned && !e.copy.bytes_lost);
   ground_.note_resident(b);
   e.came_in = 0;
-  e.rested = false;
-  e.state = rules::when_opened(e.state, wanted);
+  e.copy.rested = false;
+  e.copy.state = rules::when_opened(e.copy.state, wanted);
   if (wanted == vm::Access::read) return;
-  e.idle_releases = 0;
+  e.habits.idle_releases = 0;
   e.compared_in = 0;
-  e.last_opening = e.gave_up_copy ? Opening::changed : Opening::in_vain;
+  e.habits.last_opening = e.published.given_up ? Opening::changed : Opening::in_vain;
 }
 
 void Runs::list_all(BlockId leader, const Run& run) {

@@ -99,7 +99,7 @@ Task<> Takeovers::become_home(Block& b, const Lock& lock, std::byte* target) {
   MUSUBI_CHECK(lock.previous != ground_.self(), "block %lu: home without knowing it",
                static_cast<unsigned long>(b.id.value));
   const BlockWords words = co_await take_from_home(b, lock, target);
-  if (target == b.own) e.bytes_lost = true;
+  if (target == b.own) e.copy.bytes_lost = true;
   ground_.count(Counter::home_migrations);
   const Version version =
       rules::name_taken_version({LogicalTime{words.write_ts}, LogicalTime{words.read_ts}},
@@ -107,7 +107,7 @@ Task<> Takeovers::become_home(Block& b, const Lock& lock, std::byte* target) {
   arrivals_.accept(b, version, target, giver_of(lock.previous, words));
   if (!rules::is_dirty(e)) {
     twins_.publish_changes(b);
-    e.published_equals = true;
+    e.published.equals = true;
   }
   versions_.store(b, version);
   versions_.end_critical_section(b);

@@ -100,11 +100,11 @@ Task<std::size_t> CopyReclaim::give_back_run(std::size_t end, std::size_t bytes_
 // Under the gate.
 CopyReclaim::Use CopyReclaim::look_at(const Block& b) {
   Entry& e = b.entry;
-  const bool used = e.copy_used;
-  e.copy_used = false;
-  if (used || e.pinned) return Use::needed;
+  const bool used = e.habits.copy_written;
+  e.habits.copy_written = false;
+  if (used || e.copy.pinned) return Use::needed;
   if (ground_.own_word(b).tag() == Ownership::link) {
-    const LogicalTime public_ts{ground_.shared(b.words.public_ts).load()};
+    const LogicalTime public_ts = ground_.public_ts(b);
     const LogicalTime named_here{ground_.shared(b.words.write_ts).load()};
     return rules::copy_is_needless_elsewhere(e, public_ts, named_here) ? Use::none_elsewhere : Use::needed;
   }
@@ -115,9 +115,9 @@ CopyReclaim::Use CopyReclaim::look_at(const Block& b) {
 
 void CopyReclaim::forget(Block& b, bool at_home) {
   Entry& e = b.entry;
-  MUSUBI_CHECK(e.has_copy && !e.pinned);
-  e.has_copy = false;
-  e.published_equals = false;
+  MUSUBI_CHECK(e.queues.copies && !e.copy.pinned);
+  e.queues.copies = false;
+  e.published.equals = false;
   if (!ground_.injected(InjectedBug::dropped_copy_not_told)) {
     if (at_home && !b.words.unpublished()) {
       versions_.give_up_public_copy(b);

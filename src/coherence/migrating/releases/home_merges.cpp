@@ -43,7 +43,7 @@ Task<bool> HomeMerges::release(Block& b) {
   }
   ground_.count(Counter::comparisons);
   if (!alone) co_return true;  // what differed is as it was
-  e.releases_alone = *alone;
+  e.habits.releases_alone = *alone;
   ground_.count(Counter::home_merges);
   co_return true;
 }
@@ -52,8 +52,8 @@ Task<bool> HomeMerges::release(Block& b) {
 // decides what the twin is.
 bool HomeMerges::may_send(const Block& b) const {
   const Entry& e = b.entry;
-  return rules::leaves_home_there(e) && !ground_.keeps_order() && !e.held_back && !e.bytes_lost &&
-         !ground_.is_home(b) && !e.gave_up_copy && !ground_.store.has_private_parts(b);
+  return rules::leaves_home_there(e) && !ground_.keeps_order() && !e.copy.held_back && !e.copy.bytes_lost &&
+         !ground_.is_home(b) && !e.published.given_up && !ground_.store.has_private_parts(b);
 }
 
 // What does not fit is cut between two words, which are never seen in parts.
@@ -61,7 +61,8 @@ HomeMerges::Message HomeMerges::write_message(const Block& b, Changes& changes, 
                                               std::byte* message) const {
   constexpr std::size_t word = sizeof(std::uint64_t);
   const ChangesRequest request{
-      b.id.value, b.entry.write_ts.value, ground_.times.acquired().value, b.initial_home.value, twin, {}};
+      b.id.value, b.entry.held.write_ts.value, ground_.times.acquired().value, b.initial_home.value, twin,
+      {}};
   std::memcpy(message, &request, sizeof request);
   std::size_t at = sizeof request, changed = 0;
   const std::size_t little = at + rules::first_changes_bytes_max(b.extent.bytes, ground_.parameters);
@@ -128,12 +129,12 @@ void HomeMerges::take_result(Block& b, Rank home, const ChangesResult& result,
   ground_.note_home(b, home);
   ground_.learn_atomic_words(b.words, result.atomic_words);
   const bool is_whole =
-      result.found.write_ts == e.write_ts || ground_.injected(InjectedBug::merged_taken_for_whole);
+      result.found.write_ts == e.held.write_ts || ground_.injected(InjectedBug::merged_taken_for_whole);
   if (is_whole) {
     versions_.take_from_visit(b, result.version, home);
-    if (rules::is_valid(e) && !e.pinned) leases_.watch(b.id, e);
+    if (rules::is_valid(e) && !e.copy.pinned) leases_.watch(b.id, e);
   } else {
-    e.silent_releases = 0;
+    e.habits.silent_releases = 0;
     versions_.tell_of(b, result.version, home, PublicCopy::holds_it);
   }
 }

@@ -11,7 +11,7 @@ Task<> Releases::release(bool quiescent) {
   auto pass = co_await ground_.release_gate.enter();
   if (quiescent) {
     ground_.quiescence.begin_barrier();
-    ground_.visits.set_quiescent(true);
+    ground_.visits.announce_quiescence(true);
   }
   ground_.comparison_cost.begin_release();
   TaskGroup elsewhere(ground_.parameters.release_window);
@@ -57,7 +57,7 @@ Task<> Releases::release_one(BlockId id, bool quiescent, TaskGroup& elsewhere) {
   {
     auto pass = co_await ground_.gate(id).enter();
     Block b = ground_.block(id);
-    b.entry.listed = false;
+    b.entry.queues.releases = false;
     if (rules::is_dirty(b.entry)) {
       const bool at_home = co_await ground_.lock_if_home(b);
       result = at_home ? release_at_home(b, quiescent) : look_from_elsewhere(b, quiescent);
@@ -80,12 +80,12 @@ Releases::AtHome Releases::look_from_elsewhere(Block& b, bool quiescent) {
 Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
   Entry& e = b.entry;
   const Version version = ground_.version_at_home(b);
-  MUSUBI_CHECK(!e.bytes_lost && version.write_ts == e.write_ts,
+  MUSUBI_CHECK(!e.copy.bytes_lost && version.write_ts == e.held.write_ts,
                "block %lu: the home has version %lu, not %lu", static_cast<unsigned long>(b.id.value),
-               static_cast<unsigned long>(e.write_ts.value),
+               static_cast<unsigned long>(e.held.write_ts.value),
                static_cast<unsigned long>(version.write_ts.value));
   ground_.others_may_act();
-  if (b.words.unpublished() && e.state == State::writable) {
+  if (b.words.unpublished() && e.copy.state == State::writable) {
     unpublished_.release(b, version, quiescent);
     return ground_.locks.unlock_unwatched(b.id.value) ? AtHome::done : AtHome::done_but_watched;
   }
@@ -103,7 +103,7 @@ Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
     const bool now = after == AfterPublishing::gives_up_now;
     versions_.name(b, version, true, now ? PublicCopy::none : PublicCopy::holds_it);
     const bool soon = after == AfterPublishing::gives_up_if_silent &&
-                      e.silent_releases >= rules::silent_releases_to_give_up;
+                      e.habits.silent_releases >= rules::silent_releases_to_give_up;
     if (now || soon) versions_.give_up_public_copy(b);
     if (notes_lines) lines_.note(b, version, lines);
     versions_.end_critical_section(b);
@@ -119,7 +119,7 @@ Task<> Releases::release_elsewhere(BlockId id, bool quiescent) {
   const bool merged = co_await home_merges_.release(b);
   if (!merged) {
     co_await publications_.publish(b, nullptr);
-    b.entry.releases_alone = 0;
+    b.entry.habits.releases_alone = 0;
   }
   downgrades_.after_comparison(b, true, quiescent);
 }

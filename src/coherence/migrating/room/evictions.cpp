@@ -54,7 +54,7 @@ Task<std::size_t> Evictions::look_at(BlockId id, bool was_on_trial) {
   }
   if (ground_.store.has_private_parts(b)) co_return 0;
   rules::Fate fate = rules::fate_of(e, was_on_trial);
-  if (e.state == State::invalid_dirty && ground_.injected(InjectedBug::evicted_with_changes))
+  if (e.copy.state == State::invalid_dirty && ground_.injected(InjectedBug::evicted_with_changes))
     fate = rules::Fate::goes;
   switch (fate) {
     case rules::Fate::goes: {
@@ -64,7 +64,7 @@ Task<std::size_t> Evictions::look_at(BlockId id, bool was_on_trial) {
     }
     case rules::Fate::is_tried:
       ground_.vm.close({id, 1});
-      e.state = State::invalid_clean;
+      e.copy.state = State::invalid_clean;
       arrivals_.note_arrival(b);
       residents.add(id, e, b.extent.bytes, Residence::on_trial);
       co_return 0;
@@ -89,17 +89,17 @@ Task<bool> Evictions::evict(Block& b) {
   const bool is_needed = co_await may_be_taken_here(b);
   if (is_needed && !ground_.injected(InjectedBug::evicted_before_taken)) co_return false;
   Entry& e = b.entry;
-  e.state = State::invalid_clean;
+  e.copy.state = State::invalid_clean;
   e.came_in = 0;
-  e.was_invalidated = false;  // a thread that comes back to it does not wait for a change
-  e.published_equals = false;
-  e.gave_up_copy = false;  // what this rank wrote is released
+  e.habits.was_invalidated = false;  // a thread that comes back to it does not wait for a change
+  e.published.equals = false;
+  e.published.given_up = false;  // what this rank wrote is released
   forget_public_copy(b);
   // Of version 0 all bytes are zeros, here and at its home.
-  if (e.write_ts != LogicalTime{} && !ground_.injected(InjectedBug::evicted_bytes_not_missed))
-    e.bytes_lost = true;
+  if (e.held.write_ts != LogicalTime{} && !ground_.injected(InjectedBug::evicted_bytes_not_missed))
+    e.copy.bytes_lost = true;
   (void)ground_.store.memory().pages->throw_out(b.extent.offset, b.extent.bytes);
-  e.was_evicted = true;
+  e.habits.was_evicted = true;
   ground_.count(Counter::evictions);
   ground_.count(Counter::evicted_bytes, b.extent.bytes);
   co_return true;
@@ -123,7 +123,7 @@ Task<bool> Evictions::may_be_taken_here(const Block& b) {
 }
 
 void Evictions::forget_public_copy(Block& b) {
-  if (ground_.shared(b.words.public_ts).load() == 0 && !b.entry.has_copy) return;
+  if (!ground_.has_public_copy(b) && !b.entry.queues.copies) return;
   if (!ground_.injected(InjectedBug::evicted_copy_not_told)) {
     ground_.shared(b.words.public_ts).store(0);
     ground_.others_may_act();
@@ -131,7 +131,7 @@ void Evictions::forget_public_copy(Block& b) {
     ground_.others_may_act();
   }
   if (!ground_.store.memory().pages->give_back(b.extent.offset, b.extent.bytes)) return;
-  b.entry.copy_given_back = true;
+  b.entry.published.memory_gone = true;
   ground_.count(Counter::given_back_bytes, b.extent.bytes);
 }
 
