@@ -1,4 +1,4 @@
-// Programs that hand data over by plain flags (docs/decisions/plain_flags.md).
+// Programs that hand data over by plain flags (docs/decisions/order.md).
 //
 // A thread writes data, then sets a flag by a plain store, and goes on; another thread flushes until it sees
 // the flag. No instruction of the writer tells that anything is to be released. (The pipelines of LU in NAS

@@ -38,7 +38,7 @@ class LockTable {
   Task<bool> try_lock(LockId lock);
   Task<> unlock(LockId lock);
 
-  // ---- locks that stay with a rank (docs/decisions/kept_locks.md) ----
+  // ---- locks that stay with a rank (docs/decisions/locks.md) ----
   //
   // A rank that has taken a lock often in a row keeps it when it unlocks, and releases nothing. Its next
   // release of everything frees the lock; a rank that wants it before that asks for such a release.

@@ -1,4 +1,4 @@
-// Memory of a rank that gets short (docs/decisions/memory_as_cache.md): copies that can be fetched again are
+// Memory of a rank that gets short (docs/decisions/memory.md): copies that can be fetched again are
 // thrown out; where that is not enough, homes move to ranks with room. Each rank publishes how much room it
 // has in a word that the others read. One that needs room looks at two ranks, not always the same ones, and
 // asks that with more; no rank knows of all.

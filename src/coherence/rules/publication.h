@@ -1,6 +1,6 @@
 // Rules of publication: whether a block needs a public copy, whether releases look at it, and how long it
-// stays writable (docs/decisions/unpublished_blocks.md, docs/decisions/releases.md,
-// docs/decisions/block_sizes.md).
+// stays writable (docs/decisions/private_blocks.md,
+// docs/decisions/blocks.md).
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "image/job.h"
+#include "image/start/job.h"
 
 namespace musubi::image {
 

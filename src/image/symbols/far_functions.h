@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "image/far_calls.h"
+#include "image/objects/far_calls.h"
 #include "image/symbols/kernel_access.h"
 
 namespace musubi::image {

@@ -21,7 +21,7 @@ KernelAccess& KernelAccess::touch(const void* pointer, std::size_t bytes, bool f
 
 KernelAccess& KernelAccess::file(int number) noexcept {
   // A child has what its parent had when it was made.
-  const bool concerned = job_.program_runs && current_job() != nullptr;
+  const bool concerned = job_.program_runs() && current_job() != nullptr;
   if (!concerned || number < 0) return *this;
   if (!job_.descriptors.make_usable(number)) {
     bad_file_ = true;

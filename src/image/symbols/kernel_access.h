@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "image/job.h"
+#include "image/start/job.h"
 #include "os/binding.h"
 
 struct file_handle;

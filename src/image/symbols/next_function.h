@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "image/real_function.h"
+#include "image/process/real_function.h"
 
 namespace musubi::image {
 

@@ -45,7 +45,7 @@ class Memory {
   virtual const Layout& layout() const noexcept = 0;
   virtual bool is_shared(std::uintptr_t address) const noexcept = 0;
   // Whether all ranks map one memory, or there is one rank: the processors keep it coherent, and a word there
-  // is the same word for all (docs/decisions/one_memory.md).
+  // is the same word for all (docs/decisions/one_host.md).
   virtual bool is_one() const noexcept { return false; }
 
   // Collective, once, before the program's main: rank 0's bytes of the globals win, everybody else's are

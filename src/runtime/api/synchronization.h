@@ -45,7 +45,7 @@ class Synchronization {
   virtual void set_release_listener(ReleaseListener* listener) = 0;
 
   // What is known of the stores of the region `function`, which is about to be called with the address
-  // `argument` by threads of all ranks. Its code is looked into once (docs/decisions/merge_unit.md): a
+  // `argument` by threads of all ranks. Its code is looked into once (docs/decisions/races.md): a
   // millisecond for 5,000 instructions. On the thread that begins the region, before the barrier that does;
   // `frame`: on its stack, below all of the program's frames there.
   virtual StoreBound stores_of(std::uintptr_t function, const void* argument, const void* frame) = 0;

@@ -1,5 +1,5 @@
 // Whether all ranks of a job map one memory, which the processors keep coherent, and that memory
-// (docs/decisions/one_memory.md).
+// (docs/decisions/one_host.md).
 #pragma once
 
 #include <cstddef>

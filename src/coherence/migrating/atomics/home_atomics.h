@@ -1,5 +1,5 @@
 // Atomic operations at the home of a block, which stays where it is: here by the processor, elsewhere by a
-// call (home_operations.h). No block is compared and none moved (docs/decisions/atomic_operations.md).
+// call (home_operations.h). No block is compared and none moved (docs/decisions/atomics.md).
 #pragma once
 
 #include "base/task.h"

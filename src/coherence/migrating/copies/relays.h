@@ -1,6 +1,6 @@
 // Public copies of other ranks: where a reader asks for one. The rank that wrote a version serves few readers
 // itself and sends the others to these, which send on in turn; each reader remembers where it was served
-// (docs/decisions/relays.md).
+// (docs/decisions/readers.md).
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // An atomic operation of the program at the home of its block, as one call: on the words that the home's
-// program sees, with no block compared and none moved (docs/decisions/atomic_operations.md).
+// program sees, with no block compared and none moved (docs/decisions/atomics.md).
 #pragma once
 
 #include <cstdint>

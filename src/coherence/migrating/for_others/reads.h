@@ -4,7 +4,7 @@
 //
 // A reader that has an older version of a block gets the lines that have changed since, after the result of
 // the call, if the record here tells which lines these are (core/change_record.h) and there is room for them
-// (docs/decisions/few_bytes.md).
+// (docs/decisions/readers.md).
 #pragma once
 
 #include <cstddef>

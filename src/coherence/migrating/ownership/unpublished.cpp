@@ -4,7 +4,7 @@
 //
 // Once a release has found such a block unread, the block sleeps: later releases do not even look at it.
 // Whoever takes something of it then leaves a mark, by which the next release finds it
-// (docs/decisions/releases.md).
+// (docs/decisions/private_blocks.md).
 //
 // Bytes that the home's program writes while they are read may come along. That is harmless for race-free
 // programs, as with any version newer than the one asked for. But a rank that took the lock may so have
