@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "coherence/rules/home_words.h"
+#include "coherence/rules/invariants.h"
 #include "remote_lock/owner_word.h"
 
 namespace musubi::sim {
@@ -191,6 +192,20 @@ void StateChecker::check_sleep(BlockId block, const Node& home) {
                    number(block), home.self().value, words.write_ts, words.read_ts, words.public_ts);
 }
 
+// What always holds of a block at each rank, and what does once no task is at work (rules/invariants.h).
+void StateChecker::check_invariants(BlockId block) {
+  const Rank initial = cluster_.space().initial_home(block);
+  for (std::uint32_t rank = 0; rank < cluster_.size(); ++rank) {
+    Node& node = cluster_.node(rank);
+    const BlockWords& words = node.words(block);
+    const OwnerWord owner = OwnerWord{words.owner}.resolved(Rank{rank}, initial);
+    const char* const broken = coherence::rules::broken_at_rest(
+        {node.entry(block), words, owner.tag() != Ownership::link, node.migrating()->acquired()});
+    if (broken != nullptr)
+      return cluster_.violate("at rest block %lu at node %u: %s does not hold", number(block), rank, broken);
+  }
+}
+
 void StateChecker::check_node(std::uint32_t rank) {
   Node& node = cluster_.node(rank);
   if (node.migrating() != nullptr) {
@@ -217,6 +232,7 @@ void StateChecker::check_at_rest() {
     if (cluster_.violated()) return;
     if (cluster_.has_fixed_home(block)) continue;
     const Chains chains = follow(block);
+    check_invariants(block);
     if (chains.free_ends == 1) check_sleep(block, cluster_.node(chains.home));
     if (chains.ends != 1 || chains.free_ends != 1) {
       return cluster_.violate("at rest block %lu has %u chain ends, %u of them free", number(block),

@@ -80,8 +80,7 @@ Task<> Acquires::expire_until(LogicalTime time) {
 // be refreshed where it is.
 Task<bool> Acquires::apply_notice(Notice notice, std::size_t& bytes_ahead) {
   MUSUBI_CHECK(notice.read_ts >= notice.write_ts && notice.write_ts != LogicalTime{});
-  auto pass = co_await ground_.gate(notice.block).enter();
-  Block b = ground_.block(notice.block);
+  HeldBlock b = co_await ground_.enter(notice.block);
   Entry& e = b.entry;
   rules::hear(e, notice);
   // A rank that took the lock of an unpublished block has made a copy here.
@@ -95,7 +94,7 @@ Task<bool> Acquires::apply_notice(Notice notice, std::size_t& bytes_ahead) {
 
 // Fetched without a fault or a change of protection. Bytes beyond the size of a cache would be gone from it
 // when the program reads them: these move in runs, as they are read.
-bool Acquires::is_fetched_ahead(const Block& b, std::size_t& bytes_ahead) {
+bool Acquires::is_fetched_ahead(const HeldBlock& b, std::size_t& bytes_ahead) {
   if (!rules::is_worth_fetching_ahead(b.entry, ground_.parameters) || b.extent.bytes > bytes_ahead)
     return false;
   bytes_ahead -= b.extent.bytes;
@@ -105,8 +104,7 @@ bool Acquires::is_fetched_ahead(const Block& b, std::size_t& bytes_ahead) {
 }
 
 Task<> Acquires::refresh(BlockId id) {
-  auto pass = co_await ground_.gate(id).enter();
-  Block b = ground_.block(id);
+  HeldBlock b = co_await ground_.enter(id);
   Entry& e = b.entry;
   if (!rules::is_valid(e)) co_return;
   if (!ground_.may_change_in_place(e)) co_return leases_.end_copy(b);  // not any more
@@ -115,7 +113,7 @@ Task<> Acquires::refresh(BlockId id) {
   if (e.held.read_ts < needed) {
     co_await fetches_.fetch(b);
   } else if (!e.copy.pinned) {
-    leases_.watch(id, e);  // another thread released it meanwhile, and the queue has lost it
+    leases_.watch(b);  // another thread released it meanwhile, and the queue has lost it
   }
 }
 
@@ -135,8 +133,7 @@ Task<> Acquires::expire_leases() {
 
 // A block that has left the queue. Result: as of apply_notice().
 Task<bool> Acquires::expire(BlockId id, std::size_t& bytes_ahead) {
-  auto pass = co_await ground_.gate(id).enter();
-  Block b = ground_.block(id);
+  HeldBlock b = co_await ground_.enter(id);
   Entry& e = b.entry;
   MUSUBI_CHECK(e.queues.leases);
   e.queues.leases = false;
@@ -149,7 +146,7 @@ Task<bool> Acquires::expire(BlockId id, std::size_t& bytes_ahead) {
       co_return false;
     }
   }
-  leases_.watch(id, e);
+  leases_.watch(b);
   co_return false;
 }
 
@@ -159,8 +156,7 @@ Task<> Acquires::refresh_stacks() {
     const vm::BlockRun live = stacks_.blocks(i);
     for (std::uint64_t k = 0; k < live.count; ++k) {
       const BlockId id{live.first.value + k};
-      auto pass = co_await ground_.gate(id).enter();
-      Block b = ground_.block(id);
+      HeldBlock b = co_await ground_.enter(id);
       if (b.entry.held.read_ts >= ground_.times.acquired()) continue;
       co_await fetches_.fetch(b);
     }

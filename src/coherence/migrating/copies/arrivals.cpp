@@ -7,7 +7,7 @@
 
 namespace musubi::coherence::migrating {
 
-void Arrivals::accept(Block& b, Version version, const std::byte* data, Giver giver) {
+void Arrivals::accept(HeldBlock& b, Version version, const std::byte* data, Giver giver) {
   Entry& e = b.entry;
   MUSUBI_CHECK(version.read_ts >= version.write_ts, "block %lu: a version of %lu that ends at %lu",
                static_cast<unsigned long>(b.id.value), static_cast<unsigned long>(version.write_ts.value),
@@ -44,12 +44,12 @@ void Arrivals::accept(Block& b, Version version, const std::byte* data, Giver gi
 }
 
 // A reader makes a public copy for those that ask it.
-bool Arrivals::may_pass_on(const Block& b, Version version) const {
+bool Arrivals::may_pass_on(const HeldBlock& b, Version version) const {
   return relays_.has_readers(b, version.write_ts) &&
          ground_.own_word(b).tag() == remote_lock::Ownership::link;
 }
 
-void Arrivals::take_over(Block& b, const std::byte* remote, Giver giver) {
+void Arrivals::take_over(HeldBlock& b, const std::byte* remote, Giver giver) {
   Entry& e = b.entry;
   MUSUBI_CHECK(giver.rank != ground_.self());
   if (rules::is_valid(e) && !ground_.may_change_in_place(e)) leases_.end_copy(b);
@@ -71,19 +71,19 @@ bool Arrivals::must_hold_back(const Entry& e) const {
 
 // The block is always open, and `remote` its newest version. Result: false when it is not held back, and must
 // be merged at once.
-bool Arrivals::hold_back(Block& b, const std::byte* remote, Rank giver) {
+bool Arrivals::hold_back(HeldBlock& b, const std::byte* remote, Rank giver) {
   if (must_hold_back(b.entry)) return deferred_.hold(b, remote, giver);
   if (b.entry.copy.held_back) deferred_.show(b);
   return false;
 }
 
-void Arrivals::show_for(Block& b, const Modification& modification) {
+void Arrivals::show_for(HeldBlock& b, const Modification& modification) {
   MUSUBI_CHECK(b.entry.copy.held_back);
   if (!must_hold_back(b.entry)) return deferred_.show(b);
   deferred_.show_words_of(b, modification.offset, modification.bytes);
 }
 
-void Arrivals::note_arrival(const Block& b) {
+void Arrivals::note_arrival(const HeldBlock& b) {
   const std::uint32_t now = acquires_.begun();
   if (rules::is_valid(b.entry)) {
     came_open_in_.store(now);
@@ -92,7 +92,7 @@ void Arrivals::note_arrival(const Block& b) {
   }
 }
 
-void Arrivals::count_rest_as_arrival(Block& b) {
+void Arrivals::count_rest_as_arrival(HeldBlock& b) {
   Entry& e = b.entry;
   if (!e.copy.rested) return;
   e.copy.rested = false;
@@ -100,10 +100,10 @@ void Arrivals::count_rest_as_arrival(Block& b) {
   if (ground_.keeps_order() && !ground_.injected(InjectedBug::rest_ended_unordered)) note_arrival(b);
 }
 
-bool Arrivals::holds_what_came(Block& b) {
+bool Arrivals::holds_what_came(HeldBlock& b) {
   Entry& e = b.entry;
   if (!rules::has_arrived(e)) return false;
-  leases_.watch(b.id, e);
+  leases_.watch(b);
   return rules::may_be_opened(e, ground_.times.acquired());
 }
 

@@ -6,16 +6,17 @@
 
 namespace musubi::coherence::migrating {
 
-void Leases::watch(BlockId id, Entry& e) {
+void Leases::watch(HeldBlock& b) {
+  Entry& e = b.entry;
   if (e.queues.leases) return;
   MUSUBI_CHECK(!e.copy.pinned);
   e.queues.leases = true;
-  queue_.push(e.held.read_ts, id);
+  queue_.push(e.held.read_ts, b.id);
 }
 
 // Gives the version a later time. A version that nobody else can hold gets a new date, and stays one that
 // nobody holds. A version that others may hold gets a longer lease.
-Task<bool> Leases::redate_at_home(Block& b) {
+Task<bool> Leases::redate_at_home(HeldBlock& b) {
   Entry& e = b.entry;
   const bool at_home = co_await ground_.lock_if_home(b);
   if (!at_home) co_return false;
@@ -47,7 +48,7 @@ Task<bool> Leases::redate_at_home(Block& b) {
 }
 
 // Changes of this rank stay in the private bytes and are merged at the next miss or release.
-void Leases::end_copy(Block& b) {
+void Leases::end_copy(HeldBlock& b) {
   Entry& e = b.entry;
   MUSUBI_CHECK(rules::is_valid(e) && !e.copy.pinned, "block %lu has no copy that could end",
                static_cast<unsigned long>(b.id.value));

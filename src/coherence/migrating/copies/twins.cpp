@@ -7,7 +7,7 @@
 namespace musubi::coherence::migrating {
 
 // Where the public copy has the same bytes already (this rank published them) there is nothing to copy.
-void Twins::make(Block& b) {
+void Twins::make(HeldBlock& b) {
   MUSUBI_CHECK(!b.entry.copy.bytes_lost && !b.entry.copy.held_back);
   note_copy(b);
   if (!b.entry.published.equals) {
@@ -23,7 +23,7 @@ void Twins::make(Block& b) {
   }
 }
 
-bool Twins::publish_changes(const Block& b, LineMask* lines) {
+bool Twins::publish_changes(const HeldBlock& b, LineMask* lines) {
   MUSUBI_CHECK(!b.entry.copy.bytes_lost, "block %lu: its bytes are of no version",
                static_cast<unsigned long>(b.id.value));
   MUSUBI_CHECK(lines == nullptr || !b.entry.copy.held_back);
@@ -34,17 +34,17 @@ bool Twins::publish_changes(const Block& b, LineMask* lines) {
   return changed;
 }
 
-bool Twins::differs(const Block& b) {
+bool Twins::differs(const HeldBlock& b) {
   return ground_.store.differs_from(b, b.entry.copy.held_back ? deferred_.base_of(b) : b.published);
 }
 
-void Twins::merge(const Block& b, const std::byte* remote, Rebase rebase, Rank giver) {
+void Twins::merge(const HeldBlock& b, const std::byte* remote, Rebase rebase, Rank giver) {
   note_copy(b);
   if (ground_.injected(InjectedBug::wrong_twin)) std::memcpy(b.published, remote, b.extent.bytes);
   ground_.store.merge(b, b.published, remote, rebase, sharing_of(b), giver);
 }
 
-Sharing Twins::sharing_of(const Block& b) const {
+Sharing Twins::sharing_of(const HeldBlock& b) const {
   const bool open = b.entry.copy.pinned || (b.entry.copy.state == State::writable && !ground_.is_quiescent());
   return open ? Sharing::open : Sharing::exclusive;
 }

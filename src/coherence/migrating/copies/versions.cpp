@@ -8,7 +8,7 @@
 
 namespace musubi::coherence::migrating {
 
-void Versions::name(Block& b, Version home, bool may_be_silent, PublicCopy copy) {
+void Versions::name(HeldBlock& b, Version home, bool may_be_silent, PublicCopy copy) {
   Entry& e = b.entry;
   const bool is_told =
       e.published.visited ? ground_.injected(InjectedBug::visitor_kept_quiet) : has_told(e, home);
@@ -29,7 +29,7 @@ void Versions::name(Block& b, Version home, bool may_be_silent, PublicCopy copy)
   ground_.count(Counter::silent_releases);
 }
 
-void Versions::store(Block& b, Version version, PublicCopy copy) {
+void Versions::store(HeldBlock& b, Version version, PublicCopy copy) {
   Entry& e = b.entry;
   MUSUBI_CHECK(version.read_ts >= version.write_ts && version.write_ts.value >= b.words.write_ts,
                "block %lu: version %lu..%lu after %lu", static_cast<unsigned long>(b.id.value),
@@ -51,7 +51,7 @@ void Versions::store_words(BlockWords& words, Version version, PublicCopy copy) 
   ground_.shared(words.public_ts).store(copy == PublicCopy::holds_it ? version.write_ts.value : 0);
 }
 
-void Versions::tell_of(Block& b, Version version, Rank writer, PublicCopy copy) {
+void Versions::tell_of(HeldBlock& b, Version version, Rank writer, PublicCopy copy) {
   b.entry.named = rules::name_of_version(version.write_ts);
   ground_.times.raise_clock(version.write_ts);
   ground_.count(Counter::releases);
@@ -65,7 +65,7 @@ bool Versions::has_told(const Entry& e, Version version) const {
   return rules::has_told(e, version) || ground_.injected(InjectedBug::moved_home_kept_quiet);
 }
 
-void Versions::tell_unless_told(Block& b, Version version, PublicCopy copy) {
+void Versions::tell_unless_told(HeldBlock& b, Version version, PublicCopy copy) {
   if (has_told(b.entry, version)) {
     ground_.times.raise_clock(version.write_ts);
   } else {
@@ -73,7 +73,7 @@ void Versions::tell_unless_told(Block& b, Version version, PublicCopy copy) {
   }
 }
 
-void Versions::take_from_visit(Block& b, Version version, Rank home) {
+void Versions::take_from_visit(HeldBlock& b, Version version, Rank home) {
   Entry& e = b.entry;
   ground_.shared(b.words.public_ts).store(version.write_ts.value);
   e.held.write_ts = version.write_ts;
@@ -84,7 +84,7 @@ void Versions::take_from_visit(Block& b, Version version, Rank home) {
   tell_of(b, version, home, PublicCopy::holds_it);
 }
 
-void Versions::give_up_public_copy(Block& b) {
+void Versions::give_up_public_copy(HeldBlock& b) {
   MUSUBI_CHECK(!b.entry.copy.pinned && ground_.own_word(b).tag() != remote_lock::Ownership::unlocked);
   MUSUBI_CHECK(b.words.write_ts != 0, "block %lu: readers of zeros need a public copy",
                static_cast<unsigned long>(b.id.value));

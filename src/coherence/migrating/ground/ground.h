@@ -4,16 +4,21 @@
 #pragma once
 
 #include <atomic>
+#include <coroutine>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "coherence/core/parameters.h"
 #include "coherence/core/signature.h"
 #include "coherence/core/version.h"
 #include "coherence/migrating/for_others/reads.h"
 #include "coherence/migrating/ground/comparison_cost.h"
+#include "coherence/migrating/ground/held_block.h"
 #include "coherence/migrating/ground/quiescence.h"
 #include "coherence/migrating/ground/times.h"
 #include "coherence/rules/evictions.h"
+#include "coherence/rules/invariants.h"
 #include "coherence/rules/notices.h"
 #include "coherence/rules/publication.h"
 #include "coherence/rules/states.h"
@@ -38,10 +43,16 @@ struct Ground {
          const PrivateParts* private_parts);
 
   Rank self() const { return fabric.self(); }
-  Gate& gate(BlockId id) { return store.gate(id); }
-  // Under its gate.
-  Block block(BlockId id) const {
-    Block b = store.block(id);
+  // co_await enter(id) gives the block when no other task holds its gate; try_enter() none if one does. A
+  // task holds one gate at a time, or several by trying.
+  auto enter(BlockId id) { return Entering{*this, id, store.gate(id).enter()}; }
+  std::optional<HeldBlock> try_enter(BlockId id) {
+    std::optional<Gate::Pass> pass = store.gate(id).try_enter();
+    if (!pass) return std::nullopt;
+    return hold(id, std::move(*pass));
+  }
+  // After the task has waited: visitors may have come in the meantime.
+  HeldBlock& look_again(HeldBlock& b) const {
     learn_of_visitors(b);
     parameters.hooks.spoil(b.entry.habits);
     return b;
@@ -70,15 +81,15 @@ struct Ground {
     return remote_lock::TailWord{shared(b.words.tail).load()}.rank(b.initial_home);
   }
   // Takes the lock if this rank is the home; waits for visitors only. Under the gate.
-  Task<bool> lock_if_home(const Block& b) { return locks.lock_if_home(b.id.value, b.initial_home); }
+  Task<bool> lock_if_home(const HeldBlock& b) { return locks.lock_if_home(b.id.value, b.initial_home); }
   // The version at this home, under the block's lock. Visitors name versions, and its bytes are here.
-  Version version_at_home(Block& b) const {
+  Version version_at_home(HeldBlock& b) const {
     learn_of_visitors(b);
     return {LogicalTime{shared(b.words.write_ts).load()}, LogicalTime{shared(b.words.read_ts).load()}};
   }
   // The bytes here are of the newest version that this rank was home of, whoever named it. Bytes of older
   // ones must not replace them: the rank that comes next in the lock's queue takes the public copy.
-  void learn_of_visitors(Block& b) const {
+  void learn_of_visitors(HeldBlock& b) const {
     const LogicalTime named{shared(b.words.write_ts).load()};
     if (named <= b.entry.held.write_ts || injected(InjectedBug::visitor_not_heard)) return;
     b.entry.held.write_ts = named;
@@ -92,21 +103,21 @@ struct Ground {
   }
   // `home`, another rank, is the home of the block, as a look has shown. The chain of links gets shorter;
   // nobody else changes a link of ours.
-  void note_home(Block& b, Rank home) const {
+  void note_home(HeldBlock& b, Rank home) const {
     MUSUBI_CHECK(home != self());
     b.entry.known.set_home(home);
     if (own_word(b).tag() == remote_lock::Ownership::link)
       shared(b.words.owner).store(remote_lock::OwnerWord::link_to(home).raw);
   }
-  // A release looks at the block. Under its gate.
-  void list(BlockId id, Entry& e) {
-    if (e.queues.releases) return;
-    e.queues.releases = true;
-    dirty.add(id);
+  // A release looks at the block.
+  void list(HeldBlock& b) {
+    if (b.entry.queues.releases) return;
+    b.entry.queues.releases = true;
+    dirty.add(b.id);
   }
   // Releases do not look at the block until it is woken: by a visitor's mark, or before its home makes a
   // version that others can read. Under its gate and lock, before its version is raised; not listed.
-  void let_sleep(Block& b) {
+  void let_sleep(HeldBlock& b) {
     b.entry.queues.releases = true;
     if (!b.entry.queues.sleepers) {
       b.entry.queues.sleepers = true;
@@ -114,8 +125,7 @@ struct Ground {
     }
     shared(b.words.stillness).fetch_or(BlockWords::asleep);
   }
-  // Under its gate.
-  void wake(Block& b) {
+  void wake(HeldBlock& b) {
     if ((shared(b.words.stillness).load() & BlockWords::asleep) == 0) return;
     shared(b.words.stillness).fetch_and(~BlockWords::asleep);
     dirty.add(b.id);
@@ -123,18 +133,18 @@ struct Ground {
 
   // At its home: the block is closed here, with nothing unreleased. Other ranks may operate on it from now
   // on. Under its gate and lock.
-  void let_rest(Block& b) {
+  void let_rest(HeldBlock& b) {
     b.entry.copy.rested = true;
     shared(b.words.stillness).fetch_or(BlockWords::at_rest);
   }
   // A thread here may open the block from now on. Under its gate and lock.
-  void end_rest(Block& b) {
+  void end_rest(HeldBlock& b) {
     if ((shared(b.words.stillness).load() & BlockWords::at_rest) != 0 &&
         !injected(InjectedBug::home_reopened_at_rest))
       shared(b.words.stillness).fetch_and(~BlockWords::at_rest);
   }
   // The block's bytes take memory here. Under its gate.
-  void note_resident(const Block& b) {
+  void note_resident(const HeldBlock& b) {
     if (b.entry.habits.was_evicted) {
       b.entry.habits.was_evicted = false;
       count(Counter::refetched_bytes, b.extent.bytes);
@@ -176,6 +186,8 @@ struct Ground {
     count(Counter::fetches);
     count(Counter::fetched_bytes, b.extent.bytes);
   }
+  // All that always holds of a block whose gate a task is about to leave.
+  void check(const Block& b) const;
   // Of the simulator (hooks/hooks.h).
   bool injected(InjectedBug bug) const { return parameters.hooks.injected(bug); }
   void others_may_act() const { parameters.hooks.others_may_act(); }
@@ -198,6 +210,32 @@ struct Ground {
   VisitBoard visits;
   const HomeSide home_side;
   Times times;
+
+ private:
+  struct Entering {
+    Ground& ground;
+    BlockId id;
+    Gate::Awaiter gate;
+
+    bool await_ready() noexcept { return gate.await_ready(); }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> waiting) noexcept {
+      return gate.await_suspend(waiting);
+    }
+    HeldBlock await_resume() const { return ground.hold(id, gate.await_resume()); }
+  };
+  HeldBlock hold(BlockId id, Gate::Pass pass) const {
+    HeldBlock b(*this, store.block(id), std::move(pass));
+    look_again(b);
+    return b;
+  }
 };
+
+inline HeldBlock::~HeldBlock() {
+  if (ground_ == nullptr) return;
+  MUSUBI_CHECK(rules::entry_holds(entry), "block %lu: %s does not hold", static_cast<unsigned long>(id.value),
+               rules::broken_at_gate({entry, words}));
+  if constexpr (is_simulated_build) ground_->check(*this);
+}
 
 }  // namespace musubi::coherence::migrating

@@ -22,8 +22,7 @@ Task<FaultOutcome> Faults::fault(BlockId id, Touch touch, bool in_order) {
 
 Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
   const vm::Access wanted = touch.wanted;
-  auto pass = co_await ground_.gate(id).enter();
-  Block b = ground_.block(id);
+  HeldBlock b = co_await ground_.enter(id);
   Entry& e = b.entry;
   const rules::FaultStep step = rules::fault_step(e, wanted, holds_.now());
   if (step == rules::FaultStep::none) co_return FaultOutcome::open;
@@ -56,7 +55,7 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
       co_return FaultOutcome::held;
     }
     for (std::size_t i = 0; i < run.count; ++i) {
-      Block member = ground_.block(run.id(i));
+      HeldBlock& member = ground_.look_again(run.block(i));
       const bool made = co_await make_writable(member);
       if (made) continue;
       twins_.make(member);  // order has begun just now: it does not cover this yet
@@ -71,13 +70,13 @@ Task<FaultOutcome> Faults::fault_once(BlockId id, Touch touch, bool in_order) {
 // wake.
 bool Faults::modify_at_once(BlockId id, Modification& modification) {
   constexpr unsigned looks = 1024, looks_before_yield = 32;
-  std::optional<Gate::Pass> pass;
-  for (unsigned look = 0; look < looks && !pass && ground_.alone.load(); ++look) {
-    if (auto entered = ground_.gate(id).try_enter()) pass.emplace(std::move(*entered));
-    if (!pass && look % looks_before_yield == 0) ::sched_yield();
+  std::optional<HeldBlock> held;
+  for (unsigned look = 0; look < looks && !held && ground_.alone.load(); ++look) {
+    if (auto entered = ground_.try_enter(id)) held.emplace(std::move(*entered));
+    if (!held && look % looks_before_yield == 0) ::sched_yield();
   }
-  if (!pass || !ground_.alone.load()) return false;
-  const Block b = ground_.store.block(id);
+  if (!held || !ground_.alone.load()) return false;
+  const HeldBlock& b = *held;
   if (b.entry.copy.state != State::writable && !b.entry.copy.pinned) return false;
   ground_.learn_atomic_words(b.words, rules::atomic_words_of(modification.offset, modification.bytes));
   modification.takes_writes_along = false;
@@ -90,7 +89,7 @@ bool Faults::modify_at_once(BlockId id, Modification& modification) {
 // The block is valid, and about to be opened for writing. Result: false while order is kept, and the rank
 // that became its home just now may still be taking the live bytes here: what is written would go out with
 // them.
-Task<bool> Faults::make_writable(Block& b) {
+Task<bool> Faults::make_writable(HeldBlock& b) {
   const Entry& e = b.entry;
   if (rules::is_dirty(e)) co_return true;
   MUSUBI_CHECK(!e.copy.bytes_lost);
@@ -105,7 +104,7 @@ Task<bool> Faults::make_writable(Block& b) {
 // A thread is back at a block that was closed, and waits. The bytes come now, and stay closed. Where the
 // thread's word is unchanged, the thread would repeat what it did: it computes beside words that others
 // change, or waits on. Where bytes have come already, what the thread saw is not known any more.
-Task<> Faults::look_while_held(Block& b, std::uintptr_t address) {
+Task<> Faults::look_while_held(HeldBlock& b, std::uintptr_t address) {
   constexpr std::size_t word_bytes = sizeof(std::uint64_t);
   const std::size_t at = (address - b.extent.address) / word_bytes * word_bytes;
   holds_.begin_look();

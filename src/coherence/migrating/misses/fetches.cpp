@@ -26,10 +26,10 @@ constexpr unsigned links_max(const Parameters& parameters) {
 
 // Another thread may raise `acquired` meanwhile: either its search for lapsed copies finds this one in the
 // queue, or we see its raise here.
-Task<> Fetches::fetch(Block& b) {
+Task<> Fetches::fetch(HeldBlock& b) {
   do {
     co_await fetch_once(b);
-    if (!b.entry.copy.pinned) leases_.watch(b.id, b.entry);
+    if (!b.entry.copy.pinned) leases_.watch(b);
   } while (b.entry.held.read_ts < ground_.times.acquired());
   MUSUBI_CHECK(!b.entry.copy.bytes_lost, "block %lu: valid without its bytes",
                static_cast<unsigned long>(b.id.value));
@@ -38,7 +38,7 @@ Task<> Fetches::fetch(Block& b) {
 // Where the program may look at the block, its bytes change in place, and only at the end: the program must
 // not see an attempt that fails. A rank that took the home from here has taken its bytes, too, before bytes
 // of a later home can come.
-Task<> Fetches::fetch_once(Block& b) {
+Task<> Fetches::fetch_once(HeldBlock& b) {
   const bool in_use = rules::is_valid(b.entry) && !ground_.is_quiescent();
   if (ground_.may_differ_from_twin(b.entry) || in_use || ground_.store.has_private_parts(b)) {
     BufferPool::Buffer scratch(ground_.store.scratch());
@@ -48,7 +48,7 @@ Task<> Fetches::fetch_once(Block& b) {
   }
 }
 
-Task<> Fetches::fetch_into(Block& b, std::byte* target) {
+Task<> Fetches::fetch_into(HeldBlock& b, std::byte* target) {
   Entry& e = b.entry;
   if (ground_.names_a_copy(e)) {
     const bool fetched = co_await fetch_by_hint(b, target);
@@ -86,7 +86,7 @@ Task<> Fetches::fetch_into(Block& b, std::byte* target) {
   }
 }
 
-Rank Fetches::first_place_to_look(const Block& b) const {
+Rank Fetches::first_place_to_look(const HeldBlock& b) const {
   const Entry& e = b.entry;
   if (e.known.newest.write_ts > e.held.write_ts) return e.known.writer();
   if (e.known.home_known) return e.known.home();
@@ -94,7 +94,7 @@ Rank Fetches::first_place_to_look(const Block& b) const {
   return word.tag() == Ownership::link ? word.target() : ground_.self();
 }
 
-Task<bool> Fetches::fetch_by_hint(Block& b, std::byte* target) {
+Task<bool> Fetches::fetch_by_hint(HeldBlock& b, std::byte* target) {
   Entry& e = b.entry;
   const std::optional<Giver> giver =
       co_await relays_.fetch(b, e.known.newest.write_ts, e.known.writer(), target);
@@ -106,12 +106,12 @@ Task<bool> Fetches::fetch_by_hint(Block& b, std::byte* target) {
   co_return true;
 }
 
-BytesFrom Fetches::bytes_from(const Block& b, bool relayed_in_vain) const {
+BytesFrom Fetches::bytes_from(const HeldBlock& b, bool relayed_in_vain) const {
   if (relayed_in_vain || !relays_.is_in_crowd()) return BytesFrom::home;
   return relays_.parent(b.id) ? BytesFrom::reader : BytesFrom::home_or_reader;
 }
 
-LookRequest Fetches::request_for(const Block& b, BytesFrom from, LinesWanted lines) const {
+LookRequest Fetches::request_for(const HeldBlock& b, BytesFrom from, LinesWanted lines) const {
   const Entry& e = b.entry;
   return {b.id.value,
           e.held.write_ts.value,
@@ -126,7 +126,8 @@ LookRequest Fetches::request_for(const Block& b, BytesFrom from, LinesWanted lin
 
 // One look at `*next`, one trip: takes the version there if it is the home and nobody is in the critical
 // section.
-Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* next, bool relayed_in_vain) {
+Task<Fetches::Outcome> Fetches::fetch_from(HeldBlock& b, std::byte* target, Rank* next,
+                                           bool relayed_in_vain) {
   Entry& e = b.entry;
   const Rank peer = *next;
   using Answer = LinesAnswer<LookResult>;
@@ -184,19 +185,19 @@ Task<Fetches::Outcome> Fetches::fetch_from(Block& b, std::byte* target, Rank* ne
 }
 
 // Progress is guaranteed by the queue of the lock: this rank becomes the home, with the same version.
-Task<> Fetches::fetch_under_lock(Block& b, std::byte* target) {
+Task<> Fetches::fetch_under_lock(HeldBlock& b, std::byte* target) {
   const Lock taken = co_await takeovers_.lock(b);
   co_await takeovers_.become_home(b, taken, target);
 }
 
-bool Fetches::looks_untouched(const Block& b) const {
+bool Fetches::looks_untouched(const HeldBlock& b) const {
   return rules::looks_untouched(b.entry) && ground_.own_word(b).tag() == Ownership::link;
 }
 
 // The first write to a block: the writer becomes its home at once, not at its first release. Nothing moves,
 // no twin is made, and the block stays unpublished while nobody reads it. So the data that a parallel loop
 // initialises costs each rank no more than its own memory, whichever rank has allocated it.
-Task<> Fetches::fetch_for_writing(Block& b) {
+Task<> Fetches::fetch_for_writing(HeldBlock& b) {
   if (!ground_.parameters.leave_unpublished || !looks_untouched(b)) {
     co_await fetch(b);
     co_return;
@@ -220,7 +221,7 @@ Task<> Fetches::fetch_for_writing(Block& b) {
     versions_.end_critical_section(b);
     co_await ground_.locks.unlock(b.id.value);
   }
-  leases_.watch(b.id, b.entry);
+  leases_.watch(b);
   if (b.entry.held.read_ts < ground_.times.acquired()) co_await fetch(b);
 }
 

@@ -12,7 +12,7 @@
 namespace musubi::coherence::migrating {
 
 // A release has compared the block: whether it stays writable.
-bool Downgrades::stays_writable(const Block& b, bool changed) {
+bool Downgrades::stays_writable(const HeldBlock& b, bool changed) {
   Entry& e = b.entry;
   if (changed) {
     e.habits.last_opening = Opening::changed;
@@ -26,7 +26,7 @@ bool Downgrades::stays_writable(const Block& b, bool changed) {
                                ground_.parameters);
 }
 
-void Downgrades::protect(Block& b, bool quiescent) {
+void Downgrades::protect(HeldBlock& b, bool quiescent) {
   Entry& e = b.entry;
   MUSUBI_CHECK(e.copy.state == State::writable && !e.copy.pinned);
   ground_.count(Counter::downgrades);
@@ -44,7 +44,7 @@ void Downgrades::protect(Block& b, bool quiescent) {
   e.published.equals = !e.published.given_up;
 }
 
-void Downgrades::after_comparison(Block& b, bool changed, bool quiescent) {
+void Downgrades::after_comparison(HeldBlock& b, bool changed, bool quiescent) {
   Entry& e = b.entry;
   ground_.comparison_cost.add(b.extent.bytes);
   if (e.copy.pinned) return;
@@ -62,7 +62,7 @@ void Downgrades::after_comparison(Block& b, bool changed, bool quiescent) {
   } else {
     e.compared_in = ground_.quiescence.number();
   }
-  ground_.list(b.id, e);
+  ground_.list(b);
 }
 
 void Downgrades::downgrade_all() {

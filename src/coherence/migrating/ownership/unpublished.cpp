@@ -20,7 +20,7 @@ namespace musubi::coherence::migrating {
 
 // The block is about to be opened for writing. Result: whether it needs no twin, because this rank is its
 // home and nobody can hold its version.
-Task<bool> Unpublished::leave_unpublished(Block& b) {
+Task<bool> Unpublished::leave_unpublished(HeldBlock& b) {
   Entry& e = b.entry;
   if (!ground_.parameters.leave_unpublished || e.copy.pinned) co_return false;
   const bool at_home = co_await ground_.lock_if_home(b);
@@ -49,7 +49,7 @@ Task<bool> Unpublished::leave_unpublished(Block& b) {
 }
 
 // Under the block's lock, at its home.
-void Unpublished::release(Block& b, Version version, bool quiescent) {
+void Unpublished::release(HeldBlock& b, Version version, bool quiescent) {
   Entry& e = b.entry;
   MUSUBI_CHECK(e.copy.state == State::writable && !e.copy.pinned);
   const bool costs = lines_.comparison_costs(b);
@@ -69,7 +69,7 @@ void Unpublished::release(Block& b, Version version, bool quiescent) {
       versions_.name(b, version, false, PublicCopy::holds_it);
       versions_.end_critical_section(b);
       e.habits.idle_releases = 0;
-      return ground_.list(b.id, e);
+      return ground_.list(b);
     case rules::LiveRelease::passes:
       return fall_asleep(b);
   }
@@ -77,7 +77,7 @@ void Unpublished::release(Block& b, Version version, bool quiescent) {
 
 // No rank reads the block. A rank that reads it at this moment must look again: the version is raised when
 // all can see that the block sleeps.
-void Unpublished::fall_asleep(Block& b) {
+void Unpublished::fall_asleep(HeldBlock& b) {
   ground_.count(Counter::silent_releases);
   ground_.let_sleep(b);
   versions_.end_critical_section(b);
@@ -101,8 +101,7 @@ Task<> Unpublished::wake_visited() {
 
 // A block may be marked that has woken since.
 Task<> Unpublished::wake(BlockId id, Sleepers sleepers) {
-  auto pass = co_await ground_.gate(id).enter();
-  Block b = ground_.block(id);
+  HeldBlock b = co_await ground_.enter(id);
   if (sleepers == Sleepers::drop_it) b.entry.queues.sleepers = false;
   ground_.wake(b);
 }

@@ -15,7 +15,7 @@
 
 namespace musubi::coherence::migrating {
 
-Task<bool> HomeMerges::release(Block& b) {
+Task<bool> HomeMerges::release(HeldBlock& b) {
   if (!may_send(b)) co_return false;
   Entry& e = b.entry;
   const BufferPool::Buffer snapshot(ground_.store.scratch());
@@ -50,14 +50,14 @@ Task<bool> HomeMerges::release(Block& b) {
 
 // Bytes that come must be shown at once: they go into open pages. A rank that took live bytes of this one
 // decides what the twin is.
-bool HomeMerges::may_send(const Block& b) const {
+bool HomeMerges::may_send(const HeldBlock& b) const {
   const Entry& e = b.entry;
   return rules::leaves_home_there(e) && !ground_.keeps_order() && !e.copy.held_back && !e.copy.bytes_lost &&
          !ground_.is_home(b) && !e.published.given_up && !ground_.store.has_private_parts(b);
 }
 
 // What does not fit is cut between two words, which are never seen in parts.
-HomeMerges::Message HomeMerges::write_message(const Block& b, Changes& changes, Twin twin,
+HomeMerges::Message HomeMerges::write_message(const HeldBlock& b, Changes& changes, Twin twin,
                                               std::byte* message) const {
   constexpr std::size_t word = sizeof(std::uint64_t);
   const ChangesRequest request{
@@ -82,13 +82,13 @@ HomeMerges::Message HomeMerges::write_message(const Block& b, Changes& changes, 
   return changed == 0 ? Message{} : Message{at, changed};
 }
 
-bool HomeMerges::wants_home(const Block& b, Changes& changes, const Message& first) const {
+bool HomeMerges::wants_home(const HeldBlock& b, Changes& changes, const Message& first) const {
   const bool is_all = changes.next().empty();
   if (rules::is_first_release(b.entry)) return !is_all;  // much has changed
   return rules::changes_most(first.changed + (is_all ? 0 : changes.bytes_left()), b.extent.bytes);
 }
 
-Task<fabric::Verdict> HomeMerges::send(const Block& b, Rank* home, std::span<const std::byte> message,
+Task<fabric::Verdict> HomeMerges::send(const HeldBlock& b, Rank* home, std::span<const std::byte> message,
                                        ChangesResult* result) {
   unsigned links = 0;
   for (unsigned look = 0; look < rules::visit_looks_max && links <= rules::visit_links_max; ++look) {
@@ -116,7 +116,7 @@ Task<fabric::Verdict> HomeMerges::send(const Block& b, Rank* home, std::span<con
 
 // The twin gets what was sent, and no more: threads of this rank may have written since. Others are told
 // to ask the home, even if the whole version is here: only the home knows which lines it has changed.
-void HomeMerges::take_result(Block& b, Rank home, const ChangesResult& result,
+void HomeMerges::take_result(HeldBlock& b, Rank home, const ChangesResult& result,
                              std::span<const std::byte> message) {
   Entry& e = b.entry;
   twins_.note_copy(b);
@@ -132,7 +132,7 @@ void HomeMerges::take_result(Block& b, Rank home, const ChangesResult& result,
       result.found.write_ts == e.held.write_ts || ground_.injected(InjectedBug::merged_taken_for_whole);
   if (is_whole) {
     versions_.take_from_visit(b, result.version, home);
-    if (rules::is_valid(e) && !e.copy.pinned) leases_.watch(b.id, e);
+    if (rules::is_valid(e) && !e.copy.pinned) leases_.watch(b);
   } else {
     e.habits.silent_releases = 0;
     versions_.tell_of(b, result.version, home, PublicCopy::holds_it);

@@ -10,7 +10,7 @@
 #include "coherence/rules/naming.h"
 
 namespace musubi::coherence::migrating {
-Task<> Publications::publish(Block& b, Modification* modification) {
+Task<> Publications::publish(HeldBlock& b, Modification* modification) {
   // Where a notice has told of a newer version its bytes are needed in any case.
   const bool needs_data = !rules::may_be_newest(b.entry) && !b.entry.known.live;
   std::optional<BufferPool::Buffer> place;
@@ -57,7 +57,7 @@ Task<> Publications::publish(Block& b, Modification* modification) {
 
 // Result: whether the bytes are different now. Threads that look for a change by atomic operations make no
 // versions: others would have to fetch these.
-bool Publications::apply(const Block& b, Modification& modification) {
+bool Publications::apply(const HeldBlock& b, Modification& modification) {
   ground_.learn_atomic_words(b.words, rules::atomic_words_of(modification.offset, modification.bytes));
   std::array<std::byte, 64> before;
   const bool is_small = modification.bytes <= before.size();
@@ -69,7 +69,7 @@ bool Publications::apply(const Block& b, Modification& modification) {
 
 // While order is kept, other ranks operate here only on what no thread of this rank can see: on a block that
 // is closed. Under its lock, with all of its bytes published.
-void Publications::let_rest(Block& b, bool has_come) {
+void Publications::let_rest(HeldBlock& b, bool has_come) {
   Entry& e = b.entry;
   if (!ground_.keeps_order() || e.copy.pinned || ground_.store.has_private_parts(b)) return;
   if (rules::is_valid(e)) {
@@ -85,8 +85,7 @@ void Publications::let_rest(Block& b, bool has_come) {
 }
 
 Task<> Publications::modify(BlockId id, Modification& modification) {
-  auto pass = co_await ground_.gate(id).enter();
-  Block b = ground_.block(id);
+  HeldBlock b = co_await ground_.enter(id);
   ground_.count(Counter::atomics);
   const bool is_done = co_await home_atomics_.modify(b, modification);
   if (is_done) co_return;
@@ -96,7 +95,10 @@ Task<> Publications::modify(BlockId id, Modification& modification) {
 
 void Publications::adopt(BlockId first, std::uint64_t blocks) {
   for (std::uint64_t i = 0; i < blocks; ++i) {
-    Block b = ground_.block(BlockId{first.value + i});
+    std::optional<HeldBlock> held = ground_.try_enter(BlockId{first.value + i});
+    MUSUBI_CHECK(held, "block %lu: adopted while a task is at work on it",
+                 static_cast<unsigned long>(first.value + i));
+    HeldBlock& b = *held;
     MUSUBI_CHECK(b.initial_home == ground_.self() && b.words.write_ts == 0);
     if (!twins_.publish_changes(b)) continue;  // zeros
     versions_.store(b, {LogicalTime{1}, LogicalTime{1}});

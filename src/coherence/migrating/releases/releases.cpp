@@ -37,13 +37,13 @@ Task<> Releases::release_stacks(bool quiescent, TaskGroup& elsewhere) {
     for (std::uint64_t k = 0; k < live.count; ++k) {
       const BlockId id{live.first.value + k};
       const vm::Extent extent = ground_.space.extent(id);
-      std::optional<Gate::Pass> pass;
+      std::optional<HeldBlock> held;
       if (!ground_.injected(InjectedBug::stack_without_gate)) {
-        auto entered = co_await ground_.gate(id).enter();
-        pass.emplace(std::move(entered));
+        HeldBlock entered = co_await ground_.enter(id);
+        held.emplace(std::move(entered));
       }
       const bool unchanged = stacks_.is_unchanged(i, extent.address, extent.address + extent.bytes);
-      pass.reset();
+      held.reset();
       if (!unchanged) co_await release_one(id, quiescent, elsewhere);
     }
   }
@@ -55,8 +55,7 @@ Task<> Releases::release_one(BlockId id, bool quiescent, TaskGroup& elsewhere) {
   ground_.count(Counter::release_looks);
   AtHome result = AtHome::done;
   {
-    auto pass = co_await ground_.gate(id).enter();
-    Block b = ground_.block(id);
+    HeldBlock b = co_await ground_.enter(id);
     b.entry.queues.releases = false;
     if (rules::is_dirty(b.entry)) {
       const bool at_home = co_await ground_.lock_if_home(b);
@@ -67,7 +66,7 @@ Task<> Releases::release_one(BlockId id, bool quiescent, TaskGroup& elsewhere) {
   if (result == AtHome::not_done) co_await elsewhere.admit(release_elsewhere(id, quiescent));
 }
 
-Releases::AtHome Releases::look_from_elsewhere(Block& b, bool quiescent) {
+Releases::AtHome Releases::look_from_elsewhere(HeldBlock& b, bool quiescent) {
   // Without a public copy there is no twin yet: the holder of the lock is about to make it.
   if (versions_.must_name_anew(b.entry)) return AtHome::not_done;
   ground_.count(Counter::comparisons);
@@ -77,7 +76,7 @@ Releases::AtHome Releases::look_from_elsewhere(Block& b, bool quiescent) {
 }
 
 // Under the lock; unlocks unless somebody waits.
-Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
+Releases::AtHome Releases::release_at_home(HeldBlock& b, bool quiescent) {
   Entry& e = b.entry;
   const Version version = ground_.version_at_home(b);
   MUSUBI_CHECK(!e.copy.bytes_lost && version.write_ts == e.held.write_ts,
@@ -113,8 +112,7 @@ Releases::AtHome Releases::release_at_home(Block& b, bool quiescent) {
 }
 
 Task<> Releases::release_elsewhere(BlockId id, bool quiescent) {
-  auto pass = co_await ground_.gate(id).enter();
-  Block b = ground_.block(id);
+  HeldBlock b = co_await ground_.enter(id);
   if (!rules::is_dirty(b.entry)) co_return;
   const bool merged = co_await home_merges_.release(b);
   if (!merged) {

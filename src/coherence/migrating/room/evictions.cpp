@@ -43,8 +43,7 @@ Task<std::size_t> Evictions::throw_out(std::size_t bytes) {
 
 // A block that has left its queue. Result: the bytes that are free now.
 Task<std::size_t> Evictions::look_at(BlockId id, bool was_on_trial) {
-  auto pass = co_await ground_.gate(id).enter();
-  Block b = ground_.block(id);
+  HeldBlock b = co_await ground_.enter(id);
   Entry& e = b.entry;
   Residents& residents = ground_.residents;
   residents.leave(e, b.extent.bytes);
@@ -79,13 +78,13 @@ Task<std::size_t> Evictions::look_at(BlockId id, bool was_on_trial) {
   co_return 0;
 }
 
-Task<bool> Evictions::evict_if_unused(Block& b) {
+Task<bool> Evictions::evict_if_unused(HeldBlock& b) {
   if (rules::fate_of(b.entry, true) != rules::Fate::goes || ground_.is_home(b)) co_return false;
   co_return co_await evict(b);
 }
 
 // Result: whether its bytes are gone.
-Task<bool> Evictions::evict(Block& b) {
+Task<bool> Evictions::evict(HeldBlock& b) {
   const bool is_needed = co_await may_be_taken_here(b);
   if (is_needed && !ground_.injected(InjectedBug::evicted_before_taken)) co_return false;
   Entry& e = b.entry;
@@ -107,7 +106,7 @@ Task<bool> Evictions::evict(Block& b) {
 
 // Whether the rank that came next in the queue may still be reading here. It has done so when a rank behind
 // it is home and free. A rank whose word is a link may still wait for the block, or have it.
-Task<bool> Evictions::may_be_taken_here(const Block& b) {
+Task<bool> Evictions::may_be_taken_here(const HeldBlock& b) {
   const LogicalTime named_here{ground_.shared(b.words.write_ts).load()};
   if (rules::is_taken_for_sure(b.entry, named_here)) co_return false;
   OwnerWord found = ground_.own_word(b);
@@ -122,7 +121,7 @@ Task<bool> Evictions::may_be_taken_here(const Block& b) {
   co_return found != OwnerWord::unlocked();
 }
 
-void Evictions::forget_public_copy(Block& b) {
+void Evictions::forget_public_copy(HeldBlock& b) {
   if (!ground_.has_public_copy(b) && !b.entry.queues.copies) return;
   if (!ground_.injected(InjectedBug::evicted_copy_not_told)) {
     ground_.shared(b.words.public_ts).store(0);

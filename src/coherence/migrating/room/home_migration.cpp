@@ -35,8 +35,7 @@ Task<Offer> HomeMigration::offer(std::span<BlockId> blocks) {
 
 // Result: whether the block is at rest at its home here; then it stands in no queue until end_offer().
 Task<bool> HomeMigration::bring_to_rest(BlockId id) {
-  auto pass = co_await ground_.gate(id).enter();
-  Block b = ground_.block(id);
+  HeldBlock b = co_await ground_.enter(id);
   Entry& e = b.entry;
   ground_.residents.leave(e, b.extent.bytes);
   co_await release_from_elsewhere(b);
@@ -53,7 +52,7 @@ Task<bool> HomeMigration::bring_to_rest(BlockId id) {
 }
 
 // Under the lock.
-void HomeMigration::let_rest(Block& b, Bytes bytes) {
+void HomeMigration::let_rest(HeldBlock& b, Bytes bytes) {
   Entry& e = b.entry;
   ground_.wake(b);
   if (rules::is_valid(e)) ground_.vm.close({b.id, 1});
@@ -71,7 +70,7 @@ void HomeMigration::let_rest(Block& b, Bytes bytes) {
 }
 
 // Changes of a block whose home is elsewhere: this rank becomes its home.
-Task<> HomeMigration::release_from_elsewhere(Block& b) {
+Task<> HomeMigration::release_from_elsewhere(HeldBlock& b) {
   Entry& e = b.entry;
   if (e.copy.pinned || !rules::is_dirty(e) || ground_.is_home(b) || ground_.keeps_order()) co_return;
   if (rules::is_valid(e)) ground_.vm.close({b.id, 1});
@@ -82,7 +81,7 @@ Task<> HomeMigration::release_from_elsewhere(Block& b) {
 }
 
 // Under the lock. Zeros need not move.
-bool HomeMigration::may_rest(Block& b) {
+bool HomeMigration::may_rest(HeldBlock& b) {
   const Entry& e = b.entry;
   if (e.copy.pinned || e.copy.bytes_lost || ground_.store.has_private_parts(b)) return false;
   if (ground_.shared(b.words.write_ts).load() == 0) return false;
@@ -91,7 +90,7 @@ bool HomeMigration::may_rest(Block& b) {
 
 // While order is kept, nothing may go out that is not released as of one moment. So threads are stopped
 // before the comparison. What they wrote since the last release stays until the next one.
-bool HomeMigration::has_nothing_unreleased(Block& b) {
+bool HomeMigration::has_nothing_unreleased(HeldBlock& b) {
   Entry& e = b.entry;
   if (b.words.unpublished() || versions_.must_name_anew(e)) return false;
   if (e.copy.state == State::writable) {
@@ -103,7 +102,7 @@ bool HomeMigration::has_nothing_unreleased(Block& b) {
 }
 
 // Under the lock; the block is closed, and its bytes hold still. A release of this block alone.
-void HomeMigration::release_closed(Block& b) {
+void HomeMigration::release_closed(HeldBlock& b) {
   Entry& e = b.entry;
   const Version version = ground_.version_at_home(b);
   if (ground_.injected(InjectedBug::home_change_not_told)) return;
@@ -120,7 +119,7 @@ void HomeMigration::release_closed(Block& b) {
 }
 
 // From now on readers take the live bytes. Result: the bytes that are free now.
-std::size_t HomeMigration::give_up_copy(Block& b) {
+std::size_t HomeMigration::give_up_copy(HeldBlock& b) {
   Entry& e = b.entry;
   if (!b.words.unpublished()) {
     if (!rules::may_rest_unpublished(e, ground_.parameters)) return 0;
@@ -142,8 +141,7 @@ Task<std::size_t> HomeMigration::end_offer(std::span<const BlockId> blocks) {
   auto pass = co_await ground_.release_gate.enter();
   std::size_t freed = 0;
   for (const BlockId id : blocks) {
-    auto gate = co_await ground_.gate(id).enter();
-    Block b = ground_.block(id);
+    HeldBlock b = co_await ground_.enter(id);
     if (ground_.is_home(b)) {
       ground_.residents.add(id, b.entry, b.extent.bytes, Residence::home);
       continue;
@@ -161,8 +159,7 @@ Task<std::size_t> HomeMigration::take_over(std::span<const BlockId> blocks, std:
   auto pass = co_await ground_.release_gate.enter();
   std::size_t taken_bytes = 0;
   for (const BlockId id : blocks) {
-    auto gate = co_await ground_.gate(id).enter();
-    Block b = ground_.block(id);
+    HeldBlock b = co_await ground_.enter(id);
     if (taken_bytes + b.extent.bytes > bytes) break;
     const bool taken = co_await take_over_one(b);
     if (taken) taken_bytes += b.extent.bytes;
@@ -172,7 +169,7 @@ Task<std::size_t> HomeMigration::take_over(std::span<const BlockId> blocks, std:
 
 // This rank becomes the home of a block that rests at the one before; its bytes hold still here, too. Result:
 // whether it does.
-Task<bool> HomeMigration::take_over_one(Block& b) {
+Task<bool> HomeMigration::take_over_one(HeldBlock& b) {
   Entry& e = b.entry;
   const bool is_in_use = e.copy.pinned || rules::is_dirty(e) || ground_.store.has_private_parts(b);
   if (is_in_use || ground_.is_home(b)) co_return false;
@@ -228,8 +225,7 @@ Task<bool> HomeMigration::discard(BlockId first, std::uint64_t count) {
 // At its home: a change that makes the block zeros, released alone, as a block is that comes to rest. While
 // order is kept nothing may be released alone.
 Task<bool> HomeMigration::discard_one(BlockId id) {
-  auto pass = co_await ground_.gate(id).enter();
-  Block b = ground_.block(id);
+  HeldBlock b = co_await ground_.enter(id);
   if (ground_.keeps_order()) co_return false;
   const bool at_home = co_await ground_.lock_if_home(b);
   if (!at_home) {
@@ -244,7 +240,7 @@ Task<bool> HomeMigration::discard_one(BlockId id) {
 }
 
 // It stays in the queue where it stands: what takes it out finds nothing to throw out.
-Task<> HomeMigration::discard_copy(Block& b) {
+Task<> HomeMigration::discard_copy(HeldBlock& b) {
   Entry& e = b.entry;
   if (rules::fate_of(e, false) == rules::Fate::stays || ground_.store.has_private_parts(b)) co_return;
   if (rules::is_valid(e)) ground_.vm.close({b.id, 1});
