@@ -114,7 +114,7 @@ std::string ToldWorld::sight_of(std::uint32_t rank, BlockId block) {
   sim::Node& node = stage_.node(rank);
   const coherence::Entry& entry = node.entry(block);
   const std::string name = "r" + std::to_string(rank) + "." + static_cast<char>('a' + block.value) + ": ";
-  return name + (entry.pinned ? "pinned" : name_of(entry.state)) +
+  return name + (entry.copy.pinned ? "pinned" : name_of(entry.copy.state)) +
          (node.migrating() != nullptr ? migrating_sight(node, block) : fixed_sight(node, block));
 }
 
@@ -128,8 +128,8 @@ std::string ToldWorld::fixed_sight(sim::Node& node, BlockId block) {
     const coherence::rules::HomeWord word{words.read_ts};
     text << ", home of version " << words.version
          << (word.is_leased() ? ", leased until " : ", unread since ") << word.time().value;
-  } else if (entry.write_ts.value != 0) {
-    text << ", version " << entry.write_ts.value - 1 << ", until " << entry.read_ts.value;
+  } else if (entry.held.write_ts.value != 0) {
+    text << ", version " << entry.held.write_ts.value - 1 << ", until " << entry.held.read_ts.value;
   }
   return text.str();
 }
@@ -142,7 +142,7 @@ std::string ToldWorld::migrating_sight(sim::Node& node, BlockId block) {
   const Rank initial_home = stage_.cluster().space().initial_home(block);
   const auto owner = remote_lock::OwnerWord{words.owner}.resolved(node.self(), initial_home);
   std::ostringstream text;
-  text << " " << entry.write_ts.value << ".." << entry.read_ts.value;
+  text << " " << entry.held.write_ts.value << ".." << entry.held.read_ts.value;
   if (owner.tag() == remote_lock::Ownership::link) {
     text << ", home by r" << owner.target().value;
   } else {
@@ -150,9 +150,9 @@ std::string ToldWorld::migrating_sight(sim::Node& node, BlockId block) {
          << words.write_ts << ".." << words.read_ts;
   }
   if (words.public_ts != 0) text << ", public " << words.public_ts;
-  if (entry.held_back) text << ", held back";
-  if (entry.hint_write_ts > entry.write_ts)
-    text << ", told of " << entry.hint_write_ts.value << " by r" << entry.hint_writer.value;
+  if (entry.copy.held_back) text << ", held back";
+  if (entry.known.newest.write_ts > entry.held.write_ts)
+    text << ", told of " << entry.known.newest.write_ts.value << " by r" << entry.known.writer().value;
   return text.str();
 }
 
