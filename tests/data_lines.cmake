@@ -43,3 +43,15 @@ function(musubi_data_lines list file)
   endforeach()
   set(${list} ${read} PARENT_SCOPE)
 endfunction()
+
+# musubi_split_line(<line>): for words in columns, `<words> | <words>...`. Sets `name`, `words`, the words of
+# the first column, and `columns`, the list of the further columns.
+function(musubi_split_line line)
+  string(REGEX MATCH "^([^:]+): (.*)$" line "${line}")
+  set(name ${CMAKE_MATCH_1} PARENT_SCOPE)
+  string(REGEX REPLACE " *[|] *" ";" columns "${CMAKE_MATCH_2}")
+  list(POP_FRONT columns words)
+  separate_arguments(words UNIX_COMMAND "${words}")
+  set(words "${words}" PARENT_SCOPE)
+  set(columns "${columns}" PARENT_SCOPE)
+endfunction()
