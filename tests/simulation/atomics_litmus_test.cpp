@@ -2,11 +2,10 @@
 // a flag by an atomic operation and goes on. Other threads read the flag by atomic operations, or only by
 // plain loads while the background polls for them. Flags may be in stacks, which are always open at their
 // owner. A reader that sees a flag must find the data.
-#include <algorithm>
 #include <tuple>
 #include <utility>
 
-#include "stage.h"
+#include "handovers.h"
 
 namespace musubi::sim {
 namespace {
@@ -15,7 +14,6 @@ namespace {
 #define MUSUBI_FLAGS_WORLDS 120
 #endif
 constexpr std::uint64_t worlds = MUSUBI_FLAGS_WORLDS;
-constexpr unsigned rounds = 6, rounds_between_barriers = 3;
 constexpr std::uint64_t blocks = 6;
 constexpr std::size_t hands_max = 8, block_bytes = 2 * hands_max * sizeof(std::uint64_t);
 
@@ -28,34 +26,12 @@ enum class Looks : std::uint8_t {
 struct Setup {
   std::uint32_t nodes;
   std::uint32_t threads;
-  bool flags_on_stacks;
-  Looks looks;
+  bool flags_on_stacks = false;
+  Looks looks = Looks::by_loads;
   InjectedBug bug = InjectedBug::none;
   bool with_locks = false;   // a further thread on each node repeatedly takes a lock
   std::uint64_t times = 1;   // the number of worlds, in multiples
   std::uint32_t stacks = 1;  // stacks of each node
-};
-
-struct Word {
-  std::uint64_t block;
-  std::size_t index;
-};
-
-struct Hand {
-  Node* node;
-  Word data;
-  Word flag;
-};
-
-struct Play {
-  Stage& stage;
-  const Setup& setup;
-  std::vector<Hand> hands;
-  bool described = false;
-  std::size_t at_work = 0;
-  unsigned failures = 0;
-
-  std::uint64_t longest_look_ns() { return 2000 + 4 * stage.cluster().configuration().model.latency_ns; }
 };
 
 // No two hands share a word. A flag may be next to its data.
@@ -92,54 +68,53 @@ class Raise final : public coherence::Modification {
   AtomicValue found_ = 0;
 };
 
-Task<std::uint64_t> look(Play& play, std::size_t self, const Word& word) {
-  const Setup& setup = play.setup;
-  Node& node = *play.hands[self].node;
-  const bool is_first = self < setup.nodes;
-  if (setup.looks == Looks::by_loads || (setup.looks == Looks::mixed && is_first))
-    co_return co_await load(node, word.block, word.index) % one_look;
-  Raise look(word.index, setup.looks == Looks::mixed ? one_look : 0, play.described);
-  co_await node.modify(BlockId{word.block}, look);
-  co_return look.before();
-}
+class AtomicPlay final : public Play {
+ public:
+  AtomicPlay(Stage& stage, const Setup& setup, Random& random)
+      : Play(stage, hands_of(stage, setup, random)), setup_(setup), described_(random.chance(75)) {}
 
-Task<> count_up(Play& play, std::size_t self) {
-  const Hand& own = play.hands[self];
-  for (std::uint64_t round = 1; round <= rounds; ++round) {
-    co_await idle(play.stage, 4000);
-    co_await store(*own.node, own.data.block, round, own.data.index);
-    Raise raise(own.flag.index, 1, play.described);
+  void start_locks() {
+    for (std::uint32_t rank = 0; rank < setup_.nodes; ++rank)
+      stage().play(rank, take_locks(stage().node(rank)));
+  }
+
+ private:
+  Task<> set_flag(const Hand& own, std::uint64_t) override {
+    Raise raise(own.flag.index, 1, described_);
     co_await own.node->modify(BlockId{own.flag.block}, raise);
-    for (const Hand& other : play.hands) {
-      for (;;) {
-        const std::uint64_t flag = co_await look(play, self, other.flag);
-        if (flag >= round) break;
-        co_await idle(play.stage, play.longest_look_ns());
-      }
-      const std::uint64_t data = co_await load(*own.node, other.data.block, other.data.index);
-      if (data < round) ++play.failures;
+  }
+  Task<> await_flag(const Hand& own, const Hand& other, std::uint64_t round) override {
+    for (;;) {
+      const std::uint64_t flag = co_await look(own, other.flag);
+      if (flag >= round) break;
+      co_await pause();
     }
-    if (round % rounds_between_barriers == 0) co_await meet(*own.node);
+    co_await check_data(own, other, round);
   }
-  --play.at_work;
-}
-
-Task<> take_locks(Play& play, Node& node) {
-  while (play.at_work != 0) {
-    co_await node.lock(LockId{0});
-    co_await idle(play.stage, 500);
-    co_await node.unlock(LockId{0});
-    co_await idle(play.stage, play.longest_look_ns());
-  }
-}
-
-Task<> work_in_background(Play& play, Node& node) {
-  while (play.at_work != 0) {
+  Task<> poll(Node& node) override {
     (void)co_await node.background().answer();
-    if (play.stage.cluster().world().random().chance(30)) (void)co_await node.background().turn();
-    co_await idle(play.stage, play.longest_look_ns());
+    if (random().chance(30)) (void)co_await node.background().turn();
   }
-}
+  Task<std::uint64_t> look(const Hand& own, Word word) {
+    const bool is_first = own.data.index < setup_.nodes;
+    if (setup_.looks == Looks::by_loads || (setup_.looks == Looks::mixed && is_first))
+      co_return co_await load(*own.node, word) % one_look;
+    Raise look(word.index, setup_.looks == Looks::mixed ? one_look : 0, described_);
+    co_await own.node->modify(BlockId{word.block}, look);
+    co_return look.before();
+  }
+  Task<> take_locks(Node& node) {
+    while (!ended()) {
+      co_await node.lock(LockId{0});
+      co_await idle(stage(), 500);
+      co_await node.unlock(LockId{0});
+      co_await pause();
+    }
+  }
+
+  const Setup& setup_;
+  bool described_;
+};
 
 void lay_out_stacks(Stage& stage, std::uint32_t per_node = 1) {
   const std::uint32_t nodes = stage.cluster().size();
@@ -165,18 +140,13 @@ unsigned worlds_with_failures(const Setup& setup) {
     Random random(seed);
     Stage stage(configuration, blocks, block_bytes);
     if (setup.flags_on_stacks) lay_out_stacks(stage, setup.stacks);
-    Play play{stage, setup, hands_of(stage, setup, random)};
-    play.described = random.chance(75);
-    play.at_work = play.hands.size();
-    for (std::size_t i = 0; i < play.hands.size(); ++i)
-      stage.play(play.hands[i].node->self().value, count_up(play, i));
-    for (std::uint32_t rank = 0; rank < setup.nodes; ++rank) {
-      stage.play(rank, work_in_background(play, stage.node(rank)));
-      if (setup.with_locks) stage.play(rank, take_locks(play, stage.node(rank)));
-    }
+    AtomicPlay play(stage, setup, random);
+    play.start_hands();
+    play.start_backgrounds();
+    if (setup.with_locks) play.start_locks();
     stage.finish(20'000'000);
     if (testing::Test::HasFatalFailure()) break;
-    if (play.failures != 0) ++with_failures;
+    if (play.failures() != 0) ++with_failures;
     if (with_failures != 0 && setup.bug != InjectedBug::none) break;  // it is found
   }
   return with_failures;
@@ -200,7 +170,7 @@ TEST(AtomicsLitmus, WhoFindsAFlagByALoadFindsTheData) {
 
 TEST(AtomicsLitmus, WhatAnOperationFindsIsNotShownToSiblingsBeforeTheData) {
   for (std::uint32_t nodes : {2u, 3u})
-    EXPECT_EQ(worlds_with_failures({nodes, 2, false, Looks::mixed, InjectedBug::none, false, 2}), 0u);
+    EXPECT_EQ(worlds_with_failures({.nodes = nodes, .threads = 2, .looks = Looks::mixed, .times = 2}), 0u);
 }
 
 TEST(AtomicsLitmus, OperationsFromElsewhereStayHiddenAtTheHome) {
@@ -208,7 +178,9 @@ TEST(AtomicsLitmus, OperationsFromElsewhereStayHiddenAtTheHome) {
        {std::tuple{InjectedBug::rest_ended_unordered, 2u, Looks::by_loads},
         {InjectedBug::atomic_beside_order, 2u, Looks::by_loads},
         {InjectedBug::atomic_shown_to_siblings, 2u, Looks::mixed}}) {
-    EXPECT_NE(worlds_with_failures({3, threads, false, looks, bug, false, 200}), 0u) << name_of(bug);
+    EXPECT_NE(
+        worlds_with_failures({.nodes = 3, .threads = threads, .looks = looks, .bug = bug, .times = 200}), 0u)
+        << name_of(bug);
   }
 }
 
@@ -220,17 +192,19 @@ TEST(AtomicsLitmus, FlagsMayLieInStacks) {
 // Data that an acquire itself fetches for a stack is visible before other threads may open the block of the
 // flag.
 TEST(AtomicsLitmus, DataMayLieInStacks) {
-  EXPECT_EQ(worlds_with_failures({3, 2, true, Looks::by_loads, InjectedBug::none, false, 8}), 0u);
+  EXPECT_EQ(worlds_with_failures({.nodes = 3, .threads = 2, .flags_on_stacks = true, .times = 8}), 0u);
 }
 
 // The flag in one stack of a rank, its data in another.
 TEST(AtomicsLitmus, FlagsOfOneStackComeAfterTheDataOfAnother) {
-  EXPECT_EQ(worlds_with_failures({3, 2, true, Looks::by_loads, InjectedBug::none, false, 8, 2}), 0u);
+  EXPECT_EQ(
+      worlds_with_failures({.nodes = 3, .threads = 2, .flags_on_stacks = true, .times = 8, .stacks = 2}), 0u);
 }
 
 TEST(AtomicsLitmus, LocksOfOthersShowNoFlagTooSoon) {
   for (std::uint32_t nodes : {2u, 3u}) {
-    EXPECT_EQ(worlds_with_failures({nodes, 2, true, Looks::by_loads, InjectedBug::none, true}), 0u)
+    EXPECT_EQ(
+        worlds_with_failures({.nodes = nodes, .threads = 2, .flags_on_stacks = true, .with_locks = true}), 0u)
         << nodes << " nodes";
   }
 }
@@ -383,7 +357,11 @@ TEST(AtomicsLitmus, LocksShowStacksWhenOrderHasEnded) {
 }
 
 TEST(AtomicsLitmus, WhatComesForStacksIsHeldBack) {
-  EXPECT_NE(worlds_with_failures({3, 2, true, Looks::by_loads, InjectedBug::shown_before_acquired, false, 8}),
+  EXPECT_NE(worlds_with_failures({.nodes = 3,
+                                  .threads = 2,
+                                  .flags_on_stacks = true,
+                                  .bug = InjectedBug::shown_before_acquired,
+                                  .times = 8}),
             0u);
 }
 

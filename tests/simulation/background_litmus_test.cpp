@@ -2,150 +2,84 @@
 // thread that stores data and then a flag, nor the thread that reads the flag. Each node has a background
 // that polls and answers. Waits must end, and from a rank's first poll on, a thread that sees a flag must
 // find the data.
-#include <array>
-#include <optional>
-
-#include "stage.h"
+#include "handovers.h"
 
 namespace musubi::sim {
 namespace {
-
-using trace::Counter;
 
 #ifndef MUSUBI_FLAGS_WORLDS
 #define MUSUBI_FLAGS_WORLDS 400
 #endif
 constexpr std::uint64_t worlds = MUSUBI_FLAGS_WORLDS;
-constexpr unsigned rounds = 8, rounds_between_barriers = 4;
 constexpr std::uint64_t blocks = 6;
-constexpr std::size_t counter_index = 7;
 
-struct Word {
-  std::uint64_t block;
-  std::size_t index;
-};
+class WaitingPlay final : public Play {
+ public:
+  using Play::Play;
+  unsigned checked() const { return checked_; }  // flags that were seen when order was certain
 
-struct Hand {
-  Node* node;
-  Word data;
-  Word flag;
-};
-
-struct Play {
-  Stage& stage;
-  std::vector<Hand> hands;
-  std::size_t at_work = 0;
-  unsigned failures = 0;
-  unsigned checked = 0;  // flags that were seen when order was certain
-
-  // Reads cost events: with a slow network there are fewer.
-  std::uint64_t longest_look_ns() { return 2000 + 4 * stage.cluster().configuration().model.latency_ns; }
-};
-
-// No two hands share a word; a flag is next to data of other hands.
-std::vector<Hand> hands_of(Stage& stage, std::uint32_t threads, Random& random) {
-  std::vector<Hand> hands;
-  const auto place = [&](std::size_t index) { return Word{random.below(blocks), index}; };
-  for (std::uint32_t i = 0; i < stage.cluster().size() * threads; ++i) {
-    hands.push_back({&stage.node(i % stage.cluster().size()), place(i), place(i)});
-    if (hands.back().data.block == hands.back().flag.block)
-      hands.back().flag.block = (hands.back().flag.block + 1) % blocks;
-  }
-  return hands;
-}
-
-// Other actions that occasionally publish blocks.
-Task<> do_something_else(Play& play, Node& node) {
-  Random& random = play.stage.cluster().world().random();
-  const std::uint64_t what = random.below(12);
-  if (what == 0) {
-    Increment increment(counter_index);
-    co_await node.modify(BlockId{random.below(blocks)}, increment);
-  } else if (what == 1) {
-    co_await node.lock(LockId{0});
-    co_await node.unlock(LockId{0});
-  }
-}
-
-Task<> await_flag(Play& play, Node& node, const Hand& other, std::uint64_t round) {
-  for (;;) {
-    const bool ordered = node.background().is_certain();
-    const std::uint64_t flag = co_await load(node, other.flag.block, other.flag.index);
-    if (flag < round) {
-      co_await idle(play.stage, play.longest_look_ns());
-      continue;
+ private:
+  // An atomic addition to a word next to the flags, or an empty critical section, occasionally: both publish
+  // blocks.
+  Task<> act_between(Node& node) override {
+    const std::uint64_t action = random().below(12);
+    if (action == 0) {
+      Increment increment(7);
+      co_await node.modify(BlockId{random().below(blocks)}, increment);
+    } else if (action == 1) {
+      co_await node.lock(LockId{0});
+      co_await node.unlock(LockId{0});
     }
-    const std::uint64_t data = co_await load(node, other.data.block, other.data.index);
-    if (!ordered || !node.background().is_certain()) co_return;
-    ++play.checked;
-    if (data < round) ++play.failures;
-    co_return;
   }
-}
-
-Task<> count_up(Play& play, std::size_t self) {
-  const Hand& own = play.hands[self];
-  for (std::uint64_t round = 1; round <= rounds; ++round) {
-    co_await idle(play.stage, 4000);
-    co_await store(*own.node, own.data.block, round, own.data.index);
-    co_await do_something_else(play, *own.node);
-    co_await store(*own.node, own.flag.block, round, own.flag.index);
-    co_await do_something_else(play, *own.node);
-    for (const Hand& other : play.hands) co_await await_flag(play, *own.node, other, round);
-    if (round % rounds_between_barriers == 0) co_await meet(*own.node);
+  Task<> await_flag(const Hand& own, const Hand& other, std::uint64_t round) override {
+    Node& node = *own.node;
+    for (;;) {
+      const bool ordered = node.background().is_certain();
+      const std::uint64_t flag = co_await load(node, other.flag);
+      if (flag < round) {
+        co_await pause();
+        continue;
+      }
+      const std::uint64_t data = co_await load(node, other.data);
+      if (!ordered || !node.background().is_certain()) co_return;
+      ++checked_;
+      if (data < round) fail();
+      co_return;
+    }
   }
-  --play.at_work;
-}
-
-Task<> work_in_background(Play& play, Node& node) {
-  while (play.at_work != 0) {
+  Task<> poll(Node& node) override {
     co_await node.answer();
-    if (play.stage.cluster().world().random().chance(30)) co_await node.take_turn();
-    co_await idle(play.stage, play.longest_look_ns());
+    if (random().chance(30)) co_await node.take_turn();
   }
-}
 
-void start(Play& play) {
-  play.at_work = play.hands.size();
-  for (std::size_t i = 0; i < play.hands.size(); ++i)
-    play.stage.play(play.hands[i].node->self().value, count_up(play, i));
-  for (std::uint32_t rank = 0; rank < play.stage.cluster().size(); ++rank)
-    play.stage.play(rank, work_in_background(play, play.stage.node(rank)));
-}
-
-struct Sum {
-  unsigned worlds_with_failures = 0;
-  unsigned checked = 0;
+  unsigned checked_ = 0;
 };
 
-void play_world(std::uint64_t seed, std::uint32_t nodes, std::uint32_t threads, InjectedBug bug, Sum& sum) {
-  Configuration configuration = hostile(seed, nodes);
-  configuration.threads = threads;
-  configuration.background = 1;
-  configuration.lock_uses = bug == InjectedBug::none ? seed % 3 : 0;
-  configuration.bug = bug;
-  Random random(seed);
-  Stage stage(configuration, blocks);
-  Play play{stage, hands_of(stage, threads, random)};
-  start(play);
-  stage.finish();
-  sum.checked += play.checked;
-  if (play.failures != 0) ++sum.worlds_with_failures;
-}
+struct Job {
+  std::uint32_t nodes, threads;
+  unsigned* checked = nullptr;
 
-Sum play_worlds(std::uint32_t nodes, std::uint32_t threads, InjectedBug bug) {
-  Sum sum;
-  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
-    play_world(seed, nodes, threads, bug, sum);
-    if (testing::Test::HasFatalFailure()) break;
+  bool operator()(std::uint64_t seed, InjectedBug bug) const {
+    Configuration configuration = hostile(seed, nodes);
+    configuration.threads = threads;
+    configuration.background = 1;
+    configuration.lock_uses = bug == InjectedBug::none ? seed % 3 : 0;
+    configuration.bug = bug;
+    Random random(seed);
+    Stage stage(configuration, blocks);
+    WaitingPlay play(stage, hands_of(stage, threads, blocks, random));
+    play.start_hands(8);
+    play.start_backgrounds();
+    stage.finish();
+    if (checked != nullptr) *checked += play.checked();
+    return play.failures() == 0;
   }
-  return sum;
-}
+};
 
 void expect_data_with_flags(std::uint32_t nodes, std::uint32_t threads) {
-  const Sum sum = play_worlds(nodes, threads, InjectedBug::none);
-  EXPECT_EQ(sum.worlds_with_failures, 0u) << "of " << worlds;
-  EXPECT_GT(sum.checked, worlds * nodes * threads) << "hardly anything was checked";
+  unsigned checked = 0;
+  expect_right_in_all(worlds, Job{nodes, threads, &checked});
+  EXPECT_GT(checked, worlds * nodes * threads) << "hardly anything was checked";
 }
 
 TEST(BackgroundLitmus, WaitsEndAndDataComesBeforeItsFlag) {
@@ -160,17 +94,16 @@ TEST(BackgroundLitmus, DataComesBeforeItsFlagToAllThreadsOfARank) {
 
 // Worlds in which a poll was in progress when another rank began to keep order.
 TEST(BackgroundLitmus, DataComesBeforeItsFlagWhereATurnBeganBeforeOrder) {
-  Sum sum;
-  for (const std::uint64_t seed : {378, 4540}) play_world(seed, 3, 2, InjectedBug::none, sum);
-  EXPECT_EQ(sum.worlds_with_failures, 0u);
+  for (const std::uint64_t seed : {378, 4540})
+    EXPECT_TRUE((Job{.nodes = 3, .threads = 2}(seed, InjectedBug::none))) << "seed " << seed;
 }
 
 TEST(BackgroundLitmus, ReleasesMustBeAsOfOneMoment) {
-  EXPECT_NE(play_worlds(2, 2, InjectedBug::not_as_of_now).worlds_with_failures, 0u);
+  EXPECT_TRUE(is_found(worlds, Job{.nodes = 2, .threads = 2}, InjectedBug::not_as_of_now));
 }
 
 TEST(BackgroundLitmus, ReleasesMustBeAnnounced) {
-  EXPECT_NE(play_worlds(3, 2, InjectedBug::release_not_announced).worlds_with_failures, 0u);
+  EXPECT_TRUE(is_found(worlds, Job{.nodes = 3, .threads = 2}, InjectedBug::release_not_announced));
 }
 
 // Node 1 starts to keep order, and reads a flag and data that node 2 stores.
@@ -208,8 +141,8 @@ Task<> answer_and_set_flag(OrderBegins& play, Node& node) {
     answered = co_await node.background().answer();
     co_await fabric::sim::think(100);
   }
-  co_await store(node, play.data.block, 1, play.data.index);
-  co_await store(node, play.flag.block, 1, play.flag.index);
+  co_await store(node, play.data, 1);
+  co_await store(node, play.flag, 1);
   play.flag_is_up = true;
   co_await fabric::sim::think(500'000);
   co_await answer_until_the_end(play, node);
@@ -223,11 +156,11 @@ Task<> let_order_be_kept(OrderBegins& play, Node& node) {
 }
 
 Task<> take_turn_and_look(OrderBegins& play, Node& node) {
-  EXPECT_EQ(co_await load(node, play.data.block, play.data.index), 0u);
+  EXPECT_EQ(co_await load(node, play.data), 0u);
   (void)co_await node.background().turn();
   play.was_certain = node.background().is_certain();
-  play.found_flag = co_await load(node, play.flag.block, play.flag.index);
-  play.found_data = co_await load(node, play.data.block, play.data.index);
+  play.found_flag = co_await load(node, play.flag);
+  play.found_data = co_await load(node, play.data);
   play.ends = true;
 }
 
@@ -235,7 +168,7 @@ Task<> take_turn_and_look(OrderBegins& play, Node& node) {
 // Node 1 keeps order before node 2 does.
 void begin_beside_turn(OrderBegins& play) {
   Stage& stage = play.stage;
-  do_now(stage, stage.node(2), store(stage.node(2), play.data.block, 0, play.data.index));
+  do_now(stage, stage.node(2), store(stage.node(2), play.data, 0));
   stage.play(1, take_turn_and_look(play, stage.node(1)));
   stage.play(2, answer_and_set_flag(play, stage.node(2)));
   stage.play(0, let_order_be_kept(play, stage.node(0)));
@@ -251,8 +184,8 @@ Task<> meet_and_set_flag(OrderBegins& play, Node& node) {
   co_await store(node, play.flag.block, 0, play.flag.index + 1);
   play.waits = true;
   co_await meet(node);
-  co_await store(node, play.data.block, 1, play.data.index);
-  co_await store(node, play.flag.block, 1, play.flag.index);
+  co_await store(node, play.data, 1);
+  co_await store(node, play.flag, 1);
   play.flag_is_up = true;
 }
 
@@ -263,14 +196,14 @@ Task<> let_order_be_kept_and_look(OrderBegins& play, Node& node) {
   co_await node.renew_order();
   (void)co_await node.background().turn();
   play.was_certain = node.background().is_certain();
-  EXPECT_EQ(co_await load(node, play.data.block, play.data.index), 0u);
+  EXPECT_EQ(co_await load(node, play.data), 0u);
   co_await meet(node);
   while (!play.flag_is_up) co_await fabric::sim::think(10);
   for (unsigned look = 0; play.found_flag == 0 && look < looks_max; ++look) {
     if (look != 0) (void)co_await node.background().turn();
-    play.found_flag = co_await load(node, play.flag.block, play.flag.index);
+    play.found_flag = co_await load(node, play.flag);
   }
-  play.found_data = co_await load(node, play.data.block, play.data.index);
+  play.found_data = co_await load(node, play.data);
   play.ends = true;
 }
 

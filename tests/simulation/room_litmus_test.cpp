@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "stage.h"
+#include "handovers.h"
 
 namespace musubi::sim {
 namespace {
@@ -38,69 +38,16 @@ struct Sum {
 
 // ---- data handed over by plain flags ----
 
-constexpr unsigned rounds = 6, rounds_between_barriers = 3;
+class CrowdedPlay final : public Play {
+ public:
+  using Play::Play;
 
-struct Word {
-  std::uint64_t block;
-  std::size_t index;
-};
-struct Hand {
-  Node* node;
-  Word data, flag;
-};
-struct Play {
-  Stage& stage;
-  std::vector<Hand> hands;
-  std::size_t at_work = 0;
-  unsigned failures = 0;
-};
-
-// Increments data, then a flag in another block, and flushes until all other hands are as far. No two hands
-// share a word. Between the two it accesses another block, so that homes move, and bytes are dropped, at
-// every place.
-Task<> count_up(Play& play, std::size_t self) {
-  const Hand& own = play.hands[self];
-  Node& node = *own.node;
-  for (std::uint64_t round = 1; round <= rounds; ++round) {
-    co_await idle(play.stage, 4000);
-    co_await store(node, own.data.block, round, own.data.index);
-    if (play.stage.cluster().world().random().chance(50))
-      (void)co_await load(node, play.stage.cluster().world().random().below(blocks), 7);
-    co_await store(node, own.flag.block, round, own.flag.index);
-    for (const Hand& other : play.hands) {
-      for (;;) {
-        const std::uint64_t flag = co_await load(node, other.flag.block, other.flag.index);
-        if (flag >= round) break;
-        co_await node.flush();
-      }
-      const std::uint64_t data = co_await load(node, other.data.block, other.data.index);
-      if (data < round) ++play.failures;
-    }
-    if (round % rounds_between_barriers == 0) co_await meet(node);
+ private:
+  // Accesses another block, so that homes move, and bytes are dropped, at every place.
+  Task<> act_between(Node& node) override {
+    if (random().chance(50)) (void)co_await load(node, random().below(blocks), 7);
   }
-  --play.at_work;
-}
-
-Task<> answer_in_background(Play& play, Node& node) {
-  while (play.at_work != 0) {
-    (void)co_await node.background().answer();
-    co_await idle(play.stage, 2000 + play.stage.cluster().configuration().model.latency_ns);
-  }
-}
-
-void start(Play& play, std::uint32_t threads, std::uint64_t seed) {
-  Stage& stage = play.stage;
-  const std::uint32_t nodes = stage.cluster().size();
-  Random random(seed);
-  for (std::uint32_t i = 0; i < nodes * threads; ++i) {
-    const std::uint64_t data = random.below(blocks), flag = (data + 1 + random.below(blocks - 1)) % blocks;
-    play.hands.push_back({&stage.node(i % nodes), {data, i}, {flag, i}});
-  }
-  play.at_work = play.hands.size();
-  for (std::size_t i = 0; i < play.hands.size(); ++i) stage.play(i % nodes, count_up(play, i));
-  for (std::uint32_t rank = 0; rank < nodes; ++rank)
-    stage.play(rank, answer_in_background(play, stage.node(rank)));
-}
+};
 
 // With a fault until it is found.
 Sum hand_over(std::uint32_t nodes, std::uint32_t threads, InjectedBug bug) {
@@ -112,17 +59,18 @@ Sum hand_over(std::uint32_t nodes, std::uint32_t threads, InjectedBug bug) {
     configuration.plain_flags = 1;
     configuration.background = 1;
     configuration.bug = bug;
+    Random random(seed);
     Stage stage(configuration, blocks);
-    Play play{stage, {}};
-    start(play, threads, seed);
-    if (bug == InjectedBug::none) {
+    CrowdedPlay play(stage, hands_of(stage, threads, blocks, random));
+    play.start_hands();
+    play.start_backgrounds();
+    bool ended = true;
+    if (bug == InjectedBug::none)
       stage.finish(events_max);
-      if (testing::Test::HasFatalFailure()) break;
-      sum.add(stage, play.failures != 0);
-    } else {
-      const bool ended = stage.ends_well(events_max);
-      sum.add(stage, !ended || play.failures != 0);
-    }
+    else
+      ended = stage.ends_well(events_max);
+    if (testing::Test::HasFatalFailure()) break;
+    sum.add(stage, !ended || play.failures() != 0);
   }
   return sum;
 }

@@ -129,7 +129,8 @@ inline fabric::sim::Think idle(Stage& stage, std::uint64_t longest_ns) {
   return fabric::sim::think(stage.cluster().world().random().below(longest_ns + 1));
 }
 
-// Plays `goes_well(seed, bug)` for the seeds from 1 on. Without a fault nothing may go wrong in any world.
+// Scenarios are functions `goes_well(seed, bug)`, played for the seeds from 1 on. Without a fault nothing may
+// go wrong in any world.
 template <class Scenario>
 std::uint64_t worlds_that_go_wrong(std::uint64_t worlds, Scenario&& goes_well, InjectedBug bug) {
   std::uint64_t wrong = 0;
@@ -139,6 +140,22 @@ std::uint64_t worlds_that_go_wrong(std::uint64_t worlds, Scenario&& goes_well, I
     if (bug == InjectedBug::none) ADD_FAILURE() << "seed " << seed;
   }
   return wrong;
+}
+template <class Scenario>
+void expect_right_in_all(std::uint64_t worlds, Scenario&& goes_well) {
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    EXPECT_TRUE(goes_well(seed, InjectedBug::none)) << "seed " << seed;
+    if (testing::Test::HasFailure()) return;
+  }
+}
+// Whether a world shows the fault.
+template <class Scenario>
+bool is_found(std::uint64_t worlds, Scenario&& goes_well, InjectedBug bug) {
+  for (std::uint64_t seed = 1; seed <= worlds; ++seed) {
+    if (!goes_well(seed, bug)) return true;
+    if (testing::Test::HasFatalFailure()) return false;
+  }
+  return false;
 }
 
 }  // namespace musubi::sim

@@ -9,17 +9,22 @@
 
 static int rank, ranks;
 
+/* A program of an interface with reasons of its own defines REASON, the text of the last one, before. */
+#ifndef REASON
+#define REASON "none"
+#endif
 #define CHECK(condition)                                                                                \
   do {                                                                                                  \
     if (!(condition)) {                                                                                 \
-      fprintf(stderr, "%s:%d: rank %d: not true: %s\n", __FILE__, __LINE__, musubi_rank(), #condition); \
+      fprintf(stderr, "%s:%d: rank %d: not true: %s (reason: %s)\n", __FILE__, __LINE__, musubi_rank(), \
+              #condition, REASON);                                                                      \
       musubi_abort(99, "a check of the test failed");                                                   \
     }                                                                                                   \
   } while (0)
 #define BARRIER() CHECK(musubi_barrier() == MUSUBI_OK)
 
 /* Zeros, at the same address on every rank. */
-static void* allocate_for_all(size_t bytes) {
+static inline void* allocate_for_all(size_t bytes) {
   void* memory = NULL;
   if (rank == 0) {
     memory = musubi_alloc(bytes);
@@ -36,7 +41,7 @@ struct test_case {
 };
 
 /* Runs the case of this name. Result: whether it exists. */
-static int run_case(const char* name, const struct test_case* cases, size_t count) {
+static inline int run_case(const char* name, const struct test_case* cases, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (strcmp(name, cases[i].name) != 0) continue;
     cases[i].run();
@@ -46,7 +51,7 @@ static int run_case(const char* name, const struct test_case* cases, size_t coun
 }
 
 /* Joins the job. Result: the name of the case to run, which the program's argument gives. */
-static const char* join_job(int argc, char** argv) {
+static inline const char* join_job(int argc, char** argv) {
   if (musubi_init(&argc, &argv) != MUSUBI_OK) _Exit(97);
   rank = musubi_rank();
   ranks = musubi_size();

@@ -9,16 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static int rank, ranks;
+#define REASON gas_error_text(gas_error())
+#include "checks.h"
 
-#define CHECK(condition)                                                                                   \
-  do {                                                                                                     \
-    if (!(condition)) {                                                                                    \
-      fprintf(stderr, "%s:%d: rank %d: not true: %s (reason: %s)\n", __FILE__, __LINE__, rank, #condition, \
-              gas_error_text(gas_error()));                                                                \
-      musubi_abort(99, "a check of the test failed");                                                      \
-    }                                                                                                      \
-  } while (0)
 #define REFUSED(call, reason) CHECK((call) == -1 && gas_error() == (reason))
 
 static void meet(void) {
@@ -365,36 +358,26 @@ static void to_and_fro(void) {
 }
 
 int main(int argc, char** argv) {
-  static const struct {
-    const char* name;
-    void (*play)(void);
-  } cases[] = {{"refused", refused},
-               {"owners", owners},
-               {"copies", copies},
-               {"contention", contention},
-               {"evictions", evictions},
-               {"sharing", sharing},
-               {"again", again},
-               {"death", death},
-               {"sharing_again", sharing_again},
-               {"whole_words", whole_words},
-               {"hits", hits},
-               {"to_and_fro", to_and_fro},
-               {"other_call", other_call},
-               {"other_order", other_order}};
+  static const struct test_case cases[] = {{"refused", refused},
+                                           {"owners", owners},
+                                           {"copies", copies},
+                                           {"contention", contention},
+                                           {"evictions", evictions},
+                                           {"sharing", sharing},
+                                           {"again", again},
+                                           {"death", death},
+                                           {"sharing_again", sharing_again},
+                                           {"whole_words", whole_words},
+                                           {"hits", hits},
+                                           {"to_and_fro", to_and_fro},
+                                           {"other_call", other_call},
+                                           {"other_order", other_order}};
   char byte = 0;
   REFUSED(gas_get(1, &byte, 1), GAS_STATE);
   CHECK(gas_alloc(64, 64, 0) == 0 && gas_error() == GAS_STATE);
   REFUSED(gas_get_indexed(1, NULL, &byte, 1, 1), GAS_STATE);
   REFUSED(gas_put_indexed(1, NULL, &byte, 1, 1), GAS_STATE);
   REFUSED(gas_wait(0), GAS_STATE);
-  if (argc != 2 || musubi_init(&argc, &argv) != MUSUBI_OK) return 98;
-  rank = musubi_rank();
-  ranks = musubi_size();
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    if (strcmp(cases[i].name, argv[1]) != 0) continue;
-    cases[i].play();
-    return musubi_finalize(0);
-  }
-  return 97;
+  const char* name = join_job(argc, argv);
+  return run_case(name, cases, sizeof cases / sizeof *cases) ? musubi_finalize(0) : 97;
 }

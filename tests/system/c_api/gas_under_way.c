@@ -9,18 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition)                                                                       \
-  do {                                                                                         \
-    if (!(condition)) {                                                                        \
-      fprintf(stderr, "%s:%d: rank %d: not true: %s\n", __FILE__, __LINE__, rank, #condition); \
-      musubi_abort(99, "a check of the test failed");                                          \
-    }                                                                                          \
-  } while (0)
+#define REASON gas_error_text(gas_error())
+#include "checks.h"
 
 enum { calls = 256, page_bytes = 1024, pages_of_call = 3, bytes_of_call = page_bytes * pages_of_call };
 
 static gas_address places;
-static int rank, ranks, threads, rounds;
+static int threads, rounds;
 static pthread_barrier_t threads_meet;
 
 struct call {

@@ -9,18 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int rank, ranks;
+#define REASON musubi_gerror_text(musubi_gerror())
+#include "checks.h"
 
-#define CHECK(condition)                                                                                   \
-  do {                                                                                                     \
-    if (!(condition)) {                                                                                    \
-      fprintf(stderr, "%s:%d: rank %d: not true: %s (reason: %s)\n", __FILE__, __LINE__, rank, #condition, \
-              musubi_gerror_text(musubi_gerror()));                                                        \
-      musubi_abort(99, "a check of the test failed");                                                      \
-    }                                                                                                      \
-  } while (0)
 #define REFUSED(call, reason) CHECK((call) == -1 && musubi_gerror() == (reason))
-#define BARRIER() CHECK(musubi_barrier() == MUSUBI_OK)
 
 enum { size = 1 << 20, page = 4096 };
 
@@ -354,28 +346,18 @@ static void full_checks(void) {
 }
 
 int main(int argc, char** argv) {
-  static const struct {
-    const char* name;
-    void (*play)(void);
-  } cases[] = {{"refusals", refusals},
-               {"wrong_process", wrong_process},
-               {"pages", pages},
-               {"mixed", mixed},
-               {"passing", passing},
-               {"threads", threads},
-               {"detaching", detaching},
-               {"local_memory", local_memory},
-               {"full", full},
-               {"full_checks", full_checks},
-               {"hidden_double_free", hidden_double_free}};
+  static const struct test_case cases[] = {{"refusals", refusals},
+                                           {"wrong_process", wrong_process},
+                                           {"pages", pages},
+                                           {"mixed", mixed},
+                                           {"passing", passing},
+                                           {"threads", threads},
+                                           {"detaching", detaching},
+                                           {"local_memory", local_memory},
+                                           {"full", full},
+                                           {"full_checks", full_checks},
+                                           {"hidden_double_free", hidden_double_free}};
   REFUSED(musubi_galloc(0, 8), MUSUBI_GHEAP_STATE);
-  if (argc != 2 || musubi_init(&argc, &argv) != MUSUBI_OK) return 98;
-  rank = musubi_rank();
-  ranks = musubi_size();
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    if (strcmp(cases[i].name, argv[1]) != 0) continue;
-    cases[i].play();
-    return musubi_finalize(0);
-  }
-  return 97;
+  const char* name = join_job(argc, argv);
+  return run_case(name, cases, sizeof cases / sizeof *cases) ? musubi_finalize(0) : 97;
 }

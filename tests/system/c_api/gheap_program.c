@@ -11,16 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static int rank, ranks;
+#define REASON musubi_gerror_text(musubi_gerror())
+#include "checks.h"
 
-#define CHECK(condition)                                                                                   \
-  do {                                                                                                     \
-    if (!(condition)) {                                                                                    \
-      fprintf(stderr, "%s:%d: rank %d: not true: %s (reason: %s)\n", __FILE__, __LINE__, rank, #condition, \
-              musubi_gerror_text(musubi_gerror()));                                                        \
-      musubi_abort(99, "a check of the test failed");                                                      \
-    }                                                                                                      \
-  } while (0)
 #define REFUSED(call, result, reason) CHECK((call) == (result) && musubi_gerror() == (reason))
 
 enum { size = 1 << 20 };
@@ -297,30 +290,20 @@ static void trips(void) {
 }
 
 int main(int argc, char** argv) {
-  static const struct {
-    const char* name;
-    void (*play)(void);
-  } cases[] = {{"published", published},
-               {"refused_heap", refused_heap},
-               {"contention", contention},
-               {"growth", growth},
-               {"copies", copies},
-               {"death", death},
-               {"pool_death", pool_death},
-               {"ends_of_threads", ends_of_threads},
-               {"no_room", no_room},
-               {"no_pages", no_pages},
-               {"trips", trips}};
+  static const struct test_case cases[] = {{"published", published},
+                                           {"refused_heap", refused_heap},
+                                           {"contention", contention},
+                                           {"growth", growth},
+                                           {"copies", copies},
+                                           {"death", death},
+                                           {"pool_death", pool_death},
+                                           {"ends_of_threads", ends_of_threads},
+                                           {"no_room", no_room},
+                                           {"no_pages", no_pages},
+                                           {"trips", trips}};
   long before = 0;
   REFUSED(ginit(size), -1, MUSUBI_GHEAP_STATE);
   REFUSED(gglimit(0, &before, NULL), -1, MUSUBI_GHEAP_STATE);
-  if (argc != 2 || musubi_init(&argc, &argv) != MUSUBI_OK) return 98;
-  rank = musubi_rank();
-  ranks = musubi_size();
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    if (strcmp(cases[i].name, argv[1]) != 0) continue;
-    cases[i].play();
-    return musubi_finalize(0);
-  }
-  return 97;
+  const char* name = join_job(argc, argv);
+  return run_case(name, cases, sizeof cases / sizeof *cases) ? musubi_finalize(0) : 97;
 }
