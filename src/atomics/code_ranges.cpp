@@ -129,8 +129,7 @@ Result<Scan> find_sites_of_file(const std::string& path) {
   if (!file.is_open()) return Error{"cannot read " + path + ": " + std::strerror(errno)};
   ElfW(Ehdr) header;
   std::vector<ElfW(Shdr)> sections = executable_sections(file, header);
-  if (sections.empty())
-    return Error{path + " is no program or library whose code can be told by its sections"};
+  if (sections.empty()) return Error{path + " is not a program or library with section headers"};
   std::sort(sections.begin(), sections.end(),
             [](const ElfW(Shdr) & a, const ElfW(Shdr) & b) { return a.sh_addr < b.sh_addr; });
   Scan all;

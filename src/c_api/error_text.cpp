@@ -24,7 +24,7 @@ MUSUBI_EXPORT const char* musubi_error_text(int error) {
     case MUSUBI_BUSY:
       return "the lock is not free: try again later, or wait for it";
     case MUSUBI_TIMEOUT:
-      return "nobody signalled in time: the lock is held again";
+      return "no signal arrived in time: the lock is held again";
     case MUSUBI_ERROR_ARGUMENT:
       return "no such rank, type, operation or attribute, or a size out of range: see the function's comment "
              "in musubi.h";

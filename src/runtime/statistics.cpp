@@ -77,11 +77,10 @@ std::string Statistics::shortage_line() {
   }
   if (again == 0 || again < fetched / share_told) return {};
   char line[240];
-  std::snprintf(
-      line, sizeof line,
-      "musubi: memory was short: of %lu MiB that were fetched, %lu MiB had been here before and were "
-      "thrown out; raise memory_max, or use more ranks\n",
-      static_cast<unsigned long>(fetched >> 20), static_cast<unsigned long>(again >> 20));
+  std::snprintf(line, sizeof line,
+                "musubi: memory was short: of %lu MiB that were fetched, %lu MiB had been here before and "
+                "were evicted; raise memory_max, or use more ranks\n",
+                static_cast<unsigned long>(fetched >> 20), static_cast<unsigned long>(again >> 20));
   return line;
 }
 

@@ -183,7 +183,7 @@ Finding examine_library(const Facts& facts, const Job&) {
   if (!facts.library.empty())
     return {"library", Severity::ok, facts.library, "is preloaded into OpenMP programs", ""};
   return {"library", Severity::problem, facts.library_error, "OpenMP programs cannot be started",
-          "build or install Musubi anew, for example `dev/build release`"};
+          "build or install Musubi again, for example `dev/build release`"};
 }
 
 }  // namespace musubi::tools::doctor

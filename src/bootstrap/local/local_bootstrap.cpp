@@ -51,7 +51,7 @@ Error launcher_gone() {
 }
 
 Error unexpected() {
-  return Error{"the launcher sent something unexpected; launcher and runtime must be of one version"};
+  return Error{"the launcher sent something unexpected; launcher and runtime must have the same version"};
 }
 
 Result<Welcome> receive_welcome(int socket, std::uint32_t ranks) {
@@ -85,7 +85,7 @@ Result<std::unique_ptr<LocalBootstrap>> LocalBootstrap::join() {
   const Invitation invitation = parsed.value();
   if (invitation.process_id != ::getpid()) {
     return Error{
-        "this process was started by a rank and is none itself; start it without Musubi's libraries"};
+        "this process was started by a rank, but is not a rank; start it without Musubi's libraries"};
   }
   if (!is_packet_socket(invitation.socket)) {
     return Error{
@@ -127,7 +127,7 @@ Result<std::vector<std::string>> LocalBootstrap::all_gather(std::string_view blo
   std::vector<std::string> blobs = split_gathered(gathered.take(), ranks());
   if (blobs.empty()) {
     return Error{
-        "the launcher gathered a wrong number of blobs; launcher and runtime must be of one version"};
+        "the launcher gathered a wrong number of blobs; launcher and runtime must have the same version"};
   }
   return blobs;
 }

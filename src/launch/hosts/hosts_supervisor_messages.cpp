@@ -39,8 +39,8 @@ void HostsSupervisor::read_channel(std::size_t index) {
 
 // Also at the end, when it changes nothing any more.
 void HostsSupervisor::lose_for_trouble(HostLink& host) {
-  const std::string why =
-      std::string("what it sends ") + host.channel.trouble() + "; see to the network between both hosts";
+  const std::string why = std::string("a message from there ") + host.channel.trouble() +
+                          "; check the network between both hosts";
   if (started_ && control_.phase() != Phase::running) say("musubi: host " + host.name + ": " + why);
   lose(host, why);
 }

@@ -61,7 +61,7 @@ TEST_F(TcpDoor, AWelcomeThatDidNotArriveIsRepeated) {
 
 // Whether by a reset or in order: the rank asks that peer no more, and says that the other connection stands.
 TEST_F(TcpDoor, TheEndOfOneConnectionIsTheEndOfThePeer) {
-  const std::string cut = "one of its connections was cut, though the other one stands";
+  const std::string cut = "one of its connections was cut, but the other is open";
   for (const bool by_reset : {true, false}) {
     open(2, tcp_options_of_tests());
     watcher_.failed.store(0);

@@ -98,7 +98,7 @@ TEST(Stalls, TheQuitSignalAsksForAReportAndEndsNothing) {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
       return contains(job.error(), "waits for input from pipe:");
     })) << job.error();
-    EXPECT_TRUE(contains(job.error(), "musubi: what the threads of the job do:")) << job.error();
+    EXPECT_TRUE(contains(job.error(), "musubi: the threads of the job:")) << job.error();
     EXPECT_TRUE(contains(job.error(), "waits for a parallel region")) << job.error();
     std::this_thread::sleep_for(std::chrono::milliseconds(800));
     job.type("7");
