@@ -137,7 +137,7 @@ Result<Scan> find_sites_of_file(const std::string& path) {
     if (section.sh_size > file.bytes()) return Error{path + " is damaged: a section is larger than the file"};
     std::vector<std::uint8_t> code(section.sh_size);
     if (!file.read(code.data(), code.size(), section.sh_offset)) {
-      return Error{path + " is damaged: a section lies behind the file's end"};
+      return Error{path + " is damaged: a section extends beyond the end of the file"};
     }
     const std::uintptr_t base = header.e_type == ET_DYN ? base_of_movable_programs : 0;
     add(all, find_sites(code.data(), code.size(), base + section.sh_addr,

@@ -64,7 +64,7 @@ Finding examine_overcommit(const Facts& facts, const Job& job) {
   finding.severity = needed > left ? Severity::problem : Severity::warning;
   finding.meaning = "the tables of this job commit " + in_units(needed) +
                     " even if they are not touched, and a job "
-                    "ends (SIGBUS) when shared memory exceeds what is left";
+                    "ends (SIGBUS) when shared memory exceeds the rest";
   finding.remedy =
       "`sysctl -w vm.overcommit_memory=0` as root, or a smaller shared range: "
       "`--set heap_bytes=...`, `--set stack_bytes=...`";

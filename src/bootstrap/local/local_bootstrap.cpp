@@ -47,7 +47,7 @@ int move_aside(int descriptor) {
 }
 
 Error launcher_gone() {
-  return Error{"the launcher of this job is gone; start the program anew with `musubi run`"};
+  return Error{"the launcher of this job is gone; start the program again with `musubi run`"};
 }
 
 Error unexpected() {

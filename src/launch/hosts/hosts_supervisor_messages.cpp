@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t hold_back_ns = 200'000'000;
 constexpr std::uint64_t hold_back_exits_ns = 5'000'000'000;
 
-constexpr const char* is_not_said = "it says what no proxy says";
+constexpr const char* is_not_said = "it sends messages that no proxy sends";
 
 }  // namespace
 

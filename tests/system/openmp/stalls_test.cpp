@@ -77,7 +77,9 @@ TEST(Stalls, ATaskThatWaitsForItsCreator) {
     const std::string report = report_of({2}, way);
     EXPECT_TRUE(contains(report, does)) << report;
     EXPECT_EQ(count_of(report, "; it is in a task, wait_for_creator"), 1u) << report;
-    EXPECT_TRUE(contains(report, ", which runs before its creator goes on: what that does later never comes"))
+    EXPECT_TRUE(contains(
+        report,
+        ", which runs before its creator continues, so an event that the creator causes later never happens"))
         << report;
   }
 }
