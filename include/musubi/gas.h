@@ -8,7 +8,7 @@
  *       musubi_abort(1, gas_error_text(gas_error()));
  *     }
  *     musubi_barrier();
- *     gas_own(table, 4096);                        // from here on local accesses
+ *     if (musubi_rank() == 0) gas_own(table, 4096);               // local accesses from here on
  *     gas_get(table, &value, sizeof value);
  *     musubi_barrier();
  *     gas_free(table);                             // on every rank
