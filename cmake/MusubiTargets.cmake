@@ -1,7 +1,8 @@
 # Every folder of src/ is one static library with the sources that lie in it.
 
 add_library(musubi_flags INTERFACE)
-target_include_directories(musubi_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_include_directories(musubi_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
+                           ${CMAKE_SOURCE_DIR})  # the last for simulator/
 target_compile_options(musubi_flags INTERFACE
   -Wall -Wextra -Wshadow -fno-strict-aliasing -ftls-model=initial-exec
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)

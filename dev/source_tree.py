@@ -35,6 +35,22 @@ def files(root, suffixes, *folders):
     return found
 
 
+LAYERED = ("src", "simulator")  # the folders whose folders are layers (layers.txt)
+
+
+def as_included(path):
+    """The path by which sources include this one: relative to src, or to the root (simulator/)."""
+    return path.relative_to("src") if path.parts[0] == "src" else path
+
+
+def included_file(root, include):
+    """The layered file that an include names, or None when there is none."""
+    for path in (root / "src" / include, root / include):
+        if path.is_file() and path.relative_to(root).parts[0] in LAYERED:
+            return path
+    return None
+
+
 def text(path):
     """The file's text, or None when it holds none (a program)."""
     data = path.read_bytes()

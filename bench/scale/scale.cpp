@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "sim/scale.h"
+#include "simulator/scale.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // How the cost of a node grows with the number of nodes, counted: that of `migrating`, and where the policies
 // for comparison bend. Every value that the workloads read is looked at.
-#include "sim/scale.h"
+#include "simulator/scale.h"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 
 #include "base/check.h"
 #include "fabric/active_messages/transport.h"
-#include "fabric/sim/world.h"
 #include "hooks/interruption.h"
+#include "simulator/fabric/world.h"
 
 namespace musubi::fabric {
 

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/run.h"
+#include "simulator/run.h"
 
 namespace {
 

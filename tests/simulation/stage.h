@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/task.h"
-#include "sim/cluster.h"
-#include "sim/run.h"
-#include "sim/state_checker.h"
+#include "simulator/cluster.h"
+#include "simulator/run.h"
+#include "simulator/state_checker.h"
 
 namespace musubi::sim {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/node.h"
+#include "simulator/node.h"
 #include "stage.h"
 
 namespace musubi::stories {

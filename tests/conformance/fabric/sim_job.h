@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/task.h"
-#include "fabric/sim/sim_fabric.h"
+#include "simulator/fabric/sim_fabric.h"
 
 namespace musubi::fabric::conformance {
 

@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "fabric/sim/sim_fabric.h"
 #include "fabric_suite.h"
+#include "simulator/fabric/sim_fabric.h"
 
 namespace musubi::fabric::conformance {
 namespace {

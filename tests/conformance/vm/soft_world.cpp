@@ -1,4 +1,4 @@
-#include "vm/soft/soft_vm.h"
+#include "simulator/vm/soft_vm.h"
 
 #include "vm_world.h"
 

@@ -1,5 +1,5 @@
 // The simulated world by itself: order of events, repeatability, and that hostility really happens.
-#include "fabric/sim/world.h"
+#include "simulator/fabric/world.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "fabric/sim/sim_fabric.h"
 #include "fabric/transfer.h"
-#include "sim/shadow.h"
+#include "simulator/fabric/sim_fabric.h"
+#include "simulator/shadow.h"
 
 namespace musubi::fabric::sim {
 namespace {

@@ -11,7 +11,7 @@
 #include "coherence/core/signature.h"
 #include "coherence/no_ordering.h"
 #include "coherence/protocol.h"
-#include "fabric/sim/sim_executor.h"
+#include "simulator/fabric/sim_executor.h"
 
 namespace musubi::sync {
 

@@ -1,0 +1,124 @@
+// The memory of a simulated rank: accesses in the middle of the protocol's work, and places where others get
+// in between.
+#include <algorithm>
+#include <cstring>
+
+#include "simulator/fabric/sim_executor.h"
+#include "simulator/fabric/world.h"
+#include "simulator/node.h"
+
+namespace musubi::sim {
+namespace {
+
+constexpr std::uint64_t longest_preemption_ns = 3000;
+constexpr std::size_t longest_stretch_bytes = 24;
+constexpr std::byte spoiled{0xdb};
+
+}  // namespace
+
+bool Node::SoftPages::give_back(std::size_t offset, std::size_t bytes) noexcept {
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t stretch =
+        node_.options_.interruption != 0 ? node_.interrupted_.stretch(bytes - done) : bytes;
+    std::fill_n(node_.published_.data() + offset + done, stretch, spoiled);
+    done += stretch;
+    node_.interrupted_.pass();
+  }
+  return true;
+}
+
+bool Node::SoftPages::throw_out(std::size_t offset, std::size_t bytes) noexcept {
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t stretch =
+        node_.options_.interruption != 0 ? node_.interrupted_.stretch(bytes - done) : bytes;
+    std::fill_n(node_.private_.data() + offset + done, stretch, std::byte{0});
+    done += stretch;
+    node_.interrupted_.pass();
+  }
+  return true;
+}
+
+bool Node::is_given_back(BlockId block) const {
+  const vm::Extent extent = space_.extent(block);
+  const std::byte* bytes = published_.data() + extent.offset;
+  return std::all_of(bytes, bytes + extent.bytes, [](std::byte byte) { return byte == spoiled; });
+}
+
+void Node::perform(PendingAccess& pending) {
+  std::byte* place = private_bytes(pending.block) + pending.begin;
+  if (pending.wanted == vm::Access::read) {
+    std::memcpy(pending.bytes, place, pending.count);
+  } else {
+    std::memcpy(place, pending.bytes, pending.count);
+  }
+  pending.done = true;
+}
+
+Task<> Node::access(PendingAccess pending) {
+  if (options_.preemption != 0 && fabric_.world().random().chance(options_.preemption)) {
+    pending.next = pending_;
+    pending_ = &pending;
+    co_await fabric::sim::think(fabric_.world().random().below(longest_preemption_ns));
+    PendingAccess** link = &pending_;
+    while (*link != &pending) link = &(*link)->next;
+    *link = pending.next;
+    if (pending.done) co_return;
+  }
+  if (!vm().allows(pending.block, pending.wanted)) {
+    const std::uintptr_t address = space_.extent(pending.block).address + pending.begin;
+    co_await open(pending.block, {pending.wanted, address});
+  }
+  perform(pending);
+}
+
+void Node::preempt(vm::BlockRun run) noexcept {
+  for (PendingAccess* pending = pending_; pending != nullptr; pending = pending->next) {
+    const bool inside = pending->block.value - run.first.value < run.count;
+    if (pending->done || !inside || !vm().allows(pending->block, pending->wanted)) continue;
+    if (fabric_.world().random().chance(30)) continue;
+    fabric_.world().reached("access.inside_protection_change");
+    perform(*pending);
+  }
+  interrupted_.pass();
+}
+
+void Node::Interrupted::pass() noexcept {
+  node_.fabric_.others_may_act();
+}
+
+void Node::Interrupted::touch() noexcept {
+  node_.fabric_.touch();
+}
+
+std::size_t Node::Interrupted::stretch(std::size_t bytes) noexcept {
+  return std::min<std::size_t>(bytes, node_.fabric_.world().random().between(1, longest_stretch_bytes));
+}
+
+void Node::PreemptedVm::open_read(vm::BlockRun run) noexcept {
+  table_.open_read(run);
+  node_.preempt(run);
+}
+void Node::PreemptedVm::open_write(vm::BlockRun run) noexcept {
+  table_.open_write(run);
+  node_.preempt(run);
+}
+void Node::PreemptedVm::upgrade(vm::BlockRun run) noexcept {
+  table_.upgrade(run);
+  node_.preempt(run);
+}
+void Node::PreemptedVm::downgrade(vm::BlockRun run) noexcept {
+  node_.preempt(run);
+  table_.downgrade(run);
+  node_.interrupted_.pass();
+}
+void Node::PreemptedVm::close(vm::BlockRun run) noexcept {
+  node_.preempt(run);
+  table_.close(run);
+  node_.interrupted_.pass();
+}
+void Node::PreemptedVm::leave_open(vm::BlockRun run) noexcept {
+  table_.leave_open(run);
+  node_.preempt(run);
+}
+
+}  // namespace musubi::sim
