@@ -18,8 +18,8 @@
 #include "os/memory.h"
 #include "program_file.h"
 #include "refusal.h"
-#include "runtime/address_plan.h"
-#include "runtime/reservation.h"
+#include "runtime/start/address_plan.h"
+#include "runtime/start/reservation.h"
 #include "topology.h"
 
 namespace musubi::tools {

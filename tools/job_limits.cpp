@@ -7,9 +7,9 @@
 
 #include "config/environment.h"
 #include "config/value.h"
-#include "runtime/address_plan.h"
-#include "runtime/own_limits.h"
-#include "runtime/reservation.h"
+#include "runtime/start/address_plan.h"
+#include "runtime/start/own_limits.h"
+#include "runtime/start/reservation.h"
 
 namespace musubi::tools {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "elf_file.h"
-#include "runtime/one_memory.h"
+#include "runtime/job/one_memory.h"
 
 namespace musubi::tools {
 namespace {

@@ -20,10 +20,10 @@
 #include "os/memory.h"
 #include "refusal.h"
 #include "run_command.h"
-#include "runtime/job_context.h"
-#include "runtime/job_fabric.h"
+#include "runtime/job/job_context.h"
+#include "runtime/job/job_fabric.h"
 #include "runtime/join_job.h"
-#include "runtime/thread_executor.h"
+#include "runtime/threads/thread_executor.h"
 
 namespace musubi::tools {
 namespace {

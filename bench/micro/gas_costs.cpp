@@ -18,7 +18,7 @@
 #include "musubi/gas.h"
 #include "musubi/musubi.h"
 #include "rows.h"
-#include "runtime/thread_executor.h"
+#include "runtime/threads/thread_executor.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/segments.h"
+#include "runtime/api/segments.h"
 
 namespace musubi::c_api {
 

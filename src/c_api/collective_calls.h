@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "c_api/process.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::c_api {
 

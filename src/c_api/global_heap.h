@@ -11,9 +11,9 @@
 #include "global_heap/layout.h"
 #include "global_heap/objects.h"
 #include "global_heap/pages.h"
-#include "runtime/global_transfer.h"
-#include "runtime/runtime.h"
-#include "runtime/thread_executor.h"
+#include "runtime/api/global_transfer.h"
+#include "runtime/api/runtime.h"
+#include "runtime/threads/thread_executor.h"
 
 namespace musubi::c_api {
 

@@ -14,9 +14,9 @@
 #include "global_pages/directory.h"
 #include "global_pages/home_directory.h"
 #include "global_pages/pages.h"
-#include "runtime/global_transfer.h"
-#include "runtime/runtime.h"
-#include "runtime/thread_executor.h"
+#include "runtime/api/global_transfer.h"
+#include "runtime/api/runtime.h"
+#include "runtime/threads/thread_executor.h"
 
 namespace musubi::c_api {
 

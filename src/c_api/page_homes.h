@@ -6,7 +6,7 @@
 #include <span>
 
 #include "global_pages/home_directory.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::c_api {
 

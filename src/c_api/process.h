@@ -11,7 +11,7 @@
 #include "c_api/page_homes.h"
 #include "heap/heap.h"
 #include "heap/heap_messages.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::c_api {
 

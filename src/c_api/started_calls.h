@@ -1,7 +1,7 @@
 // Calls of this thread that are begun only, of any interface: their handles, until they are found complete.
 #pragma once
 
-#include "runtime/started_tasks.h"
+#include "runtime/threads/started_tasks.h"
 
 namespace musubi::c_api {
 

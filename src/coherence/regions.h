@@ -7,8 +7,8 @@ namespace musubi::coherence {
 
 // Region numbers of the job. words: BlockWords per block. published: the public copies, private: the live
 // bytes, both laid out by Space offsets. control: signatures, barriers, locks, team words
-// (sync/control_layout.h). updates: what the policy `entry` needs (entry/layout.h); runtime/global_memory.h
-// has a region of its own in between.
+// (sync/control_layout.h). updates: what the policy `entry` needs (entry/layout.h);
+// runtime/api/global_memory.h has a region of its own in between.
 inline constexpr fabric::RegionId words_region{0};
 inline constexpr fabric::RegionId published_region{1};
 inline constexpr fabric::RegionId control_region{2};

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "runtime/thread_stack.h"
+#include "runtime/api/thread_stack.h"
 
 namespace musubi::heap {
 namespace {

@@ -14,7 +14,7 @@
 #include "heap/foreign_memory.h"
 #include "heap/heap.h"
 #include "heap/mapped_memory.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::heap {
 

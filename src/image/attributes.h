@@ -8,7 +8,7 @@
 
 #include "image/library_variables.h"
 #include "image/stream_formats.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

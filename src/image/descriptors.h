@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "image/descriptor_mail.h"
 #include "os/memory.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

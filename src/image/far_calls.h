@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

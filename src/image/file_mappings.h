@@ -15,8 +15,8 @@
 #include "image/address_slice.h"
 #include "image/map_request.h"
 #include "image/mapped_areas.h"
-#include "runtime/remote_calls.h"
-#include "runtime/runtime.h"
+#include "runtime/api/remote_calls.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

@@ -24,7 +24,7 @@
 #include "os/signal_calls.h"
 #include "os/system_call.h"
 #include "os/thread_pointer.h"
-#include "runtime/thread_stack.h"
+#include "runtime/api/thread_stack.h"
 
 namespace musubi::image {
 namespace {

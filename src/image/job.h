@@ -28,7 +28,7 @@
 #include "image/thread_calls.h"
 #include "image/thread_keys.h"
 #include "image/timers.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image::job_words {
 

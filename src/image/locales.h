@@ -13,7 +13,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

@@ -16,8 +16,8 @@
 #include "omp/process.h"
 #include "os/binding.h"
 #include "os/signal_calls.h"
-#include "runtime/held_handlers.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/held_handlers.h"
+#include "runtime/threads/waiting.h"
 
 namespace musubi::image {
 namespace {

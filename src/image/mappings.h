@@ -17,7 +17,7 @@
 #include "heap/mapped_memory.h"
 #include "image/file_mappings.h"
 #include "image/program_break.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

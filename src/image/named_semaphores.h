@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "image/mappings.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

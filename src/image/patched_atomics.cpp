@@ -18,8 +18,8 @@
 #include "omp/open_singles.h"
 #include "omp/thread.h"
 #include "os/fault_context.h"
-#include "runtime/own_build.h"
-#include "runtime/waiting.h"
+#include "runtime/api/own_build.h"
+#include "runtime/threads/waiting.h"
 #include "vm/signal/fault_handler.h"
 
 namespace musubi::image {

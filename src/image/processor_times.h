@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

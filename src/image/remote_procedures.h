@@ -1,7 +1,7 @@
-// Numbers of the procedures that this layer serves at other ranks (runtime/remote_calls.h).
+// Numbers of the procedures that this layer serves at other ranks (runtime/api/remote_calls.h).
 #pragma once
 
-#include "runtime/remote_calls.h"
+#include "runtime/api/remote_calls.h"
 
 namespace musubi::image::procedures {
 

@@ -18,7 +18,7 @@
 #include "os/signal_calls.h"
 #include "os/sleep.h"
 #include "os/system_call.h"
-#include "runtime/held_handlers.h"
+#include "runtime/threads/held_handlers.h"
 #include "vm/signal/fault_handler.h"
 
 namespace musubi::image {

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/spin_lock.h"
 #include "os/signal_calls.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

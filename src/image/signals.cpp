@@ -15,7 +15,7 @@
 #include "os/errno_kept.h"
 #include "os/signal_calls.h"
 #include "os/system_call.h"
-#include "runtime/thread_executor.h"
+#include "runtime/threads/thread_executor.h"
 #include "vm/signal/fault_handler.h"
 
 namespace musubi::image {

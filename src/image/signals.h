@@ -5,7 +5,7 @@
 #include <signal.h>
 
 #include "image/signal_watch.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

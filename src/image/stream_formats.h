@@ -8,7 +8,7 @@
 #include <ios>
 #include <string_view>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

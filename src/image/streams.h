@@ -9,7 +9,7 @@
 
 #include "base/spin_lock.h"
 #include "heap/stream_memory.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

@@ -9,7 +9,7 @@
 #include <array>
 #include <cstdint>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

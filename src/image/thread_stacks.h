@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

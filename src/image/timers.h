@@ -6,7 +6,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::image {
 

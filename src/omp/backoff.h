@@ -9,7 +9,7 @@
 #include "omp/idle_work.h"
 #include "omp/thread.h"
 #include "os/sleep.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/waiting.h"
 
 namespace musubi::omp {
 

@@ -3,7 +3,7 @@
 
 #include "base/export.h"
 #include "omp/thread.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/waiting.h"
 
 // Notes how deep the program's stack is in use: everything above this function's frame belongs to the
 // program, and must be visible to other ranks after whatever the function releases.

@@ -1,7 +1,7 @@
 // What a member of a team can do while it waits.
 #pragma once
 
-#include "runtime/waiting.h"
+#include "runtime/threads/waiting.h"
 
 namespace musubi::omp {
 

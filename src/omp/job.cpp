@@ -12,8 +12,8 @@
 #include "omp/process.h"
 #include "omp/thread.h"
 #include "os/binding.h"
-#include "runtime/tracing.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/tracing.h"
+#include "runtime/threads/waiting.h"
 
 namespace musubi::omp {
 namespace {

@@ -12,7 +12,7 @@
 #include "omp/process.h"
 #include "omp/team.h"
 #include "omp/team_words.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::omp {
 

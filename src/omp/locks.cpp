@@ -6,7 +6,7 @@
 #include "omp/open_singles.h"
 #include "omp/shared_memory.h"
 #include "omp/thread.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/waiting.h"
 
 namespace musubi::omp {
 

@@ -6,7 +6,7 @@
 
 #include "base/ids.h"
 #include "base/sparse_array.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::omp {
 

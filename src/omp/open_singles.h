@@ -17,7 +17,7 @@
 
 #include "omp/team_words.h"
 #include "omp/thread.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::omp {
 

@@ -11,8 +11,8 @@
 #include "omp/tasks.h"
 #include "omp/team.h"
 #include "omp/worksharing.h"
-#include "runtime/tracing.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/tracing.h"
+#include "runtime/threads/waiting.h"
 
 namespace musubi::omp {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "omp/region.h"
 #include "omp/thread.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::omp {
 

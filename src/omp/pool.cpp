@@ -9,8 +9,8 @@
 #include "omp/private_memory.h"
 #include "omp/thread.h"
 #include "os/binding.h"
-#include "runtime/tracing.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/tracing.h"
+#include "runtime/threads/waiting.h"
 
 namespace musubi::omp {
 

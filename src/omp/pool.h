@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::omp {
 

@@ -1,7 +1,7 @@
 // The life of the OpenMP layer in a process: from the start of the job to the end of the program.
 #pragma once
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::omp {
 

@@ -8,7 +8,7 @@
 #include "omp/iteration_space.h"
 #include "os/floating_point.h"
 #include "os/thread_state.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::omp {
 

@@ -10,7 +10,7 @@
 #include "omp/iteration_space.h"
 #include "omp/job.h"
 #include "omp/shared_memory.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/waiting.h"
 
 namespace musubi::omp {
 

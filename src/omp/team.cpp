@@ -5,8 +5,8 @@
 #include "omp/cancellation.h"
 #include "omp/job.h"
 #include "omp/open_singles.h"
-#include "runtime/tracing.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/tracing.h"
+#include "runtime/threads/waiting.h"
 
 namespace musubi::omp {
 namespace {

@@ -15,7 +15,7 @@
 #include "omp/region.h"
 #include "omp/team_words.h"
 #include "omp/thread.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::omp {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "omp/private_memory.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::omp {
 
@@ -34,7 +34,7 @@ static_assert(loop_slots + loop_slot_count * loop_slot_words <= doacross);
 static_assert(end <= runtime::Words::count);
 }  // namespace words
 
-// By which ranks release and acquire what goes with a team word (runtime/synchronization.h).
+// By which ranks release and acquire what goes with a team word (runtime/api/synchronization.h).
 constexpr std::uint64_t channel_of(std::size_t index) {
   return index;
 }

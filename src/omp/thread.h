@@ -10,8 +10,8 @@
 #include "omp/region.h"
 #include "omp/task.h"
 #include "os/yield_meter.h"
-#include "runtime/runtime.h"
-#include "runtime/thread_stack.h"
+#include "runtime/api/runtime.h"
+#include "runtime/api/thread_stack.h"
 
 namespace musubi::omp {
 

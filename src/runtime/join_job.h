@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "bootstrap/bootstrap.h"
 #include "config/settings.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::runtime {
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "c_api/collective_calls.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/waiting.h"
 
 namespace musubi::sms {
 namespace {

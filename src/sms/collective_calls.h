@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/ids.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::sms {
 

@@ -2,7 +2,7 @@
 
 #include "base/atomic_operation.h"
 #include "base/check.h"
-#include "runtime/address_plan.h"
+#include "runtime/start/address_plan.h"
 #include "sms/shared_memory.h"
 
 namespace musubi::sms {

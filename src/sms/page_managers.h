@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::sms {
 

@@ -8,7 +8,7 @@
 #include <bitset>
 
 #include "base/ids.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 #include "sms/page_managers.h"
 #include "sms/shared_memory.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/address_plan.h"
+#include "runtime/start/address_plan.h"
 
 namespace musubi::sms {
 namespace {

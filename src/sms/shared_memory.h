@@ -10,11 +10,11 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::sms {
 
-// Number of the coherence policy of SMS's segments (runtime/address_plan.h), by the setting sms_policy.
+// Number of the coherence policy of SMS's segments (runtime/start/address_plan.h), by the setting sms_policy.
 std::uint8_t policy_of(const config::Settings& settings);
 // Segment::merge_unit of elements of this size, 1 or more: the largest power of two to 8 that divides it.
 std::uint8_t merge_unit_of(std::size_t item_bytes);

@@ -7,7 +7,7 @@
 #include "c_api/started_calls.h"
 #include "c_api/thread_objects.h"
 #include "musubi/sms.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/waiting.h"
 #include "sms/collective_calls.h"
 #include "sms/process.h"
 #include "sms/refusals.h"

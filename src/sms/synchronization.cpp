@@ -3,7 +3,7 @@
 
 #include "base/export.h"
 #include "musubi/sms.h"
-#include "runtime/waiting.h"
+#include "runtime/threads/waiting.h"
 #include "sms/collective_calls.h"
 #include "sms/process.h"
 #include "sms/refusals.h"

@@ -130,7 +130,7 @@ Finding examine_code_modification(const Facts& facts, const Job&) {
   return finding;
 }
 
-// As the runtime chooses (runtime/choose_vm.cpp).
+// As the runtime chooses (runtime/start/choose_vm.cpp).
 Finding examine_fault_file(const Facts& facts, const Job& job) {
   Finding finding{"userfaultfd", Severity::ok, "", "", ""};
   switch (facts.fault_file.reach) {

@@ -11,7 +11,7 @@
 #include "eager.h"
 #include "fabric/transfer.h"
 #include "runtime/join_job.h"
-#include "runtime/thread_executor.h"
+#include "runtime/threads/thread_executor.h"
 
 namespace {
 

@@ -1,5 +1,6 @@
 // PORT block pages: the memory behind a rank's blocks, to be given back in parts. With real pages it is two
-// memory files (runtime/rank_memory.h). The simulator spoils public copies instead, to find late readers.
+// memory files (runtime/start/rank_memory.h). The simulator spoils public copies instead, to find late
+// readers.
 #pragma once
 
 #include <cstddef>

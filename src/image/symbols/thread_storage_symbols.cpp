@@ -9,7 +9,7 @@
 #include "image/symbols/exported.h"
 #include "image/symbols/next_function.h"
 #include "os/thread_pointer.h"
-#include "runtime/held_handlers.h"
+#include "runtime/threads/held_handlers.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "heap/free_pages.h"
 #include "openmp_job.h"
-#include "runtime/reservation.h"
+#include "runtime/start/reservation.h"
 
 namespace musubi::test {
 namespace {

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/address_plan.h"
 #include "runtime/join_job.h"
+#include "runtime/start/address_plan.h"
 
 using namespace musubi;
 

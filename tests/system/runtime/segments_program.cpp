@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/address_plan.h"
 #include "runtime/join_job.h"
+#include "runtime/start/address_plan.h"
 
 using namespace musubi;
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::heap {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/runtime.h"
+#include "runtime/api/runtime.h"
 
 namespace musubi::testing {
 

@@ -1,11 +1,11 @@
-#include "runtime/address_plan.h"
+#include "runtime/start/address_plan.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "runtime/reservation.h"
+#include "runtime/start/reservation.h"
 
 namespace musubi::runtime {
 namespace {

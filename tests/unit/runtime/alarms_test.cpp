@@ -1,5 +1,5 @@
 // How long the thread that ends waits sleeps: never so long that the standard library's sum overflows.
-#include "runtime/alarms.h"
+#include "runtime/threads/alarms.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Remote calls among three ranks of one process: each has a service thread, as in a job.
-#include "runtime/call_service.h"
+#include "runtime/job/call_service.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which driver of the vm port a job gets.
-#include "runtime/choose_vm.h"
+#include "runtime/start/choose_vm.h"
 
 #include <gtest/gtest.h>
 

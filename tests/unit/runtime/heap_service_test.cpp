@@ -1,4 +1,4 @@
-#include "runtime/heap_service.h"
+#include "runtime/job/heap_service.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Signals that meet a thread inside the runtime: their handlers run when it has left, with what they were
 // sent with, and in order.
-#include "runtime/held_handlers.h"
+#include "runtime/threads/held_handlers.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 // What a rank decides by its host, in jobs on several hosts.
-#include "runtime/host_share.h"
+#include "runtime/start/host_share.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 
 #include "in_process_job.h"
 #include "os/memory.h"
-#include "runtime/choose_vm.h"
-#include "runtime/memory_watch.h"
+#include "runtime/start/choose_vm.h"
+#include "runtime/start/memory_watch.h"
 
 namespace musubi::runtime {
 namespace {

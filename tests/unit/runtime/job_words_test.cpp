@@ -1,5 +1,5 @@
 // Words of a peer, by processor atomics and by the fabric: both do the same, to the same words.
-#include "runtime/job_words.h"
+#include "runtime/job/job_words.h"
 
 #include <gtest/gtest.h>
 

@@ -9,11 +9,11 @@
 #include "coherence/core/change_record.h"
 #include "coherence/core/signature.h"
 #include "fabric/shm/mailbox.h"
-#include "runtime/address_plan.h"
-#include "runtime/coordination.h"
-#include "runtime/reservation.h"
-#include "runtime/synchronization.h"
-#include "runtime/words.h"
+#include "runtime/api/coordination.h"
+#include "runtime/api/synchronization.h"
+#include "runtime/api/words.h"
+#include "runtime/start/address_plan.h"
+#include "runtime/start/reservation.h"
 #include "sync/control_layout.h"
 
 namespace musubi::runtime {

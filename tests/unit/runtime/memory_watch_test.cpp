@@ -1,5 +1,5 @@
 // When a rank is told to look at its memory, and when to stop.
-#include "runtime/memory_watch.h"
+#include "runtime/start/memory_watch.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which jobs have one memory, and that it is one.
-#include "runtime/one_memory.h"
+#include "runtime/job/one_memory.h"
 
 #include <gtest/gtest.h>
 

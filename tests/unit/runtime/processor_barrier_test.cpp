@@ -1,5 +1,5 @@
 // The barrier of ranks that map one memory.
-#include "runtime/processor_barrier.h"
+#include "runtime/job/processor_barrier.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // A rank that sleeps on its word is woken by a peer, within reach of the word or not.
-#include "runtime/request_bell.h"
+#include "runtime/threads/request_bell.h"
 
 #include <gtest/gtest.h>
 

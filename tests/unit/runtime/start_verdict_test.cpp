@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "bootstrap/bootstrap.h"
-#include "runtime/compare_settings.h"
+#include "runtime/api/runtime.h"
 #include "runtime/join_job.h"
-#include "runtime/runtime.h"
+#include "runtime/start/compare_settings.h"
 
 namespace musubi::runtime {
 namespace {

@@ -1,5 +1,5 @@
 // Operations that are begun only, over a fabric whose completions come late.
-#include "runtime/started_tasks.h"
+#include "runtime/threads/started_tasks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/thread_stack.h"
+#include "runtime/api/thread_stack.h"
 
 #include <gtest/gtest.h>
 

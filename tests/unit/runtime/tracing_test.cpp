@@ -1,5 +1,5 @@
 // Events of the calling thread: nothing without a log, one for each span with one.
-#include "runtime/tracing.h"
+#include "runtime/threads/tracing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,112 @@
+// The runtime of one rank: reads settings, chooses drivers and protocol, owns everything. Front ends (omp,
+// c_api, image) see only this header and the interfaces that it names. All calls block politely; any thread
+// that has been attached may call them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "bootstrap/bootstrap.h"
+#include "bootstrap/hosts.h"
+#include "config/settings.h"
+#include "runtime/api/coordination.h"
+#include "runtime/api/ending.h"
+#include "runtime/api/global_memory.h"
+#include "runtime/api/memory.h"
+#include "runtime/api/messages.h"
+#include "runtime/api/remote_calls.h"
+#include "runtime/api/segments.h"
+#include "runtime/api/synchronization.h"
+#include "runtime/api/threads.h"
+#include "runtime/api/words.h"
+#include "trace/counters.h"
+#include "vm/space.h"
+
+namespace musubi::runtime {
+
+// What of a program is shared besides heap and stacks.
+struct SharedFromStart {
+  std::span<const SharedRange> globals = {};
+  std::span<const PrivateBytes> private_bytes = {};
+  // Whether segments come later, unless settings say otherwise.
+  bool adds_segments = false;
+  // Why the ranks of one host may not map one memory; empty: they may.
+  std::string_view keeps_memories_apart = {};
+};
+
+class Runtime {
+ public:
+  // Joins the job and reserves the shared range; heap and stacks are usable at once, each rank in its own
+  // part. Collective. Threads: the calling thread is attached. What keeps one of several ranks from it ends
+  // the job, by one line; errors are those of a rank that is alone.
+  static Result<std::unique_ptr<Runtime>> start(const config::Settings& settings,
+                                                std::unique_ptr<bootstrap::Bootstrap> bootstrap,
+                                                const SharedFromStart& shared);
+  virtual ~Runtime() = default;
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  Rank self() const noexcept { return self_; }
+  std::uint32_t ranks() const noexcept { return ranks_; }
+  const bootstrap::Hosts& hosts() const noexcept { return hosts_; }
+  const config::Settings& settings() const noexcept { return settings_; }
+  trace::Counters& counters() const noexcept { return counters_; }
+
+  // Each costs one load: a call through one of them has no second virtual hop.
+  Memory& memory() const noexcept { return *interfaces_.memory; }
+  Synchronization& synchronization() const noexcept { return *interfaces_.synchronization; }
+  Coordination& coordination() const noexcept { return *interfaces_.coordination; }
+  Words& words() const noexcept { return *interfaces_.words; }
+  Threads& threads() const noexcept { return *interfaces_.threads; }
+  Messages& messages() const noexcept { return *interfaces_.messages; }
+  RemoteCalls& remote_calls() const noexcept { return *interfaces_.remote_calls; }
+  Ending& ending() const noexcept { return *interfaces_.ending; }
+  GlobalMemory& global_memory() const noexcept { return *interfaces_.global_memory; }
+  Segments& segments() const noexcept { return *interfaces_.segments; }
+
+ protected:
+  struct Interfaces {
+    Memory* memory = nullptr;
+    Synchronization* synchronization = nullptr;
+    Coordination* coordination = nullptr;
+    Words* words = nullptr;
+    Threads* threads = nullptr;
+    Messages* messages = nullptr;
+    RemoteCalls* remote_calls = nullptr;
+    Ending* ending = nullptr;
+    GlobalMemory* global_memory = nullptr;
+    Segments* segments = nullptr;
+  };
+
+  // `settings` and `counters` belong to the derived class.
+  Runtime(Rank self, bootstrap::Hosts hosts, const config::Settings& settings,
+          trace::Counters& counters) noexcept
+      : self_(self),
+        ranks_(hosts.ranks()),
+        hosts_(std::move(hosts)),
+        settings_(settings),
+        counters_(counters) {}
+  // Before the first use of an interface. A test's stand-in leaves out the interfaces that its test does not
+  // use.
+  void give(const Interfaces& interfaces) noexcept { interfaces_ = interfaces; }
+
+ private:
+  const Rank self_;
+  const std::uint32_t ranks_;
+  const bootstrap::Hosts hosts_;
+  const config::Settings& settings_;
+  trace::Counters& counters_;
+  Interfaces interfaces_;
+};
+
+// The runtime of this process for signal handlers and front ends; null before start. Set by the front end
+// that started it (c_api or image), which owns it.
+Runtime* current_runtime() noexcept;
+void set_current_runtime(Runtime* runtime) noexcept;
+
+}  // namespace musubi::runtime

@@ -1,0 +1,68 @@
+// The barrier of all ranks as one of them passes it, and the regions of the program between two.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/api/synchronization.h"
+#include "runtime/job/job_devices.h"
+#include "runtime/job/job_threads.h"
+#include "runtime/job/processor_barrier.h"
+#include "runtime/job/program_objects.h"
+#include "runtime/threads/keeper.h"
+#include "stores/store_bounds.h"
+#include "sync/barrier.h"
+#include "sync/flag_order.h"
+#include "sync/lock_table.h"
+
+namespace musubi::runtime {
+
+class JobBarrier final : private sync::Barrier::ReleaseListener {
+ public:
+  JobBarrier(JobContext& job, JobDevices& devices, JobThreads& threads, coherence::Protocol& protocol,
+             sync::FlagOrder& flags);
+  // The listener belongs to the barrier from now on.
+  JobBarrier(const JobBarrier&) = delete;
+
+  // As Synchronization::barrier, in a job of several ranks. `keeper` null: there is no background.
+  void pass(BarrierPayload& payload, Keeper* keeper);
+  void set_release_listener(Synchronization::ReleaseListener* listener) { listener_ = listener; }
+  // As Synchronization::last_barrier, in a job of several ranks.
+  void pass_last();
+
+  // As Synchronization has them, in a job of several ranks.
+  StoreBound stores_of(std::uintptr_t function, const void* argument, const void* frame);
+  void set_allocations(const Synchronization::Allocations* allocations) {
+    objects_.set_allocations(allocations);
+  }
+  void begin_region(const StoreBound& stores);
+  void end_region();
+  bool is_between_regions() const noexcept { return between_regions_.load(); }
+
+ private:
+  void on_released() noexcept override;
+  bool has_handlers() const noexcept { return devices_.fault_handler().user_signals().with_handler() != 0; }
+  // From `address` to the end of the stack of the job that it lies in; empty: it lies in none.
+  AddressRange stack_from(const void* address) const noexcept;
+  void end_alone(bool quiescent);
+  void await_background(bool quiescent);
+  void pass_in_one_memory(BarrierPayload& payload);
+
+  JobContext& job_;
+  JobDevices& devices_;
+  JobThreads& threads_;
+  coherence::Protocol& protocol_;
+  sync::FlagOrder& flags_;
+  sync::Barrier barrier_;
+  ProcessorBarrier processor_barrier_;  // instead of it, in one memory
+  Synchronization::ReleaseListener* listener_ = nullptr;
+  ProgramObjects objects_;
+  stores::StoreBounds store_bounds_;
+  sync::LockTable::Kept kept_;         // before the release of the present one
+  bool was_quiescent_ = false;         // the last one, for the thread that called it
+  bool others_were_quiescent_ = true;  // at the last barrier, all ranks but 0
+  std::atomic<bool> between_regions_{false};
+  std::uint64_t part_ns_ = 0;  // when the present part of a barrier began; 0: not traced
+};
+
+}  // namespace musubi::runtime

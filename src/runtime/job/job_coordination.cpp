@@ -1,0 +1,99 @@
+#include "runtime/job/job_coordination.h"
+
+#include <array>
+#include <cstring>
+
+#include "os/clock.h"
+#include "runtime/threads/tracing.h"
+
+namespace musubi::runtime {
+namespace {
+
+sync::CollectiveTerms terms_of(const CallTerms& terms) {
+  return {terms.call, terms.detail, terms.root, terms.giver, terms.bytes, terms.part};
+}
+CallTerms terms_of(const sync::CollectiveTerms& terms) {
+  return {terms.call, terms.detail, terms.root, terms.giver, terms.bytes, terms.part};
+}
+static_assert(CallTerms::all_give == sync::CollectiveTerms::all_give);
+
+}  // namespace
+
+JobCoordination::JobCoordination(JobContext& job, JobDevices& devices, JobThreads& threads,
+                                 coherence::Protocol& protocol, remote_lock::Grants& grants,
+                                 JobSynchronization& synchronization)
+    : job_(job),
+      threads_(threads),
+      synchronization_(synchronization),
+      records_(devices.fabric(), grants, devices.files().control() + job.control.wait_records,
+               job.control.wait_records, rw_lock_count + condition_count, waiters_max),
+      locks_(devices.fabric(), protocol, job.counters, records_, job.control.signature, job.notices_max),
+      conditions_(devices.fabric(), records_, rw_lock_count),
+      alarms_(devices.fabric(), job.counters),
+      collectives_(devices.fabric()) {
+  collectives_.set_mismatch_listener(this);
+}
+
+void JobCoordination::take(RwLockId lock, sync::Share share) {
+  const Traced traced(Event::lock_wait, lock.value);
+  threads_.executor().run(locks_.lock(lock, share));
+  synchronization_.show_what_lock_covers();
+}
+
+bool JobCoordination::try_take(RwLockId lock, sync::Share share) {
+  const bool taken = threads_.executor().run(locks_.try_lock(lock, share));
+  if (taken) synchronization_.show_what_lock_covers();
+  return taken;
+}
+
+void JobCoordination::give_back(RwLockId lock, sync::Share share) {
+  const Traced traced(Event::unlock, lock.value);
+  synchronization_.hand_over(locks_.unlock(lock, share));
+}
+
+bool JobCoordination::wait(ConditionId condition, LockId lock, std::uint64_t timeout_ns) {
+  sync::Conditions::Wait waiting;
+  const std::uint64_t now = os::monotonic_ns();
+  const bool ends = timeout_ns < forever - now;
+  threads_.executor().run(conditions_.join(condition, waiting));
+  synchronization_.unlock(lock);
+  if (ends) alarms_.set(now + timeout_ns, waiting.expiry());
+  const bool chosen = threads_.executor().run(conditions_.await(condition, waiting));
+  if (ends) alarms_.cancel(now + timeout_ns, waiting.expiry());
+  synchronization_.lock(lock);
+  return chosen;
+}
+
+void JobCoordination::signal(ConditionId condition) {
+  threads_.executor().run(conditions_.signal(condition));
+}
+
+void JobCoordination::broadcast(ConditionId condition) {
+  threads_.executor().run(conditions_.broadcast(condition));
+}
+
+void JobCoordination::gather(const CallTerms& terms, const void* mine, std::span<std::byte> all) {
+  const auto bytes = static_cast<std::size_t>(terms.bytes);
+  const std::span<const std::byte> value(static_cast<const std::byte*>(mine), bytes);
+  (void)threads_.executor().run(collectives_.gather(terms_of(terms), value));
+  if (bytes == 0) return;
+  const bool one = terms.giver != CallTerms::all_give;
+  const std::uint32_t first = one ? terms.giver : 0;
+  const std::uint32_t count = one ? 1 : job_.ranks;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::memcpy(all.data() + i * bytes, collectives_.value_of(Rank{first + i}).data(), bytes);
+  }
+}
+
+void JobCoordination::begin_barrier(const CallTerms& terms) noexcept {
+  collectives_.begin_barrier(terms_of(terms));
+}
+
+void JobCoordination::on_mismatch(const sync::CollectiveTerms& own, Rank other,
+                                  const sync::CollectiveTerms& theirs) noexcept {
+  std::array<char, 400> text{};
+  if (writer_ != nullptr) writer_->write(text, job_.self, terms_of(own), other, terms_of(theirs));
+  job_.abort(1, text.data());
+}
+
+}  // namespace musubi::runtime

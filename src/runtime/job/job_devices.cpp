@@ -1,0 +1,60 @@
+#include "runtime/job/job_devices.h"
+
+#include <string>
+
+#include "os/control_group.h"
+#include "runtime/job/one_memory.h"
+
+namespace musubi::runtime {
+
+Result<void> JobDevices::open(vm::FaultSink& sink) {
+  const config::Settings& settings = job_.settings;
+  const vm::Space& space = job_.plan.space;
+  const bool maps_one_memory = job_.one_memory && job_.ranks > 1;
+  const std::size_t private_bytes = MemoryFiles::private_bytes(job_.plan);
+  auto memory = maps_one_memory ? open_one_memory(*job_.bootstrap, private_bytes)
+                                : os::create_memory_file("musubi-private", private_bytes);
+  if (!memory) return memory.error();
+  auto files = MemoryFiles::make(std::move(memory).value(), job_.plan, job_.control, job_.entry_sizes);
+  if (!files) return files.error();
+  files_ = std::move(files).value();
+  memory_watch_ = std::make_unique<MemoryWatch>(files_->block_files(), settings.memory_max, job_.host.ranks,
+                                                [] { return os::memory_bytes_left(); });
+
+  auto chosen = choose_vm(settings, job_.one_memory ? 1 : job_.ranks, job_.host, space,
+                          files_->private_file(), sink, job_.counters);
+  if (!chosen) return chosen.error();
+  vm_ = std::move(chosen).value();
+  if (maps_one_memory) vm_.name = "none: all ranks map one memory";
+  const auto regions = files_->regions(vm().system_view());
+  const auto policy = policy_for(static_cast<std::uint32_t>(settings.threads_per_rank));
+  if (auto opened = fabric_.open(regions, policy); !opened) return opened;
+  shared_regions_ = std::make_unique<SharedRegions>(fabric_.memory(), regions);
+
+  for (const std::size_t segment : {job_.plan.heap_segment, job_.plan.stacks_segment}) {
+    if (auto mapped = vm().map_segment(segment, vm::Placement::fresh); !mapped) return mapped;
+  }
+  open_fault_handler();
+  return {};
+}
+
+Result<void> JobDevices::leave_open(std::size_t segment) {
+  return vm().leave_segment_open(segment, job_.ranks == 1 ? vm::Backing::own : vm::Backing::memory_file);
+}
+
+void JobDevices::open_fault_handler() {
+  fault_handler_ = std::make_unique<vm::FaultHandler>(job_.self);
+  fault_handler_->install();
+  if (job_.bootstrap->tells_crashes()) {
+    fault_handler_->set_crash_listener(this, job_.settings.runtime_frames);
+  }
+  fault_handler_->add_owner(SIGSEGV, vm());
+  fault_handler_->add_owner(SIGBUS, vm());
+  fault_handler_->add_owner(SIGBUS, *shared_regions_);
+}
+
+fabric::WaitingPolicy JobDevices::policy_for(std::uint32_t threads_per_rank) const {
+  return waiting_policy_on(job_.host, job_.settings, threads_per_rank);
+}
+
+}  // namespace musubi::runtime

@@ -1,0 +1,60 @@
+// The devices of a rank: the files behind its memory, the driver that protects it, the fabric, the handlers
+// of its signals. Chosen here; the parts above know the ports alone.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "runtime/job/job_context.h"
+#include "runtime/job/job_fabric.h"
+#include "runtime/job/shared_regions.h"
+#include "runtime/start/choose_vm.h"
+#include "runtime/start/memory_watch.h"
+#include "runtime/start/rank_memory.h"
+#include "vm/signal/fault_handler.h"
+
+namespace musubi::runtime {
+
+class JobDevices final : private vm::CrashListener {
+ public:
+  explicit JobDevices(JobContext& job) : job_(job), fabric_(job) {}
+  // The listener belongs to the fault handler from now on.
+  JobDevices(const JobDevices&) = delete;
+
+  // Opens them all, and maps heap and stacks. Collective. Before everything else; `sink` gets the faults.
+  // Errors: refused by the kernel.
+  Result<void> open(vm::FaultSink& sink);
+
+  MemoryFiles& files() noexcept { return *files_; }
+  MemoryWatch& memory_watch() noexcept { return *memory_watch_; }
+  fabric::Fabric& fabric() noexcept { return fabric_.fabric(); }
+  JobFabric& job_fabric() noexcept { return fabric_; }
+  vm::FaultHandler& fault_handler() noexcept { return *fault_handler_; }
+  vm::PagedVm& vm() noexcept { return *vm_.vm; }
+  std::string_view vm_driver() const noexcept { return vm_.name; }
+
+  // Opens a mapped segment for good where no protocol works. Errors: refused by the kernel.
+  Result<void> leave_open(std::size_t segment);
+
+  // How threads wait while each rank runs so many, by settings and cores.
+  fabric::WaitingPolicy policy_for(std::uint32_t threads_per_rank) const;
+  // For the waits of the fabric that begin from now on. Any thread.
+  void set_policy(fabric::WaitingPolicy policy) noexcept { fabric_.set_policy(policy); }
+
+ private:
+  void tell_crash(std::string_view cause) noexcept override { job_.bootstrap->tell_crash(cause); }
+  bool tell_frames(std::span<const std::uintptr_t> frames) noexcept override {
+    return job_.bootstrap->tell_frames(frames);
+  }
+  void open_fault_handler();
+
+  JobContext& job_;
+  std::unique_ptr<MemoryFiles> files_;
+  std::unique_ptr<MemoryWatch> memory_watch_;
+  JobFabric fabric_;
+  std::unique_ptr<SharedRegions> shared_regions_;
+  std::unique_ptr<vm::FaultHandler> fault_handler_;
+  ChosenVm vm_;
+};
+
+}  // namespace musubi::runtime

@@ -1,0 +1,96 @@
+#include "runtime/job/job_policies.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "coherence/home_based/home_based.h"
+#include "coherence/migrating/migrating.h"
+#include "coherence/policies.h"
+#include "runtime/job/job_fabric.h"
+#include "runtime/job/no_protocol.h"
+#include "runtime/start/address_plan.h"
+
+namespace musubi::runtime {
+namespace {
+
+coherence::Parameters parameters_from(const JobContext& job) {
+  const config::Settings& settings = job.settings;
+  coherence::Parameters parameters;
+  parameters.lease_ticks = settings.lease_ticks;
+  parameters.signature_notices_max = job.notices_max;
+  parameters.release_window = settings.release_window;
+  parameters.downgrade_after_releases = static_cast<std::uint32_t>(settings.downgrade_after_releases);
+  parameters.read_retries_max = static_cast<std::uint32_t>(settings.read_retries_max);
+  parameters.leave_unpublished = settings.leave_unpublished;
+  parameters.cached_bytes = settings.cached_bytes;
+  parameters.give_back_after_releases = static_cast<std::uint32_t>(settings.give_back_after_releases);
+  parameters.run_bytes_max = settings.run_bytes_max;
+  parameters.far_run_bytes_max = far_run_bytes_max(job);
+  parameters.fetches_ahead_max = static_cast<std::uint32_t>(settings.fetches_ahead_max);
+  parameters.lease_probe_releases = static_cast<std::uint32_t>(settings.lease_probe_releases);
+  parameters.entry_unused_barriers = settings.entry_unused_barriers;
+  parameters.report_races = settings.report_races;
+  return parameters;
+}
+
+}  // namespace
+
+Result<void> JobPolicies::open(const coherence::PrivateParts& private_parts) {
+  devices_.fabric().listen(fabric::MessageKind::lock_granted, &grants_);
+  if (!job_.one_memory) {
+    protocol_ = of_ranks(private_parts);
+    return {};
+  }
+  protocol_ = std::make_unique<NoProtocol>(job_.plan.space, devices_.vm());
+  // Stacks are opened one by one, above their guards.
+  return devices_.leave_open(job_.plan.heap_segment);
+}
+
+void JobPolicies::on_overflow() noexcept {
+  job_.abort(
+      1,
+      "what the program writes under locks, or between two barriers, to memory of the policy entry lies in "
+      "more separate pieces than this rank can list: raise entry_list_bytes (--set), or give the "
+      "elements of the data");
+}
+
+std::unique_ptr<coherence::Protocol> JobPolicies::entry_consistency(const coherence::RankMemory& memory,
+                                                                    const coherence::Parameters& parameters) {
+  auto made = std::make_unique<coherence::EntryConsistency>(
+      job_.plan.space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters,
+      coherence::EntryMemory{job_.entry_sizes, devices_.files().updates(), policy_entry, this});
+  page_managers_ = made.get();
+  return made;
+}
+
+// In the order of policy_migrating, policy_home_based, policy_entry.
+std::unique_ptr<coherence::Protocol> JobPolicies::of_ranks(const coherence::PrivateParts& private_parts) {
+  const vm::Space& space = job_.plan.space;
+  MemoryFiles& files = devices_.files();
+  coherence::Signature& signature =
+      signature_.emplace(files.control() + job_.control.signature, job_.notices_max);
+  const coherence::RankMemory memory{devices_.vm().system_view(),
+                                     files.published(),
+                                     files.words(),
+                                     files.entries(),
+                                     &signature,
+                                     &files,
+                                     &races_};
+  const coherence::Parameters parameters = parameters_from(job_);
+  auto migrating = std::make_unique<coherence::Migrating>(
+      space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters, &private_parts);
+  const bool is_alone =
+      job_.plan.added_bytes == 0 && std::ranges::all_of(space.segments(), [](const vm::Segment& segment) {
+        return segment.policy == policy_migrating;
+      });
+  if (is_alone) return migrating;
+  std::vector<std::unique_ptr<coherence::Protocol>> policies;
+  policies.push_back(std::move(migrating));
+  policies.push_back(std::make_unique<coherence::HomeBased>(
+      space, devices_.fabric(), devices_.vm(), job_.counters, grants_, memory, parameters, &private_parts));
+  if (job_.plan.added_bytes != 0) policies.push_back(entry_consistency(memory, parameters));
+  return std::make_unique<coherence::Policies>(space, std::move(policies), signature, job_.notices_max);
+}
+
+}  // namespace musubi::runtime

@@ -1,0 +1,133 @@
+#include "runtime/job/job_runtime.h"
+
+#include <string>
+
+#include "os/memory.h"
+#include "os/sleep.h"
+#include "runtime/job/one_memory.h"
+#include "runtime/start/compare_settings.h"
+#include "runtime/start/own_limits.h"
+#include "runtime/threads/tracing.h"
+
+namespace musubi::runtime {
+namespace {
+
+constexpr int status_of_failed_start = 125;
+
+}  // namespace
+
+Result<std::unique_ptr<Runtime>> Runtime::start(const config::Settings& settings,
+                                                std::unique_ptr<bootstrap::Bootstrap> bootstrap,
+                                                const SharedFromStart& shared) {
+  // Settings, and one character more: whether the rank's host commits strictly.
+  auto told = bootstrap->all_gather(collective_settings(settings) + (os::commits_strictly() ? 's' : '-'));
+  if (!told) return told.error();
+  bool some_commit_strictly = false;
+  for (std::string& of_rank : told.value()) {
+    some_commit_strictly = some_commit_strictly || of_rank.back() == 's';
+    of_rank.pop_back();
+  }
+  if (const std::string difference = settings_difference(told.value()); !difference.empty()) {
+    // Rank 0 speaks for all, unless it sees none.
+    if (bootstrap->self() != Rank{0})
+      os::sleep_ns(static_cast<std::uint64_t>(settings.start_timeout.count()));
+    bootstrap->abort(status_of_failed_start, difference);
+  }
+  // A single rank keeps its globals where they are.
+  const std::span<const SharedRange> globals =
+      bootstrap->ranks() == 1 ? std::span<const SharedRange>() : shared.globals;
+  const Mappers mappers{bootstrap->ranks(), bootstrap->hosts().most_together(), some_commit_strictly};
+  bootstrap::Bootstrap& place = *bootstrap;
+  auto plan = AddressPlan::make(settings, mappers, globals, shared.adds_segments);
+  if (!plan && place.ranks() > 1) place.abort(status_of_failed_start, plan.error().message);
+  if (!plan) return plan.error();
+  // Limits of this host, or of a program in front, which the launcher does not see.
+  const Result<void> fits = fits_limits(reservation_of(plan.value()));
+  if (!fits && place.ranks() > 1) place.abort(status_of_failed_start, fits.error().message);
+  if (!fits) return fits.error();
+  raise_open_files(place.ranks());
+  const Result<bool> one_memory = has_one_memory(settings, place, shared);
+  if (!one_memory && place.ranks() > 1) place.abort(status_of_failed_start, one_memory.error().message);
+  if (!one_memory) return one_memory.error();
+  auto runtime = std::make_unique<JobRuntime>(settings, std::move(bootstrap), std::move(plan).value(),
+                                              globals, shared.private_bytes, one_memory.value());
+  if (auto opened = runtime->open(); !opened) {
+    if (place.ranks() > 1) place.abort(status_of_failed_start, opened.error().message);
+    return opened.error();
+  }
+  return std::unique_ptr<Runtime>(std::move(runtime));
+}
+
+JobRuntime::JobRuntime(const config::Settings& settings, std::unique_ptr<bootstrap::Bootstrap> bootstrap,
+                       AddressPlan plan, std::span<const SharedRange> globals,
+                       std::span<const PrivateBytes> private_bytes, bool one_memory)
+    : OwnContext{JobContext(settings, std::move(bootstrap), std::move(plan), one_memory)},
+      Runtime(job.self, job.bootstrap->hosts(), job.settings, job.counters),
+      devices_(job),
+      faults_(job),
+      static_data_(job, globals, private_bytes),
+      policies_(job, devices_) {}
+
+JobRuntime::Parts::Parts(JobContext& job, JobDevices& devices, StaticData& static_data,
+                         coherence::Protocol& protocol, remote_lock::Grants& grants,
+                         coherence::PageManagers* page_managers, const coherence::RaceLog& races)
+    : words(devices.fabric(), job.counters, job.control.team_words),
+      threads(job, devices, protocol),
+      synchronization(job, devices, threads, words, protocol, grants),
+      coordination(job, devices, threads, protocol, grants, synchronization),
+      memory(job, devices, static_data, protocol, words, synchronization),
+      messages(devices.fabric(), threads),
+      calls(job, devices.fabric(), threads),
+      statistics(job, words, synchronization, races, devices.vm_driver()),
+      ending(job, devices.fabric(), statistics),
+      global_memory(devices.fabric(), devices.files().global(), job.plan.global_bytes),
+      segments(job, devices, synchronization, page_managers),
+      room(job, devices, protocol, synchronization.flags()),
+      service(job, devices, messages, calls, ending) {}
+
+JobRuntime::~JobRuntime() {
+  if (!parts_) return;
+  parts_->room.stop();
+  parts_->synchronization.stop_background();
+}
+
+Result<void> JobRuntime::open() {
+  const std::string prefix = "rank " + std::to_string(job.self.value);
+  set_check_prefix(prefix.c_str());
+  start_tracing(job.bootstrap->event_log());
+  if (auto found = job.find_host(); !found) return found;
+  if (auto opened = devices_.open(faults_); !opened) return opened;
+  static_data_.open(devices_.vm());
+  if (auto made = policies_.open(static_data_.private_parts()); !made) return made;
+  Parts& parts = parts_.emplace(job, devices_, static_data_, policies_.protocol(), policies_.grants(),
+                                policies_.page_managers(), policies_.races());
+  faults_.resolve_by(parts.synchronization.flags(), parts.threads, parts.words, parts.room);
+  give({.memory = &parts.memory,
+        .synchronization = &parts.synchronization,
+        .coordination = &parts.coordination,
+        .words = &parts.words,
+        .threads = &parts.threads,
+        .messages = &parts.messages,
+        .remote_calls = &parts.calls,
+        .ending = &parts.ending,
+        .global_memory = &parts.global_memory,
+        .segments = &parts.segments});
+  // Nobody may send before everybody listens.
+  if (auto all = job.bootstrap->all_gather("listening"); !all) return all.error();
+  parts.threads.attach();
+  start_threads();
+  return {};
+}
+
+// The threads of the runtime's own take no signals of the program.
+void JobRuntime::start_threads() {
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  parts_->service.start();
+  parts_->synchronization.start_background();
+  parts_->room.start();
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace musubi::runtime

@@ -1,0 +1,40 @@
+// Segments of a job behind those of its start.
+#pragma once
+
+#include <atomic>
+
+#include "coherence/entry/entry_consistency.h"
+#include "runtime/api/segments.h"
+#include "runtime/api/synchronization.h"
+#include "runtime/job/job_context.h"
+#include "runtime/job/job_devices.h"
+
+namespace musubi::runtime {
+
+class JobSegments final : public Segments {
+ public:
+  // `page_managers` null: no segment can have the policy `entry`.
+  JobSegments(JobContext& job, JobDevices& devices, Synchronization& synchronization,
+              coherence::PageManagers* page_managers)
+      : job_(job),
+        devices_(devices),
+        synchronization_(synchronization),
+        page_managers_(page_managers),
+        next_(job.plan.added_base) {}
+
+  Result<const vm::Segment*> add(const SegmentRequest& request) override;
+  Result<void> change_page_manager(const void* address, std::size_t bytes, Rank manager) override;
+  std::size_t bytes_left() const noexcept override;
+
+ private:
+  vm::Segment segment_for(const SegmentRequest& request) const;
+  void compare_with_rank_0(const vm::Segment& segment);
+
+  JobContext& job_;
+  JobDevices& devices_;
+  Synchronization& synchronization_;
+  coherence::PageManagers* const page_managers_;
+  std::atomic<std::uintptr_t> next_;  // where the next segment may begin
+};
+
+}  // namespace musubi::runtime

@@ -1,0 +1,211 @@
+#include "runtime/job/job_synchronization.h"
+
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include "coherence/regions.h"
+#include "runtime/job/atomic_modification.h"
+#include "runtime/job/job_words.h"
+#include "runtime/threads/tracing.h"
+
+namespace musubi::runtime {
+namespace {
+
+// A lock that is kept must be asked for, which takes as long as some dozens of short releases.
+constexpr std::uint32_t uses_before_lock_stays = 8;
+
+std::uint32_t* processor_lock_words(const JobContext& job, JobDevices& devices) {
+  if (!job.one_memory) return nullptr;
+  std::byte* const region = devices.fabric().direct(Rank{0}, coherence::control_region);
+  return reinterpret_cast<std::uint32_t*>(region + job.control.lock_words);
+}
+
+}  // namespace
+
+JobSynchronization::JobSynchronization(JobContext& job, JobDevices& devices, JobThreads& threads,
+                                       Words& words, coherence::Protocol& protocol,
+                                       remote_lock::Grants& grants)
+    : job_(job),
+      devices_(devices),
+      threads_(threads),
+      protocol_(protocol),
+      locks_(devices.fabric(), protocol, job.counters, grants,
+             devices.files().control() + job.control.lock_words, job.control.lock_words, lock_count_of_all,
+             job.control.signature, job.notices_max),
+      processor_locks_(processor_lock_words(job, devices), threads),
+      split_atomics_(words, JobWords::split_atomics_lock),
+      clock_(devices.fabric(), protocol, job.control.clock_words),
+      flags_(devices.fabric(), protocol, clock_, devices.files().control() + job.control.flag_words,
+             job.control.flag_words, job.control.signature, job.notices_max),
+      bell_(devices.fabric(), devices.files().control(),
+            job.control.flag_words + sync::FlagOrder::requests_word * sizeof(std::uint64_t)),
+      barrier_(job, devices, threads, protocol, flags_),
+      flag_wait_(job, threads, protocol, flags_),
+      relaxed_atomics_(job.settings.atomic_order == "relaxed") {}
+
+void JobSynchronization::start_background() {
+  if (job_.one_memory || job_.settings.background_sync.count() == 0) return;
+  keeper_ = std::make_unique<Keeper>(devices_.fabric(), flags_, protocol_, threads_.stand(), job_.counters,
+                                     bell_, static_cast<std::uint64_t>(job_.settings.background_sync.count()),
+                                     job_.bootstrap->wait_board());
+  flags_.set_locks(&locks_);
+  locks_.let_stay(uses_before_lock_stays, flags_);
+  keeper_->start();
+}
+
+void JobSynchronization::run_between_regions() {
+  if (!is_between_regions()) return;
+  threads_.executor().run(flags_.join_lone_rank());
+}
+
+void JobSynchronization::lock(LockId lock) {
+  const Traced traced(Event::lock_wait, lock.value);
+  if (job_.one_memory) return processor_locks_.lock(lock);
+  const HandlersPostponed handlers;
+  if (!locks_.lock_at_once(lock)) {
+    if (locks_.is_claimed(lock)) hand_over(locks_.give_up(lock));
+    threads_.executor().run(locks_.lock(lock));
+  }
+  show_what_lock_covers();
+}
+bool JobSynchronization::try_lock(LockId lock) {
+  if (job_.one_memory) return processor_locks_.try_lock(lock);
+  const bool taken = threads_.executor().run(locks_.try_lock(lock));
+  if (taken) show_what_lock_covers();
+  return taken;
+}
+void JobSynchronization::show_what_lock_covers() {
+  if (!protocol_.ordering().holds_back()) return;
+  const JobThreads::Operation operation = threads_.begin_operation();
+  threads_.executor().run(flags_.acquire(operation.siblings()));
+}
+void JobSynchronization::unlock(LockId lock) {
+  const Traced traced(Event::unlock, lock.value);
+  if (job_.one_memory) return processor_locks_.unlock(lock);
+  const HandlersPostponed handlers;
+  if ((!flags_.in_use() || flags_.is_alone()) && locks_.keep(lock)) return;
+  hand_over(locks_.unlock(lock));
+}
+void JobSynchronization::hand_over(Task<> unlock) {
+  if (!flags_.in_use()) return threads_.executor().run(flags_.hand_over(std::move(unlock), true));
+  const JobThreads::Operation operation = threads_.begin_operation();
+  threads_.executor().run(flags_.hand_over(std::move(unlock), operation.siblings()));
+}
+
+void JobSynchronization::expect_flags() {
+  if (job_.one_memory) return;
+  protocol_.ordering().publish_always();
+  flags_.expect();
+}
+
+void JobSynchronization::suspect_flags() {
+  if (keeper_ != nullptr) flags_.expect();
+}
+
+// Blocks of the range from one segment; what lies between segments is skipped.
+Task<> JobSynchronization::fault_all(std::uintptr_t begin, std::uintptr_t end, bool for_writing,
+                                     bool siblings) {
+  const vm::Access wanted = for_writing ? vm::Access::write : vm::Access::read;
+  while (begin < end) {
+    const std::optional<BlockId> block = job_.plan.space.block_at(begin);
+    if (!block) co_return;
+    const coherence::Touch touch{wanted, begin};
+    (void)co_await flags_.fault(*block, touch, siblings);
+    const vm::Extent extent = job_.plan.space.extent(*block);
+    begin = extent.address + extent.bytes;
+  }
+}
+
+void JobSynchronization::prefetch(const void* address, std::size_t bytes, bool for_writing) {
+  if (job_.one_memory) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  if (!flags_.in_use()) {
+    return threads_.executor().run(fault_all(begin, begin + bytes, for_writing, true));
+  }
+  const JobThreads::Operation operation = threads_.begin_operation();
+  threads_.executor().run(fault_all(begin, begin + bytes, for_writing, operation.siblings()));
+}
+
+void JobSynchronization::release_range(const void* address, std::size_t bytes) {
+  if (job_.one_memory) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const std::optional<BlockId> first = job_.plan.space.block_at(begin);
+  const std::optional<BlockId> last = job_.plan.space.block_at(begin + bytes - 1);
+  if (!first || !last) return;
+  const vm::BlockRun run{*first, last->value - first->value + 1};
+  const HandlersPostponed handlers;
+  hand_over(protocol_.release(coherence::Scope::of_blocks(run), false));
+}
+
+void JobSynchronization::release(sync::Channel channel) {
+  if (job_.one_memory || flags_.is_alone()) return;
+  const HandlersPostponed handlers;
+  const Traced traced(Event::release);
+  const JobThreads::Operation operation = threads_.begin_operation();
+  threads_.executor().run(flags_.release(channel, operation.siblings()));
+  if (keeper_ != nullptr) keeper_->note_release();
+}
+void JobSynchronization::acquire(sync::Channel channel) {
+  if (job_.one_memory || flags_.is_alone()) return;
+  const Traced traced(Event::acquire);
+  if (flags_.in_use()) {
+    const JobThreads::Operation operation = threads_.begin_operation();
+    threads_.executor().run(flags_.acquire(operation.siblings()));
+  } else {
+    threads_.executor().run(clock_.acquire(channel));
+    // A turn in the background may have held back what came for stacks, and then not begun to keep order.
+    threads_.executor().run(protocol_.ordering().show_held_back());
+  }
+}
+
+void JobSynchronization::flush() {
+  if (flags_.is_alone()) return std::atomic_thread_fence(std::memory_order_seq_cst);
+  const HandlersPostponed handlers;
+  bool brought = false;
+  if (!job_.one_memory) {
+    const Traced traced(Event::flush);
+    const LogicalTime before = protocol_.clock();
+    if (flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
+    {
+      const JobThreads::Operation operation = threads_.begin_operation();
+      threads_.executor().run(flags_.flush(operation.siblings()));
+    }
+    if (keeper_ != nullptr) keeper_->note_synchronisation();
+    brought = protocol_.clock() != before;
+  } else {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  flag_wait_.note_flush(brought);
+}
+
+AtomicValue JobSynchronization::atomic(std::uintptr_t address, const AtomicOperation& operation) {
+  const std::optional<BlockId> block = job_.plan.space.block_at(address);
+  if (!block) job_.abort(1, "atomic operation on an address that is not shared");
+  const Traced traced(Event::atomic, address);
+  const vm::Extent extent = job_.plan.space.extent(*block);
+  const std::size_t offset = address - extent.address;
+  if (const std::uintptr_t end = extent.address + extent.bytes; address + operation.bytes > end) {
+    return split_atomics_.carry_out(
+        address, end, operation,
+        [this](std::uintptr_t place, const AtomicOperation& part) { return atomic(place, part); });
+  }
+  const HandlersPostponed handlers;
+  AtomicModification modification(operation, offset);
+  const bool alone = flags_.is_alone();
+  const bool orders = operation.orders && !relaxed_atomics_ && !alone;
+  if (orders && !job_.one_memory && flags_.is_due_to_renew()) threads_.executor().run(flags_.renew());
+  modification.orders_nothing = relaxed_atomics_;
+  if (!relaxed_atomics_ && !alone && flags_.in_use()) {
+    const JobThreads::Operation inside = threads_.begin_operation();
+    threads_.executor().run(flags_.modify(*block, modification, inside.siblings()));
+  } else if (!protocol_.modify_at_once(*block, modification)) {
+    threads_.executor().run(flags_.modify(*block, modification, true));
+  }
+  const AtomicValue old = modification.old();
+  const bool unchanged = musubi::apply(operation, old) == (old & mask_of(operation.bytes));
+  flag_wait_.note_atomic(address, unchanged, orders && flags_.in_use());
+  return old;
+}
+
+}  // namespace musubi::runtime

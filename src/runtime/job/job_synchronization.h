@@ -1,0 +1,92 @@
+// How the threads of a rank meet those of others: barriers, locks, flushes and atomic operations.
+#pragma once
+
+#include <memory>
+
+#include "remote_lock/queue_lock.h"
+#include "runtime/api/synchronization.h"
+#include "runtime/job/flag_wait.h"
+#include "runtime/job/job_barrier.h"
+#include "runtime/job/job_devices.h"
+#include "runtime/job/job_threads.h"
+#include "runtime/job/split_atomics.h"
+#include "runtime/threads/keeper.h"
+#include "runtime/threads/request_bell.h"
+#include "sync/clock.h"
+#include "sync/flag_order.h"
+#include "sync/lock_table.h"
+
+namespace musubi::runtime {
+
+class JobSynchronization final : public Synchronization {
+ public:
+  JobSynchronization(JobContext& job, JobDevices& devices, JobThreads& threads, Words& words,
+                     coherence::Protocol& protocol, remote_lock::Grants& grants);
+
+  void barrier(BarrierPayload& payload) override {
+    if (job_.ranks > 1) barrier_.pass(payload, keeper_.get());
+  }
+  void last_barrier() override {
+    if (job_.ranks > 1) barrier_.pass_last();
+  }
+  void set_release_listener(ReleaseListener* listener) override { barrier_.set_release_listener(listener); }
+  StoreBound stores_of(std::uintptr_t function, const void* argument, const void* frame) override {
+    return job_.one_memory ? StoreBound{} : barrier_.stores_of(function, argument, frame);
+  }
+  void set_allocations(const Allocations* allocations) override { barrier_.set_allocations(allocations); }
+  void begin_region(const StoreBound& stores) override {
+    if (!job_.one_memory) barrier_.begin_region(stores);
+  }
+  void end_region() override {
+    if (!job_.one_memory) barrier_.end_region();
+  }
+  void run_between_regions() override;
+  bool is_between_regions() const noexcept override {
+    return !job_.one_memory && job_.self != Rank{0} && barrier_.is_between_regions();
+  }
+  void lock(LockId lock) override;
+  bool try_lock(LockId lock) override;
+  void unlock(LockId lock) override;
+  ProcessorLocks* processor_locks() noexcept override {
+    return job_.one_memory ? &processor_locks_ : nullptr;
+  }
+  void flush() override;
+  void prefetch(const void* address, std::size_t bytes, bool for_writing) override;
+  void release_range(const void* address, std::size_t bytes) override;
+  void release(sync::Channel channel) override;
+  void acquire(sync::Channel channel) override;
+  void expect_flags() override;
+  void suspect_flags() override;
+  AtomicValue atomic(std::uintptr_t address, const AtomicOperation& operation) override;
+
+  sync::FlagOrder& flags() noexcept { return flags_; }
+  // For locks of other kinds: after one is taken; and `unlock`, a task that releases everything and then
+  // gives a lock back.
+  void show_what_lock_covers();
+  void hand_over(Task<> unlock);
+
+  // The thread that works in the background, where settings want one. The new thread takes no signals if the
+  // caller has blocked them. Stop: before any other thread of the runtime ends.
+  void start_background();
+  void stop_background() noexcept { keeper_.reset(); }
+
+ private:
+  Task<> fault_all(std::uintptr_t begin, std::uintptr_t end, bool for_writing, bool siblings);
+
+  JobContext& job_;
+  JobDevices& devices_;
+  JobThreads& threads_;
+  coherence::Protocol& protocol_;
+  sync::LockTable locks_;
+  ProcessorLocks processor_locks_;  // instead of the table, in one memory
+  SplitAtomics split_atomics_;
+  sync::Clock clock_;
+  sync::FlagOrder flags_;
+  RequestBell bell_;
+  JobBarrier barrier_;
+  FlagWait flag_wait_;
+  const bool relaxed_atomics_;      // setting atomic_order
+  std::unique_ptr<Keeper> keeper_;  // null: there is no background
+};
+
+}  // namespace musubi::runtime

@@ -1,0 +1,45 @@
+// What a job reserves, in each rank, for its shared space and for global memory. Reserved is not taken: pages
+// come at first touch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/result.h"
+#include "coherence/core/block_words.h"
+#include "coherence/core/entry.h"
+#include "coherence/core/visit_layout.h"
+#include "runtime/start/address_plan.h"
+
+namespace musubi::runtime {
+
+// Tables with an element per block, by what they are for; of a block that this rank never opens or offers
+// nothing is taken. A test compares them with what is mapped.
+struct TableBytes {
+  // In a file that peers map too; and one more per 64 blocks (coherence::VisitLayout).
+  static constexpr std::size_t words = sizeof(coherence::BlockWords) + 1;
+  static constexpr std::size_t entry = sizeof(coherence::Entry);
+  static constexpr std::size_t dirty_list = 2 * sizeof(BlockId);
+  static constexpr std::size_t sleepers = 2 * sizeof(BlockId);
+  static constexpr std::size_t copy_list = 2 * sizeof(BlockId);
+  static constexpr std::size_t lease_queue = sizeof(LogicalTime) + sizeof(BlockId);
+  static constexpr std::size_t residents = sizeof(BlockId);
+  static constexpr std::size_t access = 1;  // and one more per 64 blocks
+  static constexpr std::size_t run_builders = 2 * sizeof(BlockId);
+  static constexpr std::size_t in_process =
+      entry + dirty_list + sleepers + copy_list + lease_queue + run_builders + residents + access;
+};
+
+struct Reservation {
+  std::uint64_t mapped_bytes;  // of the address space of one rank on the fullest host
+  std::uint64_t table_bytes;   // of it, the process's own data
+  std::uint64_t file_bytes;    // of the longest memory file
+};
+
+// REQUIRES: all segments are added, and together below 2^47 bytes.
+Reservation reservation_of(const AddressPlan& plan);
+
+// Error: a rank cannot map what the job would reserve; says what to lower.
+Result<void> fits_processor(const Reservation& reservation, const Mappers& mappers);
+
+}  // namespace musubi::runtime

@@ -1,0 +1,140 @@
+#include "runtime/threads/keeper.h"
+
+#include <algorithm>
+
+#include "os/clock.h"
+#include "os/sleep.h"
+#include "runtime/threads/thread_executor.h"
+#include "runtime/threads/tracing.h"
+
+namespace musubi::runtime {
+namespace {
+
+// After a turn that found something the next one may soon find more: data is being handed over. In a program
+// where turns find nothing they become rare.
+constexpr std::uint64_t shortest_ns = 50'000, longest_ns = 64'000'000;
+// Rests after turns. While order is kept, a rest is a multiple of the processor time that the turn has used;
+// its waits, for a core above all, do not count. In a program that keeps no order and whose turns find
+// nothing, it is a multiple of the whole time of the turn, because others have to release for it. But waits
+// are to end.
+constexpr std::uint64_t rest_per_use = 3, rest_per_vain_turn = 64, longest_rest_ns = 1'000'000'000;
+// A thread that is back at what a turn has closed takes fewer faults than this between two looks.
+constexpr std::uint64_t faults_of_spins_max = 8;
+
+}  // namespace
+
+Keeper::Keeper(fabric::Fabric& fabric, sync::FlagOrder& flags, coherence::Protocol& protocol,
+               sync::Stand& stand, trace::Counters& counters, RequestBell& bell, std::uint64_t interval_ns,
+               const trace::WaitBoard* board)
+    : fabric_(fabric),
+      flags_(flags),
+      stand_(stand),
+      counters_(counters),
+      background_(flags, protocol.ordering(), stand, counters),
+      bell_(bell),
+      interval_ns_(interval_ns),
+      board_(board) {
+  flags_.set_bell(&bell_);
+}
+
+Keeper::~Keeper() {
+  stopping_.store(true);
+  if (thread_.joinable()) {
+    (void)bell_.ring(fabric_.self());
+    thread_.join();
+  }
+  flags_.set_bell(nullptr);
+}
+
+void Keeper::start() {
+  thread_ = std::thread([this] { work(); });
+}
+
+void Keeper::work() {
+  os::sleep_exactly();
+  name_thread(ThreadRole::background, 0);
+  ThreadExecutor executor(fabric_, counters_, ThreadExecutor::Pauses::sleep);
+  executor_ = &executor;
+  std::uint64_t interval_ns = interval_ns_;
+  while (!stopping_.load()) {
+    if (sleep_until(os::monotonic_ns() + interval_ns)) interval_ns = turn_if_due(interval_ns);
+  }
+}
+
+bool Keeper::answer() {
+  return executor_->run(background_.answer());
+}
+
+// Answers meanwhile. Result: false when the rank is about to end.
+bool Keeper::sleep_until(std::uint64_t deadline_ns) {
+  for (;;) {
+    const std::uint32_t asked = bell_.requests();
+    if (answer()) continue;
+    if (stopping_.load()) return false;
+    const std::uint64_t now_ns = os::monotonic_ns();
+    if (now_ns >= deadline_ns) return true;
+    bell_.wait(asked, deadline_ns - now_ns);
+  }
+}
+
+// How many threads of the rank may need a turn: all but those that wait in the runtime for something that
+// needs none.
+std::uint32_t Keeper::running_threads() const {
+  if (board_ == nullptr || board_->without_record.load(std::memory_order_relaxed) != 0) return UINT32_MAX;
+  const std::uint32_t count = board_->records.load(std::memory_order_relaxed);
+  std::uint32_t running = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const trace::WaitRecord& record = board_->threads[i];
+    if (record.thread_id.load(std::memory_order_relaxed) == 0) continue;
+    const trace::Wait wait = record.wait.load(std::memory_order_relaxed);
+    if (wait == trace::Wait::nothing || trace::is_spin(wait)) ++running;
+  }
+  return running;
+}
+
+// Whether threads of this rank run program code, and none has synchronised with all others since the last
+// look. Where some have used locks or atomic operations, a thread that waits for a plain word is possible,
+// but not likely. The same holds where several threads have come to closed pages; a single thread that does
+// so waits for nothing.
+Keeper::Due Keeper::is_due() {
+  const std::uint64_t now = synchronisations_.load(std::memory_order_relaxed);
+  const std::uint64_t calls = releases_.load(std::memory_order_relaxed) +
+                              counters_.get(trace::Counter::atomics) +
+                              counters_.get(trace::Counter::lock_acquisitions);
+  const std::uint64_t faults =
+      counters_.get(trace::Counter::read_faults) + counters_.get(trace::Counter::write_faults);
+  const bool synchronised = now != seen_synchronisations_ || now == 0;
+  const bool called = calls != seen_calls_;
+  const bool faulted = faults > seen_faults_ + faults_of_spins_max;
+  seen_synchronisations_ = now;
+  seen_calls_ = calls;
+  seen_faults_ = faults;
+  if (synchronised || flags_.is_alone() || stand_.barrier() != sync::Stand::Barrier::none) return Due::no;
+  const std::uint32_t running = running_threads();
+  if (running == 0 || (running == 1 && faulted)) return Due::no;
+  return called || faulted ? Due::rarely : Due::yes;
+}
+
+// Result: the interval until the next look.
+std::uint64_t Keeper::turn_if_due(std::uint64_t interval_ns) {
+  bool found = false;
+  std::uint64_t rest_ns = 0;
+  const Due due = is_due();
+  const bool takes = due == Due::yes || (due == Due::rarely && interval_ns >= longest_ns);
+  if (takes || (due == Due::rarely && flags_.in_use())) {
+    const std::uint64_t begin_ns = os::monotonic_ns(), used_before_ns = os::thread_time_ns();
+    Traced traced(Event::background_turn);
+    found = executor_->run(background_.turn(due == Due::yes));
+    traced.set_argument(found ? 1 : 0);
+    rest_ns = found || flags_.in_use() ? rest_per_use * (os::thread_time_ns() - used_before_ns)
+                                       : rest_per_vain_turn * (os::monotonic_ns() - begin_ns);
+  }
+  const bool in_use = flags_.in_use();
+  const std::uint64_t most_ns = in_use ? interval_ns_ : std::max(interval_ns_, longest_ns);
+  // A thread that waits for a flag waits for the next look hardly longer than it has waited already.
+  const std::uint64_t longer_ns = in_use ? interval_ns + interval_ns / 4 : 2 * interval_ns;
+  const std::uint64_t next_ns = found && due == Due::yes ? shortest_ns : std::min(longer_ns, most_ns);
+  return std::max(next_ns, std::min(rest_ns, longest_rest_ns));
+}
+
+}  // namespace musubi::runtime
