@@ -9,9 +9,9 @@
 
     The file contains this text; for rules that are no constants.
 
-    `lease_ticks=1`, the default     the default, `lease_ticks=1`     `lease_ticks` (default 1)
+    `lease_ticks` (1)     `lease_ticks=1`, the default     the default, `lease_ticks=1`
 
-    The default of a setting needs no mark.
+    The default of a setting, quoted in one of these ways, needs no mark.
 """
 
 import re
@@ -20,19 +20,19 @@ SETTINGS = "src/config/settings.def"
 MARK = re.compile(r"<!--\s*(constant|code):\s*(\S+)\s+(.*?)\s*-->", re.DOTALL)
 WORDS = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
          "sixteen seventeen eighteen nineteen twenty").split()
-UNITS = {"KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30, "TiB": 2 ** 40}
-DIGITS = r"(?<![\w.,])(\d{1,3}(?:,\d{3})+|\d+)(?:\s(KiB|MiB|GiB|TiB))?(?!\w)"
+UNITS = {"KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30, "TiB": 2 ** 40, "s": 1000, "ms": 1}
+DIGITS = rf"(?<![\w.,])(\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\s({'|'.join(UNITS)}))?(?!\w)"
 NUMBER = re.compile(DIGITS + rf"|\b({'|'.join(WORDS)})\b", re.IGNORECASE)
 SETTING = re.compile(r"^MUSUBI_(?:SETTING\(\w+, (\w+)|CHOICE\((\w+)), ([^,]*),", re.MULTILINE)
 NAME_VALUE = r"`(\w+)=([^`]*)`"
 DEFAULTS = [re.compile(pattern) for pattern in (
     NAME_VALUE + r"(?:,| is|\s\()\s?(?:the )?default\b",
     r"\bdefault(?:\sis|,|:)?\s\(?" + NAME_VALUE,
-    r"`(\w+)`\s\(default:?\s`?([^`)]*)`?\)")]
+    r"`(\w+)`\*?\s\((?:default:?\s)?`?(auto|true|false|\d[\d,]*(?:\s(?:[KMGT]iB|m?s))?)`?(?=[),;]|\sor\b)")]
 
 
 def number_in(text):
-    """The value of a number as pages write it, or None."""
+    """The value of a number as pages write it, of a duration in ms, or None."""
     match = NUMBER.fullmatch(text.strip())
     if match is None:
         return None
@@ -43,11 +43,12 @@ def number_in(text):
 
 
 def value_of(expression):
-    """The value of an initialiser, or its text where it is no number, product or shift."""
+    """The value of an initialiser, of a duration in ms; its text where it is no number, product or shift."""
     text = re.sub(r"(?<=\d)'(?=\d)", "", expression.strip().strip('"'))
-    text = re.sub(r"[\w:]+\{(\d+)\}|\b(?:milli)?seconds\((\d+)\)", r"\1\2", text)
-    for unit, factor in UNITS.items():
-        text = re.sub(rf"\b{unit}\b", str(factor), text)
+    text = re.sub(r"(?:std::chrono::)?\bmilliseconds[({](\d+)[)}]", r"\1", text)
+    text = re.sub(r"(?:std::chrono::)?\bseconds[({](\d+)[)}]", r"\1 * 1000", text)
+    text = re.sub(r"[\w:]+\{(\d+)\}", r"\1", text)
+    text = re.sub(r"\b[KMGT]iB\b", lambda unit: str(UNITS[unit.group()]), text)
     text = re.sub(r"(?<=\d)[uUlL]+\b", "", text)
     if match := re.fullmatch(r"(\d+)(?:\s*(\*|<<)\s*(\d+))?", text):
         left, operator, right = int(match.group(1)), match.group(2), int(match.group(3) or 1)

@@ -89,7 +89,7 @@ TEST(MemoryTable, BytesPerRank) {
       row("control words, job of 1024 ranks", at_most(3, control_bytes(1024)),
           "locks, notices, conditions and team words are used"),
       row("lock at an address", sync::LockTable::words_bytes(1, 0),
-          "its page of such words is used ([locks](../decisions/locks_by_address.md))"),
+          "its page of such words is used ([locks](../decisions/locks.md))"),
       row("readers that serve other readers", at_most(2, coherence::RelayLayout::bytes()),
           "many ranks read a block, in a job of more than nine"),
       row("lines that versions have changed", at_most(2, coherence::ChangeLayout::bytes()),
