@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws scaling.csv of a folder into SVG files next to it: curves.py <folder>. Needs matplotlib."""
+"""Draws scaling.csv of a folder into SVG files beside it: curves.py <folder>. Needs matplotlib."""
 
 import csv
 import pathlib
